@@ -1,4 +1,4 @@
-"""Table definitions over time: what DDL does, and which definition is in force where."""
+"""Table definitions over time: the effects of DDL, and the definition in force at each LSN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Silver: bronze's segments decoded to one Delta table per table definition."""
+"""Silver: bronze's segments, decoded into one Delta table per table definition."""
 
 from __future__ import annotations
 

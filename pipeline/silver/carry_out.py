@@ -1,4 +1,4 @@
-"""Carrying out one plan of silver: every step may be repeated, by this run or another."""
+"""Carry out one plan of silver; every step is idempotent, for this run and concurrent ones."""
 
 from __future__ import annotations
 
@@ -36,14 +36,15 @@ from pipeline.silver.tables.batch_tables import (
 from pipeline.silver.tables.quarantine import append_faults, resolve, still_faulty, supersede
 from pipeline.silver.tables.views import write_views
 
-BEGUN = (
-    "A full refresh has begun: everything is decoded anew. Gold's published cut stays until then."
+REFRESH_STARTED = (
+    "A full refresh has started: everything is decoded again. Gold keeps its published snapshot"
+    " until it has caught up."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What carrying out a plan did: totals by name, sentences about its faults and its losses."""
+    """The result of a plan: totals by name, and sentences about its faults and lossy values."""
 
     batch: int
     counts: Mapping[str, int]
@@ -56,8 +57,8 @@ def execute(
 ) -> Done:
     """Carry out a plan and finish it in the ledger.
 
-    Another run at the same plan may finish first and remove what this one stands on: that is no
-    error, the plan is done.
+    If a concurrent run at the same plan finishes first and removes files that this run needs, that
+    is not an error: the plan is done.
     """
     try:
         return _Batch(spark, settings, ledger, plan, progress).run()
@@ -68,8 +69,7 @@ def execute(
 
 
 def remove_leftovers(lake: Lake, source: str, finished: int) -> None:
-    """Remove what runs that died have left in the scratch space of the source's batches up to
-    `finished`."""
+    """Remove scratch files that dead runs left in the source's batches up to `finished`."""
     folder = f"{lake.staging}/{source}"
     for name in stores.names_in(folder):
         number = name.partition("-")[0]
@@ -97,15 +97,15 @@ class _Batch:
     def run(self) -> Done:
         if self.body.begins is not None:
             begin(self.spark, self.settings, self.ledger, self.plan, self.body)
-            return Done(self.plan.batch, {}, notes=(BEGUN,))
+            return Done(self.plan.batch, {}, notes=(REFRESH_STARTED,))
         batch, source = self.plan.batch, self.settings.source
         append_items(self.spark, self.lake, source, batch, self.body.items)
-        # Once more: another source's run may have planned the same table at the same time.
+        # Check again: a concurrent run of another source may have planned the same table.
         require_unclaimed(self.spark, self.ledger, self.body.table_names)
         scratch = f"{self.lake.staging}/{source}/{batch}-{uuid.uuid4().hex}"
         targets = targets_of(self.spark, self.settings, self.body, batch, scratch)
         refs = self._refs()
-        # What seeds bring to gold is in no segment.
+        # The rows that seeds bring to gold are in no segment.
         new = None if self.body.seeded else sum(ref.size for ref in refs)
         expected(self.spark, new)
         try:
@@ -121,7 +121,7 @@ class _Batch:
         self.ledger.finish(self.plan, record)
         remove_leftovers(self.lake, source, batch)
         return Done(
-            batch, record["counts"], tuple(faults), (*sentences(lossy), *_left_out(seen), *unseen)
+            batch, record["counts"], tuple(faults), (*sentences(lossy), *_skipped(seen), *unseen)
         )
 
     def _refs(self) -> list[SegmentRef]:
@@ -133,7 +133,7 @@ class _Batch:
     def _decode(
         self, refs: list[SegmentRef], places: Mapping[str, Destination], scratch: str
     ) -> Decoded:
-        """Decode all segments of the plan, into files that no commit names yet."""
+        """Decode all segments of the plan into files that no commit references yet."""
         work = Work("decode segments", refs, apart=bool(self.body.retried))
         task = DecodeAndWrite(self._decoding(), places, scratch)
         return together(results(self.spark, self.settings, work, task, self.progress), places)
@@ -164,8 +164,7 @@ class _Batch:
 
     def _faults(self, faults: DecodedFaults) -> list[str]:
         source, batch = self.settings.source, self.plan.batch
-        # Faults of segments that are decoded again are in quarantine, unless they are read another
-        # way now.
+        # Faults of retried segments are already in quarantine, unless tables have names by now.
         again = bool(self.body.again)
         known = self.body.retried and not again
         found = append_faults(
@@ -181,7 +180,7 @@ class _Batch:
         return [*found, f"{len(remaining)} transactions in quarantine still cannot be decoded."]
 
     def _record(self, counts: Mapping[str, int], decoded: int) -> dict[str, Any]:
-        """The batch in the ledger: where silver stands now, and what was done."""
+        """Return the batch's ledger record: silver's new position, and totals."""
         rows = rows_by_table(self.body, counts)
         return {
             "to": list(self.body.end),
@@ -198,6 +197,6 @@ class _Batch:
         }
 
 
-def _left_out(seen: int) -> list[str]:
-    """A sentence about the transactions that are left out, if there are any."""
-    return [f"{seen} transactions were in the lake before: they are left out."] if seen else []
+def _skipped(seen: int) -> list[str]:
+    """Return a sentence about the transactions that were skipped, if any."""
+    return [f"{seen} transactions were already in the lake and are skipped."] if seen else []

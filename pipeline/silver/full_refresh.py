@@ -1,11 +1,11 @@
-"""Beginning a full refresh: looked at, planned, and silver emptied of the source.
+"""Start a full refresh: check that it is possible, plan it, and empty silver of the source.
 
-Nothing is deleted that was there to stay: bronze is not touched, and silver's tables are emptied by
-commits in place. A table of changes loses its images' columns too, since they may have other types,
-or be another definition's, when changes come into it again.
+No permanent data is deleted: bronze is not touched, and silver's tables are emptied by commits in
+place. A table of changes also loses the columns of its images, because they may have other types,
+or be those of another definition, when changes are written to it again.
 
-Maintenance and the beginning of a refresh keep out of each other's way by the ledger: each commits
-its plan first, and then looks for the other's (see `maintenance.batch`).
+Maintenance and the start of a refresh avoid each other through the ledger: each commits its plan
+first, and then checks for the other's (see `maintenance.batch`).
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ from pipeline.silver.decode.silver_tables import (
 from pipeline.silver.plan.batch_plan import SilverPlan
 from pipeline.silver.plan.progress import Standing, silver_standing, silver_to_be
 from pipeline.silver.plan.refresh import Begins, asked
-from pipeline.silver.plan.seen_before import Recognised
+from pipeline.silver.plan.seen_before import AvailableSegments
 from pipeline.silver.planning import what_is_new
 from pipeline.silver.tables.views import drop_view
 
 NAMED = 5
-"""So many files are named in a refusal."""
+"""The most files that a refusal names."""
 
 
 class RefreshRefusedError(BinlakeError):
-    """What a full refresh would need is not there any more; nothing was touched."""
+    """Bronze no longer has what a full refresh needs; nothing was changed."""
 
     exit_code = 2
 
 
-def goes_on(ledger: Ledger, settings: Settings) -> bool:
-    """Whether a full refresh of silver is under way, and with these settings."""
+def resumes_refresh(ledger: Ledger, settings: Settings) -> bool:
+    """Return True if a full refresh of silver is in progress with the same settings."""
     refresh = silver_to_be(ledger).refresh
     return refresh.under_way and refresh.asked == asked(settings)
 
 
 def require_refreshable(spark: Spark, settings: Settings, ledger: Ledger) -> None:
-    """Raise unless a full refresh would give silver all that it has; nothing is touched."""
+    """Raise unless a full refresh would restore all of silver; nothing is changed."""
     last = ledger.last("silver")
     if last is None:
         return
@@ -69,72 +69,76 @@ def require_refreshable(spark: Spark, settings: Settings, ledger: Ledger) -> Non
     lake, source = settings.layout, settings.source
     files = read_files(spark, lake, source)
     new = what_is_new(spark, lake, source, None, settings.given_up)
-    upto = stood_at(silver_standing(ledger), (last.body["to"][0], last.body["to"][1]))
+    upto = previous_end(silver_standing(ledger), (last.body["to"][0], last.body["to"][1]))
     require_whole(files, stored_ordinals(spark, lake, source), source, new, upto)
 
 
 def require_whole(
-    files: Sequence[FileRow], there: Collection[int], source: str, new: Recognised, upto: Mark
+    files: Sequence[FileRow],
+    there: Collection[int],
+    source: str,
+    new: AvailableSegments,
+    upto: Mark,
 ) -> None:
-    """Raise RefreshRefusedError unless bronze has all that silver was decoded from.
+    """Raise RefreshRefusedError unless bronze has everything that silver was decoded from.
 
-    `files` are the source's; `there` the ordinals of which bronze has bytes; `new`: what a decoding
-    from the start would take; `upto`: what silver has come to.
+    `files` are the source's; `there` the ordinals of files with bytes in bronze; `new` what
+    decoding from the start would cover; `upto` the position that silver has reached.
     """
     if gone := gone_files(files, there):
         raise RefreshRefusedError(
-            f"bronze has no bytes any more of {in_words(gone)} of {source}, which binlake maintain"
-            " has removed: what they tell could not be decoded again.",
-            remedy="binlake apply --full-refresh builds gold anew from silver, as long as that has"
-            " everything. Else, where the binlog files are still there, ingest them into a new"
-            " lake.",
+            f"bronze no longer has {in_words(gone)} of {source}, because binlake maintain removed"
+            " their bytes: their changes cannot be decoded again.",
+            remedy="binlake apply --full-refresh rebuilds gold from silver, if silver still has"
+            " every change. Otherwise, ingest the binlog files into a new lake, if they still"
+            " exist.",
         )
     if new.gaps and (not new.segments or new.end < upto):
         raise RefreshRefusedError(
-            f"decoding {source} again would end before what silver has now: {' '.join(new.gaps)}",
-            remedy="Do that first; nothing was touched.",
+            f"a full refresh of {source} would stop before silver's position: {' '.join(new.gaps)}",
+            remedy="Resolve this first; nothing was changed.",
         )
 
 
 def gone_files(files: Sequence[FileRow], there: Collection[int]) -> list[str]:
-    """The files that were taken in, and of which bronze has nothing."""
+    """Return the ingested files whose bytes are no longer in bronze."""
     return [row.file for row in files if row.ingested_upto and row.ordinal not in there]
 
 
 def in_words(names: Sequence[str]) -> str:
-    """Some names, and how many more there are."""
+    """List the first names, and the number of others."""
     more = len(names) - NAMED
     return f"{', '.join(names[:NAMED])}{f' and {more} more' if more > 0 else ''}"
 
 
-def stood_at(standing: Standing, end: Mark) -> Mark:
-    """Where silver stood before a full refresh; `end`: where its last batch ends.
+def previous_end(standing: Standing, end: Mark) -> Mark:
+    """Return silver's position before a full refresh; `end` is the end of its last batch.
 
-    Of one that is begun while another is under way that is where it stood before both: gold's last
-    cut may be of there.
+    If it replaces another refresh in progress, that is the position before both: gold's last
+    published cut may be of there.
     """
     return standing.refresh.upto if standing.refresh.under_way else end
 
 
 def require_no_maintenance(ledger: Ledger) -> None:
-    """Raise ConcurrentRunError while maintenance has a plan that is not finished."""
+    """Raise ConcurrentRunError while maintenance has an unfinished plan."""
     if ledger.open("maintenance"):
         raise ConcurrentRunError(
-            "binlake maintain is under way, or was killed: it may remove what this needs.",
-            remedy="Run it (again) to its end, then this again.",
+            "binlake maintain is running, or was killed: it may remove data that this needs.",
+            remedy="Let it finish (run it again if it was killed), then retry.",
         )
 
 
 def last_maintained(ledger: Ledger) -> int:
-    """The last batch of maintenance that is done; 0: there was none."""
+    """Return the number of maintenance's last finished batch; 0 if there was none."""
     last = ledger.last("maintenance")
     return last.batch if last else 0
 
 
 def beginning_plan(spark: Spark, settings: Settings, ledger: Ledger) -> SilverPlan | None:
-    """The batch that begins a full refresh; None where nothing was decoded yet.
+    """Plan the batch that starts a full refresh; None if nothing has been decoded yet.
 
-    It has the place of the batch before it, where silver still stands if it is abandoned.
+    It is at the position of the batch before it, where silver stays if the refresh is abandoned.
     """
     standing, last = silver_standing(ledger), ledger.last("silver")
     if last is None:
@@ -142,7 +146,7 @@ def beginning_plan(spark: Spark, settings: Settings, ledger: Ledger) -> SilverPl
     before = standing.plan or SilverPlan.from_body(last.body)
     items = read_items(spark, settings.layout, settings.source)
     known = {(i.schema, i.table, i.version) for i in items if i.version is not None}
-    if before.begins:  # begun and not gone on with: what was there may not be emptied yet
+    if before.begins:  # started, without a batch since: earlier tables may not be emptied yet
         known.update(before.begins.tables)
     return replace(
         before.at_its_end(),
@@ -151,33 +155,33 @@ def beginning_plan(spark: Spark, settings: Settings, ledger: Ledger) -> SilverPl
             last_maintained(ledger),
             tuple(sorted(known)),
             settings.decoding,
-            stood_at(standing, before.end),
+            previous_end(standing, before.end),
         ),
     )
 
 
 def begin(spark: Spark, settings: Settings, ledger: Ledger, plan: Plan, body: SilverPlan) -> None:
-    """Carry out a batch that begins a full refresh: empty silver of the source.
+    """Carry out a batch that starts a full refresh: empty silver of the source.
 
-    Raises ConcurrentRunError while maintenance is under way, and RefreshRefusedError if it has
-    removed what is needed since the batch was planned: then all stays as it was.
+    Raises ConcurrentRunError while maintenance is in progress, and RefreshRefusedError if it has
+    removed required files since the batch was planned; nothing is changed then.
     """
     lake, source = settings.layout, settings.source
     ledger.refresh()
     if ledger.finished_by_another(plan):
         return
     require_no_maintenance(ledger)
-    # One that comes from here on sees the plan, and removes nothing.
+    # Maintenance that starts from here on sees the plan, and removes nothing.
     maintained = last_maintained(ledger)
     if gone := gone_files(read_files(spark, lake, source), stored_ordinals(spark, lake, source)):
-        reason = f"bronze has lost {in_words(gone)} to binlake maintain meanwhile."
+        reason = f"binlake maintain has meanwhile removed {in_words(gone)} from bronze."
         ledger.finish(plan, {ABANDONED: reason, **_record(body)})
-        raise RefreshRefusedError(reason, remedy="Silver and gold are as they were.")
+        raise RefreshRefusedError(reason, remedy="Silver and gold were not changed.")
     tables = tables_of(spark, lake)
     for what, shared in _shared(lake):
         _delete(tables, what, shared, source, plan.batch)
     places = body.begins.tables if body.begins else ()
-    # None once a run has deleted the items, when all is emptied.
+    # None if a run has already deleted the items, after emptying all tables.
     mapped = mapped_tables(read_items(spark, lake, source))
 
     def clear(place: tuple[str, str, int]) -> None:
@@ -190,7 +194,7 @@ def begin(spark: Spark, settings: Settings, ledger: Ledger, plan: Plan, body: Si
         list(pool.map(clear, places))
     for schema, name in sorted({place[:2] for place in places}):
         drop_view(spark, lake, schema, name)
-    # Last: they tell whose the tables are.
+    # Last: they record which source owns the tables.
     _delete(tables, "definitions", definitions(lake), source, plan.batch)
     ledger.finish(plan, {MAINTAINED: maintained, **_record(replace(body, cut_lsn=0))})
 
@@ -206,6 +210,6 @@ def _shared(lake: Lake) -> Iterator[tuple[str, LakeTable]]:
 
 
 def _delete(tables: Tables, name: str, table: LakeTable, source: str, batch: int) -> None:
-    """Delete the rows of the source's earlier batches; another run may do this late."""
+    """Delete the rows of the source's earlier batches; a concurrent run may do this late."""
     mine = equal("source", source) & compare("batch", "<=", batch)
     tables.delete(table, mine, Step(f"silver/{source}/refresh/{name}", batch))

@@ -1,4 +1,4 @@
-"""Silver's job: decodes what bronze has, up to the first gap.
+"""Silver's job: decode bronze's segments up to the first gap.
 
 spark-submit pipeline/silver/job.py --source NAME --binlogs PATH_OR_GLOB --lake DIR [--conf FILE]
 """
@@ -13,16 +13,16 @@ from pipeline.lake.starting import Spark
 from pipeline.observe import LayerReport, Progress
 from pipeline.settings import Settings
 from pipeline.silver.carry_out import Done, execute
-from pipeline.silver.full_refresh import beginning_plan, goes_on, require_refreshable
+from pipeline.silver.full_refresh import beginning_plan, require_refreshable, resumes_refresh
 from pipeline.silver.plan.progress import require_same_types, silver_to_be
 from pipeline.silver.planning import next_plan, retry_plan
 from pipeline.spark.warm_kernels import warm_kernels
 
 
 def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
-    """Finish the open batch, if there is one, then decode everything that is new in bronze.
+    """Finish an open batch, then decode everything new in bronze.
 
-    A full refresh that is under way goes on with that.
+    A full refresh in progress is continued.
     """
     started = time.monotonic()
     warm_kernels(spark, progress)
@@ -33,23 +33,23 @@ def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
 
 
 def refresh(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
-    """Decode everything anew, or go on with that if it is under way with these settings.
+    """Decode everything again from bronze, or resume a refresh in progress with the same settings.
 
-    Raises RefreshRefusedError where bronze does not have everything any more: nothing is touched.
+    Raises RefreshRefusedError if bronze no longer has everything; nothing is changed then.
     """
     started = time.monotonic()
     ledger = Ledger(spark, settings.layout, settings.source)
-    if goes_on(ledger, settings) or ledger.last("silver") is None:
+    if resumes_refresh(ledger, settings) or ledger.last("silver") is None:
         return run(spark, settings, progress)
     require_refreshable(spark, settings, ledger)
     warm_kernels(spark, progress)
     done = _finish_open(spark, settings, ledger, progress)
-    begun = False
-    while not begun and (body := beginning_plan(spark, settings, ledger)):
+    started_refresh = False
+    while not started_refresh and (body := beginning_plan(spark, settings, ledger)):
         plan = ledger.propose("silver", body.to_body())
         done.append(execute(spark, settings, ledger, plan, progress))
-        # Another run's plan may have come first.
-        begun = plan.body.get("begins") is not None
+        # A concurrent run's plan may have come first.
+        started_refresh = plan.body.get("begins") is not None
     return _decode(spark, settings, ledger, progress, done, started)
 
 
@@ -72,15 +72,15 @@ def _decode(
         done.append(execute(spark, settings, ledger, plan, progress))
         if plan.body == body and not found.more:
             break
-        # Another run's plan came first: what this run saw may be more than that. Or a full refresh
-        # takes a part of the log at a time.
+        # A concurrent run's plan came first, and may cover less than this run has seen. Or a full
+        # refresh decodes the log one part at a time.
     return _report(done, found.gaps, started, found.notes, tuple(refused))
 
 
 def retry(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
-    """Finish the open batch, then decode again what faults hold, and give what now decodes.
+    """Finish an open batch, then decode quarantined segments again and add what can now be decoded.
 
-    A full refresh that is under way decodes everything again anyway.
+    A full refresh in progress decodes everything again anyway.
     """
     started = time.monotonic()
     ledger = Ledger(spark, settings.layout, settings.source)

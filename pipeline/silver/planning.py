@@ -1,4 +1,4 @@
-"""The next plan of silver: what bronze has after the mark, surveyed."""
+"""Plan the next batch of silver: survey bronze's segments after the last batch."""
 
 from __future__ import annotations
 
@@ -24,16 +24,20 @@ from pipeline.silver.decode.segments import Mark, SegmentRef, log_number
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.silver.plan import take_seeds as seeding
 from pipeline.silver.plan.batch_plan import Retried, SilverPlan, planned_tables
-from pipeline.silver.plan.known_tables import beginnings, locate, telling, waits_for
+from pipeline.silver.plan.known_tables import beginnings, locate, needed_readings, waits_for
 from pipeline.silver.plan.late_names import late_names
 from pipeline.silver.plan.progress import silver_standing
 from pipeline.silver.plan.refresh import FROM_START, Refresh
 from pipeline.silver.plan.seeds import seed_ids
-from pipeline.silver.plan.seen_before import Recognised, left_behind, recognise
+from pipeline.silver.plan.seen_before import (
+    AvailableSegments,
+    available_segments,
+    late_transactions,
+)
 from pipeline.silver.plan.start_definitions import beginning
 from pipeline.silver.plan.survey import catalog_options, definitions, find, in_log_order
 from pipeline.silver.plan.table_owner import require_unclaimed
-from pipeline.silver.tables.quarantine import given_up, retryable
+from pipeline.silver.tables.quarantine import accepted_gaps, retryable
 from pipeline.source.logs.kept_statements import kept
 
 FIRST_NUMBER = 1
@@ -42,8 +46,8 @@ FIRST_NUMBER = 1
 class Next(NamedTuple):
     """The next batch, or None if there is nothing new.
 
-    `gaps` end it; `more`: whether bronze has more than fits it. `notes`: seeds that wait; `faults`:
-    those that are refused.
+    `gaps` end it; `more`: bronze has more than fits the batch. `notes` are about seeds that wait,
+    `faults` about seeds that are refused.
     """
 
     plan: SilverPlan | None
@@ -54,14 +58,14 @@ class Next(NamedTuple):
 
 
 def next_plan(spark: Spark, settings: Settings, ledger: Ledger, progress: Progress) -> Next:
-    """What bronze has after silver's mark, as much as fits a batch."""
+    """Plan the part of bronze after silver's position that fits one batch."""
     lake = settings.layout
     standing = silver_standing(ledger)
     before, refresh = standing.plan, standing.refresh
     whole = what_is_new(spark, lake, settings.source, before, settings.given_up)
     if not whole.segments:
         found = _seeds_alone(spark, settings, ledger, before, whole)
-        return found._replace(gaps=whole.gaps or _waits(refresh, before))
+        return found._replace(gaps=whole.gaps or _waiting_for_log(refresh, before))
     new = whole.portion(settings.segments.batch)
     from_start = before.from_start if before else _is_first(new.segments[0])
     past = read_items(spark, lake, settings.source)
@@ -70,14 +74,14 @@ def next_plan(spark: Spark, settings: Settings, ledger: Ledger, progress: Progre
     timeline = Timeline(past, options, seeding.definitions(seeds))
     search = partial(find, spark, settings, progress=progress, seen=whole.seen)
     rows = search(new.segments)
-    told = telling(kept(lake, settings.source), timeline)
-    needed = settings.definitions or seeds or told
-    files = read_files(spark, lake, settings.source) if needed else []
-    # a name may come again, after RESET or of another server: the start is in the first log
+    needed = needed_readings(kept(lake, settings.source), timeline)
+    uses_files = settings.definitions or seeds or needed
+    files = read_files(spark, lake, settings.source) if uses_files else []
+    # a file name may repeat, after RESET or on another server: the start is in the first log
     ordinals = {row.file: row.ordinal for row in reversed(files)}
     start = beginning(settings, ordinals, new.start, new.end, first=before is None)
     all_there = seeding.Reached(0, whole.end, files, not whole.gaps)
-    readings = locate(told, all_there, new.start, settings.given_up)
+    readings = locate(needed, all_there, new.start, settings.given_up)
     later = whole.segments[len(new.segments) :]
     known = beginnings(readings, timeline, new.start, rows, later, search)
     here = (one for one in known if one.lsn < segments.lsn_of(new.end))
@@ -85,7 +89,7 @@ def next_plan(spark: Spark, settings: Settings, ledger: Ledger, progress: Progre
     if before is None and (reason := waits_for(readings.to_come, rows, timeline)):
         return Next(None, (reason, *whole.gaps))
     cut = surveyed.cut_lsn if surveyed.cut_lsn is not None else before.cut_lsn if before else 0
-    reached = seeding.Reached(cut, new.end, files, _to_the_end(new), removed(ledger).lsn)
+    reached = seeding.Reached(cut, new.end, files, _is_all_of_bronze(new), removed(ledger).lsn)
     taken = seeding.take(settings, seeds, timeline, past, reached)
     passed = {str(item.name): item.seed.lsn for item in taken.items if item.seed}
     plan = SilverPlan(
@@ -96,29 +100,29 @@ def next_plan(spark: Spark, settings: Settings, ledger: Ledger, progress: Progre
         tables=surveyed.tables,
         names=surveyed.names,
         items=(*surveyed.items, *taken.items),
-        faults=(*given_up(new.given_up), *not_passed(surveyed.faults, passed)),
+        faults=(*accepted_gaps(new.given_up), *not_passed(surveyed.faults, passed)),
         conf=settings.decoding,
         seen=new.seen,
         executed=new.executed,
-        refresh=refresh.behind(new.end, more=new.more),
+        refresh=refresh.after(new.end, more=new.more),
     )
     require_unclaimed(spark, ledger, plan.table_names)
-    gaps = new.gaps if new.more else new.gaps or _waits(plan.refresh, plan)
+    gaps = new.gaps if new.more else new.gaps or _waiting_for_log(plan.refresh, plan)
     return Next(plan, gaps, new.more, taken.notes, taken.faults)
 
 
 def not_passed(
     faults: Iterable[dict[str, Any]], seeds: Mapping[str, int]
 ) -> Iterator[dict[str, Any]]:
-    """Faults of definitions, without those of tables before the LSNs of their `seeds`."""
+    """Yield faults of definitions, except those of tables before the LSNs of their `seeds`."""
     for fault in faults:
         lsns = [seeds.get(name, -1) for name in fault["tables"] or ("",)]
         if not all(fault["__lsn"] <= lsn for lsn in lsns):
             yield fault
 
 
-def _to_the_end(new: Recognised) -> bool:
-    """Whether what is new is all that bronze has."""
+def _is_all_of_bronze(new: AvailableSegments) -> bool:
+    """Return True if the new segments are all that bronze has."""
     return not (new.more or new.gaps)
 
 
@@ -127,9 +131,9 @@ def _seeds_alone(
     settings: Settings,
     ledger: Ledger,
     before: SilverPlan | None,
-    new: Recognised,
+    new: AvailableSegments,
 ) -> Next:
-    """A batch without segments, for seeds that have come since silver was behind their places."""
+    """Plan a batch without segments, for seeds at positions that silver has already passed."""
     lake = settings.layout
     if before is None or not seed_ids(lake, settings.source):
         return Next(None, ())
@@ -139,28 +143,28 @@ def _seeds_alone(
     timeline = Timeline(past, catalog_options(settings, from_start=before.from_start))
     files = read_files(spark, lake, settings.source)
     lsn = removed(ledger).lsn
-    reached = seeding.Reached(before.cut_lsn, before.end, files, _to_the_end(new), lsn)
-    readings = locate(telling(kept(lake, settings.source), timeline), reached, before.end)
-    told = in_log_order([], timeline, beginnings(readings, timeline, before.end, ()))
+    reached = seeding.Reached(before.cut_lsn, before.end, files, _is_all_of_bronze(new), lsn)
+    readings = locate(needed_readings(kept(lake, settings.source), timeline), reached, before.end)
+    declared = in_log_order([], timeline, beginnings(readings, timeline, before.end, ()))
     taken = seeding.take(settings, seeds, timeline, past, reached)
     if not taken.items:
         return Next(None, (), notes=taken.notes, faults=taken.faults)
-    plan = replace(before.at_its_end(), items=(*told.items, *taken.items))
+    plan = replace(before.at_its_end(), items=(*declared.items, *taken.items))
     require_unclaimed(spark, ledger, plan.table_names)
     return Next(plan, (), notes=taken.notes, faults=taken.faults)
 
 
-def _waits(refresh: Refresh, last: SilverPlan | None) -> tuple[str, ...]:
-    """What is told of a full refresh that can go no further where no gap says why."""
+def _waiting_for_log(refresh: Refresh, last: SilverPlan | None) -> tuple[str, ...]:
+    """Explain why a full refresh cannot continue, if there is no gap that does."""
     end = last.end if last else FROM_START
     if not refresh.under_way or end >= refresh.upto:
         return ()
-    told = f"Bronze ends at {_in_words(end)}, and silver had come to {_in_words(refresh.upto)}"
-    return (f"{told}: the full refresh waits for what is missing.",)
+    ends = f"Bronze ends at {_described(end)}, but silver had reached {_described(refresh.upto)}"
+    return (f"{ends}: the full refresh waits for the missing part of the log.",)
 
 
-def _in_words(mark: Mark) -> str:
-    return f"byte {mark[1]} of file number {mark[0]}"
+def _described(position: Mark) -> str:
+    return f"byte {position[1]} of file number {position[0]}"
 
 
 def what_is_new(
@@ -169,21 +173,23 @@ def what_is_new(
     source: str,
     before: SilverPlan | None,
     given_up: Collection[int],
-) -> Recognised:
-    """What bronze has behind silver's last plan, up to the first gap; and all gaps."""
+) -> AvailableSegments:
+    """Return bronze's segments after silver's last plan, up to the first gap, and all gaps."""
     files = {row.ordinal: row for row in read_files(spark, lake, source)}
-    mark = before.end if before else None
+    position = before.end if before else None
     executed = before.executed if before else Executed()
-    found = segments.pending(spark, lake, source, files, mark, executed, given_up)
-    new = recognise(found, files, given_up)
-    return replace(new, gaps=(*new.gaps, *left_behind(files, mark, executed)))
+    found = segments.pending(spark, lake, source, files, position, executed, given_up)
+    new = available_segments(found, files, given_up)
+    return replace(new, gaps=(*new.gaps, *late_transactions(files, position, executed)))
 
 
 def retry_plan(
     spark: Spark, settings: Settings, ledger: Ledger, progress: Progress
 ) -> tuple[SilverPlan | None, tuple[str, ...]]:
-    """A batch that takes up what faults hold, or None if there is nothing that could be; and
-    sentences about what cannot be taken up."""
+    """Plan a batch that retries quarantined transactions, or return None.
+
+    Also return sentences about what cannot be retried.
+    """
     lake = settings.layout
     before = silver_standing(ledger).plan
     if before is None:
@@ -222,7 +228,7 @@ def retry_plan(
 
 
 def with_places(held: Iterable[Retried], places: Iterable[Mark]) -> tuple[Retried, ...]:
-    """The segments with faults, and those at `places`, in order."""
+    """Return the segments with faults and those at `places`, in order."""
     found = {(one.ordinal, one.start_pos): one for one in held}
     for ordinal, start in places:
         found.setdefault((ordinal, start), Retried(ordinal, start, ()))
@@ -235,12 +241,12 @@ def _known_at(
     position: Position,
     shown: TableDefinition,
 ) -> Shown | None:
-    """What rows under a table map are kept as, by the definitions in force where it stands."""
+    """Return the definition and version of rows under a table map at its position."""
     name = TableName(shown.schema, shown.table)
     past = (item for item in items if item.name == name and item.position <= position)
     return Timeline(past, options).known(shown)
 
 
 def _is_first(segment: SegmentRef) -> bool:
-    """Whether it begins the first log that a server wrote: `binlog.000001`."""
+    """Return True if the segment begins a server's first log: `binlog.000001`."""
     return log_number(segment.file) == FIRST_NUMBER and segment.start_pos == 0

@@ -210,7 +210,7 @@ def test_all_of_them_in_one_run(spark: SparkSession, logs: Logs, run: Run, tmp_p
     assert any(":tagged:" in gtid for gtid, *_ in found)
     assert max(times for *_, times in found) == 3
     again = rows.where("seen_before")
-    left_out = f"{again.count()} transactions were in the lake before: they are left out."
+    left_out = f"{again.count()} transactions were already in the lake and are skipped."
     assert left_out in reports[1].notes
     # what a plan keeps of this is what all segments tell
     plan = Ledger(spark, lake, "e2e").last("silver")

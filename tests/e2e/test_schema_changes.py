@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pipeline.run.status import TableStatus
 
 ROWS_NOT_LOGGED = {
-    "truncated": "TRUNCATE PARTITION removes rows that are not in the log.*takes its place",
+    "truncated": "TRUNCATE PARTITION removes is not in the log.*replace it with a copy",
     "exchanged": "exchanged with evolving.exchanged_with",
     "exchanged_with": "exchanged with a partition of evolving.exchanged",
 }
@@ -56,7 +56,7 @@ HELD = {
     "numbered": "AUTO_INCREMENT",
     "black": "BLACKHOLE",
     "black2": "BLACKHOLE",
-    "stated": "SELECT as a statement",
+    "stated": "SELECT in statement format",
 }
 
 HELD_ON_MARIADB = {

@@ -1,4 +1,4 @@
-"""Effects to new definitions, and to conversions of the rows that are there."""
+"""Effects to new definitions, and to conversions of existing rows."""
 
 from __future__ import annotations
 

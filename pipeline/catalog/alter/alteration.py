@@ -1,9 +1,9 @@
-"""One ALTER TABLE applied to a definition: the columns that come out, and where each comes from.
+"""Apply one ALTER TABLE to a definition: the resulting columns, and where each comes from.
 
-The order of columns is MySQL's own (`prepare_fields_and_keys` of `sql/sql_table.cc`): the old ones
-in their order, without those that are dropped and those that CHANGE or MODIFY puts elsewhere; then
-what is added or has a new place, in the statement's order, each behind the column that has its
-AFTER's name by then. Names are compared without regard to case.
+Columns are ordered as by MySQL (`prepare_fields_and_keys` of `sql/sql_table.cc`): first the old
+ones in their order, without those dropped or moved by CHANGE or MODIFY; then the added and moved
+ones in statement order, each after the column that then has its AFTER's name. Names are compared
+case-insensitively.
 """
 
 from __future__ import annotations
@@ -46,13 +46,16 @@ from pipeline.catalog.ddl.rekeying import altered_keys
 
 
 class NotAppliedError(ValueError):
-    """What a statement made of a table's rows cannot be told, or is not applied."""
+    """The effect of a statement on a table's rows is unknown or not supported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alteration:
-    """What came out: definition and model, one step for each column, whether keys may be others,
-    which rows went with their partitions, and why rows are others that the log does not tell."""
+    """The result of an ALTER TABLE: definition, model, and one step per column.
+
+    `keys`: the keys may have changed. `gone` are the rows removed with their partitions.
+    `not_logged` is the reason why rows changed without being logged.
+    """
 
     definition: TableDefinition
     model: TableModel | None
@@ -62,13 +65,13 @@ class Alteration:
     not_logged: str | None = None
 
     def keeps(self, before: TableDefinition, types: TypeOptions) -> bool:
-        """Whether gold is what it was: its columns, their values, and the key."""
+        """Return True if gold is unaffected: same columns, values and key."""
         return fits(before, self.definition, types) and all(
             step.name == step.old and step.convert is None for step in self.steps
         )
 
     def only_adds(self, before: TableDefinition) -> bool:
-        """Whether the columns of before are all there in their order, as they were."""
+        """Return True if all previous columns are there, unchanged and in their order."""
         kept = [step for step in self.steps if step.old is not None]
         same = all(step.name == step.old and step.convert is None for step in kept)
         same = same and not any(step.generated for step in self.steps)
@@ -101,7 +104,7 @@ class _Columns:
         for n, slot in enumerate(self.slots):
             if slot.column.name.casefold() == place.casefold():
                 return n + 1
-        raise NotAppliedError(f"column {place} is not in the table")
+        raise NotAppliedError(f"the table has no column {place}")
 
 
 def altered(
@@ -112,10 +115,10 @@ def altered(
     default: Callable[[NewColumn], str | None],
     inserted: Callable[[NewColumn], ColumnDefault],
 ) -> Alteration:
-    """The table after the actions. `default` gives an added column's value in existing rows,
-    `inserted` that of a column in rows to come.
+    """Return the table after the actions.
 
-    Raises `NotAppliedError`.
+    `default` returns an added column's value in existing rows, `inserted` its default in later
+    ones. Raises `NotAppliedError`.
     """
     _refuse(actions, mode)
     columns = _Columns(definition, in_new_charset(model, actions))
@@ -125,13 +128,13 @@ def altered(
             _add(columns, action, actions, mode, default)
         elif id(action) in placed:
             slot = placed[id(action)]
-            columns.add(slot, _place(action))
+            columns.add(slot, _position(action))
         elif isinstance(action, AddPeriod):
             defined = [slot.column for slot in columns.slots]
             for slot, column in zip(columns.slots, action.period.not_null(defined), strict=True):
                 slot.column = column
     if len({slot.column.name.casefold() for slot in columns.slots}) < len(columns.slots):
-        raise NotAppliedError("two columns have one name")
+        raise NotAppliedError("two columns have the same name")
     change = _result(columns, actions, inserted)
     return replace(change, **partition_changes(definition, change.model, actions, mode.options))
 
@@ -141,17 +144,17 @@ def _refuse(actions: Sequence[Action], mode: ConversionMode) -> None:
         if isinstance(action, Refused):
             raise NotAppliedError(action.reason)
         if mode.ignore and (_concerns_keys(action) or isinstance(action, ConvertCharset)):
-            raise NotAppliedError("ALTER IGNORE drops the rows that repeat a key")
+            raise NotAppliedError("ALTER IGNORE drops rows with a duplicate key")
 
 
-def _place(action: Action) -> str | None:
+def _position(action: Action) -> str | None:
     return action.column.place if isinstance(action, ChangeColumn) else None
 
 
 def _old_columns(
     columns: _Columns, actions: Sequence[Action], mode: ConversionMode
 ) -> dict[int, _Slot]:
-    """Take over what stays; columns that get a new place, by their action."""
+    """Add the columns that keep their position; return the moved ones, by id of their action."""
     acting = _by_old_name(columns.definition, actions)
     convert = next((a for a in actions if isinstance(a, ConvertCharset)), None)
     placed: dict[int, _Slot] = {}
@@ -180,25 +183,27 @@ def _old_columns(
 def _unchanged(
     definition: TableDefinition, actions: Sequence[Action]
 ) -> Iterator[ColumnDefinition]:
-    """The columns that a statement leaves as they are."""
+    """Yield the columns that a statement leaves as they are."""
     acting = _by_old_name(definition, actions)
     if not any(isinstance(action, ConvertCharset) for action in actions):
         yield from (c for c in definition.columns if c.name.casefold() not in acting)
 
 
 def _convert(columns: _Columns, mode: ConversionMode) -> None:
-    """Text in another character set is the same text, if that has all its characters."""
+    """Convert text to another charset: it stays the same if that has all its characters."""
     try:
         mode.require_text_kept()
     except UnknownConversionError as error:
-        raise NotAppliedError(f"its text is converted, and what became of it: {error}") from error
+        raise NotAppliedError(
+            f"its text is converted to another character set, with an unknown result: {error}"
+        ) from error
     for slot in columns.slots:
         if slot.column.collation not in (None, BINARY_COLLATION):
             slot.column = with_charset(slot.column, mode.charset)
 
 
 def _by_old_name(definition: TableDefinition, actions: Iterable[Action]) -> dict[str, Action]:
-    """The action on each column that one names."""
+    """Return the action on each column that is named, by case-folded name."""
     names = {column.name.casefold() for column in definition.columns}
     found: dict[str, Action] = {}
     for action in actions:
@@ -211,7 +216,7 @@ def _by_old_name(definition: TableDefinition, actions: Iterable[Action]) -> dict
         if name.casefold() in names:
             found[name.casefold()] = action
         elif not action.if_exists:
-            raise NotAppliedError(f"column {name} is not in the table")
+            raise NotAppliedError(f"the table has no column {name}")
     return found
 
 
@@ -226,37 +231,37 @@ def _change(
         how = conversion(old, new, replace(mode, charset=declared.charset))
     except UnknownConversionError as error:
         raise NotAppliedError(
-            f"column {old.name} is changed, and what its values became is not certain: {error}"
+            f"column {old.name} is changed, and its new values are not certain: {error}"
         ) from error
     _check_computed(columns, old, declared, mode)
     _check_nulls(old, new, declared, mode)
     if not keeps_generated(columns.model, old, declared, how, mode):
         raise NotAppliedError(
-            f"column {old.name} changes, and values of columns that are generated from it may too"
+            f"column {old.name} changes, and so may the values of columns generated from it"
         )
     return _Slot(new, ColumnStep(new.name, old.name, how))
 
 
 def _check_sources(columns: _Columns) -> None:
-    """Raise `NotAppliedError` where a generated column may depend on the bytes of text."""
+    """Raise `NotAppliedError` if a generated column may depend on the bytes of converted text."""
     for slot in columns.slots:
         old, model = slot.step.old, columns.model
         is_text = slot.column.collation not in (None, BINARY_COLLATION)
         if is_text and old and model and model.generates_from(old):
             raise NotAppliedError(
-                f"text of column {old} is converted, of which others are generated"
+                f"text of column {old}, from which others are generated, is converted"
             )
 
 
 def _check_nulls(
     old: ColumnDefinition, new: ColumnDefinition, declared: NewColumn, mode: ConversionMode
 ) -> None:
-    """Raise `NotAppliedError` where NULL becomes the time of the statement, in any mode."""
-    if new.type is not ColumnType.TIMESTAMP2 or not old.nullable or declared.says_null:
+    """Raise `NotAppliedError` if NULL becomes the statement's time, as it does in any sql_mode."""
+    if new.type is not ColumnType.TIMESTAMP2 or not old.nullable or declared.explicit_null:
         return
     if not (new.nullable and mode.explicit_timestamps):
         raise NotAppliedError(
-            f"column {old.name} becomes NOT NULL, and a NULL in it the time of the statement"
+            f"column {old.name} becomes NOT NULL, and its NULLs become the statement's time"
         )
 
 
@@ -266,15 +271,15 @@ def _check_computed(
     declared: NewColumn,
     mode: ConversionMode,
 ) -> None:
-    """Raise `NotAppliedError` where the server computes values anew that are there."""
+    """Raise `NotAppliedError` if the server recomputes existing values."""
     model = columns.model
     if declared.computed == "AUTO_INCREMENT":
         zeros_stay = mode.sql_mode & SqlMode.NO_AUTO_VALUE_ON_ZERO
         was = model is not None and (model.auto_increment or "").casefold() == old.name.casefold()
         if not was and (old.nullable or not zeros_stay):
             raise NotAppliedError(
-                f"column {old.name} becomes AUTO_INCREMENT, and a zero or NULL in it becomes a"
-                " number that is not in the log"
+                f"column {old.name} becomes AUTO_INCREMENT, and its zeros and NULLs become numbers"
+                " that are not in the log"
             )
     elif declared.computed:
         raise NotAppliedError(f"column {old.name} becomes {declared.computed}")
@@ -304,7 +309,7 @@ def _add(
         raise NotAppliedError(str(error)) from error
     except UnknownExpressionError as error:
         raise NotAppliedError(
-            f"column {name} is added, and what existing rows hold in it is not in the log: a"
+            f"column {name} is added, and its value in existing rows is not in the log: a"
             f" generated column ({error})"
         ) from error
     columns.add(_Slot(column.definition, step), column.place)
@@ -347,14 +352,14 @@ def _declared(actions: Iterable[Action]) -> list[NewColumn]:
 
 
 def _with_defaults(columns: _Columns, actions: Iterable[Action]) -> Iterator[NewColumn]:
-    """The columns whose DEFAULTs are declared, as they are then."""
+    """Yield the columns whose DEFAULTs are declared, as they are after the statement."""
     now = {slot.column.name: slot for slot in columns.slots}
     for action in actions:
         if isinstance(action, ChangeDefault):
             yield from _with_default(columns, action, now)
         elif isinstance(action, (AddColumn, ChangeColumn)):
             slot = now.get(action.column.definition.name)
-            # ADD COLUMN IF NOT EXISTS and CHANGE COLUMN IF EXISTS may have done nothing.
+            # ADD COLUMN IF NOT EXISTS and CHANGE COLUMN IF EXISTS may have been no-ops.
             if slot and (slot.step.old is None) == isinstance(action, AddColumn):
                 yield replace(action.column, definition=slot.column)
 
@@ -369,12 +374,14 @@ def _with_default(
             column = now[new].column
             yield NewColumn(column, changed_default(column, action.default))
     elif not action.if_exists:
-        raise NotAppliedError(f"column {action.name} is not in the table")
+        raise NotAppliedError(f"the table has no column {action.name}")
 
 
 def _concerns_keys(action: Action) -> bool:
-    """Whether the key that the server logs may be another after it: a UNIQUE one counts as primary
-    while all its columns are NOT NULL."""
+    """Return True if the action may change the key that the server logs.
+
+    A UNIQUE key counts as primary while all its columns are NOT NULL.
+    """
     if isinstance(action, (ChangeKeys, DropColumn, ChangeColumn, AddPeriod)):
         return True
     return isinstance(action, AddColumn) and (action.column.primary or action.column.unique)

@@ -1,9 +1,8 @@
-"""What MODIFY and CHANGE make of the values that are there, where that is certain.
+"""Conversions that MODIFY and CHANGE make of existing values, if their result is certain.
 
-A conversion is a text that gold reads (`pipeline.gold.schema.convert`): a word, and its number
-behind a colon. None: every value stays as it is. Where MySQL's result depends on what the log does
-not hold, or is not known to be what gold would compute, `UnknownConversionError` tells why, and the
-table is held.
+A conversion is a text that gold interprets (`pipeline.gold.schema.convert`): a word and, after a
+colon, its number. None: values stay as they are. If MySQL's result depends on anything that the log
+lacks, or gold may compute it differently, `UnknownConversionError` says why, and the table is held.
 
 Source: `Field::store` and `get_copy_func` of MySQL's `sql/field.cc` and `sql/field_conv.cc`; every
 pair that is allowed here is compared with a server in
@@ -36,15 +35,18 @@ _Rule = Callable[[ColumnDefinition, ColumnDefinition, ConversionMode], "str | No
 
 _WIDTHS = {T.TINY: 1, T.SHORT: 2, T.INT24: 3, T.LONG: 4, T.LONGLONG: 8}
 _INTEGER_DIGITS = 20
-"""Characters of the longest integer, with its sign."""
+"""Characters of the longest integer, with sign."""
 _PLAIN_DIGITS = 6
-"""Digits behind its point that a decimal may have and be printed without an exponent."""
+"""The largest scale of a decimal that is certainly printed without an exponent."""
 _MOST_DECIMAL_DIGITS = 38
-"""Of Delta's decimals; longer ones are text."""
+"""The most digits of a Delta decimal; longer ones are text."""
 
 
 def conversion(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    """How values of `old` become those of `new`, or None where they stay as they are."""
+    """Return the conversion of values of `old` to `new`, or None if they stay as they are.
+
+    Raises `UnknownConversionError`.
+    """
     if old.nullable and not new.nullable:
         mode.require_strict("it becomes NOT NULL")
     try:
@@ -61,9 +63,9 @@ def conversion(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMod
 
 
 def same_value(old: ColumnDefinition, new: ColumnDefinition) -> bool:
-    """Whether every expression over a column gives what it gave before the column was changed."""
+    """Return True if every expression over a column keeps its value when the column is changed."""
     if old.type in _WIDTHS and new.type in _WIDTHS:
-        return not (old.unsigned or new.unsigned)  # ZEROFILL, which no table map tells, would show
+        return not (old.unsigned or new.unsigned)  # ZEROFILL, not in table maps, would show
     lengthened = new.length >= old.length and new.length_bytes >= old.length_bytes
     appended = new.labels[: len(old.labels)] == old.labels
     wider = new.precision if old.type is T.NEWDECIMAL and new.precision > old.precision else 0
@@ -121,10 +123,10 @@ def _range(column: ColumnDefinition) -> tuple[int, int]:
 
 
 def _to_integer(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    """From integers and bits."""
+    """Convert integers and bits."""
     (low, high), (new_low, new_high) = _range(old), _range(new)
     if low < new_low or high > new_high:
-        mode.require_strict("its range becomes smaller")
+        mode.require_strict("its range gets smaller")
     return CAST
 
 
@@ -132,7 +134,7 @@ def _year_to_integer(
     _old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
 ) -> str | None:
     if new.type is T.TINY:
-        mode.require_strict("its range becomes smaller")
+        mode.require_strict("its range gets smaller")
     return CAST
 
 
@@ -141,7 +143,7 @@ def _integer_to_decimal(
 ) -> str | None:
     _require_delta_decimal(new)
     if len(str(_range(old)[1])) > new.precision - new.scale or (new.unsigned and not old.unsigned):
-        mode.require_strict("its range becomes smaller")
+        mode.require_strict("its range gets smaller")
     return CAST
 
 
@@ -159,7 +161,7 @@ def _integer_to_real(
 def _integer_to_text(
     old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
 ) -> str | None:
-    if old.unsigned:  # ZEROFILL, which no table map tells, would show
+    if old.unsigned:  # ZEROFILL, not in table maps, would show
         raise UnknownConversionError("an unsigned number becomes text")
     if text_conversions.characters(new) < _INTEGER_DIGITS:
         mode.require_strict("its length becomes smaller")
@@ -185,10 +187,10 @@ def _decimal_to_text(
     old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
 ) -> str | None:
     _require_delta_decimal(old)
-    if old.unsigned:  # ZEROFILL, as above
+    if old.unsigned:  # as above: ZEROFILL
         raise UnknownConversionError("an unsigned number becomes text")
     if old.scale > _PLAIN_DIGITS:
-        raise UnknownConversionError("a number of many digits behind its point becomes text")
+        raise UnknownConversionError(f"a number with over {_PLAIN_DIGITS} decimals becomes text")
     if text_conversions.characters(new) < old.precision + len("-0."):
         mode.require_strict("its length becomes smaller")
     return CAST
@@ -201,7 +203,7 @@ def _require_delta_decimal(column: ColumnDefinition) -> None:
 
 def _require_bare(column: ColumnDefinition) -> None:
     if column.precision:
-        raise UnknownConversionError(f"{column.type.name} with digits rounds")
+        raise UnknownConversionError(f"{column.type.name} with a precision rounds")
 
 
 def _decimal(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
@@ -211,7 +213,7 @@ def _decimal(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode)
         _require_delta_decimal(new)
     whole, new_whole = old.precision - old.scale, new.precision - new.scale
     if new_whole < whole or (new.unsigned and not old.unsigned):
-        mode.require_strict("its range becomes smaller")
+        mode.require_strict("its range gets smaller")
     return ROUNDED if new.scale < old.scale else CAST
 
 
@@ -237,9 +239,9 @@ def _real(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) ->
     if (old.precision, old.scale) != (new.precision, new.scale):
         _require_bare(new)
     if new.unsigned and not old.unsigned:
-        mode.require_strict("its range becomes smaller")
+        mode.require_strict("its range gets smaller")
     if old.type is T.DOUBLE and new.type is T.FLOAT:
-        mode.require_strict("its range becomes smaller")
+        mode.require_strict("its range gets smaller")
         return ROUNDED
     return CAST
 
@@ -253,7 +255,7 @@ def _real_to_integer(
 
 def _bits(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     if new.length < old.length:
-        mode.require_strict("its range becomes smaller")
+        mode.require_strict("its range gets smaller")
     if new.length == 1 and old.length > 1:
         raise UnknownConversionError("a BIT becomes one bit")
     return CAST
@@ -265,7 +267,7 @@ def _same(_old: ColumnDefinition, _new: ColumnDefinition, _mode: ConversionMode)
 
 def _geometry(old: ColumnDefinition, new: ColumnDefinition, _mode: ConversionMode) -> str | None:
     if new.geometry_type not in (0, old.geometry_type):
-        raise UnknownConversionError("a geometry becomes one of another type")
+        raise UnknownConversionError("the type of a geometry changes")
     return None
 
 
@@ -318,4 +320,4 @@ _RULES: dict[tuple[str, str], _Rule] = {
     **{("binary", kind): logical_conversions.from_bytes for kind in _ADDRESSES},
     ("inet4", "inet6"): logical_conversions.mapped,
 }
-"""By family of both types; a pair that is not here is not certain."""
+"""Rules by the families of both types; any other conversion is unknown."""

@@ -1,8 +1,8 @@
-"""What a generated column holds, where its expression makes that certain.
+"""The values of generated columns whose expression determines them for certain.
 
-Of a column that is added, in the rows that are there; of one that a server does not log, in a row
-whose other columns are known. The expression travels as JSON (see `expressions`); how what it gives
-is stored is a conversion (see `conversions`).
+Used for existing rows of an added column, and for rows where the server does not log the column but
+all its sources are known. The expression is stored as JSON (see `expressions`); a conversion (see
+`conversions`) describes how its result is stored.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ _SESSION_FUNCTIONS = (
     *("UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP", "UUID", "UUID_SHORT", "UUID_V4", "UUID_V7"),
     "VERSION",
 )
-"""Of which a VIRTUAL column may have another value each time that it is read."""
+"""Functions with which a VIRTUAL column may have another value each time it is read."""
 
 
 def generated(
     column: NewColumn, table: Iterable[ColumnDefinition], mode: ConversionMode
 ) -> tuple[str, str]:
-    """The expression of an added column as JSON, and how what it gives is stored.
+    """Return an added column's expression as JSON, and the conversion of its result.
 
-    `table` are the columns that it can be of. Raises `UnknownExpressionError`.
+    `table` are the columns that it may refer to. Raises `UnknownExpressionError`.
     """
     found = _read(column.expression, table, mode)
     try:
@@ -74,9 +74,9 @@ def recomputed(
     table: Iterable[ColumnDefinition],
     mode: ConversionMode,
 ) -> tuple[str, str]:
-    """The same of a column that MariaDB has computed for a row in a session of any mode.
+    """Return the same for a column that MariaDB computed for a row under an unknown sql_mode.
 
-    What does not fit is an error in a strict session, and the nearest value in any other.
+    A value that does not fit is an error in a strict session, and the nearest value in others.
     """
     found = _read(expression, table, mode)
     if found.kind == "text" and (
@@ -87,10 +87,10 @@ def recomputed(
 
 
 def depends_on_session(expression: Sequence[Token], table: Mapping[str, ColumnDefinition]) -> bool:
-    """Return True if the value may be another though no column has changed.
+    """Return True if the value may change although no column has.
 
-    It may be by the time, the session, or the time zone of a TIMESTAMP. `table` has the columns by
-    their names in lower case.
+    It may depend on the time, the session, or the time zone of a TIMESTAMP. `table` has the columns
+    by case-folded name.
     """
     for token in expression:
         if token.is_sign("@") or token.is_word(*_SESSION_FUNCTIONS):
@@ -111,13 +111,13 @@ def _read(
 
 
 def _stored(found: Expression, column: NewColumn, mode: ConversionMode) -> str:
-    """How the result comes into its column: what does not fit is an error, if it is STORED."""
+    """Return the conversion of the result; if STORED, a value that does not fit is an error."""
     target = column.definition
     mode.require_strict("a value may not fit")
     if not column.stored and not _fits(found, target):
         if target.type in INTEGER_BITS and found.digits and not (target.unsigned or mode.mariadb):
             return f"{CLAMP}:{INTEGER_BITS[target.type]}"
-        raise UnknownExpressionError("a VIRTUAL column that a value may not fit")
+        raise UnknownExpressionError("a VIRTUAL column that may be too small for a value")
     if target.type in INTEGER_BITS and found.digits:
         return ROUND if found.scale else CAST
     if target.type is ColumnType.NEWDECIMAL and found.digits and target.precision <= MOST_DIGITS:
@@ -167,7 +167,7 @@ def _is_text(target: ColumnDefinition) -> bool:
 
 
 def _fits(found: Expression, target: ColumnDefinition) -> bool:
-    """Whether every number has a place there; of text, the character set is not known."""
+    """Return True if every number fits; for text, the charset is unknown."""
     if not found.digits or target.unsigned:
         return found.kind == "date"
     before_point = found.digits - found.scale + (1 if found.scale else 0)  # rounding may carry

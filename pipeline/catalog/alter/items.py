@@ -1,4 +1,4 @@
-"""The timeline's items: what happened to a table, where in the log, and what it is from then on."""
+"""Items of the timeline: what happened to a table, where in the log, and its new definition."""
 
 from __future__ import annotations
 
@@ -36,28 +36,37 @@ ItemKind = Literal[
     "seeded",
     "told",
 ]
-"""`create`: the table begins here, empty, so it is complete; `observed`: rows of a table whose
-beginning was not seen; `add_columns`: columns were added, existing rows hold `defaults`; `alter`:
-its columns are others, by `columns`, or its key is; `version`: rows from here on are in this one of
-silver's tables, nothing else changes; `keys`: the key may be another, which the next table map
-tells; `model`: only what DDL tells besides is another; `truncate`: it is empty from here on;
-`truncate_partitions`: it has none of `rows` then, their partitions were dropped or emptied;
-`renamed`: it has the rows that `other` had; `moved`: its rows are those of `other` from here on,
-and it ends; `drop`: the table ends; `unsupported`: it changed in a way that is not applied, for
-`reason`; `rows_not_logged`: it stays what it is, but its rows became others, for `reason`;
-`temporary`: a connection has had a table of its name for itself, which does nothing to it;
-`declared`: conf or the server defines it, and no row of it was seen since (without a definition: it
-ended before one was); `schema`: that of its name, which has no table, has the charset of `model`;
-`rewound`: what is known of the table begins anew, what was told before counts no more; `seeded`:
-its rows are those of a `seed` from here on, with what the log says of them behind that; `told`: a
-statement was about a table, or all of a schema, of which nothing is known, or which is held: only
-seeds depend on it."""
+"""The kinds, and what they mean from the item's position on:
+
+- `create`: the table is created, empty, so it is complete.
+- `observed`: rows are logged for a table whose creation was not seen.
+- `add_columns`: columns are added; existing rows hold `defaults`.
+- `alter`: its columns change (see `columns`), or its key does.
+- `version`: rows are in this one of silver's tables; nothing else changes.
+- `keys`: the key may have changed; the next table map settles it.
+- `model`: only its DDL-only properties change.
+- `truncate`: it is emptied.
+- `truncate_partitions`: `rows` are removed with their partitions.
+- `renamed`: it has the rows that `other` had.
+- `moved`: its rows are those of `other`, and it ends.
+- `drop`: the table is dropped.
+- `unsupported`: it changed in a way that is not applied, for `reason`.
+- `rows_not_logged`: its definition stays, but its rows changed without being logged, for `reason`.
+- `temporary`: a connection created a temporary table of its name, which does not affect it.
+- `declared`: conf or the server defines it, and no row of it has been logged since (without a
+  definition: it ended before one was).
+- `schema`: the default charset of the schema of its name, which has no table, is that of `model`.
+- `rewound`: earlier items of the table no longer count; it is read again from here.
+- `seeded`: its rows are those of a `seed`, plus later changes from the log.
+- `told`: a statement named a table, or every table of a schema, that is unknown or held; only
+  seeds depend on it.
+"""
 
 NOT_OF_GOLD = ("temporary", "declared", "schema", "told")
-"""Items that only what comes after them in the log depends on."""
+"""Kinds that do not affect gold, only the interpretation of later items."""
 
 NOBODYS = ("schema", "told", "declared")
-"""Items that do not make a table the source's: another one may have it in the same lake."""
+"""Kinds that do not make a table the source's: another source of the lake may have it."""
 
 Position = tuple[int, int]
 """LSN of the transaction, and byte offset of the event in its file."""
@@ -65,12 +74,12 @@ Position = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class ColumnStep:
-    """Where a column of a changed table has its values from, in the rows that were there before.
+    """The origin of a column's values in existing rows when a table is changed.
 
-    `old` is the column of before, whose values are converted as `convert` says (see
-    `pipeline.catalog.alter.conversions`; None: not at all). Without `old` it is new, and all rows
-    hold `text`, which is like that of `TimelineItem.defaults`, or what `generated` gives for them
-    (`pipeline.catalog.alter.generated`), converted.
+    `old` is the previous column, whose values are converted by `convert` (see
+    `pipeline.catalog.alter.conversions`; None: unchanged). Without `old` the column is new: all
+    rows hold `text`, written as in `TimelineItem.defaults`, or the converted result of `generated`
+    (`pipeline.catalog.alter.generated`).
     """
 
     name: str
@@ -82,10 +91,10 @@ class ColumnStep:
 
 @dataclass(frozen=True, slots=True)
 class SeededFrom:
-    """The rows that a table had at a place in the log: those of `id` in the lake's seeds.
+    """The rows that a table had at a position of the log: seed `id` in the lake.
 
-    They are of after the transaction at `lsn` and before the next one, if they are `exact`; else of
-    any time between that and the item, one row for each key.
+    If `exact`, they are the rows after the transaction at `lsn` and before the next; otherwise each
+    key's row is from some time between `lsn` and the item.
     """
 
     id: str
@@ -95,15 +104,15 @@ class SeededFrom:
 
 @dataclass(frozen=True, slots=True)
 class TimelineItem:
-    """One item. From (`lsn`, `pos`) on the table's rows are in silver's `v<version>`.
+    """One change of a table. From (`lsn`, `pos`) on, its rows are in silver's `v<version>`.
 
-    `definition` is the table's from here on, from DDL or from a table map (a `version` or
-    `observed` item's is always a table map's). `defaults` holds, for `add_columns`, the text of
-    each new column's value in existing rows (`pipeline.catalog.ddl.defaults.python_value` reads
-    it). `columns` has, for `alter`, a step for each column in order; without it only the key
-    changes. `model` is what DDL tells besides, `other` the second table of a rename, `rows` are
-    those of `truncate_partitions`. A `seeded` item's `seed` tells where its rows are, and its
-    `reason` why they may not be all that the source had.
+    `definition` is the table's from here on, from DDL or a table map (a `version` or `observed`
+    item's is always from a table map). `defaults` has, for `add_columns`, each new column's value
+    in existing rows as text (`pipeline.catalog.ddl.defaults.python_value` parses it). `columns`
+    has, for `alter`, a step per column in order; without it only the key changes. `model` has the
+    DDL-only properties, `other` is the second table of a rename, `rows` are those of
+    `truncate_partitions`. A `seeded` item's `seed` identifies its rows, and its `reason` says why
+    they may be incomplete.
     """
 
     lsn: int
@@ -124,16 +133,16 @@ class TimelineItem:
 
     @property
     def name(self) -> TableName:
-        """The table."""
+        """The table's qualified name."""
         return TableName(self.schema, self.table)
 
     @property
     def position(self) -> Position:
-        """Where in the log."""
+        """The position in the log."""
         return self.lsn, self.pos
 
     def to_dict(self) -> dict[str, Any]:
-        """A row of `ledger/definitions`, and the form that plans keep: definitions as JSON text."""
+        """Return a row of `ledger/definitions`, also the form in plans."""
         return {
             "lsn": self.lsn,
             "pos": self.pos,
@@ -154,7 +163,7 @@ class TimelineItem:
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> TimelineItem:
-        """The item that `to_dict` gave. Other keys are passed over."""
+        """Return the item of a row that `to_dict` returned; other keys are ignored."""
         fields: dict[str, Any] = {f.name: row[f.name] for f in dataclass_fields(cls)}
         for name, read in _READERS.items():
             fields[name] = None if fields[name] is None else read(fields[name])
@@ -162,7 +171,7 @@ class TimelineItem:
 
 
 def in_force(items: Iterable[TimelineItem]) -> list[TimelineItem]:
-    """The items, as they were written, without those that a `rewound` has taken back."""
+    """Return the items, in order, without those that a `rewound` item invalidates."""
     found: list[TimelineItem] = []
     for item in items:
         if item.kind == "rewound":
@@ -181,4 +190,4 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "rows": TypeAdapter(PartitionRows).validate_json,
     "seed": TypeAdapter(SeededFrom).validate_json,
 }
-"""From the text of `to_dict`."""
+"""Parsers of the text that `to_dict` writes, by field."""

@@ -1,4 +1,4 @@
-"""Whether columns that are generated from one that ALTER TABLE changes stay what they are."""
+"""Check that columns generated from an altered column keep their values."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def keeps_generated(
     how: str | None,
     mode: ConversionMode,
 ) -> bool:
-    """Whether what is generated from a column stays what it is."""
+    """Return True if the values generated from a column stay the same."""
     changes = (how or "").partition(":")[0] in VALUES_CHANGE
     if model is None:
         return not changes
     if not model.generates_from(old.name):
         return True
     if mode.mariadb and may_be_address(old):
-        return False  # as text it may be another now
+        return False  # its text may differ now
     charset = charset_of(old.collation) if old.collation is not None else None
     same_bytes = declared.charset in (None, charset)
     return same_bytes and not changes and same_value(old, declared.definition)

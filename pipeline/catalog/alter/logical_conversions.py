@@ -1,7 +1,8 @@
 """Conversions from and to MariaDB's UUID, INET4, INET6 and VECTOR.
 
-Their bytes are those of the log. In strict mode a value that is none of the new type fails the
-statement; which texts are one is read as narrowly as `addresses` does, and others are not known.
+Their bytes are as logged. In strict mode a value that is invalid in the new type makes the
+statement fail; which texts are valid is decided as narrowly as in `addresses`, and others are
+unknown.
 """
 
 from __future__ import annotations
@@ -21,26 +22,26 @@ from pipeline.catalog.ddl.conversion_mode import (
 
 
 def _kind(column: ColumnDefinition) -> LogicalType:
-    """A VECTOR that DDL declares is of a type of its own until a table map shows it."""
+    """Return the logical type; a VECTOR declared by DDL has none until a table map shows it."""
     return column.logical or LogicalType.VECTOR
 
 
 def to_text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    """An address as it is printed, in any character set."""
+    """Convert an address to its text, in any charset."""
     if text_conversions.characters(new) < CHARACTERS[_kind(old)]:
         mode.require_strict("its length becomes smaller")
     return None
 
 
 def from_text(_old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    """Text to an address."""
+    """Convert text to an address."""
     kind = _kind(new).value
     mode.require_strict(f"text becomes {kind}")
     return f"{LOGICAL}:{kind}"
 
 
 def to_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    """The bytes that are logged, with zeros up to the length of a BINARY."""
+    """Convert an address to its logged bytes, zero-padded to the length of a BINARY."""
     fixed = new.length if new.type is T.STRING else 0
     capacity = new.length or (1 << 8 * new.length_bytes) - 1
     if capacity < BYTES[_kind(old)]:
@@ -49,8 +50,7 @@ def to_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode)
 
 
 def from_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    """Bytes to what they mean; those of a BINARY may have been of such a type all along, without
-    the log's telling it."""
+    """Convert bytes to the type they encode; a BINARY may have been of such a type all along."""
     kind = _kind(new)
     mode.require_strict(f"bytes become {kind.value}")
     if old.type is T.STRING and old.length != BYTES.get(kind, old.length):
@@ -59,12 +59,12 @@ def from_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMod
 
 
 def mapped(_old: ColumnDefinition, _new: ColumnDefinition, _mode: ConversionMode) -> str | None:
-    """An INET4 in an INET6."""
+    """Convert an INET4 to an INET6."""
     return MAPPED
 
 
 def vector(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    """MySQL keeps a vector's numbers, and MariaDB fills it up with zeros."""
+    """Convert a vector: MySQL keeps its numbers, MariaDB pads it with zeros."""
     before, after = old.dimension or 0, new.dimension or 0
     if after < before:
         raise UnknownConversionError("a VECTOR gets fewer dimensions")

@@ -1,4 +1,4 @@
-"""What an ALTER TABLE does to partitions: which rows go, and which partition holds which then."""
+"""Apply the partition actions of an ALTER TABLE: rows removed, and the new partitioning."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from pipeline.catalog.ddl.actions import (
 )
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.ddl.partition_clause import WAY_BACK
-from pipeline.catalog.ddl.partitions import Partitioning, RowsNotToldError
+from pipeline.catalog.ddl.partitions import Partitioning, UnknownPartitionRowsError
 
-_NOT_KNOWN = "how it is partitioned is not in the log, or is by more than RANGE or LIST of a column"
+_UNKNOWN_PARTITIONING = (
+    "its partitioning is not in the log, or is not by RANGE or LIST of one column"
+)
 
 
 def partition_changes(
@@ -30,8 +32,10 @@ def partition_changes(
     actions: Sequence[Action],
     types: TypeOptions,
 ) -> dict[str, Any]:
-    """The fields of an `Alteration` that actions on partitions set: `model`, `gone`,
-    `not_logged`. `table` is the one that they find."""
+    """Return the fields of an `Alteration` that partition actions set.
+
+    These are `model`, `gone` and `not_logged`. `table` is the definition before the statement.
+    """
     found: dict[str, Any] = {}
     for action in actions:
         if isinstance(action, RowsNotLogged):
@@ -53,15 +57,16 @@ def _rows(
     verb = "DROP" if isinstance(action, DropPartitions) else "TRUNCATE"
     try:
         if model is None or model.partitioning is None:
-            raise RowsNotToldError(_NOT_KNOWN)
+            raise UnknownPartitionRowsError(_UNKNOWN_PARTITIONING)
         names = action.names
         if isinstance(action, DropPartitions) and action.if_exists:
             names = model.partitioning.known(action.names)
             if not names:
                 return {}
         return {"gone": model.partitioning.rows(names, table, types)}
-    except RowsNotToldError as error:
-        reason = f"{verb} PARTITION removes rows that are not in the log: {error}{WAY_BACK}"
+    except UnknownPartitionRowsError as error:
+        which = f"which rows {verb} PARTITION removes is not in the log"
+        reason = f"{which}: {error}{WAY_BACK}"
         return {"not_logged": reason}
 
 

@@ -1,4 +1,4 @@
-"""Conversions of text, bytes and labels: what matters is how long a value may be."""
+"""Conversions of text, bytes and labels, which depend on how long a value may be."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from pipeline.catalog.ddl.conversion_mode import (
 from pipeline.catalog.ddl.lexer import SqlMode
 
 _LARGEST_VALUE = (1 << 30) - 1
-"""In bytes: no value is larger than a packet, and max_allowed_packet is 1 GiB at most."""
+"""In bytes: no value exceeds a packet, and max_allowed_packet is at most 1 GiB."""
 
 
 def characters(column: ColumnDefinition) -> int:
-    """How many characters fit for certain: a declared length is in characters of four bytes."""
+    """Return how many characters certainly fit: a declared length counts four bytes for each."""
     if column.length_bytes and column.type not in (T.VARCHAR, T.VAR_STRING, T.STRING):
         if column.type is T.VARCHAR_COMPRESSED:
             return column.length // widest(column.collation)
@@ -32,7 +32,7 @@ def characters(column: ColumnDefinition) -> int:
 
 
 def _longest(column: ColumnDefinition) -> int:
-    """The characters of the longest value that there can be."""
+    """Return the characters of the longest possible value."""
     if _is_blob(column):
         return min((1 << 8 * column.length_bytes) - 1, _LARGEST_VALUE)
     return characters(column)
@@ -43,9 +43,9 @@ def _is_blob(column: ColumnDefinition) -> bool:
 
 
 def text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    """Text of every length."""
+    """Convert text of any length."""
     if old.type is T.STRING and mode.sql_mode & SqlMode.PAD_CHAR_TO_FULL_LENGTH:
-        raise UnknownConversionError("a CHAR is read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
+        raise UnknownConversionError("a CHAR read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
     mode.require_text_kept()
     if _is_blob(old) and _is_blob(new) and _same_bytes(old, new, mode):
         return None
@@ -53,7 +53,7 @@ def text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> 
 
 
 def _same_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> bool:
-    """Whether TEXT is in the same charset for certain, and has as much room as before."""
+    """Return True if TEXT certainly keeps its charset, and its capacity does not shrink."""
     if old.collation is None or new.collation in (None, UNKNOWN_COLLATION):
         return False
     certain = mode.shown or old.collation != UNKNOWN_COLLATION
@@ -63,7 +63,7 @@ def _same_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMo
 def _fitting(
     longest: int, new: ColumnDefinition, mode: ConversionMode, *, trimmed: bool
 ) -> str | None:
-    """Text of at most `longest` characters in a new column; `trimmed`: it ends in no space."""
+    """Convert text of at most `longest` characters; `trimmed`: it has no trailing spaces."""
     short = characters(new) < longest
     if short:
         mode.require_strict("its length becomes smaller")
@@ -77,7 +77,7 @@ def _fitting(
 
 
 def binary(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    """Bytes of every length."""
+    """Convert bytes of any length."""
     capacity = [
         (1 << 8 * column.length_bytes) - 1 if _is_blob(column) else column.length
         for column in (old, new)
@@ -91,41 +91,41 @@ def binary(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -
 
 
 def _loose(label: str) -> str:
-    """What labels have in common that some collation may take for the same."""
+    """Return a normal form that labels share if some collation may treat them as equal."""
     parts = unicodedata.normalize("NFKD", label.casefold())
     return "".join(char for char in parts if not unicodedata.combining(char)).rstrip()
 
 
 def enum(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    """One label, kept by its text."""
+    """Convert ENUM labels, which keep their text."""
     gone = [label for label in old.labels if label not in new.labels]
     if gone:
-        mode.require_strict(f"label {gone[0]!r} goes")
+        mode.require_strict(f"label {gone[0]!r} is removed")
     respelled = {_loose(label) for label in gone} & {_loose(label) for label in new.labels}
     if respelled:
-        raise UnknownConversionError("a label is spelled another way")
+        raise UnknownConversionError("the spelling of a label changes")
     return None
 
 
 def text_to_enum(_old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    """Text that is a label as it is spelled: which one its collation takes it for is not known."""
+    """Convert text spelled exactly like a label: which label a collation would match is unknown."""
     mode.require_strict("text becomes a label")
     return f"{LABEL}:{json.dumps(new.labels, ensure_ascii=False)}"
 
 
 def set_(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    """Labels, kept by their texts in the order of the declaration."""
+    """Convert SET labels, which keep their texts in declaration order."""
     enum(old, new, mode)
     kept = [label for label in new.labels if label in old.labels]
     if kept != [label for label in old.labels if label in new.labels]:
-        raise UnknownConversionError("the labels of a SET are in another order")
+        raise UnknownConversionError("the order of the labels of a SET changes")
     return None
 
 
 def labels_to_text(
     old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
 ) -> str | None:
-    """One label or several, as the server prints them."""
+    """Convert one label or several to text as the server prints them."""
     mode.require_text_kept()
     lengths = [len(label) for label in old.labels]
     longest = max(lengths) if old.type is T.ENUM else sum(lengths) + len(lengths)

@@ -1,9 +1,9 @@
-"""Which of silver's tables `v<N>` holds rows of which definition.
+"""Assign definitions to silver's tables `v<N>`.
 
-A version stands for one layout: names, types, charsets and key. A layout that comes back (a table
-dropped and created again as it was) gets its old number, so a definition alone tells its version.
-What DDL declares is known before a table map shows it, but not completely (collations, the bytes of
-a character): its version is open until the first table map that fits it.
+A version stands for one layout: names, types, charsets and key. A layout that returns (a table
+dropped and re-created unchanged) gets its old number, so a definition alone determines its version.
+A definition declared by DDL is known before a table map shows it, but incompletely (collations,
+bytes per character): its version is open until the first table map that fits it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from decoder.model.definition import ColumnDefinition
 
 
 def layout(definition: TableDefinition) -> TableDefinition:
-    """The definition without what does not change how its rows are kept."""
+    """Return the definition without properties that do not affect how rows are stored."""
     columns = tuple(replace(c, nullable=True, visible=True) for c in definition.columns)
     return replace(definition, columns=columns, complete_metadata=True, signedness_logged=True)
 
 
 def fits(one: TableDefinition, other: TableDefinition, options: TypeOptions) -> bool:
-    """Whether both have the same columns (names and Delta types, in order) and the same key."""
+    """Return True if both have the same columns (names and Delta types, in order) and key."""
     if one.primary_key != other.primary_key or len(one.columns) != len(other.columns):
         return False
     try:
@@ -33,7 +33,7 @@ def fits(one: TableDefinition, other: TableDefinition, options: TypeOptions) -> 
 
 
 def difference(one: TableDefinition, other: TableDefinition, options: TypeOptions) -> str:
-    """The first difference that keeps them from fitting, or else of their layouts, in words."""
+    """Describe the first difference between two definitions, for messages."""
     if len(one.columns) != len(other.columns):
         return f"it had {len(one.columns)} columns and now has {len(other.columns)}"
     for before, after in zip(one.columns, other.columns, strict=True):
@@ -41,8 +41,8 @@ def difference(one: TableDefinition, other: TableDefinition, options: TypeOption
         if was != now:
             return f"column {was} became {now}"
     if one.primary_key != other.primary_key:
-        return "its primary key is another"
-    return "character sets, lengths or labels of its columns are others"
+        return "its primary key changed"
+    return "character sets, lengths or labels of its columns changed"
 
 
 def _shown(column: ColumnDefinition, options: TypeOptions) -> str:
@@ -54,8 +54,10 @@ def _shown(column: ColumnDefinition, options: TypeOptions) -> str:
 
 @dataclass(slots=True)
 class Versions:
-    """A table's versions by number; `open` are those that no table map has shown yet, `last_shown`
-    is the one that the last table map was of."""
+    """A table's versions by number.
+
+    `open` are those that no table map has shown yet; `last_shown` is the one of the last table map.
+    """
 
     options: TypeOptions
     definitions: dict[int, TableDefinition] = field(default_factory=dict)
@@ -64,14 +66,14 @@ class Versions:
 
     @property
     def any_shown(self) -> bool:
-        """Whether a table map has shown any of them."""
+        """True if a table map has shown any of them."""
         return len(self.open) < len(self.definitions)
 
     def declared(self, definition: TableDefinition) -> int:
-        """The number for what DDL declares: the latest that fits, or a new one.
+        """Return the number for a definition that DDL declares: the latest that fits, or a new one.
 
-        Of those that fit, the one that was shown last comes first: the log need not show it again
-        where all changes since then took each other back.
+        Of those that fit, the last one shown is preferred: if all changes since cancelled out, the
+        log need not show it again.
         """
         fitting = [n for n, d in self.definitions.items() if fits(definition, d, self.options)]
         if self.last_shown in fitting:
@@ -79,7 +81,7 @@ class Versions:
         return max(fitting, default=self._next())
 
     def shown(self, definition: TableDefinition) -> int | None:
-        """The number that this very layout has, if a table map has shown it before."""
+        """Return the number of exactly this layout if a table map has shown it."""
         wanted = layout(definition)
         for number, known in self.definitions.items():
             if number not in self.open and layout(known) == wanted:
@@ -87,7 +89,7 @@ class Versions:
         return None
 
     def for_table_map(self, definition: TableDefinition, current: int | None) -> int:
-        """The number for what a table map shows: its own, the open one that fits, or a new one."""
+        """Return the number for a table map: its own, the open one that fits, or a new one."""
         number = self.shown(definition)
         if number is not None:
             return number
@@ -96,7 +98,7 @@ class Versions:
         return self._next()
 
     def keep(self, number: int, definition: TableDefinition, *, from_table_map: bool) -> None:
-        """Bind a number to a definition; a table map's stays, whatever DDL declares later."""
+        """Bind a number to a definition; one from a table map takes precedence over later DDL."""
         if from_table_map:
             self.open.discard(number)
             self.last_shown = number

@@ -1,4 +1,4 @@
-"""DDL text to effects on tables."""
+"""Parse DDL text into effects on tables."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Texts of MariaDB's UUID, INET4 and INET6, as DDL and dumps have them, to the bytes that it logs.
+"""Parse MariaDB's UUID, INET4 and INET6 in DDL and dumps into the bytes that it logs.
 
-Source: MariaDB's `plugin/type_uuid` and `plugin/type_inet`. The way back is the decoder's.
+Source: MariaDB's `plugin/type_uuid` and `plugin/type_inet`. The decoder does the reverse.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ _UUID = re.compile("[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 def may_be_address(column: ColumnDefinition) -> bool:
-    """Whether a column that is BINARY in its table map, of which no DDL is known, may be one."""
+    """Return True if a table map's BINARY column without known DDL may have such a type."""
     binary = column.type is ColumnType.STRING and column.collation == BINARY_COLLATION
     return binary and column.logical is None and column.length in BYTES.values()
 
 
 def default_in_bytes(kind: LogicalType, default: Sequence[Token]) -> tuple[Token, ...]:
-    """A DEFAULT of a column of that type: its text as bytes, or, if that is not known, unknown."""
+    """Return a DEFAULT of such a column with its text as bytes, or as unknown."""
     if _is_introduced(default):
         return _unknown(kind)
     return tuple(_in_bytes(kind, token) for token in default)
 
 
 def changed_default(column: ColumnDefinition, default: Sequence[Token]) -> tuple[Token, ...]:
-    """A DEFAULT that ALTER COLUMN sets, which does not say whether the column is of such a type."""
+    """Return a DEFAULT set by ALTER COLUMN, which does not show the column's type."""
     if column.logical is not None and column.logical in BYTES:
         return default_in_bytes(column.logical, default)
     if not may_be_address(column):
@@ -43,10 +43,10 @@ def changed_default(column: ColumnDefinition, default: Sequence[Token]) -> tuple
 
 
 def address_in_bytes(text: str, kind: LogicalType | None = None) -> bytes | None:
-    """A text of one of these types as it is logged; None where it is none of them.
+    """Return the logged bytes of a value's text, or None if invalid.
 
-    Without a `kind`: what a server prints. An INET6 has a colon whatever it is, a UUID has none,
-    and an INET4 has points alone.
+    Without a `kind`, the text is as a server prints it: INET6 always has a colon, UUID has neither
+    colon nor dot, INET4 has dots only.
     """
     if kind is None:
         inet = LogicalType.INET6 if ":" in text else LogicalType.INET4
@@ -55,7 +55,7 @@ def address_in_bytes(text: str, kind: LogicalType | None = None) -> bytes | None
 
 
 def _unknown(kind: LogicalType) -> tuple[Token, ...]:
-    """A DEFAULT that is no constant."""
+    """Return tokens that evaluate to no constant."""
     return (Token(Kind.WORD, kind.value),)
 
 
@@ -64,7 +64,7 @@ def _is_introduced(default: Sequence[Token]) -> bool:
 
 
 def _guarded(column: ColumnDefinition, kinds: Sequence[LogicalType], token: Token) -> Token:
-    """Text that is too long for a BINARY is an address; text that may be either is unknown."""
+    """Return text too long for the BINARY as an address; text that may be either is unknown."""
     if token.kind is not Kind.STRING:
         return token
     if len(token.text) <= column.length:
@@ -99,7 +99,7 @@ def _inet4(text: str) -> bytes | None:
 
 def _inet6(text: str) -> bytes | None:
     address = _address(text)
-    if isinstance(address, IPv4Address):  # MariaDB 11.3 and newer
+    if isinstance(address, IPv4Address):  # MariaDB 11.3 and later
         return IPv6Address(f"::ffff:{address}").packed
     return address.packed if address else None
 

@@ -1,4 +1,4 @@
-"""ALTER TABLE, after those words: its actions, as far as columns, keys and rows change by them."""
+"""Parse ALTER TABLE after its first two words: the actions that change columns, keys or rows."""
 
 from __future__ import annotations
 
@@ -32,21 +32,25 @@ from pipeline.catalog.ddl.foreign_key import read_foreign_key
 from pipeline.catalog.ddl.keys import PRIMARY, read_key
 from pipeline.catalog.ddl.lexer import Kind, Token
 from pipeline.catalog.ddl.names import read_name
-from pipeline.catalog.ddl.partition_clause import WAY_BACK, partition_action, split_off
+from pipeline.catalog.ddl.partition_clause import (
+    WAY_BACK,
+    partition_action,
+    split_partition_options,
+)
 
 _NO_OPTION = (
     *("ADD", "DROP", "RENAME", "CHANGE", "MODIFY", "CONVERT", "ALTER", "ORDER", "PARTITION"),
     *("TRUNCATE", "EXCHANGE", "DISCARD", "IMPORT"),
 )
-"""What begins something else than options of the table."""
+"""Words that begin an action, not a table option."""
 
 
 def read_alter(
     cursor: Cursor, schema: str | None, sql_mode: int, *, ignore: bool = False
 ) -> list[Effect]:
-    """The statement's effect. Raises `ReadError` only while the table's name is not read yet.
+    """Return the statement's effects. Raises `ReadError` only if the table's name cannot be read.
 
-    `ignore`: of ALTER IGNORE TABLE, which drops rows and changes values that do not fit.
+    `ignore`: it is ALTER IGNORE TABLE, which drops rows and changes values that do not fit.
     """
     cursor.accept("IF", "EXISTS")
     name = read_name(cursor, schema)
@@ -55,7 +59,7 @@ def read_alter(
     cursor.accept("NOWAIT")
     others: list[Effect] = []
     renamed: TableName | None = None
-    tokens, actions = split_off(cursor.rest())
+    tokens, actions = split_partition_options(cursor.rest())
     try:
         if on_partitions := partition_action(tokens, name, schema):
             (actions, others), tokens = on_partitions, []
@@ -76,7 +80,7 @@ def read_alter(
 def _actions(cursor: Cursor, sql_mode: int) -> Iterator[Action]:
     verb = cursor.next().text.upper() if cursor.peek().kind is Kind.WORD else ""
     if verb in ("IMPORT", "DISCARD") and cursor.accept("TABLESPACE"):
-        yield RowsNotLogged(f"{verb} TABLESPACE changes rows outside of the log{WAY_BACK}")
+        yield RowsNotLogged(f"{verb} TABLESPACE changes unlogged rows{WAY_BACK}")
     elif verb in _VERBS:
         yield from _VERBS[verb](cursor, TypeContext(sql_mode=sql_mode))
 
@@ -107,7 +111,7 @@ def _added_element(part: Sequence[Token]) -> Iterator[Action]:
     elif (period := read_period(part)) and not period.is_system:
         yield AddPeriod(period)
     elif period or Cursor(part).accept("SYSTEM"):
-        yield Refused("versioning adds columns that its statement does not name", left_out=True)
+        yield Refused("versioning adds columns that the statement does not name", left_out=True)
 
 
 def _drop(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
@@ -121,7 +125,7 @@ def _drop(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
     if kind := cursor.accept_any("INDEX", "KEY", "CONSTRAINT"):
         if_exists = cursor.accept("IF", "EXISTS")
         name = cursor.name()
-        yield ChangeKeys(dropped=name)  # it may be the one that told rows apart
+        yield ChangeKeys(dropped=name)  # it may be the key that identifies rows
         if kind == "CONSTRAINT":
             yield DropForeignKey(name, if_exists, may_be_another=True)
         return
@@ -130,7 +134,7 @@ def _drop(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
     if not column_follows and not is_column(rest):
         period = read_period(rest)
         if period.is_system if period else Cursor(rest).accept("SYSTEM"):
-            yield Refused("versioning removes columns that its statement does not name")
+            yield Refused("versioning removes columns that the statement does not name")
         return
     cursor = Cursor(rest)
     if_exists = cursor.accept("IF", "EXISTS")
@@ -206,7 +210,7 @@ def _engine(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
 
 
 def _default_charset(cursor: Cursor) -> Iterator[Action]:
-    """What table options say, which may stand behind each other without commas."""
+    """Yield the charset among table options, which need no commas between them."""
     if cursor.peek().is_word(*_NO_OPTION):
         return
     charset = read_charset(cursor)
@@ -227,7 +231,7 @@ _VERBS: dict[str, Callable[[Cursor, TypeContext], Iterator[Action]]] = {
 
 
 def _new_name(cursor: Cursor, schema: str | None) -> TableName | None:
-    """What RENAME [TO | AS | =] gives to the table itself."""
+    """Read the table's new name in RENAME [TO | AS | =] name."""
     if not cursor.accept("RENAME") or cursor.peek().is_word("COLUMN", "INDEX", "KEY"):
         return None
     cursor.accept_any("TO", "AS") or cursor.accept_sign("=")

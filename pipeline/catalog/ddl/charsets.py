@@ -1,4 +1,4 @@
-"""Character sets as DDL names them: a collation to stand for one, the bytes of its characters."""
+"""Character sets as DDL names them: a collation id for each, and the bytes per character."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BYTES = {
     **dict.fromkeys(("utf8mb3", "ujis", "eucjpms"), 3),
     **dict.fromkeys(("ucs2", "big5", "cp932", "euckr", "gb2312", "gbk", "sjis"), 2),
 }
-"""Bytes of a charset's longest character; one for those that are not here."""
+"""Bytes of a charset's longest character; one for charsets not listed."""
 _ALIASES = {"utf8": "utf8mb3"}
 _UTF8 = ("utf8mb3", "utf8mb4")
 _BASIC = ("utf8mb3", "ucs2")
@@ -35,42 +35,42 @@ _UNICODE = {
 }
 """Python's codecs."""
 WIDE = {"ucs2": 2, "utf16": 2, "utf16le": 2, "utf32": 4}
-"""Bytes of a charset's shortest character, where that is more than one."""
+"""Bytes of a charset's shortest character, if more than one."""
 
 
 def collation_of(charset: str | None) -> int:
-    """A collation id of a charset; `UNKNOWN_COLLATION` where it is not known."""
+    """Return a collation id of a charset; `UNKNOWN_COLLATION` if unknown."""
     name = _ALIASES.get(charset or "", charset or "")
     ids = COLLATIONS.get(name, "").replace("-", " ").split()
     return int(ids[0]) if ids else UNKNOWN_COLLATION
 
 
 def charset_in(collation: int | None) -> str:
-    """The charset of a collation's text; empty where only the server knows it."""
+    """Return a collation's charset; empty if only the server knows it."""
     return "" if collation in (None, UNKNOWN_COLLATION) else charset_of_id(collation or 0)
 
 
 def charset_of(collation: str) -> str | None:
-    """The charset that a collation's name begins with; MariaDB's `uca1400_…` may leave it out."""
+    """Return the charset prefix of a collation's name; MariaDB's `uca1400_…` may omit it."""
     charset = collation.lower().partition("_")[0]
     return charset if _ALIASES.get(charset, charset) in COLLATIONS else None
 
 
 def widest(collation: int | None) -> int:
-    """Bytes of the longest character that text of a collation may have."""
+    """Return the bytes of the longest character of a collation's charset."""
     if collation is None:
         return max(_BYTES.values())
     return _BYTES.get(charset_of_id(collation), 1)
 
 
 def alike(one: int, other: int) -> bool:
-    """Whether text is the same under both collations: `utf8` in DDL means either UTF-8."""
+    """Return True if two collations have the same charset: `utf8` in DDL means either UTF-8."""
     charsets = charset_of_id(one), charset_of_id(other)
     return charsets[0] == charsets[1] or all(name in _UTF8 for name in charsets)
 
 
 def can_hold(text: str, charset: str) -> bool:
-    """Whether a charset has all characters of a text."""
+    """Return True if a charset has all characters of a text."""
     if charset in _BASIC:
         return all(ord(char) < 0x10000 for char in text)
     return (
@@ -79,9 +79,9 @@ def can_hold(text: str, charset: str) -> bool:
 
 
 def encoded(text: str, charset: str) -> bytes:
-    """A text's bytes in a charset. Raises ValueError for what it has not, or is not known to."""
+    """Encode text in a charset. Raises ValueError for missing or unsupported characters."""
     if not can_hold(text, charset):
-        raise ValueError(f"characters that {charset} has not")
+        raise ValueError(f"characters that {charset} lacks")
     if charset in _UNICODE:
         return text.encode(_UNICODE[charset])
     if is_single_byte(charset):
@@ -93,19 +93,18 @@ def encoded(text: str, charset: str) -> bytes:
 
 
 def decoded(raw: bytes, charset: str) -> str:
-    """The text of bytes in a charset, as a literal has them. Raises ValueError for bytes that are
-    none of its characters."""
+    """Decode the bytes of a literal in a charset. Raises ValueError for invalid bytes."""
     unit = WIDE.get(charset, 1)
     filled = raw.rjust(-(-len(raw) // unit) * unit, b"\0")
     text = decode(filled, collation_of(charset))
     if REPLACEMENT in text:
-        raise ValueError(f"bytes that are no characters of {charset}")
+        raise ValueError(f"bytes that are invalid in {charset}")
     return text
 
 
 @cache
 def _points(charset: str) -> frozenset[int]:
-    """The characters of a charset that is not Unicode's; none of one that is not known."""
+    """Return the code points of a charset other than Unicode's; none of an unknown one."""
     if is_single_byte(charset):
         return frozenset(map(int, single_byte(charset))) - {-1}
     if not is_multi_byte(charset):

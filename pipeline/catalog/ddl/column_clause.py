@@ -1,4 +1,4 @@
-"""Column declarations of CREATE TABLE and ADD COLUMN: a type, then attributes in any order."""
+"""Parse column declarations of CREATE and ALTER TABLE: a type, then attributes in any order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.catalog.ddl.lexer import Kind, Token
 
 
 def read_column(tokens: Sequence[Token], context: TypeContext) -> NewColumn:
-    """One declaration, with its FIRST or AFTER if it has one. Raises `ReadError`."""
+    """Read one declaration, with FIRST or AFTER. Raises `ReadError`."""
     cursor = Cursor(tokens)
     name = cursor.name()
     kind = cursor.peek().text.upper()
@@ -30,7 +30,7 @@ def read_column(tokens: Sequence[Token], context: TypeContext) -> NewColumn:
 
 
 def read_charset(cursor: Cursor) -> str | None:
-    """The charset that a declaration or options name, themselves or by their collation."""
+    """Return the charset that a declaration or option list names, directly or by its collation."""
     found: str | None = None
     while not cursor.done and not cursor.accept("AFTER"):
         if cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
@@ -55,7 +55,7 @@ def _attribute(cursor: Cursor, column: NewColumn) -> NewColumn:
         found = read(cursor, column)
         if found is not None:
             return found
-    if not cursor.skip_group():  # CHECK (…), and what a later version brings
+    if not cursor.skip_group():  # CHECK (…), and attributes of later versions
         cursor.next()
     return column
 
@@ -80,10 +80,13 @@ def _default(cursor: Cursor, column: NewColumn) -> NewColumn | None:
 
 
 def read_default(cursor: Cursor) -> list[Token]:
-    """A DEFAULT's value: (expression), a literal, signed or introduced, NULL, NOW(), and on MariaDB
-    a function or CASE."""
+    """Return the tokens of a DEFAULT's value.
+
+    It is an expression in parentheses, a literal (signed or with an introducer), NULL, NOW(), or on
+    MariaDB a function call or CASE.
+    """
     tokens = _first_of_default(cursor)
-    # No attribute begins with anything but a word: the rest belongs to a value, which is not known.
+    # Attributes begin with a word: anything else still belongs to the value, which is then unknown.
     while not cursor.done and cursor.peek().kind is not Kind.WORD:
         tokens.append(cursor.next())
     return tokens
@@ -111,7 +114,7 @@ def _first_of_default(cursor: Cursor) -> list[Token]:
 
 
 def _to_end(cursor: Cursor, opens: str, closes: str) -> list[Token]:
-    """The tokens up to where what was opened is closed, and that."""
+    """Return the tokens up to and including the closing sign."""
     depth, tokens = 1, list[Token]()
     while depth:
         tokens.append(cursor.next())
@@ -142,7 +145,7 @@ def _nullability(cursor: Cursor, column: NewColumn) -> NewColumn | None:
     if cursor.accept("NOT", "NULL"):
         return replace(column, definition=replace(column.definition, nullable=False))
     if cursor.accept("NULL"):
-        return replace(column, says_null=True)
+        return replace(column, explicit_null=True)
     return None
 
 

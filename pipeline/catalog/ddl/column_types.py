@@ -1,7 +1,7 @@
-"""A column's type as DDL writes it, to the `ColumnDefinition` that its table map will show.
+"""Parse a column's type into the `ColumnDefinition` that its table map will have.
 
-Source of the spellings: the `type` rule of MySQL's `sql/sql_yacc.yy`. What DDL alone cannot tell
-(the collation, and with it the bytes of a character) is left open; a table map settles it.
+Source of the spellings: the `type` rule of MySQL's `sql/sql_yacc.yy`. DDL alone does not determine
+the collation, and thus the bytes per character; a table map settles both.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ _GEOMETRY = {
     "GEOMCOLLECTION": 7,
 }
 _BLOBS = {"TINY": 1, "": 2, "MEDIUM": 3, "LONG": 4}
-"""Bytes of the length prefix by what stands before BLOB or TEXT."""
+"""Bytes of the length prefix by the word before BLOB or TEXT."""
 _DEFAULT_DECIMAL = (10, 0)
 _DEFAULT_DIMENSION = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class TypeContext:
-    """What surrounds a type: the table's charset, if its DDL names one, and the session's mode."""
+    """The context of a type: the table's charset, if DDL names one, and the session's sql_mode."""
 
     charset: str | None = None
     sql_mode: int = 0
 
 
 def read_type(cursor: Cursor, name: str, context: TypeContext) -> ColumnDefinition:
-    """The type at hand, with its attributes up to the first that is not part of a type.
+    """Read a type and the attributes that belong to it.
 
-    Raises `ReadError` for a type that is not known.
+    Raises `ReadError` if the type is unknown.
     """
     word = cursor.next()
     if word.kind is not Kind.WORD:
@@ -80,12 +80,12 @@ def _base(
         )
     reader = _READERS.get(word)
     if reader is None:
-        raise ReadError(f"column {column.name}: type {word} is not known")
+        raise ReadError(f"column {column.name} has the unknown type {word}")
     return reader(cursor, word, column, context)
 
 
 def _length(cursor: Cursor, default: int) -> int:
-    """The single number in parentheses, if there is one."""
+    """Read an optional single number in parentheses."""
     if not cursor.peek().is_sign("("):
         return default
     return Cursor(cursor.group()).integer()
@@ -182,7 +182,7 @@ def _blob(
 def _long(
     cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
 ) -> ColumnDefinition:
-    """LONG [VARCHAR], LONG CHAR VARYING, LONG VARBINARY: MEDIUMTEXT and MEDIUMBLOB."""
+    """Read LONG [VARCHAR], LONG CHAR VARYING or LONG VARBINARY: MEDIUMTEXT and MEDIUMBLOB."""
     if cursor.accept("VARBINARY"):
         return _blob_of(column, 3, binary=True)
     if not cursor.accept("VARCHAR") and cursor.accept_any("CHAR", "CHARACTER"):
@@ -212,7 +212,7 @@ def _labels(
 
 
 def _label(part: list[Token]) -> str:
-    """A label: a string, whose trailing spaces the server drops, or bytes."""
+    """Return a label: a string, whose trailing spaces the server drops, or bytes."""
     token = part[-1] if part else None
     if token is None or token.kind not in (Kind.STRING, Kind.BYTES):
         raise ReadError("expected the labels of an ENUM or SET")
@@ -288,7 +288,7 @@ _TEXT = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.BLOB, ColumnType.ENUM
 def _attributes(
     cursor: Cursor, word: str, column: ColumnDefinition, context: TypeContext
 ) -> ColumnDefinition:
-    """UNSIGNED, ZEROFILL and the charset, which belong to the type."""
+    """Apply UNSIGNED, ZEROFILL and the charset, which belong to the type."""
     charset = "utf8mb3" if word in _NATIONAL else context.charset
     while True:
         if cursor.accept_any("UNSIGNED", "ZEROFILL"):
@@ -309,13 +309,13 @@ def _attributes(
 
 
 def with_collation(column: ColumnDefinition, collation: str) -> ColumnDefinition:
-    """The column under a COLLATE that comes after its type."""
+    """Return the column with a COLLATE clause applied that follows its type."""
     charset = charset_of(collation)
     return column if charset is None else with_charset(column, charset)
 
 
 def with_charset(column: ColumnDefinition, charset: str | None) -> ColumnDefinition:
-    """A column of text in that charset (None: only the server knows); `binary` makes it bytes."""
+    """Return a text column in a charset (None: only the server knows it; `binary`: as bytes)."""
     if column.type not in _TEXT or column.collation == BINARY_COLLATION:
         return column
     collation = collation_of(charset)

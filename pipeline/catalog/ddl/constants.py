@@ -1,9 +1,8 @@
-"""A DEFAULT's tokens to a constant: what the server's parser would fold it to, before any type.
+"""Evaluate a DEFAULT's tokens to a constant, as the server's parser would, before any conversion.
 
-Understood are literals, the statement's time, `+`, `-` and `*` of exact numbers, CONCAT of strings,
-JSON_ARRAY, JSON_OBJECT and CAST … AS JSON of constants. Anything that is not the same for every row
-(`uuid()`, `rand()`, another column) has no constant, and neither has an expression that is not
-understood.
+Supported are literals, the statement's time, `+`, `-` and `*` of exact numbers, CONCAT of strings,
+JSON_ARRAY, JSON_OBJECT and CAST … AS JSON of constants. Anything that differs between rows
+(`uuid()`, `rand()`, another column) and any unsupported expression has no constant.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from pipeline.catalog.ddl.lexer import Kind, SqlMode, Token
 from pipeline.catalog.ddl.literals import Constant, Json, Text, UnknownDefaultError, literal
 
 _MOST_DIGITS, _MOST_DECIMALS = 65, 30
-"""Of the server's exact numbers."""
+"""Limits of the server's exact numbers."""
 _EXACT = Context(prec=4 * _MOST_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _EXACT.traps[Inexact] = True
 _OPERATIONS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
@@ -31,16 +30,16 @@ _JSON_FUNCTIONS = ("JSON_ARRAY", "JSON_OBJECT", "CAST")
 
 
 def constant(tokens: Sequence[Token], context: DefaultContext) -> Constant:
-    """The value of a DEFAULT. Raises `UnknownDefaultError` for one that is no known constant."""
+    """Return the value of a DEFAULT. Raises `UnknownDefaultError` if it is not a known constant."""
     cursor = Cursor(tokens)
     plain = context.sql_mode & SqlMode.NO_BACKSLASH_ESCAPES and is_expression(tokens)
     if plain and any("\\" in token.text for token in tokens if token.kind is Kind.STRING):
-        # The server prints an expression with escapes, and does not know them when it reads it.
+        # The server stores the expression with escapes, but does not interpret them on reading.
         raise UnknownDefaultError("a backslash in an expression under NO_BACKSLASH_ESCAPES")
     try:
         value = _sum(cursor, context)
         if not cursor.done:
-            raise ReadError(f"{cursor.peek().text!r} is not understood")
+            raise ReadError(f"{cursor.peek().text!r} is not supported")
     except (ReadError, DecimalException) as error:
         text = " ".join(token.text for token in tokens)
         raise UnknownDefaultError(f"expression ({text})") from error
@@ -48,7 +47,7 @@ def constant(tokens: Sequence[Token], context: DefaultContext) -> Constant:
 
 
 def is_expression(tokens: Sequence[Token]) -> bool:
-    """Whether a DEFAULT stands in parentheses, and is computed when it is used."""
+    """Return True if a DEFAULT is in parentheses, so that it is evaluated when it is used."""
     return bool(tokens) and tokens[0].is_sign("(")
 
 
@@ -68,11 +67,11 @@ def _product(cursor: Cursor, context: DefaultContext) -> Constant:
 
 def _operation(sign: str, left: Constant, right: Constant) -> Decimal:
     if not (isinstance(left, Decimal) and isinstance(right, Decimal)):
-        raise ReadError("arithmetic of what is no exact number")
+        raise ReadError("arithmetic of inexact numbers")
     result = _OPERATIONS[sign](left, right)
     _, digits, exponent = result.as_tuple()
     if len(digits) > _MOST_DIGITS or -int(exponent) > _MOST_DECIMALS:
-        raise ReadError("a number of too many digits")
+        raise ReadError("a number with too many digits")
     return result
 
 
@@ -97,7 +96,7 @@ def _operand(cursor: Cursor, context: DefaultContext) -> Constant:
         inside = Cursor(cursor.group())
         value = _sum(inside, context)
         if not inside.done:
-            raise ReadError(f"{inside.peek().text!r} is not understood")
+            raise ReadError(f"{inside.peek().text!r} is not supported")
     elif function := cursor.accept_any(*_JSON_FUNCTIONS):
         value = _json(function, cursor.group(), context)
     elif cursor.accept("CONCAT"):
@@ -110,19 +109,19 @@ def _operand(cursor: Cursor, context: DefaultContext) -> Constant:
 
 
 def _concat(parts: Sequence[Constant]) -> Text:
-    """CONCAT(…) of strings in one charset."""
+    """Evaluate CONCAT(…) of strings in one charset."""
     texts = [part for part in parts if isinstance(part, Text)]
     if len(texts) < len(parts) or len({part.charset for part in texts}) != 1:
-        raise ReadError("CONCAT of what are no strings of one charset")
+        raise ReadError("CONCAT of anything but strings in one charset")
     text = "".join(part.text for part in texts)
     return Text(text, texts[0].charset, any(part.introduced for part in texts))
 
 
 def _json(word: str, inside: Sequence[Token], context: DefaultContext) -> Json:
-    """JSON_ARRAY(…) and JSON_OBJECT(…) of constants, CAST(… AS JSON)."""
+    """Evaluate JSON_ARRAY(…) and JSON_OBJECT(…) of constants, or CAST(… AS JSON)."""
     if word == "CAST":
         if [token.text.upper() for token in inside[-2:]] != ["AS", "JSON"]:
-            raise ReadError("a CAST that is not understood")
+            raise ReadError("an unsupported CAST")
         value = constant(inside[:-2], context)
         return Json(value.text) if isinstance(value, Text) else Json(_json_text(value))
     values = [_json_part(part, context) for part in split(inside)]
@@ -130,7 +129,7 @@ def _json(word: str, inside: Sequence[Token], context: DefaultContext) -> Json:
         return Json(f"[{', '.join(values)}]")
     keys = values[::2]
     if len(values) % 2 or not all(key.startswith('"') for key in keys):
-        raise ReadError("JSON_OBJECT of a key that is not a string")
+        raise ReadError("JSON_OBJECT with a key that is not a string")
     if len(set(keys)) < len(keys):
         raise ReadError("JSON_OBJECT with a repeated key")
     members = zip(keys, values[1::2], strict=True)
@@ -138,12 +137,12 @@ def _json(word: str, inside: Sequence[Token], context: DefaultContext) -> Json:
 
 
 def _json_part(part: Sequence[Token], context: DefaultContext) -> str:
-    # MariaDB's are the numbers 1 and 0.
+    # In MariaDB they are the numbers 1 and 0.
     if not context.mariadb and len(part) == 1 and part[0].is_word("TRUE", "FALSE"):
         return part[0].text.lower()
     value = constant(part, context)
     if context.mariadb and isinstance(value, float):
-        raise UnknownDefaultError("an approximate number in a JSON document of MariaDB's")
+        raise UnknownDefaultError("an approximate number in a MariaDB JSON document")
     return _json_text(value)
 
 

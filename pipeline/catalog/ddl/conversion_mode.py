@@ -1,4 +1,4 @@
-"""What conversions of a column's values are called, and what they depend on besides its types."""
+"""Names of the conversions of a column's values, and the context that they depend on."""
 
 from __future__ import annotations
 
@@ -8,92 +8,91 @@ from decoder import TypeOptions
 from pipeline.catalog.ddl.lexer import SqlMode
 
 CAST = "cast"
-"""To the new Delta type, which loses nothing."""
+"""To the new Delta type, without loss."""
 ROUNDED = "rounded"
-"""To the new Delta type, which rounds as the server does."""
+"""To the new Delta type, rounded as by the server."""
 ROUND = "round"
-"""A decimal to an integer, halves away from zero."""
+"""Decimal to integer, half away from zero."""
 RINT = "rint"
-"""A double to an integer, halves to the even one."""
+"""Double to integer, half to even."""
 RTRIM = "rtrim"
-"""Trailing spaces go, as in every CHAR."""
+"""Remove trailing spaces, as in every CHAR."""
 CUT = "cut"
-"""To n characters: in strict mode the server cuts nothing but spaces."""
+"""Truncate to n characters: in strict mode the server truncates only spaces."""
 PAD = "pad"
-"""With zero bytes to n, as in every BINARY."""
+"""Pad with zero bytes to length n, as in every BINARY."""
 FRACTION = "fraction"
-"""To n digits after the second, halves up."""
+"""Round to n digits after the second, half up."""
 TRUNCATE = "truncate"
-"""To n digits after the second, the rest cut off (TIME_TRUNCATE_FRACTIONAL)."""
+"""Truncate to n digits after the second (TIME_TRUNCATE_FRACTIONAL)."""
 NUMBER = "number"
-"""Text to an integer, halves away from zero: in strict mode the text is a number."""
+"""Text to integer, half away from zero: in strict mode the text is a number."""
 INSTANT = "instant"
-"""A DATETIME to a TIMESTAMP, in a session whose zone is n minutes before UTC's time."""
+"""DATETIME to TIMESTAMP, in a session with a UTC offset of n minutes."""
 LOCAL = "local"
-"""A TIMESTAMP to a DATETIME, in such a session."""
+"""TIMESTAMP to DATETIME, in such a session."""
 CLAMP = "clamp"
-"""A number to a signed integer of n bits, the nearest that there is."""
+"""Number to a signed integer of n bits, clamped to its range."""
 CLAMP_UNSIGNED = "clamp_unsigned"
-"""A number to an unsigned integer of n bits, the nearest that there is."""
+"""Number to an unsigned integer of n bits, clamped to its range."""
 NEAREST = "nearest"
-"""A number to the new decimal, rounded, or the nearest that there is."""
+"""Number to the new decimal, rounded and clamped to its range."""
 FITTING = "fitting"
-"""Text as it is, if the column takes it without loss: a JSON object after the colon has how many
+"""Text unchanged, if the column holds it without loss. A JSON object after the colon has how many
 `characters` fit, whether they must be `ascii`, and whether trailing spaces are `trimmed`."""
 DIGITS = "digits"
-"""A TIME as text, with zeros to n digits after the second."""
+"""TIME as text, zero-padded to n digits after the second."""
 LABEL = "label"
-"""Text to the label of an ENUM that is spelled so; the labels are a JSON array behind the colon."""
+"""Text to the ENUM label of that spelling; the labels are a JSON array after the colon."""
 PRINTED = "printed"
-"""A DATE or DATETIME to text, n characters of `YYYY-MM-DD hh:mm:ss.ffffff`: a zero date, which is
-NULL in gold, is not known."""
+"""DATE or DATETIME to text, n characters of `YYYY-MM-DD hh:mm:ss.ffffff`; a zero date, which is
+NULL in gold, is unknown."""
 PARSED = "parsed"
-"""Text to a DATE or DATETIME, if it is written in full, in up to n characters of that."""
+"""Text to DATE or DATETIME, if written in full, in up to n characters of that form."""
 
 LOGICAL = "logical"
-"""Text or bytes to a UUID, INET4, INET6 or VECTOR, whose name stands behind the colon: what is none
-is not known."""
+"""Text or bytes to a UUID, INET4, INET6 or VECTOR (named after the colon), if valid in it."""
 STORED = "stored"
-"""A UUID, INET4 or INET6 to its bytes."""
+"""UUID, INET4 or INET6 to its bytes."""
 MAPPED = "mapped"
-"""An INET4 to the INET6 that stands for it."""
+"""INET4 to the INET6 that it maps to."""
 EXTENDED = "extended"
-"""A VECTOR of n numbers, zeros behind those that it has."""
+"""VECTOR zero-padded to n numbers."""
 
 OF_MARIADB = (LOGICAL, STORED, MAPPED, EXTENDED)
-"""Conversions of types that only MariaDB has, or has otherwise."""
+"""Conversions of types that MySQL lacks or implements differently."""
 VALUES_CHANGE = (
     *(ROUNDED, ROUND, RINT, RTRIM, CUT, PAD, FRACTION, TRUNCATE),
     *(NUMBER, INSTANT, LOCAL, LABEL, PRINTED, PARSED),
     *OF_MARIADB,
 )
-"""Conversions after which a value may not be what it was."""
+"""Conversions that may change values."""
 
 MARIADB_TIME_ROUND_FRACTIONAL = 1 << 34
-"""A bit of MariaDB's own in `sql_mode`."""
+"""A bit that only MariaDB has in `sql_mode`."""
 _STRICT = SqlMode.STRICT_TRANS_TABLES | SqlMode.STRICT_ALL_TABLES
 _UNICODE = ("utf8mb4", "utf16", "utf16le", "utf32", "gb18030")
 
 
 def cuts_fractions(sql_mode: int, *, mariadb: bool) -> bool:
-    """Whether a session cuts digits after the second that do not fit, rather than round."""
+    """Return True if a session truncates excess digits after the second instead of rounding."""
     if mariadb:
         return not sql_mode & MARIADB_TIME_ROUND_FRACTIONAL
     return bool(sql_mode & SqlMode.TIME_TRUNCATE_FRACTIONAL)
 
 
 class UnknownConversionError(ValueError):
-    """What the server made of a value cannot be told for certain."""
+    """The value that the server converted to cannot be determined for certain."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConversionMode:
-    """What a conversion depends on besides the two types.
+    """The context of a conversion besides the two types.
 
-    `ignore`: ALTER IGNORE; `charset`: the one that the new column names, if it does;
-    `explicit_timestamps`: explicit_defaults_for_timestamp, if it is logged; `utc_offset`: of the
-    session's time zone in minutes, if that is logged and always the same; `shown`: a table map has
-    shown the old column, so that its collation is the server's.
+    `ignore`: ALTER IGNORE; `charset`: the one that the new column names, if any;
+    `explicit_timestamps`: explicit_defaults_for_timestamp, if logged; `utc_offset`: of the
+    session's time zone in minutes, if logged and constant; `shown`: a table map has shown the old
+    column, so that its collation is the server's.
     """
 
     sql_mode: int = 0
@@ -107,21 +106,21 @@ class ConversionMode:
 
     @property
     def strict(self) -> bool:
-        """Whether the statement failed rather than change a value that does not fit."""
+        """True if a value that does not fit makes the statement fail."""
         return bool(self.sql_mode & _STRICT) and not self.ignore
 
     @property
     def truncates(self) -> bool:
-        """Whether digits after the second are cut off; MariaDB rounds only if it is told to."""
+        """True if excess digits after the second are truncated, as in MariaDB by default."""
         return cuts_fractions(self.sql_mode, mariadb=self.mariadb)
 
     def require_strict(self, what: str) -> None:
-        """Raise `UnknownConversionError` in a session that changes values which do not fit."""
+        """Raise `UnknownConversionError` if the session changes values that do not fit."""
         if not self.strict:
-            raise UnknownConversionError(f"{what}, and its session is not strict about values")
+            raise UnknownConversionError(f"{what}, and the session's sql_mode is not strict")
 
     def require_text_kept(self) -> None:
-        """Raise `UnknownConversionError` where text may lose characters that its charset lacks."""
+        """Raise `UnknownConversionError` if text may lose characters that the charset lacks."""
         if self.charset == "binary":
             raise UnknownConversionError("text becomes bytes")
         if self.charset not in _UNICODE:

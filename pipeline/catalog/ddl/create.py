@@ -1,4 +1,4 @@
-"""CREATE TABLE, after its first two words."""
+"""Parse CREATE TABLE after its first two words."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from pipeline.catalog.ddl.names import read_name
 from pipeline.catalog.ddl.partition_clause import WAY_BACK, partitioned_by
 from pipeline.catalog.ddl.rekeying import declared_key
 
-BLACKHOLE = "a BLACKHOLE table keeps no rows: it is left out"
+BLACKHOLE = "a BLACKHOLE table stores no rows: it is not replicated"
 VERSIONED = (
-    "a table WITH SYSTEM VERSIONING has rows of the past in the log beside those that SELECT gives:"
-    " it is left out"
+    "a table WITH SYSTEM VERSIONING logs historical rows besides those that SELECT returns:"
+    " it is not replicated"
 )
-SEQUENCE = "a SEQUENCE is no table of rows: it is left out"
+SEQUENCE = "a SEQUENCE is not a table of rows: it is not replicated"
 _SELECTS = ("SELECT", "WITH", "VALUES", "TABLE")
 
 
 def read_create(cursor: Cursor, schema: str | None, sql_mode: int) -> list[Effect]:
-    """The statement's effect. Raises `ReadError` only while the table's name is not read yet."""
+    """Return the statement's effect. Raises `ReadError` only if the table's name cannot be read."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = read_name(cursor, schema)
     try:
@@ -59,7 +59,7 @@ def _body(
     if reason := _left_out(elements, options):
         return Unsupported(name, reason, creates=True, left_out=True)
     if not elements or elements[0].is_word(*_SELECTS) or _selects(options):
-        reason = f"CREATE TABLE … SELECT as a statement: its rows are not in the log{WAY_BACK}"
+        reason = f"CREATE TABLE … SELECT in statement format: its rows are not in the log{WAY_BACK}"
         return Unsupported(name, reason, creates=True)
     charset = _options(options)[0]
     parts = split(elements)
@@ -77,7 +77,7 @@ def _body(
 def _foreign_keys(
     parts: Sequence[Sequence[Token]], columns: Sequence[NewColumn]
 ) -> Iterator[ForeignKey]:
-    """In the statement's order: elements of their own, and those that stand with columns."""
+    """Yield the foreign keys in statement order: table elements and column declarations."""
     inline = {column.definition.name: column.references for column in columns}
     for part in parts:
         if found := read_foreign_key(part):
@@ -87,7 +87,7 @@ def _foreign_keys(
 
 
 def _left_out(elements: Sequence[Token], options: Sequence[Token]) -> str:
-    """Why it is no table to replicate, or nothing."""
+    """Return the reason why the table is not replicated, or an empty string."""
     if _options(options)[1] == "BLACKHOLE":
         return BLACKHOLE
     words = [token.text.upper() if token.kind is Kind.WORD else "" for token in options]
@@ -103,7 +103,10 @@ def _left_out(elements: Sequence[Token], options: Sequence[Token]) -> str:
 
 
 def _selects(options: Sequence[Token]) -> bool:
-    """Whether a query follows the table's options; one in parentheses follows nothing else."""
+    """Return True if a query follows the table options.
+
+    A query in parentheses follows only a keyword.
+    """
     cursor = Cursor(options)
     while not cursor.done:
         if cursor.accept_any("SELECT", "AS", "IGNORE", "REPLACE"):
@@ -114,7 +117,7 @@ def _selects(options: Sequence[Token]) -> bool:
 
 
 def _options(options: Sequence[Token]) -> tuple[str | None, str]:
-    """The default charset, if named, and the engine in capitals, or nothing."""
+    """Return the default charset (None: not named) and the engine in capitals (or empty)."""
     cursor = Cursor(options)
     charset: str | None = None
     engine = ""
@@ -157,12 +160,12 @@ def _definition(
 def _with_key(
     name: TableName, columns: Sequence[ColumnDefinition], key: Key | None
 ) -> TableDefinition:
-    """The table; columns of the key are NOT NULL even where they do not say so."""
+    """Return the table definition; key columns are NOT NULL even if not declared so."""
     index = {column.name.casefold(): i for i, column in enumerate(columns)}
     try:
         primary = tuple(index[column.casefold()] for column in key.columns) if key else ()
     except KeyError as error:
-        raise ReadError(f"the primary key names a column that is not there: {error}") from error
+        raise ReadError(f"the primary key names an unknown column: {error}") from error
     return TableDefinition(
         schema=name.schema,
         table=name.table,

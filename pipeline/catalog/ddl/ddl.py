@@ -1,10 +1,11 @@
-"""What a statement in the log does to tables.
+"""Read a logged statement's effects on tables.
 
-Most statements do nothing that replication cares about (users, grants, views, routines, …): those
-are told by their first words and never parsed. What changes a table's columns, key, name or rows in
-a way that is not replicated is `Unsupported` for the tables it names. What cannot be read is
-`Unsupported` too, or, when not even a table's name can be found, `Unreadable`: nothing that may
-change a table is passed over. Of indexes and databases that cannot be read, no row depends.
+Most statements do not matter to replication (users, grants, views, routines, …): their first words
+identify them, and they are never parsed. A statement that changes a table's columns, key, name or
+rows in a way that is not replicated is `Unsupported` for the tables that it names. A statement that
+cannot be parsed is `Unsupported` too or, if not even its table's name is found, `Unreadable`: no
+possible change to a table is skipped. Index and schema statements that cannot be parsed are
+ignored, because no row depends on them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pipeline.catalog.ddl.actions import ChangeKeys
 from pipeline.catalog.ddl.alter import read_alter
 from pipeline.catalog.ddl.column_clause import read_charset
 from pipeline.catalog.ddl.create import SEQUENCE, read_create
-from pipeline.catalog.ddl.cursor import Cursor, ReadError, behind_settings
+from pipeline.catalog.ddl.cursor import Cursor, ReadError, skip_set_statement
 from pipeline.catalog.ddl.effects import (
     AlterSchema,
     AlterTable,
@@ -39,8 +40,7 @@ from pipeline.catalog.ddl.names import read_name, read_names
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a statement depends on besides its text: the default schema, the session's mode, and
-    the server, by its version's number."""
+    """The context that a statement is parsed in: default schema, sql_mode and server version."""
 
     schema: str | None = None
     sql_mode: int = 0
@@ -48,20 +48,20 @@ class Session:
     mariadb: bool = False
 
     def tokens(self, query: str) -> list[Token]:
-        """The statement's tokens. Raises `LexError`."""
+        """Return the statement's tokens. Raises `LexError`."""
         return tokens(query, self.sql_mode, self.server_version, mariadb=self.mariadb)
 
     def readable_tokens(self, query: str) -> list[Token]:
-        """The statement's tokens up to where it cannot be read."""
+        """Return the tokens before the first lexical error."""
         return readable_tokens(query, self.sql_mode, self.server_version, mariadb=self.mariadb)
 
     def first_tokens(self, query: str, count: int) -> list[Token]:
-        """Its first tokens. Raises `LexError`."""
+        """Return the first `count` tokens. Raises `LexError`."""
         return first_tokens(query, count, self.sql_mode, self.server_version, mariadb=self.mariadb)
 
 
 def effects(query: str, session: Session) -> list[Effect]:
-    """What the statement does, in its order; nothing for one that no table is changed by."""
+    """Return the statement's effects in order; none if it changes no table."""
     if not may_change_tables(query):
         return []
     try:
@@ -72,7 +72,7 @@ def effects(query: str, session: Session) -> list[Effect]:
 
 
 def _statement(cursor: Cursor, session: Session) -> list[Effect]:
-    behind_settings(cursor)
+    skip_set_statement(cursor)
     for words, read in _STATEMENTS:
         if cursor.accept(*words):
             try:
@@ -84,9 +84,9 @@ def _statement(cursor: Cursor, session: Session) -> list[Effect]:
 
 
 def _unlexable(query: str, session: Session, reason: str) -> list[Effect]:
-    """Read as far as its tokens go: the tables that it names are held.
+    """Return the effects of a statement with a lexical error: hold the tables named before it.
 
-    Where it may name more behind them, any table may be meant.
+    If the statement may name more tables after the error, any table may be affected.
     """
     found = _statement(Cursor(session.readable_tokens(query)), session)
     names = [name for effect in found for name in _names(effect)]
@@ -97,7 +97,7 @@ def _unlexable(query: str, session: Session, reason: str) -> list[Effect]:
 
 
 def _names(effect: Effect) -> list[TableName]:
-    """The tables that an effect is on."""
+    """Return the tables that an effect names."""
     if isinstance(effect, RenameTables):
         return [name for pair in effect.pairs for name in pair]
     if isinstance(effect, (CreateSchema, AlterSchema, DropSchema, Unreadable)):
@@ -121,13 +121,13 @@ def _create_schema(cursor: Cursor, session: Session) -> list[Effect]:
 
 
 def _replace_schema(cursor: Cursor, session: Session) -> list[Effect]:
-    """MariaDB's CREATE OR REPLACE DATABASE: all tables of the one that was there are gone."""
+    """Read MariaDB's CREATE OR REPLACE DATABASE, which drops every table of the old schema."""
     schema = cursor.name()
     return [DropSchema(schema), CreateSchema(schema, False, read_charset(cursor))]
 
 
 def _alter_schema(cursor: Cursor, session: Session) -> list[Effect]:
-    """ALTER DATABASE [name] …: without a name, the session's own."""
+    """Read ALTER DATABASE [name] …, which defaults to the session's schema."""
     unnamed = cursor.peek().is_word("DEFAULT", "CHARACTER", "CHARSET", "COLLATE", "COMMENT")
     schema = session.schema if unnamed else cursor.name()
     charset = read_charset(cursor)
@@ -153,8 +153,8 @@ def _truncate(cursor: Cursor, session: Session) -> list[Effect]:
     return [TruncateTable(read_name(cursor, session.schema))]
 
 
-def _index(cursor: Cursor, session: Session) -> list[Effect]:
-    """An index that goes may be what the server logs as the table's key."""
+def _dropped_index(cursor: Cursor, session: Session) -> list[Effect]:
+    """Read DROP INDEX: the index may be the one that the server logs as the table's key."""
     cursor.accept("IF", "EXISTS")
     index = cursor.name()
     cursor.expect("ON")
@@ -162,7 +162,7 @@ def _index(cursor: Cursor, session: Session) -> list[Effect]:
 
 
 def _replaced_index(cursor: Cursor, session: Session) -> list[Effect]:
-    """MariaDB's CREATE OR REPLACE INDEX: one of that name, which may have been the key, is gone."""
+    """Read MariaDB's CREATE OR REPLACE INDEX, which drops a previous index of that name."""
     index, table = _index_on(cursor, session)
     return [AlterTable(table, (ChangeKeys(dropped=index),))]
 
@@ -181,7 +181,7 @@ def _index_on(cursor: Cursor, session: Session) -> tuple[str, TableName]:
 
 
 def _unique_index(cursor: Cursor, session: Session) -> list[Effect]:
-    """An index that comes may be what the server logs as the table's key."""
+    """Read CREATE UNIQUE INDEX: the server may log the new index as the table's key."""
     cursor.accept("IF", "NOT", "EXISTS")
     index, table = _index_on(cursor, session)
     return [AlterTable(table, (ChangeKeys(added=key_of(index, cursor)),))]
@@ -203,7 +203,7 @@ def _create_or_replace(cursor: Cursor, session: Session) -> list[Effect]:
 
 
 def _create_sequence(cursor: Cursor, session: Session) -> list[Effect]:
-    """MariaDB's: a table of one row, which changes with every number that is taken."""
+    """Read MariaDB's CREATE SEQUENCE: a one-row table that changes with every number taken."""
     cursor.accept("IF", "NOT", "EXISTS")
     name = read_name(cursor, session.schema)
     return [Unsupported(name, SEQUENCE, creates=True, left_out=True)]
@@ -253,19 +253,19 @@ _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Session], list[Effec
         (("CREATE", "OR", "REPLACE", *kind, "INDEX"), _replaced_index)
         for kind in ((), ("FULLTEXT",), ("SPATIAL",), ("VECTOR",))
     ),
-    (("DROP", "INDEX"), _index),
-    (("DROP", "ONLINE", "INDEX"), _index),
-    (("DROP", "OFFLINE", "INDEX"), _index),
+    (("DROP", "INDEX"), _dropped_index),
+    (("DROP", "ONLINE", "INDEX"), _dropped_index),
+    (("DROP", "OFFLINE", "INDEX"), _dropped_index),
     (("RENAME", "TABLE"), _rename),
     (("RENAME", "TABLES"), _rename),
     (("TRUNCATE",), _truncate),
 )
-"""By first words."""
+"""Statement readers by first words."""
 
 _HARMLESS = (
-    *(_index, _unique_index, _replaced_index, _replaced_unique_index),
+    *(_dropped_index, _unique_index, _replaced_index, _replaced_unique_index),
     *(_create, _create_schema, _alter_schema),
     *(_create_temporary, _create_sequence, _drop_sequence),
 )
-"""What changes no row that is there: an index that is the key shows in the next table map, and of a
-table that begins with a name that cannot be read nothing is known until there are rows in it."""
+"""Readers of statements that change no existing row. If a changed index is the key, the next table
+map shows it; a new table whose name cannot be read is unknown until rows are logged for it."""

@@ -1,4 +1,4 @@
-"""What a CREATE or ALTER TABLE declares, completed by what is known around it."""
+"""Complete the declarations of a CREATE or ALTER TABLE from their context."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.catalog.ddl.model import ColumnDefault, TableModel
 
 
 def in_charset(effect: CreateTable, charset: str | None) -> CreateTable:
-    """The table with its schema's charset, if it names none and that is known."""
+    """Return the table with its schema's charset, if it names none and that is known."""
     if effect.model is None or effect.model.charset is not None or charset is None:
         return effect
     columns = tuple(
@@ -25,13 +25,13 @@ def in_charset(effect: CreateTable, charset: str | None) -> CreateTable:
 
 
 def in_new_charset(model: TableModel | None, actions: Sequence[Action]) -> TableModel | None:
-    """The model as columns find it that an ALTER declares: all are in the charset that it names."""
+    """Return the model in the charset that an ALTER names, which its declarations default to."""
     named = [a.charset for a in actions if isinstance(a, (SetCharset, ConvertCharset))]
     return replace(model, charset=named[-1]) if model is not None and named else model
 
 
 def column_in_charset(column: NewColumn, model: TableModel | None) -> NewColumn:
-    """The column in the table's charset, if its own declaration names none."""
+    """Return the column in the table's charset, if its declaration names none."""
     open_ = column.charset is None and column.definition.collation == UNKNOWN_COLLATION
     if not open_ or model is None:
         return column
@@ -41,7 +41,7 @@ def column_in_charset(column: NewColumn, model: TableModel | None) -> NewColumn:
 def declared_model(
     effect: CreateTable, inserted: Callable[[NewColumn], ColumnDefault]
 ) -> TableModel | None:
-    """What DDL tells of the table, with the DEFAULTs of its columns as the key leaves them."""
+    """Return the table's model with its columns' defaults; the key makes columns NOT NULL."""
     if effect.model is None:
         return None
     declared = (

@@ -1,4 +1,4 @@
-"""What a DEFAULT's value depends on besides its text: the session that declared it, the server."""
+"""The context that a DEFAULT's value depends on: the declaring session and the server."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _UTF8 = "utf8mb4"
 
 @dataclass(frozen=True, slots=True)
 class DefaultContext:
-    """The session and the server of a statement that declares a column.
+    """The session and server of a statement that declares a column.
 
-    `executed_at` is when the statement began; `time_zone` the session's, with the server's own
-    (SYSTEM) already put in. `explicit_timestamps` is its explicit_defaults_for_timestamp; None:
-    not logged. `client_charset` is that of the statement's bytes, `connection_charset` that of its
-    strings; text of dumps, which log neither, is UTF-8.
+    `executed_at` is when the statement began; `time_zone` is the session's, with SYSTEM resolved to
+    the server's. `explicit_timestamps` is its explicit_defaults_for_timestamp (None: not logged).
+    `client_charset` is that of the statement's bytes, `connection_charset` that of its strings;
+    dumps record neither and are UTF-8.
     """
 
     executed_at: datetime | None = None
@@ -33,12 +33,12 @@ class DefaultContext:
     connection_charset: str = _UTF8
 
     def instant(self) -> Instant:
-        """The statement's time, for NOW() and for times of day in the session's zone."""
+        """Return the statement's time, for NOW() and for times of day in the session's zone."""
         return Instant(self.executed_at, self.time_zone)
 
     @property
     def dates(self) -> DateRules:
-        """How dates and times are read and rounded."""
+        """The rules for reading and rounding dates and times."""
         return DateRules(
             cuts=cuts_fractions(self.sql_mode, mariadb=self.mariadb),
             mariadb=self.mariadb,
@@ -49,10 +49,10 @@ class DefaultContext:
 
     @property
     def strict(self) -> bool:
-        """Whether the statement failed rather than change a value that does not fit."""
+        """True if a value that does not fit makes the statement fail."""
         return bool(self.sql_mode & (SqlMode.STRICT_TRANS_TABLES | SqlMode.STRICT_ALL_TABLES))
 
     @property
     def empty_is_null(self) -> bool:
-        """Whether '' stands for NULL: a mode of MariaDB's, whose bit is another mode's of MySQL."""
+        """True if '' means NULL: a MariaDB sql_mode, whose bit is another mode in MySQL."""
         return self.mariadb and bool(self.sql_mode & SqlMode.EMPTY_STRING_IS_NULL)

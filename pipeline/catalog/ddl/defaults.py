@@ -1,9 +1,9 @@
-"""What existing rows hold in a column that was added: its DEFAULT, as the column's own type.
+"""Evaluate an added column's DEFAULT, the value of existing rows, as the column's type.
 
-Values travel in the ledger as text (`None`: NULL), in the one spelling of each Arrow type that
-`python_value` reads back: numbers and text as they are, `true`/`false`, ISO dates and times
-(instants in UTC), bytes in hex. A value that does not fit its column is not known: whether it is
-refused, cut or replaced depends on the server, the session and how the DEFAULT is written.
+The ledger stores values as text (None: NULL), with one spelling per Arrow type, which
+`python_value` parses: numbers and text as they are, `true`/`false`, ISO dates and times (instants
+in UTC), bytes in hex. A value that does not fit its column is unknown: whether it is rejected,
+truncated or replaced depends on the server, the session and the spelling of the DEFAULT.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _TEXTS = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.BLOB, ColumnType.SET
 
 
 def default_text(column: NewColumn, context: DefaultContext) -> str | None:
-    """The value of an added column in rows that were there before, as text.
+    """Return, as text, the value that existing rows have in an added column.
 
-    Raises `UnknownDefaultError` where the log cannot tell it.
+    Raises `UnknownDefaultError` if it cannot be determined from the log.
     """
     if column.computed:
         raise UnknownDefaultError(column.computed)
     definition = column.definition
     _check_timestamp(column, context)
     if context.mariadb and context.sql_mode & SqlMode.ORACLE and definition.type is ColumnType.DATE:
-        raise UnknownDefaultError("a DATE, which is a DATETIME in MariaDB's mode ORACLE")
+        raise UnknownDefaultError("a DATE, which is a DATETIME in MariaDB's sql_mode ORACLE")
     value = _value(column, context)
     if value is None:
         return None
@@ -69,20 +69,20 @@ def _value(column: NewColumn, context: DefaultContext) -> Constant:
 
 
 def _check_kept(value: Constant, column: ColumnDefinition) -> None:
-    """Without strict mode, an expression's text loses the characters that its column lacks."""
+    """Raise for non-ASCII text: without strict mode, characters that the column lacks are lost."""
     unknown = column.collation in (None, UNKNOWN_COLLATION)
     if unknown and isinstance(value, Text) and not value.text.isascii():
-        raise UnknownDefaultError("an expression's text in a charset that is not known")
+        raise UnknownDefaultError("the text of an expression in an unknown charset")
 
 
 def _check_label(number: str, column: ColumnDefinition) -> None:
-    """MySQL takes a number for a label that is spelled so, or for its number: by the charset."""
+    """Raise if a number is also a label: MySQL takes it as label or index, by the charset."""
     if number in column.labels:
-        raise UnknownDefaultError(f"{number}, which is a label and may be the number of another")
+        raise UnknownDefaultError(f"{number}, which is a label and may be the index of another")
 
 
 def _check_printed(value: Constant) -> None:
-    """MariaDB keeps such a DEFAULT as it prints it, and prints bytes of an introducer as `xE9`."""
+    """Raise if MariaDB garbles the DEFAULT: it is stored with introduced bytes as `xE9`."""
     if isinstance(value, Text) and value.introduced:
         garbled = not value.text.isascii() or value.charset in WIDE
     else:
@@ -92,9 +92,9 @@ def _check_printed(value: Constant) -> None:
 
 
 def _check_timestamp(column: NewColumn, context: DefaultContext) -> None:
-    """Without explicit_defaults_for_timestamp, a TIMESTAMP gets a DEFAULT that it does not say."""
-    said = column.default or column.says_null or context.explicit_timestamps
-    if column.definition.type is ColumnType.TIMESTAMP2 and not said:
+    """Raise for a TIMESTAMP with an implicit DEFAULT (explicit_defaults_for_timestamp=OFF)."""
+    explicit = column.default or column.explicit_null or context.explicit_timestamps
+    if column.definition.type is ColumnType.TIMESTAMP2 and not explicit:
         state = "not logged" if context.explicit_timestamps is None else "OFF"
         raise UnknownDefaultError(
             f"a TIMESTAMP without NULL or DEFAULT, and explicit_defaults_for_timestamp is {state}"
@@ -102,7 +102,7 @@ def _check_timestamp(column: NewColumn, context: DefaultContext) -> None:
 
 
 def _implicit(column: ColumnDefinition) -> Constant:
-    """What MySQL puts into a column that is NOT NULL and has no DEFAULT."""
+    """Return what MySQL stores in a NOT NULL column without DEFAULT."""
     if column.nullable:
         return None
     if column.type in NUMERIC:
@@ -123,15 +123,15 @@ def _implicit(column: ColumnDefinition) -> Constant:
 
 
 def _address(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
-    """As the server prints it: of bytes, or of what it puts where there is no DEFAULT."""
+    """Return the server's text of the bytes, or of the implicit default."""
     kind = column.logical
     if kind is None or not isinstance(value, Bytes) or len(value.raw) != BYTES[kind]:
-        raise ValueError("no text of its type, nor as many bytes as it has")
+        raise ValueError("neither text of its type nor bytes of its length")
     return address_text(kind, value.raw)
 
 
 def python_value(text: str | None, arrow_type: pa.DataType) -> Any:
-    """The Python value of a default's text, of the kind that Spark's `lit` takes for the type."""
+    """Return a default's text as the Python value that Spark's `lit` takes for the type."""
     if text is None:
         return None
     for accepts, read in _PYTHON_VALUES:

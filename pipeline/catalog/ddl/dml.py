@@ -1,33 +1,37 @@
-"""Which tables a statement that changes rows names as its targets: for DML that is logged as text.
+"""Read the target tables of DML that is logged as text.
 
-Read as far as its targets go, and no further. Where several tables are joined, all of them count,
-since which of them change depends on columns that only the server resolves. What its triggers and
-foreign keys change is in `pipeline.catalog.timeline.consequences`.
+Only the target list is read. In a multi-table statement every joined table is a target, because
+only the server can resolve which of them its columns belong to. For changes made by triggers and
+foreign keys see `pipeline.catalog.timeline.consequences`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline.catalog.ddl.cursor import Cursor, ReadError, behind_settings
+from pipeline.catalog.ddl.cursor import Cursor, ReadError, skip_set_statement
 from pipeline.catalog.ddl.ddl import Session
 from pipeline.catalog.ddl.effects import TableName
 from pipeline.catalog.ddl.lexer import LexError, Token
 from pipeline.catalog.ddl.names import read_name
 
 _HEAD = 64
-"""Tokens in which INSERT, REPLACE and LOAD name their table: their rows may be megabytes."""
+"""The number of tokens in which INSERT, REPLACE and LOAD name their table; the rows after them may
+be megabytes."""
 _MODIFIERS = ("LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY", "QUICK", "IGNORE")
 _QUERIES = ("SELECT", "WITH", "VALUES", "TABLE")
 _JOINS = ("JOIN", "STRAIGHT_JOIN")
 
 
 def targets(query: str, session: Session) -> frozenset[TableName] | None:
-    """The tables whose rows it may change; None where that cannot be told (CALL, a SELECT that is
-    logged for its functions, what cannot be read)."""
+    """Return the tables whose rows the statement may change.
+
+    None if they cannot be determined: CALL, a SELECT logged for the functions it calls, or a
+    statement that cannot be parsed.
+    """
     try:
         head = Cursor(session.first_tokens(query, _HEAD))
-        behind_settings(head)
+        skip_set_statement(head)
         while head.accept_sign("("):
             pass
         if head.accept_any("INSERT", "REPLACE"):
@@ -40,7 +44,7 @@ def targets(query: str, session: Session) -> frozenset[TableName] | None:
 
 
 def _inserted(cursor: Cursor, session: Session) -> TableName:
-    """INSERT [modifiers] [INTO] table."""
+    """Read INSERT [modifiers] [INTO] table."""
     while cursor.accept_any(*_MODIFIERS):
         pass
     cursor.accept("INTO")
@@ -48,7 +52,7 @@ def _inserted(cursor: Cursor, session: Session) -> TableName:
 
 
 def _loaded(cursor: Cursor, session: Session) -> TableName:
-    """LOAD {DATA | XML} … INTO TABLE table."""
+    """Read LOAD {DATA | XML} … INTO TABLE table."""
     while not cursor.accept("INTO", "TABLE"):
         cursor.next()
     return read_name(cursor, session.schema)
@@ -56,7 +60,7 @@ def _loaded(cursor: Cursor, session: Session) -> TableName:
 
 def _joined_targets(query: str, session: Session) -> frozenset[TableName] | None:
     cursor = Cursor(session.tokens(query))
-    behind_settings(cursor)
+    skip_set_statement(cursor)
     while cursor.accept_sign("("):
         pass
     local = frozenset(name.casefold() for name in _common_tables(cursor))
@@ -75,7 +79,7 @@ def _joined_targets(query: str, session: Session) -> frozenset[TableName] | None
 
 
 def _common_tables(cursor: Cursor) -> list[str]:
-    """The names in WITH [RECURSIVE] name [(columns)] AS (query), …, if it is there."""
+    """Read the names in an optional WITH [RECURSIVE] name [(columns)] AS (query), …."""
     names: list[str] = []
     if not cursor.accept("WITH"):
         return names
@@ -90,8 +94,10 @@ def _common_tables(cursor: Cursor) -> list[str]:
 
 
 def _deleted(cursor: Cursor) -> list[Token]:
-    """What names its tables: DELETE FROM t …, DELETE FROM a, b USING joined …, or DELETE a, b FROM
-    joined …."""
+    """Return the tokens of the table list of a DELETE.
+
+    Forms: DELETE FROM t …, DELETE FROM a, b USING joined …, DELETE a, b FROM joined ….
+    """
     while cursor.accept_any(*_MODIFIERS):
         pass
     if not cursor.accept("FROM"):
@@ -104,7 +110,10 @@ def _deleted(cursor: Cursor) -> list[Token]:
 
 
 def _until(cursor: Cursor, *words: str, stays: bool = False) -> list[Token]:
-    """The tokens before the first of these words that is in no parentheses, moving over it."""
+    """Return the tokens up to the first of these words outside parentheses, and skip that word.
+
+    With `stays` the word itself is not skipped.
+    """
     found: list[Token] = []
     depth = 0
     while not cursor.done:
@@ -121,13 +130,15 @@ def _until(cursor: Cursor, *words: str, stays: bool = False) -> list[Token]:
 def _table_references(
     listed: list[Token], session: Session, local: frozenset[str]
 ) -> Iterator[TableName]:
-    """The tables in `a, b AS x JOIN (c, d) ON … LEFT JOIN (SELECT …) y USING (…)`, but for names
-    that are `local` to the statement (WITH)."""
+    """Yield the tables in `a, b AS x JOIN (c, d) ON … LEFT JOIN (SELECT …) y USING (…)`.
+
+    `local` are the names of the statement's common table expressions, which are skipped.
+    """
     cursor = Cursor(listed)
     expects_table = True
     while not cursor.done:
         if not expects_table:
-            expects_table = _comes_to_a_table(cursor)
+            expects_table = _skip_to_table(cursor)
             continue
         expects_table = False
         cursor.accept("LATERAL")
@@ -142,8 +153,8 @@ def _table_references(
             yield from _table_references(inner, session, local)
 
 
-def _comes_to_a_table(cursor: Cursor) -> bool:
-    """Moves over one token, or over parentheses and all in them; whether a table is next."""
+def _skip_to_table(cursor: Cursor) -> bool:
+    """Skip one token or parenthesized group; return True if a table name follows."""
     if cursor.skip_group():
         return False
     token = cursor.next()

@@ -1,7 +1,8 @@
-"""A dump's statements (`mysqldump --no-data`, `mariadb-dump --no-data`), with what they depend on.
+"""Split schema dumps (`mysqldump --no-data`, `mariadb-dump --no-data`) into statements.
 
-Format: what MySQL's `client/mysqldump.cc` and MariaDB's write: statements behind each other, cut at
-the delimiter that DELIMITER sets; comments; `USE` or, of one schema alone, its name in the head.
+Format: MySQL's `client/mysqldump.cc` and MariaDB's. A dump is a sequence of statements, separated
+by the delimiter that DELIMITER sets, and comments; `USE` names the schema, or the header does if
+the dump is of one schema.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pipeline.catalog.ddl.lexer import SqlMode
 from pipeline.lake.sql_text import unquoted
 
 _HEAD = re.compile(r"^-- Host: .*?Database: (\S.*?)\s*$", re.MULTILINE)
-_PLACE = re.compile(
+_POSITION = re.compile(
     r"^(?:-- )?CHANGE .*?(?:MASTER|SOURCE)_LOG_FILE='([^']+)', *(?:MASTER|SOURCE)_LOG_POS=(\d+)",
     re.MULTILINE,
 )
@@ -28,7 +29,7 @@ _DELIMITER = re.compile(r"DELIMITER[ \t]+(\S+)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class DumpedStatement:
-    """A statement of a dump, with the schema and the session that it is for."""
+    """A statement of a dump, with the schema and session settings in force for it."""
 
     query: str
     schema: str | None = None
@@ -37,24 +38,24 @@ class DumpedStatement:
 
 
 def dumped_statements(text: str) -> Iterator[DumpedStatement]:
-    """All statements in their order, but for USE and SET, which tell about those behind them."""
+    """Yield the statements in order; USE and SET only apply to those after them."""
     head = _HEAD.search(text)
     schema = head[1] if head else None
     sql_mode, time_zone = 0, None
-    for query in _cut(text):
+    for query in _split(text):
         if use := _USE.match(query):
             schema = unquoted(use[1])
         elif _SET.match(query):
             if zone := _TIME_ZONE.search(query):
                 time_zone = zone[1]
-            told = sql_mode_of(query)
-            sql_mode = sql_mode if told is None else told
+            mode = sql_mode_of(query)
+            sql_mode = sql_mode if mode is None else mode
         else:
             yield DumpedStatement(query, schema, sql_mode, time_zone)
 
 
 def sql_mode_of(query: str) -> int | None:
-    """What of `SqlMode` matters for reading statements that a SET sets; None if it sets no mode."""
+    """Return the `SqlMode` bits that affect parsing from a SET; None if it sets no sql_mode."""
     mode = _SQL_MODE.search(query)
     if mode is None:
         return None
@@ -64,13 +65,13 @@ def sql_mode_of(query: str) -> int | None:
 
 
 def dumped_at(text: str) -> tuple[str, int] | None:
-    """The file of the log and the position in it that the dump was taken at, if it tells."""
-    found = _PLACE.search(text)
+    """Return the log file and position that the dump was taken at; None if not recorded."""
+    found = _POSITION.search(text)
     return (found[1], int(found[2])) if found else None
 
 
-def _cut(text: str) -> Iterator[str]:
-    """Statements without their delimiters, and without comments that are no code."""
+def _split(text: str) -> Iterator[str]:
+    """Yield statements without delimiters and non-executable comments."""
     delimiter = ";"
     parts: list[str] = []
     at = 0
@@ -97,7 +98,7 @@ def _whole(parts: list[str]) -> Iterator[str]:
 
 @cache
 def _piece(delimiter: str) -> re.Pattern[str]:
-    """What ends a statement, or may hold what looks like its end."""
+    """Return a pattern for a delimiter and for everything that may contain one."""
     return re.compile(
         r"'(?:[^'\\]|\\.)*'"
         r'|"(?:[^"\\]|\\.)*"'

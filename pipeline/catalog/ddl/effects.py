@@ -1,4 +1,4 @@
-"""What a statement does to tables, as far as replication cares: the results of reading DDL."""
+"""The effects of a statement on tables: the results of parsing DDL."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pipeline.catalog.ddl.model import TableModel
 
 @dataclass(frozen=True, slots=True, order=True)
 class TableName:
-    """A table with its schema."""
+    """A table's name, qualified by its schema."""
 
     schema: str
     table: str
 
     @classmethod
     def read(cls, text: str) -> TableName:
-        """The table that `schema.table` names; a schema with a dot in its name cannot be told."""
+        """Parse `schema.table`; a dot in the schema's name is not supported."""
         schema, _, table = text.partition(".")
         return cls(schema, table)
 
@@ -29,8 +29,11 @@ class TableName:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """A table begins, empty. `foreign_keys` are as declared, without names that a server makes;
-    `columns` are those of the definition, as they are declared."""
+    """A new, empty table.
+
+    `foreign_keys` are as declared, before the server names them; `columns` are the definition's
+    columns, as declared.
+    """
 
     name: TableName
     definition: TableDefinition
@@ -42,7 +45,7 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class CreateTableLike:
-    """A table begins, empty, with the definition of another; None: of one that is not known."""
+    """A new, empty table with the definition of another (`model`; None: an unknown one)."""
 
     name: TableName
     model: TableName | None
@@ -51,7 +54,7 @@ class CreateTableLike:
 
 @dataclass(frozen=True, slots=True)
 class AlterTable:
-    """A table's columns or keys change, and then its name, if `renamed` is one."""
+    """A table's columns or keys change and, after that, its name (`renamed`, unless None)."""
 
     name: TableName
     actions: tuple[Action, ...]
@@ -68,28 +71,28 @@ class TruncateTable:
 
 @dataclass(frozen=True, slots=True)
 class RenameTables:
-    """Tables get other names, pair by pair (old, new), from left to right."""
+    """Tables are renamed, pair by pair (old, new), from left to right."""
 
     pairs: tuple[tuple[TableName, TableName], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CreateTemporary:
-    """A connection has a table of this name for itself."""
+    """A connection creates a temporary table of this name."""
 
     name: TableName
 
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
-    """A table ends."""
+    """A table is dropped."""
 
     name: TableName
 
 
 @dataclass(frozen=True, slots=True)
 class CreateSchema:
-    """A schema begins: what is created in it from here was not there before."""
+    """A schema is created: the tables created in it later have no earlier rows."""
 
     schema: str
     if_not_exists: bool = False
@@ -98,7 +101,7 @@ class CreateSchema:
 
 @dataclass(frozen=True, slots=True)
 class AlterSchema:
-    """Tables that are created in a schema from here on have another charset."""
+    """The default charset of tables created later in a schema changes."""
 
     schema: str
     charset: str
@@ -106,14 +109,14 @@ class AlterSchema:
 
 @dataclass(frozen=True, slots=True)
 class DropSchema:
-    """A schema ends, with every table in it."""
+    """A schema is dropped, with every table in it."""
 
     schema: str
 
 
 @dataclass(frozen=True, slots=True)
 class RowsChanged:
-    """A table's rows become others, which the log does not tell; it stays what it is."""
+    """A table's rows change without being logged; its definition stays."""
 
     name: TableName
     reason: str
@@ -121,9 +124,9 @@ class RowsChanged:
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A table changes in a way that is not replicated (yet); `creates` when it begins with it.
+    """A table changes in a way that is not replicated; `creates`: this statement creates it.
 
-    `left_out`: what it is then is none to replicate, and one created LIKE it is none either.
+    `left_out`: the table is not replicated, nor any table created LIKE it.
     """
 
     name: TableName
@@ -134,7 +137,7 @@ class Unsupported:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A statement that changes a table, but which one cannot be read from it."""
+    """A statement that changes an unknown table, because its name cannot be parsed."""
 
     reason: str
 

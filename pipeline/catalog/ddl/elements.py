@@ -1,4 +1,4 @@
-"""Which elements of a table are no columns, in CREATE TABLE and in what ALTER TABLE adds or drops.
+"""Distinguish columns from other table elements in CREATE TABLE and in ALTER TABLE's ADD and DROP.
 
 Sources: `table_element` of MySQL's `sql/sql_yacc.yy`; `field_list_item`, `key_def`,
 `constraint_def` and `alter_list_item` of MariaDB's.
@@ -18,12 +18,12 @@ _RESERVED = (
     *("INDEX", "KEY", "UNIQUE", "FULLTEXT", "SPATIAL", "CONSTRAINT", "FOREIGN", "CHECK"),
     *("PARTITION", "PRIMARY"),
 )
-"""Words that no column has as its name, unless it is quoted."""
+"""Words that are a column's name only if quoted."""
 _NAMES = (Kind.WORD, Kind.NAME)
 
 
 def is_column(element: Sequence[Token]) -> bool:
-    """Whether the element, or what is left of it behind ADD or DROP, names a column first."""
+    """Return True if a table element, or the rest of an ADD or DROP, begins with a column name."""
     cursor = Cursor(element)
     if cursor.peek().is_word(*_RESERVED) or _is_vector_index(cursor):
         return False
@@ -31,16 +31,16 @@ def is_column(element: Sequence[Token]) -> bool:
 
 
 def _is_vector_index(cursor: Cursor) -> bool:
-    """MariaDB's VECTOR [INDEX | KEY] [IF NOT EXISTS] [name] (column).
+    """Return True at MariaDB's VECTOR [INDEX | KEY] [IF NOT EXISTS] [name] (column).
 
-    The word is reserved there, and to MySQL a name like others, which a type follows.
+    VECTOR is reserved in MariaDB; in MySQL it can be a column's name, followed by a type.
     """
     if not cursor.peek().is_word("VECTOR"):
         return False
     if cursor.peek(1).is_word("INDEX", "KEY"):
         return True
     ahead = 1 if cursor.peek(1).is_sign("(") else 2
-    # A type has a length there, or labels.
+    # In a type, parentheses hold a length or labels.
     return cursor.peek(ahead).is_sign("(") and cursor.peek(ahead + 1).kind in _NAMES
 
 
@@ -48,19 +48,19 @@ def _period_follows(cursor: Cursor) -> bool:
     if not cursor.peek().is_word("PERIOD"):
         return False
     words = [cursor.peek(ahead).text.upper() for ahead in range(1, 5)]
-    return words[0] == "FOR" or words[:3] == ["IF", "EXISTS", "FOR"] or words == _UNLESS_THERE
+    return words[0] == "FOR" or words[:3] == ["IF", "EXISTS", "FOR"] or words == _IF_NOT_EXISTS_FOR
 
 
-_UNLESS_THERE = ["IF", "NOT", "EXISTS", "FOR"]
+_IF_NOT_EXISTS_FOR = ["IF", "NOT", "EXISTS", "FOR"]
 _SYSTEM_TIME = "SYSTEM_TIME"
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """MariaDB's PERIOD FOR a name: columns `start` and `end`, which become NOT NULL.
+    """MariaDB's PERIOD FOR name (`start`, `end`), which makes both columns NOT NULL.
 
-    One of the application adds no column; that of a versioned table (`is_system`) has hidden ones
-    where it does not name its own.
+    An application-time period adds no columns; a SYSTEM_TIME period (`is_system`) has hidden
+    columns unless it names its own.
     """
 
     name: str
@@ -69,11 +69,11 @@ class Period:
 
     @property
     def is_system(self) -> bool:
-        """Whether it is of system versioning."""
+        """True if this is the period of system versioning."""
         return self.name.upper() == _SYSTEM_TIME
 
     def not_null(self, columns: Iterable[ColumnDefinition]) -> list[ColumnDefinition]:
-        """The columns as the period leaves them."""
+        """Return the columns with those of the period NOT NULL."""
         own = {self.start.casefold(), self.end.casefold()}
         return [
             replace(column, nullable=column.nullable and column.name.casefold() not in own)
@@ -81,17 +81,17 @@ class Period:
         ]
 
     def in_key(self, key: Key) -> Key:
-        """A key WITHOUT OVERLAPS of the period, of the columns that the server makes it of."""
+        """Return a key WITHOUT OVERLAPS with the period replaced by its columns, as stored."""
         parts: list[tuple[str, int]] = []
         for column, prefix in zip(key.columns, key.prefixes, strict=True):
-            same = column.casefold() == self.name.casefold()  # which no column may have
+            same = column.casefold() == self.name.casefold()  # no column may have the period's name
             parts += [(self.end, 0), (self.start, 0)] if same else [(column, prefix)]
         columns, prefixes = zip(*parts, strict=True)
         return replace(key, columns=columns, prefixes=prefixes)
 
 
 def read_period(element: Sequence[Token]) -> Period | None:
-    """The period that an element declares, or that ALTER TABLE drops; None for any other element.
+    """Return the period that an element declares or ALTER TABLE drops; None for other elements.
 
     Raises `ReadError`.
     """

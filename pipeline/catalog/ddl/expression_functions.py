@@ -1,7 +1,7 @@
-"""The functions that `expressions` reads: what they take, and what they give.
+"""The functions that generated columns may use: their arguments and results.
 
-Some are certain only of some values, such as LOWER of ASCII: `pipeline.gold.schema.generated` tells
-which.
+Some are certain only for some values, such as LOWER of ASCII text: see
+`pipeline.gold.schema.generated`.
 """
 
 from __future__ import annotations
@@ -37,14 +37,13 @@ _BYTE_HASHES = {"MD5": "md5", "SHA": "sha1", "SHA1": "sha1"}
 _SHA2_BITS = ("0", "224", "256", "384", "512")
 _UTF8 = ("utf8mb3", "utf8mb4")
 _WIDE = ("", "ucs2", "utf16", "utf16le", "utf32")
-"""Charsets in which a letter of ASCII is not the one byte that it is in all others, and the one
-that is not known."""
+"""Charsets in which an ASCII letter is not its single ASCII byte, and the unknown one (empty)."""
 _COUNT_DIGITS = 10
 
 
 def _concat(parts: Sequence[Expression]) -> Expression:
     if not parts:
-        raise UnknownExpressionError("CONCAT of nothing")
+        raise UnknownExpressionError("CONCAT without arguments")
     if any(part.kind == "null" for part in parts):
         return NULL
     texts = [as_text(part) for part in parts]
@@ -54,13 +53,13 @@ def _concat(parts: Sequence[Expression]) -> Expression:
 def _concat_ws(parts: Sequence[Expression]) -> Expression:
     known = [part for part in parts[1:] if part.kind != "null"]
     if not known or parts[0].tree[0] != "text":
-        raise UnknownExpressionError("CONCAT_WS with a separator that is no constant")
+        raise UnknownExpressionError("CONCAT_WS with a separator that is not a constant")
     texts = [as_text(part) for part in (parts[0], *known)]
     return text_of(["concat_ws", parts[0].tree[1], *map(_printed, known)], texts)
 
 
 def _printed(part: Expression) -> list[object]:
-    """A part of CONCAT: a number becomes text there."""
+    """Return the tree of an argument of CONCAT, which converts numbers to text itself."""
     return part.tree if part.kind == "number" else as_text(part).tree
 
 
@@ -100,7 +99,7 @@ def _ends(function: str, parts: Sequence[Expression]) -> Expression:
 
 def _substring(parts: Sequence[Expression]) -> Expression:
     if len(parts) not in (2, 3):
-        raise UnknownExpressionError("SUBSTRING without a place")
+        raise UnknownExpressionError("SUBSTRING without a position")
     text = as_text(parts[0])
     numbers = [
         _constant("SUBSTRING", one, least) for one, least in zip(parts[1:], (1, 0), strict=False)
@@ -123,7 +122,7 @@ def _sha2(parts: Sequence[Expression]) -> Expression:
     _require_count("SHA2", parts, 2)
     bits = parts[1].tree
     if bits[0] != "number" or bits[1] not in _SHA2_BITS:
-        raise UnknownExpressionError("SHA2 of a length that is no constant")
+        raise UnknownExpressionError("SHA2 with a length that is not a constant")
     return Expression(["sha2", _bytes(parts[0]), int(bits[1]) or 256], "text", plain=True)
 
 
@@ -133,7 +132,7 @@ def _crc32(parts: Sequence[Expression]) -> Expression:
 
 
 def _bytes(part: Expression) -> list[object]:
-    """Text of which the bytes are known: those of UTF-8, or of ASCII."""
+    """Return the tree of text whose bytes are known: UTF-8 or ASCII."""
     text = as_text(part)
     if wide := text.charsets.intersection(_WIDE):
         raise UnknownExpressionError(f"the bytes of text in {min(wide) or 'an unknown charset'}")
@@ -161,14 +160,14 @@ def _part_of_date(function: str, digits: int, parts: Sequence[Expression]) -> Ex
     _require_count(function, parts, 1)
     kinds = ("datetime",) if function in _TIME_PARTS else ("date", "datetime")
     if parts[0].kind not in kinds:
-        raise UnknownExpressionError(f"{function} of what is no {' or '.join(kinds).upper()}")
+        raise UnknownExpressionError(f"{function} of anything but a {' or '.join(kinds).upper()}")
     return Expression([function.lower(), parts[0].tree], digits=digits, whole=True, plain=True)
 
 
 def _date(parts: Sequence[Expression]) -> Expression:
     _require_count("DATE", parts, 1)
     if parts[0].kind not in ("date", "datetime"):
-        raise UnknownExpressionError("DATE of what is no DATE or DATETIME")
+        raise UnknownExpressionError("DATE of anything but a DATE or DATETIME")
     return Expression(["to_date", parts[0].tree], "date")
 
 
@@ -183,7 +182,7 @@ def _json_extract(parts: Sequence[Expression]) -> Expression:
 def _json_unquote(parts: Sequence[Expression]) -> Expression:
     _require_count("JSON_UNQUOTE", parts, 1)
     if parts[0].tree[0] != "json_extract":
-        raise UnknownExpressionError("JSON_UNQUOTE of what is no JSON_EXTRACT")
+        raise UnknownExpressionError("JSON_UNQUOTE of anything but JSON_EXTRACT")
     return replace(parts[0], tree=["json_unquote", *parts[0].tree[1:]])
 
 
@@ -191,7 +190,7 @@ def _of_json(function: str, parts: Sequence[Expression]) -> Expression:
     _require_count(function.upper(), parts, 2)
     path = parts[1].tree
     if path[0] != "text" or not _PATH.fullmatch(path[1]):
-        raise UnknownExpressionError(f"{function.upper()} by a path that is not like '$.name'")
+        raise UnknownExpressionError(f"{function.upper()} with a path other than '$.name'")
     document = as_text(parts[0])
     return text_of([function, document.tree, path[1]], [document])
 
@@ -199,12 +198,12 @@ def _of_json(function: str, parts: Sequence[Expression]) -> Expression:
 def _constant(function: str, part: Expression, least: int) -> int:
     if part.tree[0] == "number" and part.whole and least <= int(part.tree[1]) < 1 << 31:
         return int(part.tree[1])
-    raise UnknownExpressionError(f"{function.upper()} at a place that is no constant")
+    raise UnknownExpressionError(f"{function.upper()} with a position that is not a constant")
 
 
 def _require_count(function: str, parts: Sequence[Expression], count: int) -> None:
     if len(parts) != count:
-        raise UnknownExpressionError(f"{function} of {len(parts)} arguments")
+        raise UnknownExpressionError(f"{function} with {len(parts)} arguments")
 
 
 def _named(
@@ -236,4 +235,4 @@ FUNCTIONS: Mapping[str, FunctionReader] = {
     "JSON_EXTRACT": _json_extract,
     "JSON_UNQUOTE": _json_unquote,
 }
-"""By their names in capitals."""
+"""Function readers by name in capitals."""

@@ -1,7 +1,7 @@
-"""Reads the expressions of generated columns, where what they give is certain.
+"""Parse the expressions of generated columns whose values are certain.
 
-Read are columns, numbers, strings, NULL, TRUE and FALSE, `+`, `-`, `*`, DIV and MOD, comparisons of
-numbers, IS NULL, AND, OR, NOT, CASE, and the functions of `expression_functions`.
+Supported are columns, numbers, strings, NULL, TRUE and FALSE, `+`, `-`, `*`, DIV and MOD,
+comparisons of numbers, IS NULL, AND, OR, NOT, CASE, and the functions of `expression_functions`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CONSTANTS = {
 
 
 def changes_meaning(sql_mode: int, *, mariadb: bool) -> bool:
-    """Return True if expressions are read otherwise, or give other values, under that mode."""
+    """Return True if expressions parse or evaluate differently under that sql_mode."""
     other = SqlMode.ORACLE | SqlMode.EMPTY_STRING_IS_NULL if mariadb else SqlMode(0)
     return bool(sql_mode & (other | SqlMode.HIGH_NOT_PRECEDENCE))
 
@@ -56,7 +56,7 @@ def read_expression(
     table: Mapping[str, ColumnDefinition],
     mode: ConversionMode,
 ) -> Expression:
-    """The expression; `table` has the columns by their names in lower case.
+    """Parse an expression; `table` has the columns by case-folded name.
 
     Raises `UnknownExpressionError`.
     """
@@ -69,7 +69,7 @@ def read_expression(
 
 
 class _Reader:
-    """Reads by recursive descent, as the operators bind."""
+    """A recursive-descent parser with one method per precedence level."""
 
     def __init__(self, table: Mapping[str, ColumnDefinition], mode: ConversionMode) -> None:
         self.table = table
@@ -130,7 +130,7 @@ class _Reader:
         return found
 
     def _signed(self, cursor: Cursor) -> Expression:
-        if cursor.accept_sign("!"):  # as SHOW CREATE TABLE of MariaDB prints NOT
+        if cursor.accept_sign("!"):  # MariaDB's SHOW CREATE TABLE prints NOT as !
             return truth(["not", condition(self._signed(cursor))])
         if not cursor.accept_sign("-"):
             return self._operand(cursor)
@@ -159,7 +159,7 @@ class _Reader:
 
     def _function(self, name: str, cursor: Cursor) -> Expression:
         read = FUNCTIONS.get(name.upper())
-        of_json = name.upper().startswith("JSON_")  # MySQL's print documents another way
+        of_json = name.upper().startswith("JSON_")  # MySQL prints documents differently
         if read is None or (of_json and not self.mode.mariadb):
             raise UnknownExpressionError(f"{name} in its expression")
         return read([self.whole(Cursor(part)) for part in split(cursor.group())])
@@ -196,7 +196,7 @@ class _Reader:
     def _text_column(self, column: ColumnDefinition) -> Expression:
         padded = self.mode.sql_mode & SqlMode.PAD_CHAR_TO_FULL_LENGTH
         if column.type is ColumnType.STRING and padded:
-            raise UnknownExpressionError("a CHAR that is read with its padding")
+            raise UnknownExpressionError("a CHAR read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
         is_text = column.type in TEXT_TYPES and column.collation != BINARY_COLLATION
         if not is_text and column.type not in _LABELS:
             lossy = column.type in INSTANT_TYPES and self.mode.options.zero_dates != "string"
@@ -231,7 +231,7 @@ def _number(text: str) -> Expression:
     whole, point, fraction = text.partition(".")
     digits, scale = max(len((whole + fraction).lstrip("0")), 1), len(fraction)
     if max(digits, scale) > MOST_DIGITS:
-        raise UnknownExpressionError(f"a number of more than {MOST_DIGITS} digits")
+        raise UnknownExpressionError(f"a number with more than {MOST_DIGITS} digits")
     return Expression(
         ["number", text], digits=max(digits, scale), scale=scale, whole=not point, plain=not point
     )

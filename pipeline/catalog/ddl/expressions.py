@@ -1,17 +1,16 @@
-"""Parts of an expression over a table's columns: values of which it is certain what they are.
+"""Parts of an expression over a table's columns whose values are known for certain.
 
-A part is a tree of lists, which travels as JSON and which `pipeline.gold.schema.generated`
-evaluates:
+A part is a tree of lists, stored as JSON, which `pipeline.gold.schema.generated` evaluates:
 
 - `["column", name, precision, scale]` (zeros for text), `["date", name]`, `["number", digits]`,
   `["text", characters]`, `["null"]`
 - `[operator, left, right, precision, scale]` for arithmetic, `[comparison, left, right]`
 - `["is_null", tree]`, `["not", tree]`, `["and", left, right]`, `["or", left, right]`;
-  `["no_value", name]` and `["no_date", name]`: a column of any type is NULL, or a date, of which
-  gold does not tell NULL from a zero date
+  `["no_value", name]`: a column of any type is NULL; `["no_date", name]`: the same for a date
+  column, where gold cannot distinguish NULL from a zero date
 - `["case", condition, result, …, otherwise]`, `["coalesce", tree, …]`, `["function", tree, …]`
 - `["as_number", tree]` (a condition), `["as_text", tree]`, `["numeric", tree]` (text), `["ascii",
-  tree]` (of which nothing else is certain), `["typed", tree, precision, scale]`
+  tree]` (known only for ASCII text), `["typed", tree, precision, scale]`
 """
 
 from __future__ import annotations
@@ -21,27 +20,27 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 MOST_DIGITS = 38
-"""Of Delta's decimals."""
+"""The most digits of a Delta decimal."""
 _BIGINT_DIGITS = 20
-"""Of whole numbers: the server refuses a result with more."""
+"""The most digits of integer arithmetic: the server rejects larger results."""
 _LONG_DIGITS = 18
-"""Of which every number is a BIGINT."""
+"""Every number of this many digits is a BIGINT."""
 _NUMERIC_DIGITS, _NUMERIC_SCALE = 36, 17
-"""Of text that is a number, as far as that is certain."""
+"""The largest numbers as text whose conversion is certain."""
 
 
 class UnknownExpressionError(ValueError):
-    """What an expression gives cannot be told for certain."""
+    """The value of an expression cannot be determined for certain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A part of an expression, and what kind of value it gives.
+    """A part of an expression and the kind of its value.
 
-    `kind` is number, truth, text, date, datetime, null, or other (a column of which only IS NULL is
-    known). A number has `digits` in all, `scale` of them after its point; `whole`: it is made of
-    integers alone; `plain`: as text, it is what SELECT prints. `charsets` are those of the text
-    that it may hold, beyond ASCII; `type` is that of a column which is no number or text.
+    `kind` is number, truth, text, date, datetime, null, or other (a column for which only IS NULL
+    is supported). A number has `digits` in all, `scale` of them after its point; `whole`: computed
+    from integers only; `plain`: its text equals what SELECT prints. `charsets` are those of its
+    non-ASCII text; `type` is that of a column which is neither number nor text.
     """
 
     tree: list[Any]
@@ -55,7 +54,7 @@ class Expression:
 
     @property
     def is_number(self) -> bool:
-        """Whether arithmetic is exact on it."""
+        """True if arithmetic on it is exact."""
         return self.kind in ("number", "truth")
 
 
@@ -63,7 +62,7 @@ NULL = Expression(["null"], "null")
 
 
 def columns_of(tree: Sequence[Any]) -> Iterator[str]:
-    """The names of the columns that a tree has."""
+    """Yield the names of the columns in a tree."""
     if tree[0] in ("column", "date", "no_value", "no_date"):
         yield tree[1]
     else:
@@ -73,19 +72,19 @@ def columns_of(tree: Sequence[Any]) -> Iterator[str]:
 
 
 def chosen(conditions: Sequence[list[Any]], results: Sequence[Expression]) -> Expression:
-    """CASE: one result for each condition, and the one where none of them holds."""
+    """Return a CASE: one result per condition, then the one if none holds."""
     common, trees = alike(results)
     pairs = [part for pair in zip(conditions, trees, strict=False) for part in pair]
     return replace(common, tree=["case", *pairs, trees[-1]])
 
 
 def numeric(part: Expression) -> Expression:
-    """Text as the number that it is the digits of."""
+    """Return text of digits as a number."""
     return Expression(["numeric", part.tree], digits=_NUMERIC_DIGITS, scale=_NUMERIC_SCALE)
 
 
 def alike(parts: Sequence[Expression]) -> tuple[Expression, list[list[Any]]]:
-    """What one of several values is, whichever it is, and their trees as values of that kind."""
+    """Return the common kind of several values, and their trees converted to it."""
     known = [part for part in parts if part.kind != "null"]
     if known and all(part.is_number for part in known):
         numbers = [as_number(part) for part in known]
@@ -107,21 +106,21 @@ def alike(parts: Sequence[Expression]) -> tuple[Expression, list[list[Any]]]:
 
 
 def text_of(tree: list[Any], parts: Sequence[Expression]) -> Expression:
-    """Text that is made of others."""
+    """Return text made of other parts."""
     return Expression(
         tree, "text", plain=True, charsets=frozenset().union(*(part.charsets for part in parts))
     )
 
 
 def kind_of(part: Expression) -> str:
-    """What a part is, in words."""
+    """Describe a part's kind in words, for messages."""
     if part.tree and part.tree[0] in ("date", "no_value", "no_date"):
         return f"column {part.tree[1]}{f' of type {part.type}' if part.type else ''}"
     return f"a {part.kind}"
 
 
 def as_number(part: Expression) -> Expression:
-    """A number; a condition is 1 or 0."""
+    """Return a part as a number; a condition is 1 or 0."""
     if part.kind == "truth":
         return Expression(["as_number", part.tree], digits=1, whole=True, plain=True)
     if part.kind != "number":
@@ -130,28 +129,28 @@ def as_number(part: Expression) -> Expression:
 
 
 def as_text(part: Expression) -> Expression:
-    """Text, or a number of which it is certain how it is printed."""
+    """Return a part as text; a number only if its printed form is certain."""
     if part.kind == "truth":
         part = as_number(part)
     if not part.plain:
-        raise UnknownExpressionError(f"text of {kind_of(part)}, which is no signed integer")
+        raise UnknownExpressionError(f"text of {kind_of(part)}, which is not a signed integer")
     return part if part.kind == "text" else text_of(["as_text", part.tree], [part])
 
 
 def condition(part: Expression) -> list[Any]:
-    """The tree of what is true, false or NULL."""
+    """Return the tree of a part as a condition: true, false or NULL."""
     if part.kind in ("truth", "null"):
         return part.tree
     return ["<>", as_number(part).tree, ["number", "0"]]
 
 
 def truth(tree: list[Any]) -> Expression:
-    """A condition."""
+    """Return a condition."""
     return Expression(tree, "truth", digits=1, whole=True)
 
 
 def compared(sign: str, left: Expression, right: Expression) -> Expression:
-    """A comparison of two numbers."""
+    """Return a comparison of two numbers."""
     if not (left.is_number and right.is_number):
         compared = left if right.is_number else right
         raise UnknownExpressionError(f"a comparison of {kind_of(compared)}")
@@ -159,7 +158,7 @@ def compared(sign: str, left: Expression, right: Expression) -> Expression:
 
 
 def operation(sign: str, left: Expression, right: Expression) -> Expression:
-    """Arithmetic of two numbers."""
+    """Return arithmetic of two numbers."""
     left, right = as_number(left), as_number(right)
     whole = left.whole and right.whole
     if sign in ("div", "mod"):
@@ -182,11 +181,11 @@ def operation(sign: str, left: Expression, right: Expression) -> Expression:
 
 def _division(sign: str, left: Expression, right: Expression) -> Expression:
     if not (left.whole and right.whole) or max(left.digits, right.digits) > _LONG_DIGITS:
-        raise UnknownExpressionError(f"{sign.upper()} of what may be no integer of 18 digits")
+        raise UnknownExpressionError(f"{sign.upper()} of anything but integers of up to 18 digits")
     digits = left.digits if sign == "div" else right.digits
     return Expression([sign, left.tree, right.tree, digits, 0], digits=digits, whole=True)
 
 
 def _require_digits(digits: int) -> None:
-    if digits >= MOST_DIGITS:  # Spark gives digits after the point away for one more before it
+    if digits >= MOST_DIGITS:  # Spark reduces the scale to gain a digit before the point
         raise UnknownExpressionError(f"a number of {digits} digits")

@@ -1,8 +1,8 @@
-"""Foreign keys as statements declare them, and what becomes of them when tables change.
+"""Foreign keys as statements declare them, and how they follow changes of tables.
 
-Grammar: MySQL's `reference_definition` and MariaDB's, in CREATE and ALTER TABLE. Only InnoDB's are
-real: other engines read the clause and forget it, as servers do with one in a column's declaration
-before MySQL 9.0 and MariaDB 10.5. SET DEFAULT is no action of InnoDB's.
+Grammar: MySQL's `reference_definition` and MariaDB's, in CREATE and ALTER TABLE. Only InnoDB
+enforces them: other engines parse and discard the clause, as servers before MySQL 9.0 and MariaDB
+10.5 do with REFERENCES in a column's declaration. InnoDB has no SET DEFAULT action.
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
 from pipeline.catalog.ddl.lexer import Token
 
 CASCADE, SET_NULL = "CASCADE", "SET NULL"
-"""What a foreign key does to rows of its own table when the parent's row goes or changes its key;
-any other leaves them as they are."""
+"""The actions that change child rows when a parent row is deleted or its key updated."""
 _GENERATED = "_ibfk_"
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """`columns` refer to `parent_columns` (empty: its primary key) of `parent`: schema and table.
+    """A foreign key: `columns` refer to `parent_columns` (empty: the primary key) of `parent`.
 
-    `on_delete` and `on_update` are CASCADE, SET NULL, or empty. `name` is empty until the server
-    gives it one. `inline`: it stands in the declaration of its column.
+    `parent` is (schema, table). `on_delete` and `on_update` are CASCADE, SET NULL, or empty. `name`
+    is empty until the server generates one. `inline`: declared with its column.
     """
 
     columns: tuple[str, ...]
@@ -37,12 +36,12 @@ class ForeignKey:
 
     @property
     def cascades(self) -> bool:
-        """Whether it ever changes rows by itself."""
+        """True if it ever changes rows by itself."""
         return bool(self.on_delete or self.on_update)
 
 
 def read_foreign_key(part: Sequence[Token]) -> tuple[ForeignKey, bool] | None:
-    """A table element, if it is a foreign key; and whether it says IF NOT EXISTS (MariaDB)."""
+    """Return a table element's foreign key and whether it says IF NOT EXISTS (MariaDB), or None."""
     cursor = Cursor(part)
     name = ""
     if cursor.accept("CONSTRAINT") and not cursor.peek().is_word("FOREIGN"):
@@ -51,14 +50,14 @@ def read_foreign_key(part: Sequence[Token]) -> tuple[ForeignKey, bool] | None:
         return None
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     if not cursor.peek().is_sign("("):
-        cursor.name()  # of its index
+        cursor.name()  # the name of its index
     columns = _columns(cursor)
     cursor.expect("REFERENCES")
     return replace(read_reference(cursor), columns=columns, name=name), if_not_exists
 
 
 def read_reference(cursor: Cursor) -> ForeignKey:
-    """What follows REFERENCES, without the columns that refer."""
+    """Read the clause after REFERENCES; the result has no `columns`."""
     schema, table = "", cursor.name()
     if cursor.accept_sign("."):
         schema, table = table, cursor.name()
@@ -84,7 +83,7 @@ def _action(cursor: Cursor) -> str:
     if cursor.accept("RESTRICT") or cursor.accept("NO", "ACTION") or cursor.accept("SET"):
         cursor.accept("DEFAULT")
         return ""
-    raise ReadError(f"foreign key action {cursor.peek().text!r} is not known")
+    raise ReadError(f"unknown foreign key action {cursor.peek().text!r}")
 
 
 def _columns(cursor: Cursor) -> tuple[str, ...]:
@@ -94,9 +93,9 @@ def _columns(cursor: Cursor) -> tuple[str, ...]:
 def named(
     keys: Iterable[ForeignKey], schema: str, table: str, known: Iterable[ForeignKey] = ()
 ) -> tuple[ForeignKey, ...]:
-    """`known` and the new `keys` of a table, with the names that a server makes up.
+    """Return `known` and the new `keys` of a table, with names generated as the server does.
 
-    MySQL's `generate_fk_name`: the table's name and a number behind the greatest there is.
+    MySQL's `generate_fk_name`: the table's name and one more than the greatest number in use.
     """
     found = list(known)
     prefix = f"{table}{_GENERATED}"
@@ -110,7 +109,7 @@ def named(
 
 
 def renamed_table(key: ForeignKey, old: str, new: str) -> ForeignKey:
-    """The key of a table that is renamed: a name that was made up follows."""
+    """Return the key of a renamed table: a generated name changes with the table's."""
     prefix = f"{old}{_GENERATED}"
     if not key.name.startswith(prefix):
         return key
@@ -120,9 +119,9 @@ def renamed_table(key: ForeignKey, old: str, new: str) -> ForeignKey:
 def renamed_columns(
     names: Sequence[str], changed: Mapping[str, str | None]
 ) -> tuple[str, ...] | None:
-    """Columns of a key after an ALTER (old names to new ones); None where one is dropped.
+    """Return a key's columns after an ALTER (old names to new ones); None if one is dropped.
 
-    Names are compared without regard to case.
+    Names are compared case-insensitively.
     """
     folded = {old.casefold(): new for old, new in changed.items()}
     found = [folded.get(name.casefold(), name) for name in names]

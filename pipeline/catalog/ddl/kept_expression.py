@@ -1,7 +1,7 @@
-"""Expressions of generated columns as a table's model keeps them: their tokens, as JSON.
+"""Store expressions of generated columns in a table's model, as JSON of their tokens.
 
-Tokens, since how a text is read depends on the session that it is from, and since columns that an
-expression names may be renamed.
+Tokens, not text, because the reading of text depends on its session, and because the columns that
+an expression names may be renamed.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from pipeline.catalog.ddl.lexer import Kind, Token
 
 
 def kept_expression(tokens: Iterable[Token]) -> str:
-    """A text that `expression_tokens` reads back; empty for no tokens."""
+    """Return tokens as text for `expression_tokens`; empty for no tokens."""
     pairs = [[token.kind.value, token.text] for token in tokens]
     return json.dumps(pairs, ensure_ascii=False) if pairs else ""
 
 
 def expression_tokens(kept: str) -> tuple[Token, ...]:
-    """The tokens that `kept_expression` was given."""
+    """Return the tokens that `kept_expression` stored."""
     return tuple(Token(Kind(kind), text) for kind, text in json.loads(kept or "[]"))
 
 
 def renamed_expression(kept: str, names: Mapping[str, str | None]) -> str:
-    """The expression after an ALTER TABLE: old names of columns to new ones."""
+    """Return the expression after an ALTER TABLE that renames columns (old names to new ones)."""
     new = {old.casefold(): name for old, name in names.items() if name is not None}
     tokens = expression_tokens(kept)
     return kept_expression(
@@ -34,7 +34,7 @@ def renamed_expression(kept: str, names: Mapping[str, str | None]) -> str:
 
 
 def printed_expression(kept: str) -> str:
-    """The expression for people."""
+    """Return the expression in readable form."""
     tokens = expression_tokens(kept)
     printed = ""
     for n, token in enumerate(tokens):

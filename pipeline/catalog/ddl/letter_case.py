@@ -1,7 +1,6 @@
-"""Names of tables and schemas in lower case, as a server with lower_case_table_names has them.
+"""Lowercase table and schema names, for servers with lower_case_table_names 1 or 2.
 
-With 1 and 2 the server's TABLE_MAP events have names in lower case, while statements are logged as
-they were typed.
+Their TABLE_MAP events have lower-case names, while statements are logged as typed.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from pipeline.catalog.ddl.foreign_key import ForeignKey
 
 
 def in_lower_case(effect: Effect) -> Effect:
-    """The effect on the tables of these names."""
+    """Return the effect with lower-case table names."""
     if isinstance(effect, (CreateSchema, AlterSchema, DropSchema)):
         return replace(effect, schema=effect.schema.lower())
     if isinstance(effect, RenameTables):
@@ -46,7 +45,7 @@ def in_lower_case(effect: Effect) -> Effect:
 
 
 def _action(action: Action) -> Action:
-    """The action, with the tables that its foreign keys refer to in lower case."""
+    """Return the action with the parents of its foreign keys in lower case."""
     if isinstance(action, AddForeignKey):
         return replace(action, key=_key(action.key))
     if isinstance(action, (AddColumn, ChangeColumn)) and action.column.references:
@@ -61,5 +60,5 @@ def _key(key: ForeignKey) -> ForeignKey:
 
 
 def lower(name: TableName) -> TableName:
-    """The name in lower case."""
+    """Return the name in lower case."""
     return TableName(name.schema.lower(), name.table.lower())

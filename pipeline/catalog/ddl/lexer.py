@@ -1,8 +1,8 @@
-"""A MySQL statement to tokens, as the server's own lexer would cut it (`sql/sql_lex.cc`).
+"""Split a MySQL statement into tokens, as the server's own lexer does (`sql/sql_lex.cc`).
 
-Statements in a log are as users typed them, so all of it counts: versioned comments (`/*!80023 …
-*/` is code), `ANSI_QUOTES` and `NO_BACKSLASH_ESCAPES` of the session, identifiers of any script and
-with leading digits, hex and bit literals. Text that no server would accept gives a `LexError`.
+Logged statements are as users typed them, so all of its rules count: versioned comments (`/*!80023
+… */` is code), the session's `ANSI_QUOTES` and `NO_BACKSLASH_ESCAPES`, identifiers of any script
+and with leading digits, hex and bit literals. Text that no server would accept raises `LexError`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import islice
 
 
 class LexError(ValueError):
-    """The text ends inside a quoted name, string or comment, or holds a stray character."""
+    """The text ends inside a quoted name, string or comment, or has a stray character."""
 
 
 class SqlMode(IntFlag):
@@ -37,7 +37,7 @@ class SqlMode(IntFlag):
 
 
 class Kind(Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     WORD = "word"  # a keyword or an unquoted name
     NAME = "name"  # a quoted name
@@ -48,8 +48,8 @@ class Kind(Enum):
     SIGN = "sign"  # one character of punctuation
 
 
-class Mark(Enum):
-    """How a literal is written, where another way of writing it means something else."""
+class Notation(Enum):
+    """The notation of a literal, where another notation has a different meaning."""
 
     NATIONAL = "N'…'"
     QUOTED_HEX = "x'…'"  # not 0x…
@@ -61,21 +61,21 @@ class Token:
 
     kind: Kind
     text: str
-    mark: Mark | None = field(default=None, compare=False)
+    notation: Notation | None = field(default=None, compare=False)
 
     def is_word(self, *words: str) -> bool:
-        """An unquoted word, in any case, of those given (in capitals)."""
+        """Return True for an unquoted word, in any case, that is one of these (in capitals)."""
         return self.kind is Kind.WORD and self.text.upper() in words
 
     def is_sign(self, sign: str) -> bool:
-        """That character of punctuation."""
+        """Return True for this punctuation character."""
         return self.kind is Kind.SIGN and self.text == sign
 
 
 _SPACE = re.compile(r"(?:\s+|--(?=[\s\x00]|$)[^\n]*|#[^\n]*)+")
 _VERSIONED = re.compile(r"/\*(M?)!(\d{5,6})?")
 _NOT_OF_MARIADB = range(50700, 100000)
-"""Versions of MySQL whose code MariaDB passes over: it has features of its own there."""
+"""MySQL versions whose versioned comments MariaDB skips, because its own features differ there."""
 _BYTES = re.compile(r"[xX]'((?:[0-9a-fA-F]{2})*)'|0x([0-9a-fA-F]+)(?![\w$])")
 _BITS = re.compile(r"[bB]'([01]*)'|0b([01]+)(?![\w$])")
 _NUMBER = re.compile(r"\d+\.\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|\d+(?:[eE][+-]?\d+)?")
@@ -87,11 +87,10 @@ _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 def tokens(
     text: str, sql_mode: int = 0, server_version: int | None = None, *, mariadb: bool = False
 ) -> list[Token]:
-    """All tokens of a statement, without its closing semicolons.
+    """Return all tokens of a statement, without its closing semicolons.
 
-    `server_version` is the server's number (80045 for 8.0.45): code in comments for a later version
-    is left out, as that server did, and so is code for the other of MySQL and MariaDB. Raises
-    `LexError`.
+    `server_version` is the server's number (80045 for 8.0.45): like that server, skip versioned
+    comments for later versions and for the other of MySQL and MariaDB. Raises `LexError`.
     """
     found = list(_Lexer(text, sql_mode, server_version, mariadb=mariadb).run())
     while found and found[-1].is_sign(";"):
@@ -102,7 +101,7 @@ def tokens(
 def readable_tokens(
     text: str, sql_mode: int = 0, server_version: int | None = None, *, mariadb: bool = False
 ) -> list[Token]:
-    """The tokens up to where no server would read on."""
+    """Return the tokens before the first lexical error."""
     found: list[Token] = []
     try:
         found.extend(_Lexer(text, sql_mode, server_version, mariadb=mariadb).run())
@@ -119,7 +118,7 @@ def first_tokens(
     *,
     mariadb: bool = False,
 ) -> list[Token]:
-    """The first tokens of a statement, of which the rest is not looked at. Raises `LexError`."""
+    """Return the first `count` tokens of a statement; the rest is not read. Raises `LexError`."""
     return list(islice(_Lexer(text, sql_mode, server_version, mariadb=mariadb).run(), count))
 
 
@@ -140,7 +139,7 @@ class _Lexer:
             yield self._next()
 
     def _skip(self) -> bool:
-        """Over space and comments; whether there is more."""
+        """Skip space and comments; return True if anything follows."""
         while self.at < len(self.text):
             if match := _SPACE.match(self.text, self.at):
                 self.at = match.end()
@@ -165,7 +164,7 @@ class _Lexer:
         self.at = end + 2
 
     def _is_code(self, version: str | None, *, of_mariadb: bool) -> bool:
-        """Whether the server ran what is in a comment for this version, if it names one."""
+        """Return True if the server executed a versioned comment (None: one without a version)."""
         if of_mariadb and not self.mariadb:
             return False
         if version is None:
@@ -182,11 +181,11 @@ class _Lexer:
             return Token(Kind.STRING, self._strings())
         if char in "nN" and self.text.startswith("'", self.at + 1):
             self.at += 1
-            return Token(Kind.STRING, self._strings(), Mark.NATIONAL)
+            return Token(Kind.STRING, self._strings(), Notation.NATIONAL)
         return self._literal() or self._word() or self._sign()
 
     def _strings(self) -> str:
-        """A string and those that follow it, whatever their quotes: `'a' "b"` is one of both."""
+        """Read adjacent strings as one, whatever their quotes: `'a' "b"` is `ab`."""
         quotes = ("'",) if self.ansi_quotes else ("'", '"')
         parts: list[str] = []
         while self.text.startswith(quotes, self.at):
@@ -219,8 +218,8 @@ class _Lexer:
                 self.at = match.end()
                 digits = match.group(1) if match.group(1) is not None else match.group(2)
                 odd = kind is Kind.BYTES and len(digits) % 2 == 1
-                mark = Mark.QUOTED_HEX if match.group()[0] in "xX" else None
-                return Token(kind, "0" + digits if odd else digits, mark)
+                notation = Notation.QUOTED_HEX if match.group()[0] in "xX" else None
+                return Token(kind, "0" + digits if odd else digits, notation)
         match = _NUMBER.match(self.text, self.at)
         if not match or self._starts_name(match):
             return None
@@ -228,7 +227,7 @@ class _Lexer:
         return Token(Kind.NUMBER, match.group())
 
     def _starts_name(self, number: re.Match[str]) -> bool:
-        """`1a` is a name, and so is any word behind a dot: `db.2024`."""
+        """Return True if digits begin a name: `1a`, or any word after a dot (`db.2024`)."""
         dot = self.at if number.group()[0] == "." else self.at - 1
         if dot > 0 and self.text[dot] == "." and _NAME_END.match(self.text, dot - 1):
             return True
@@ -248,7 +247,7 @@ class _Lexer:
 
 
 def _unescape(char: str) -> str:
-    """What a backslash before this character stands for; `\\%` and `\\_` keep theirs."""
+    """Return what a backslash and this character stand for; `\\%` and `\\_` keep the backslash."""
     if char in ("%", "_"):
         return "\\" + char
     return _ESCAPES.get(char, char)

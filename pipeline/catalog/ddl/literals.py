@@ -1,8 +1,8 @@
-"""Literals of a DEFAULT to constants: numbers, strings, bytes, dates and times, as they are typed.
+"""Literals of a DEFAULT as constants: numbers, strings, bytes, dates and times.
 
-A string is in the connection's charset, or in that of its introducer, which takes the bytes as the
-client sent them. Source: `literal`, `text_literal` and `temporal_literal` of MySQL's
-`sql/sql_yacc.yy`, and MariaDB's, whose x'…' is a string where MySQL's may be a number.
+A string is in the connection's charset or in that of its introducer, which applies to the bytes as
+the client sent them. Source: `literal`, `text_literal` and `temporal_literal` of MySQL's
+`sql/sql_yacc.yy` and of MariaDB's, whose x'…' is a string where MySQL's may be a number.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from decoder.columns.charsets.collations import COLLATIONS
 from pipeline.catalog.ddl.charsets import can_hold, decoded, encoded
 from pipeline.catalog.ddl.cursor import Cursor, ReadError
 from pipeline.catalog.ddl.default_context import DefaultContext
-from pipeline.catalog.ddl.lexer import Kind, Mark, Token
+from pipeline.catalog.ddl.lexer import Kind, Notation, Token
 
 
 class UnknownDefaultError(ValueError):
-    """The value that existing rows got cannot be told from the log."""
+    """The value that existing rows got cannot be determined from the log."""
 
 
 Part = Literal["datetime", "date", "time"]
@@ -27,7 +27,7 @@ Part = Literal["datetime", "date", "time"]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string, and the charset that its bytes are in; `introduced`: it names that itself."""
+    """A string and the charset of its bytes; `introduced`: named by an introducer."""
 
     text: str
     charset: str = "utf8mb4"
@@ -36,8 +36,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """x'…', 0x…, b'…', and _binary'…', which is `introduced`; `number`: it is one where a number is
-    wanted."""
+    """x'…', 0x…, b'…', or _binary'…' (`introduced`).
+
+    `number`: in a numeric context it is a number.
+    """
 
     raw: bytes
     number: bool = True
@@ -46,7 +48,7 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A literal that says that it is a date, a time or both: DATE'…', {ts '…'}."""
+    """A typed date or time literal: DATE'…', {ts '…'}."""
 
     part: Part
     text: str
@@ -54,8 +56,10 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The time at which the statement began, in parts, to `fraction` digits after the second;
-    `local`: by the name LOCALTIME or LOCALTIMESTAMP."""
+    """The time when the statement began, with `fraction` digits after the second.
+
+    `local`: written as LOCALTIME or LOCALTIMESTAMP.
+    """
 
     part: Part = "datetime"
     utc: bool = False
@@ -65,7 +69,7 @@ class Now:
 
 @dataclass(frozen=True, slots=True)
 class Json:
-    """A JSON value, as text: unlike a string, it stands for itself inside of another."""
+    """A JSON value as text; unlike a string, it is embedded in other documents as a value."""
 
     text: str
 
@@ -87,11 +91,11 @@ _NOW = {
     "UTC_TIME": Now("time", utc=True),
 }
 _LOST = "�"
-"""What stands for bytes of a statement that are no characters of its charset."""
+"""The replacement character, for statement bytes that are invalid in its charset."""
 
 
 def literal(cursor: Cursor, context: DefaultContext) -> Constant:
-    """The literal at hand. Raises `ReadError` where there is none that is known."""
+    """Read a literal. Raises `ReadError` if it is not a supported one."""
     if cursor.peek().is_sign("{"):
         return _braced(cursor)
     token = cursor.next()
@@ -129,7 +133,9 @@ def _plain(token: Token, context: DefaultContext) -> Constant:
         return _string(token, context)
     if token.kind is Kind.NUMBER:
         return float(token.text) if "e" in token.text.lower() else Decimal(token.text)
-    return Bytes(_bytes(token), number=not (context.mariadb and token.mark is Mark.QUOTED_HEX))
+    return Bytes(
+        _bytes(token), number=not (context.mariadb and token.notation is Notation.QUOTED_HEX)
+    )
 
 
 def _bytes(token: Token) -> bytes:
@@ -143,25 +149,25 @@ def _bytes(token: Token) -> bytes:
 def _string(token: Token, context: DefaultContext) -> Text | None:
     if not token.text and context.empty_is_null:
         return None
-    national = token.mark is Mark.NATIONAL
+    national = token.notation is Notation.NATIONAL
     charset = "utf8mb3" if national else context.connection_charset
     foreign = national and context.client_charset not in ("utf8mb3", "utf8mb4")
     if foreign and not token.text.isascii():
-        raise UnknownDefaultError("N'…' from a client that sends no UTF-8")
+        raise UnknownDefaultError("N'…' from a client that does not send UTF-8")
     if _LOST in token.text or not can_hold(token.text, charset):
-        raise UnknownDefaultError(f"a string with characters that {charset} has not")
+        raise UnknownDefaultError(f"a string with characters that {charset} lacks")
     return Text(token.text, charset)
 
 
 def _introduced(charset: str, token: Token, context: DefaultContext) -> Constant:
-    """Bytes as the client sent them, taken for text in another charset."""
+    """Read bytes as the client sent them, as text in the introducer's charset."""
     charset = {"utf8": "utf8mb3"}.get(charset, charset)
     if charset not in COLLATIONS:
         raise ReadError("not a literal")
     try:
         if token.kind is Kind.STRING:
             if _LOST in token.text:
-                raise ValueError("bytes that are no characters of the statement's charset")
+                raise ValueError("bytes that are invalid in the statement's charset")
             if not token.text and context.empty_is_null:
                 return None
             raw = encoded(token.text, context.client_charset)

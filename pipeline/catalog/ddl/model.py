@@ -1,4 +1,4 @@
-"""What DDL tells of a table that no table map shows, and that later DDL depends on."""
+"""Table properties that only DDL declares, not table maps, and that later DDL depends on."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pipeline.catalog.ddl.partitions import Partitioning
 
 @dataclass(frozen=True, slots=True)
 class ColumnDefault:
-    """What an insert that does not name a column gives to it, where its row image leaves it out.
+    """The value of a column that an INSERT does not name, if the row image leaves it out too.
 
-    `text` is the value as `pipeline.catalog.ddl.defaults` writes it (None: NULL), fixed when it was
-    declared; with a `reason` it is not known. `nullable`: whether the column was then. `unlogged`:
-    it is generated, updates change it, and images may leave it out; by which `expression` (see
-    `kept_expression`; empty: it is not understood).
+    `text` is the value as `pipeline.catalog.ddl.defaults` writes it (None: NULL), evaluated when
+    the column was declared; a non-empty `reason` says why the value is unknown. `nullable` is as of
+    that declaration. `unlogged` marks a generated column: updates change it, but row images may
+    leave it out; `expression` computes it (see `kept_expression`; empty: not understood).
     """
 
     name: str
@@ -35,14 +35,14 @@ class ColumnDefault:
 
 @dataclass(frozen=True, slots=True)
 class TableModel:
-    """Known only of a table whose CREATE is in the log, or that conf declares.
+    """DDL-only properties of a table, known if its CREATE is in the log or conf declares it.
 
-    `auto_increment` names its column of that kind, `generated` those that are computed from others,
-    whose names, without regard to case, are among `sources`. `defaults` are those of all columns.
-    `partitioning` tells which rows its partitions hold, if it has some and that can be told.
-    `left_out` says why it is no table to replicate, and no table created LIKE it is. `keys` are its
-    PRIMARY and UNIQUE ones, `charset` what columns that name none are in. `engine` is in capitals,
-    empty where no statement names it.
+    `auto_increment` is the name of its AUTO_INCREMENT column; `generated` names its generated
+    columns and `sources` (case-folded) the names in their expressions. `defaults` has one entry per
+    column. `partitioning` is None if the table is not partitioned or the rows of its partitions
+    cannot be determined. `left_out` is the reason why the table is not replicated, nor any table
+    created LIKE it. `keys` are its PRIMARY and UNIQUE keys; `charset` is the default of its
+    columns. `engine` is in capitals, empty if no statement names one.
     """
 
     auto_increment: str | None = None
@@ -58,37 +58,41 @@ class TableModel:
 
     @classmethod
     def of(cls, columns: Iterable[NewColumn], engine: str = "") -> TableModel:
-        """The model of a table that is declared with these columns."""
+        """Return the model of a table declared with these columns."""
         return cls(engine=engine).renamed({}, columns)
 
     @property
     def has_foreign_keys(self) -> bool:
-        """Whether its engine knows any: other ones read them and forget them."""
+        """True if the engine enforces foreign keys: others parse and discard them."""
         return self.engine in ("", "INNODB")
 
     @property
     def like(self) -> TableModel:
-        """What CREATE TABLE … LIKE takes over of it."""
+        """The properties that CREATE TABLE … LIKE copies."""
         return replace(self, foreign_keys=())
 
     def with_defaults(self, defaults: Iterable[ColumnDefault]) -> TableModel:
-        """Return the model with these columns as they are declared now."""
+        """Return the model with these columns' current defaults."""
         known = {default.name: default for default in (*self.defaults, *defaults)}
         return replace(self, defaults=tuple(known.values()))
 
     def renamed(self, names: Mapping[str, str | None], declared: Iterable[NewColumn]) -> TableModel:
-        """After an ALTER: old names to new ones (None: dropped), and what it declares (anew)."""
+        """Return the model after an ALTER TABLE.
+
+        `names` maps old column names to new ones (None: dropped); `declared` are the columns that
+        the statement declares, new or changed.
+        """
         declared = list(declared)
-        anew = {column.definition.name for column in declared}
+        redeclared = {column.definition.name for column in declared}
         numbered = [c.definition.name for c in declared if c.computed == "AUTO_INCREMENT"]
         kept = names.get(self.auto_increment, self.auto_increment) if self.auto_increment else None
         generated = [names.get(name, name) for name in self.generated]
         refer = [(key, renamed_columns(key.columns, names)) for key in self.foreign_keys]
         return replace(
             self,
-            auto_increment=numbered[0] if numbered else None if kept in anew else kept,
+            auto_increment=numbered[0] if numbered else None if kept in redeclared else kept,
             generated=(
-                *(name for name in generated if name is not None and name not in anew),
+                *(name for name in generated if name is not None and name not in redeclared),
                 *(
                     c.definition.name
                     for c in declared
@@ -104,7 +108,7 @@ class TableModel:
     def _sources(
         self, names: Mapping[str, str | None], declared: Iterable[NewColumn]
     ) -> tuple[str, ...]:
-        """Those of generated columns that go stay among them: rather too many than too few."""
+        """Keep the sources of dropped generated columns: too many are safer than too few."""
         folded = {old.casefold(): new and new.casefold() for old, new in names.items()}
         kept = {folded.get(name, name) for name in self.sources} - {None}
         return tuple(sorted({name for name in kept if name}.union(*(c.sources for c in declared))))
@@ -117,7 +121,7 @@ class TableModel:
         return self.partitioning.renamed(now) if now else None
 
     def generates_from(self, column: str) -> bool:
-        """Whether a generated column may be computed from this one."""
+        """Return True if a generated column may be computed from this one."""
         return bool(self.generated) and column.casefold() in self.sources
 
     def _renamed_defaults(self, names: Mapping[str, str | None]) -> tuple[ColumnDefault, ...]:
@@ -129,12 +133,12 @@ class TableModel:
         )
 
     def to_json(self) -> str:
-        """A JSON object that `from_json` reads back."""
+        """Return a JSON object for `from_json`."""
         return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> TableModel:
-        """The model that `to_json` wrote."""
+        """Return the model that `to_json` wrote."""
         return _FORM.validate_json(text)
 
 

@@ -1,4 +1,4 @@
-"""Table names in statements, qualified by the session's default schema."""
+"""Parse table names in statements, qualified by the session's default schema."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pipeline.catalog.ddl.effects import TableName
 
 
 def read_name(cursor: Cursor, schema: str | None) -> TableName:
-    """The name at hand: `table`, `schema.table`, or `.table`. Raises `ReadError`."""
+    """Read a name: `table`, `schema.table`, or `.table`. Raises `ReadError`."""
     if cursor.accept_sign("."):
         return _qualified(schema, cursor.name())
     first = cursor.name()
@@ -23,7 +23,7 @@ def _qualified(schema: str | None, table: str) -> TableName:
 
 
 def read_names(cursor: Cursor, schema: str | None) -> list[TableName]:
-    """One or more names with commas between them."""
+    """Read one or more names separated by commas."""
     names = [read_name(cursor, schema)]
     while cursor.accept_sign(","):
         names.append(read_name(cursor, schema))

@@ -1,4 +1,4 @@
-"""Constants as values of numeric columns, as the server's `Field_…::store` make them."""
+"""Convert constants to values of numeric columns, as the server's `Field_…::store` do."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from pipeline.catalog.ddl.literals import Bytes, Constant, Text
 from pipeline.catalog.ddl.temporal import read_year
 
 Conversion = Callable[[Constant, ColumnDefinition, DefaultContext], str | None]
-"""A constant that is not NULL to the text of a column's value. Raises ValueError for one that is
-not known."""
+"""Converts a non-NULL constant to a column value's text. Raises ValueError if it is unknown."""
 
 _WIDE = Context(prec=400, Emin=MIN_EMIN, Emax=MAX_EMAX)
-"""Wide enough for every number that a server takes: Python's own context has 28 digits."""
+"""Wide enough for every number that a server accepts: Python's default context has 28 digits."""
 _LARGEST = 330
-"""Of a number's decimal exponent: a double has no larger one."""
+"""The largest decimal exponent; a double has none larger."""
 _NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*", re.ASCII)
 
 
@@ -39,12 +38,12 @@ def _number(value: Constant) -> Decimal:
     if isinstance(value, float):
         value = Decimal(repr(value))
     if not isinstance(value, Decimal) or (value and abs(value.adjusted()) > _LARGEST):
-        raise ValueError("not a number that is known")
+        raise ValueError("not a known number")
     return value if value else value.copy_abs()
 
 
 def _rounded(value: Constant, scale: int) -> Decimal:
-    """Halves away from zero, but those of an approximate number to the even one."""
+    """Round half away from zero; half to even for an approximate number."""
     even = isinstance(value, float) and scale == 0
     unit = Decimal((0, (1,), -scale))
     rounded = _number(value).quantize(unit, ROUND_HALF_EVEN if even else ROUND_HALF_UP, _WIDE)
@@ -81,7 +80,7 @@ def _double(value: Constant, column: ColumnDefinition, _context: DefaultContext)
 
 
 def _approximate(value: Constant, column: ColumnDefinition) -> float:
-    """The number at the scale of a FLOAT(M,D), as the server's `Field_real::truncate` does it."""
+    """Return the number at the scale of a FLOAT(M,D), as the server's `Field_real::truncate`."""
     number = value if isinstance(value, float) else float(_number(value))
     if math.isinf(number) or (column.unsigned and number < 0):
         raise ValueError("it is out of range")
@@ -115,7 +114,7 @@ def _year(value: Constant, _column: ColumnDefinition, _context: DefaultContext) 
 
 
 def printed_float(text: str) -> str:
-    """A FLOAT as servers print the DEFAULT of one, with six digits, and read it again."""
+    """Return a FLOAT default as servers print it (six digits) and read it back."""
     return _as_single(float(f"{float(text):.6g}"))
 
 
@@ -127,4 +126,4 @@ NUMERIC: dict[ColumnType, Conversion] = {
     ColumnType.BIT: _bit,
     ColumnType.YEAR: _year,
 }
-"""By type."""
+"""Conversions by column type."""

@@ -1,4 +1,4 @@
-"""Partitions as DDL writes them: PARTITION BY, partition definitions, and ALTER TABLE's actions."""
+"""Parse PARTITION BY, partition definitions, and the partition actions of ALTER TABLE."""
 
 from __future__ import annotations
 
@@ -23,18 +23,20 @@ from pipeline.catalog.ddl.names import read_name
 from pipeline.catalog.ddl.partitions import Function, Partition, Partitioning
 
 WAY_BACK = (
-    "; a copy that takes its place (CREATE TABLE … LIKE, INSERT … SELECT, RENAME TABLE) is"
-    " replicated again"
+    "; to replicate it again, replace it with a copy"
+    " (CREATE TABLE … LIKE, INSERT … SELECT, RENAME TABLE)"
 )
 _FIRST_DAY = 365
-"""TO_DAYS of the day before the first one of Python's ordinals."""
+"""TO_DAYS of the day before Python's ordinal 1."""
 _MIDNIGHT = re.compile(r"(.{8,10})(?:[ T]00:00:00(?:\.0*)?)?")
 _FUNCTIONS: dict[str, Function] = {"YEAR": "YEAR", "TO_DAYS": "TO_DAYS"}
 
 
 def partitioned_by(options: Sequence[Token]) -> Partitioning | None:
-    """The PARTITION BY among a CREATE TABLE's options; None where there is none, or where one
-    column does not tell which row is where."""
+    """Return the PARTITION BY among a CREATE TABLE's options.
+
+    None if it has none, or if one column does not determine each row's partition.
+    """
     for at in range(len(options)):
         if Cursor(options[at : at + 2]).accept("PARTITION", "BY"):
             return _partitioning(options[at + 2 :])
@@ -48,7 +50,7 @@ def _partitioning(tokens: Sequence[Token]) -> Partitioning | None:
         return None
     try:
         cursor.accept("COLUMNS")
-        column, function = _over(Cursor(cursor.group()))
+        column, function = _partitioned_column(Cursor(cursor.group()))
         found = _definitions(cursor.rest())
     except (ReadError, ValueError):
         return None
@@ -58,15 +60,15 @@ def _partitioning(tokens: Sequence[Token]) -> Partitioning | None:
 
 
 def _has_days(tokens: Sequence[Token]) -> bool:
-    """Whether bounds are strings: other strings stand behind a word or `=`."""
+    """Return True if a bound is a string: strings of other options follow a word or `=`."""
     return any(
         token.kind is Kind.STRING and (before.is_sign("(") or before.is_sign(","))
         for before, token in pairwise(tokens)
     )
 
 
-def _over(cursor: Cursor) -> tuple[str, Function]:
-    """The column that partitions are over, and the function of it. Raises `ReadError`."""
+def _partitioned_column(cursor: Cursor) -> tuple[str, Function]:
+    """Return the partitioning column and the function of it. Raises `ReadError`."""
     name = cursor.name()
     if cursor.done:
         return name, ""
@@ -74,12 +76,12 @@ def _over(cursor: Cursor) -> tuple[str, Function]:
     inner = Cursor(cursor.group())
     column = inner.name()
     if function is None or not (cursor.done and inner.done):
-        raise ReadError("partitions over an expression")
+        raise ReadError("partitioned by an expression")
     return column, function
 
 
 def _definitions(tokens: Sequence[Token]) -> list[Partition]:
-    """Of the first parentheses that hold some."""
+    """Read the first parenthesized list of partition definitions."""
     cursor = Cursor(tokens)
     while not cursor.done:
         if not cursor.peek().is_sign("("):
@@ -109,24 +111,24 @@ def _is(tokens: Sequence[Token], word: str) -> bool:
 
 
 def _bound(tokens: Sequence[Token]) -> int:
-    """A number, or the number of a day. Raises `ReadError`, or ValueError for what is no day."""
+    """Read a number, or a date as its day number. Raises `ReadError`, or ValueError for no date."""
     cursor = Cursor(tokens)
     if cursor.accept("TO_DAYS"):
         return _bound(cursor.group())
     if cursor.peek().kind is Kind.STRING:
         found = _MIDNIGHT.fullmatch(cursor.next().text)
         if found is None or not cursor.done:
-            raise ReadError("a bound within a day")
+            raise ReadError("the bound is not a whole day")
         return date.fromisoformat(found.group(1)).toordinal() + _FIRST_DAY
     sign = -1 if cursor.accept_sign("-") else 1
     number = sign * cursor.integer()
     if not cursor.done:
-        raise ReadError("a bound that is an expression")
+        raise ReadError("the bound is an expression")
     return number
 
 
-def split_off(tokens: Sequence[Token]) -> tuple[list[Token], list[Action]]:
-    """The actions of an ALTER TABLE, and what PARTITION BY or REMOVE PARTITIONING behind them do.
+def split_partition_options(tokens: Sequence[Token]) -> tuple[list[Token], list[Action]]:
+    """Split an ALTER TABLE's actions from a trailing PARTITION BY or REMOVE PARTITIONING.
 
     Neither needs a comma before it.
     """
@@ -144,10 +146,12 @@ def split_off(tokens: Sequence[Token]) -> tuple[list[Token], list[Action]]:
 def partition_action(
     tokens: Sequence[Token], name: TableName, schema: str | None
 ) -> tuple[list[Action], list[Effect]] | None:
-    """The action on partitions that an ALTER TABLE consists of, and what it does to another table;
-    None where it is of another kind. Raises `ReadError`."""
+    """Return an ALTER TABLE's only action, on partitions, and its effect on another table.
+
+    None if the action is of another kind. Raises `ReadError`.
+    """
     cursor = Cursor(tokens)
-    while _over_modifier(cursor):
+    while _skip_modifier(cursor):
         pass
     if cursor.accept("CONVERT", "PARTITION") or cursor.accept("CONVERT", "TABLE"):
         return _converted(Cursor(tokens), name, schema)
@@ -161,8 +165,8 @@ def partition_action(
     return _VERBS[verb](cursor), []
 
 
-def _over_modifier(cursor: Cursor) -> bool:
-    """Over `ALGORITHM = x,`, `LOCK = x,` or `WITH VALIDATION,`."""
+def _skip_modifier(cursor: Cursor) -> bool:
+    """Skip `ALGORITHM = x,`, `LOCK = x,` or `WITH VALIDATION,`."""
     if cursor.accept_any("ALGORITHM", "LOCK"):
         cursor.accept_sign("=")
         cursor.next()
@@ -172,7 +176,7 @@ def _over_modifier(cursor: Cursor) -> bool:
 
 
 def _names(cursor: Cursor) -> tuple[str, ...] | None:
-    """Names of partitions; None: ALL."""
+    """Read names of partitions; None: ALL."""
     if cursor.accept("ALL"):
         return None
     names = [cursor.name()]
@@ -210,7 +214,7 @@ def _reorganized(cursor: Cursor) -> list[Action]:
 
 
 def _from_files(_cursor: Cursor) -> list[Action]:
-    return [RowsNotLogged(f"DISCARD and IMPORT PARTITION change rows outside of the log{WAY_BACK}")]
+    return [RowsNotLogged(f"DISCARD and IMPORT PARTITION change unlogged rows{WAY_BACK}")]
 
 
 def _nothing(_cursor: Cursor) -> list[Action]:
@@ -227,18 +231,18 @@ _VERBS = {
     "EXCHANGE": _nothing,
     **dict.fromkeys(("COALESCE", "REBUILD", "OPTIMIZE", "ANALYZE", "CHECK", "REPAIR"), _nothing),
 }
-"""By first word; those that do nothing move rows between partitions of HASH and KEY, at most."""
+"""By first word. The actions without effect only move rows between HASH or KEY partitions."""
 
 
 def _exchanged(
     cursor: Cursor, name: TableName, schema: str | None
 ) -> tuple[list[Action], list[Effect]]:
-    """EXCHANGE PARTITION p WITH TABLE t: both get rows that are not logged."""
+    """Read EXCHANGE PARTITION p WITH TABLE t: both tables get rows that are not logged."""
     cursor.name()
     cursor.expect("WITH", "TABLE")
     other = read_name(cursor, schema)
     return (
-        [RowsNotLogged(f"a partition of it is exchanged with {other}{WAY_BACK}")],
+        [RowsNotLogged(f"one of its partitions is exchanged with {other}{WAY_BACK}")],
         [RowsChanged(other, f"its rows are exchanged with a partition of {name}{WAY_BACK}")],
     )
 
@@ -246,16 +250,17 @@ def _exchanged(
 def _converted(
     cursor: Cursor, name: TableName, schema: str | None
 ) -> tuple[list[Action], list[Effect]]:
-    """MariaDB's CONVERT PARTITION p TO TABLE t, and CONVERT TABLE t TO PARTITION p …."""
+    """Read MariaDB's CONVERT PARTITION p TO TABLE t, and CONVERT TABLE t TO PARTITION p …."""
     cursor.expect("CONVERT")
     if cursor.accept("PARTITION"):
         cursor.name()
         cursor.expect("TO", "TABLE")
         other = read_name(cursor, schema)
-        begun = Unsupported(other, f"it begins with a partition of {name}{WAY_BACK}", creates=True)
-        reason = f"a partition of it becomes {other}{WAY_BACK}"
-        return [RowsNotLogged(reason), Repartition(None)], [begun]
+        created = f"it is created from a partition of {name}{WAY_BACK}"
+        reason = f"one of its partitions becomes table {other}{WAY_BACK}"
+        effect = Unsupported(other, created, creates=True)
+        return [RowsNotLogged(reason), Repartition(None)], [effect]
     cursor.expect("TABLE")
     other = read_name(cursor, schema)
-    reason = f"{other} becomes a partition of it{WAY_BACK}"
+    reason = f"table {other} becomes one of its partitions{WAY_BACK}"
     return [RowsNotLogged(reason), Repartition(None)], [DropTable(other)]

@@ -1,8 +1,8 @@
-"""Which rows a table's partitions hold, where RANGE or LIST over one column tells it.
+"""The rows that a table's partitions hold, for RANGE or LIST over one column.
 
-Rows are told by bounds of one column, or of one function of it. A NULL is in the lowest partition
-of RANGE, and in the one that lists it of LIST. HASH and KEY, expressions, several columns and
-sub-partitions are not told: such a table has no `Partitioning` here.
+Rows are identified by bounds on one column or one function of it. NULL is in the lowest partition
+of RANGE, and in the LIST partition that names it. HASH, KEY, other expressions, several columns and
+sub-partitions are not supported: such a table has no `Partitioning` here.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from decoder import TableDefinition, TypeOptions
 from decoder.constants import INTEGER_BITS, ColumnType
 
 Function = Literal["", "YEAR", "TO_DAYS"]
-"""What RANGE is over: the column itself, or days or years of a DATE or DATETIME."""
+"""The function that RANGE is over: the column itself, or days or years of a DATE or DATETIME."""
 
 _DATES = (ColumnType.DATE, ColumnType.DATETIME2)
 
 
-class RowsNotToldError(ValueError):
-    """Which rows a partition holds cannot be told."""
+class UnknownPartitionRowsError(ValueError):
+    """The rows that a partition holds cannot be determined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,11 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class PartitionRows:
-    """The rows of some partitions: `function` of `column` is in one of `ranges` (first included,
-    last not; None: without end), or it is NULL and `null` is set."""
+    """The rows of some partitions, as ranges of `function(column)`.
+
+    Each range is (low, high), low inclusive and high exclusive; None is unbounded. `null`: rows
+    where the value is NULL belong to them too.
+    """
 
     column: str
     function: Function
@@ -56,9 +59,9 @@ class Partitioning:
     def rows(
         self, names: Sequence[str] | None, table: TableDefinition, types: TypeOptions
     ) -> PartitionRows:
-        """The rows of these partitions (None: of all). Raises `RowsNotToldError`."""
+        """Return the rows of these partitions (None: all). Raises `UnknownPartitionRowsError`."""
         self._check(table, types)
-        wanted = self._places(names)
+        wanted = self._indexes(names)
         null = False
         ranges: list[tuple[int | None, int | None]] = []
         for place in sorted(wanted):
@@ -73,51 +76,51 @@ class Partitioning:
         return PartitionRows(self.column, self.function, tuple(ranges), null)
 
     def known(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Those of the names that partitions have."""
+        """Return those of the names that are partitions."""
         own = {partition.name.casefold() for partition in self.partitions}
         return tuple(name for name in names if name.casefold() in own)
 
-    def _places(self, names: Sequence[str] | None) -> list[int]:
+    def _indexes(self, names: Sequence[str] | None) -> list[int]:
         if names is None:
             return list(range(len(self.partitions)))
         known = {partition.name.casefold(): n for n, partition in enumerate(self.partitions)}
         unknown = [name for name in names if name.casefold() not in known]
         if unknown:
-            raise RowsNotToldError(f"of partition {unknown[0]} nothing is known")
+            raise UnknownPartitionRowsError(f"partition {unknown[0]} is unknown")
         return [known[name.casefold()] for name in names]
 
     def _check(self, table: TableDefinition, types: TypeOptions) -> None:
         found = [c for c in table.columns if c.name.casefold() == self.column.casefold()]
         if not found:
-            raise RowsNotToldError(f"column {self.column} is not in the table")
+            raise UnknownPartitionRowsError(f"the table has no column {self.column}")
         column = found[0]
         if not self.function and column.type in INTEGER_BITS:
             return
         if not self.function or column.type not in _DATES:
-            raise RowsNotToldError(f"it is partitioned by a {column.type.name}")
+            raise UnknownPartitionRowsError(f"it is partitioned by type {column.type.name}")
         if types.zero_dates == "string":
-            raise RowsNotToldError("its dates are kept as text")
+            raise UnknownPartitionRowsError("its dates are stored as text")
         if column.name not in table.key:
-            # Outside of a key, a date that no calendar has is NULL in gold.
-            raise RowsNotToldError(f"column {column.name} may hold dates that no calendar has")
+            # Outside of a key, an impossible date is NULL in gold.
+            raise UnknownPartitionRowsError(f"column {column.name} may hold impossible dates")
 
     def without(self, names: Iterable[str]) -> Partitioning:
-        """Without these partitions: in RANGE, the next one takes over what they held."""
+        """Return it without these partitions; in RANGE, the next one covers their ranges."""
         gone = {name.casefold() for name in names}
         kept = tuple(p for p in self.partitions if p.name.casefold() not in gone)
         return replace(self, partitions=kept)
 
     def with_more(self, partitions: Sequence[Partition]) -> Partitioning:
-        """With partitions behind the last."""
+        """Return it with partitions appended."""
         return replace(self, partitions=(*self.partitions, *partitions))
 
     def reorganized(
         self, names: Sequence[str], partitions: Sequence[Partition]
     ) -> Partitioning | None:
-        """With partitions in the place of others; None where these are not known."""
+        """Return it with partitions replaced; None if the old ones are unknown."""
         try:
-            places = self._places(names)
-        except RowsNotToldError:
+            places = self._indexes(names)
+        except UnknownPartitionRowsError:
             return None
         first, last = min(places), max(places)
         return replace(
@@ -126,5 +129,5 @@ class Partitioning:
         )
 
     def renamed(self, column: str) -> Partitioning:
-        """Over a column that has another name now."""
+        """Return it with its column renamed."""
         return replace(self, column=column)

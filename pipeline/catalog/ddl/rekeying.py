@@ -1,4 +1,4 @@
-"""What one ALTER TABLE makes of a table's keys: names of columns, then keys dropped, then added."""
+"""Apply an ALTER TABLE to a table's keys: columns renamed, then keys dropped, then added."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.catalog.ddl.keys import Key, Keys, dropped, of_column, renamed, wi
 
 
 def altered_keys(keys: Keys, names: Mapping[str, str | None], actions: Iterable[Action]) -> Keys:
-    """The keys after the actions; `names`: old names of columns to new ones (None: dropped)."""
+    """Return the keys after the actions; `names` maps old column names to new ones or None."""
     actions = list(actions)
     added: list[Key] = []
     keys = _without_dropped(keys, actions)
@@ -22,7 +22,7 @@ def altered_keys(keys: Keys, names: Mapping[str, str | None], actions: Iterable[
             added += declared_key(action.column)
     if keys is None:
         return None
-    # The server refuses a name that is taken, or, with IF NOT EXISTS, does nothing.
+    # The server rejects a name in use or, with IF NOT EXISTS, ignores it.
     taken = {key.name.casefold() for key in keys if key.name}
     return (*keys, *(key for key in added if not key.name or key.name.casefold() not in taken))
 
@@ -36,12 +36,12 @@ def _without_dropped(keys: Keys, actions: Iterable[Action]) -> Keys:
         elif action.renamed is not None:
             keys = renamed(keys, *action.renamed)
         else:
-            keys = None  # it could not be read
+            keys = None  # the action could not be parsed
     return keys
 
 
 def declared_key(column: NewColumn) -> list[Key]:
-    """The key that a column's own declaration makes of it, if it does."""
+    """Return the key that a column's own declaration makes of it, if any."""
     if not (column.primary or column.unique):
         return []
     return [of_column(column.definition.name, primary=column.primary)]

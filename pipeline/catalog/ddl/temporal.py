@@ -1,8 +1,8 @@
-"""MySQL's and MariaDB's spellings of dates and times in literals, to their one plain spelling.
+"""Parse MySQL's and MariaDB's spellings of dates and times in literals.
 
 Source: `str_to_datetime`, `str_to_time` and `number_to_datetime` of MySQL's
-`sql-common/my_time.cc`, and of MariaDB's `sql-common/my_time.c`. What they read in a way that is
-not known here is a ValueError.
+`sql-common/my_time.cc`, and of MariaDB's `sql-common/my_time.c`. A literal whose reading is not
+known for certain raises ValueError.
 """
 
 from __future__ import annotations
@@ -36,23 +36,27 @@ _YEAR = re.compile(r"\d{1,4}", re.ASCII)
 _LONGEST_TIME = 838 * 3600 + 59 * 60 + 59
 _LARGEST_TIME_NUMBER = 8385959
 _SHORTEST_DATETIME = 12
-"""Characters from which on text for a TIME may be a date and time."""
-_FIRST_DAY, _LAST_DAY = datetime(1970, 1, 1, 0, 0, 1), datetime(2038, 1, 19, 3, 14, 7, 999999)
-"""Of a TIMESTAMP."""
+"""Text of at least this many characters for a TIME may be a date and time."""
+_FIRST_TIMESTAMP = datetime(1970, 1, 1, 0, 0, 1)
+_LAST_TIMESTAMP = datetime(2038, 1, 19, 3, 14, 7, 999999)
+"""The range of a TIMESTAMP."""
 _TWO_DIGIT_YEARS = (
     (101, 691231, 20_000_000),
     (700101, 991231, 19_000_000),
     (10_000_101, 99_991_231, 0),
 )
-"""Numbers that are dates: from, to, and what completes the year."""
+"""Numbers that are dates: first, last, and what to add to complete the year."""
 _CLOCK = 1_000_000
-"""Behind a date, the digits of its time of day."""
+"""The factor of the date in a number that ends in a time of day."""
 
 
 class DateRules(NamedTuple):
-    """How a session reads dates: `cuts` digits after the second that do not fit, or rounds;
-    `impossible` days of a month and parts of a date that are zero (`zero_parts`) are kept;
-    `keep_zero`: gold has them as text, not as NULL."""
+    """How a session reads dates.
+
+    `cuts`: excess fractional digits are truncated, not rounded. `impossible`: days that their month
+    lacks are stored, as are zero parts with `zero_parts`. `keep_zero`: gold stores zero dates as
+    text, not as NULL.
+    """
 
     cuts: bool = False
     mariadb: bool = False
@@ -63,27 +67,27 @@ class DateRules(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """When a statement began, and the zone it ran in."""
+    """When a statement began, and its session's time zone."""
 
     at: datetime | None
     time_zone: str
 
     def local(self, utc: bool = False) -> datetime:
-        """NOW(6) or UTC_TIMESTAMP(6), without a zone. Raises ValueError when it is not known."""
+        """Return NOW(6) or UTC_TIMESTAMP(6), without a zone. Raises ValueError if unknown."""
         if self.at is None:
-            raise ValueError("the log does not tell when the statement began")
+            raise ValueError("the log does not record when the statement began")
         there = self.at.astimezone(timezone.utc if utc else zone(self.time_zone))
         return there.replace(tzinfo=None)
 
     def to_utc(self, local: datetime) -> datetime:
-        """A time of day in the statement's zone, in UTC, if there is one of it, and one alone."""
+        """Convert a local time to UTC. Raises ValueError if a clock change skips or repeats it."""
         first = local.replace(tzinfo=zone(self.time_zone), fold=0)
         if first.utcoffset() != first.replace(fold=1).utcoffset():
-            raise ValueError("a time of day that a change of the clocks leaves out or repeats")
+            raise ValueError("a local time that a clock change skips or repeats")
         return first.astimezone(timezone.utc).replace(tzinfo=None)
 
     def from_offset(self, local: datetime, offset: str) -> datetime:
-        """A time of day at an offset of its own, in the statement's zone."""
+        """Convert a time at an explicit UTC offset to the session's zone."""
         minutes = int(offset[1:3]) * 60 + int(offset[4:])
         there = timezone(timedelta(minutes=-minutes if offset[0] == "-" else minutes))
         at = local.replace(tzinfo=there).astimezone(zone(self.time_zone))
@@ -91,13 +95,13 @@ class Instant:
 
 
 class ZeroDate(NamedTuple):
-    """A date that no calendar has, as text with its time of day."""
+    """A zero or impossible date, as text with its time of day."""
 
     text: str
 
     @property
     def is_zero(self) -> bool:
-        """Whether all of it is zero."""
+        """True if all its parts are zero."""
         return not self.text.strip("0-: ")
 
 
@@ -118,7 +122,10 @@ class _Fields(NamedTuple):
 
 
 def at_fraction(value: datetime, fraction: int, rules: DateRules, digits: str = "") -> datetime:
-    """A time to so many digits after its second; `digits` are those, if it has none itself."""
+    """Return a time with `fraction` digits after the second.
+
+    `digits` are its fractional digits if `value` has none.
+    """
     micros = value.microsecond if not digits else _micros(digits, fraction, rules)
     step = int(10 ** (6 - fraction))
     kept = micros // step * step if rules.cuts else (micros + step // 2) // step * step
@@ -126,7 +133,7 @@ def at_fraction(value: datetime, fraction: int, rules: DateRules, digits: str = 
 
 
 def _micros(digits: str, fraction: int, rules: DateRules) -> int:
-    """Six digits after the second; the seventh rounds them, before they are rounded themselves."""
+    """Return the six fractional digits; as in the server, the seventh rounds them first."""
     micros = int(digits[:6].ljust(6, "0"))
     return micros + (not rules.cuts and digits[6:7] >= "5")
 
@@ -139,7 +146,7 @@ def datetime_text(value: datetime, fraction: int) -> str:
 def read_datetime(
     value: str | Decimal, fraction: int, rules: DateRules, instant: Instant
 ) -> datetime | ZeroDate:
-    """A date and time of text or a number, to so many digits after its second."""
+    """Read a date and time from text or a number, to `fraction` digits after the second."""
     fields = _number_fields(value) if isinstance(value, Decimal) else _text_fields(value)
     return _dated(fields, fraction, rules, instant)
 
@@ -148,7 +155,7 @@ def _dated(
     fields: _Fields, fraction: int, rules: DateRules, instant: Instant
 ) -> datetime | ZeroDate:
     if fields.clock >= 86400 or max(fields.minute, fields.second) > 59:
-        raise ValueError("no time of day")
+        raise ValueError("not a time of day")
     if fields.month > 12 or fields.day > 31:
         raise ValueError("not a date")
     try:
@@ -158,9 +165,9 @@ def _dated(
     value = datetime(day.year, day.month, day.day) + timedelta(seconds=fields.clock)
     if fields.offset:
         if rules.mariadb:
-            raise ValueError("an offset, which MariaDB does not know")
-        if fields.digits[fraction:].strip("0"):  # MySQL forgets the offset then
-            raise ValueError("an offset behind more digits than the column has")
+            raise ValueError("a UTC offset, which MariaDB does not support")
+        if fields.digits[fraction:].strip("0"):  # MySQL drops the offset then
+            raise ValueError("a UTC offset after more digits than the column has")
         value = instant.from_offset(value, fields.offset)
     return at_fraction(value, fraction, rules, fields.digits or "0")
 
@@ -169,11 +176,11 @@ def _zero_date(fields: _Fields, rules: DateRules) -> ZeroDate:
     zero = not (fields.year or fields.month or fields.day)
     if fields.month and fields.day and fields.year:
         if not rules.impossible:
-            raise ValueError("a day that is not in its month")
+            raise ValueError("a day that its month does not have")
     elif not (zero or rules.zero_parts or (fields.month and fields.day)):
-        raise ValueError("a date with a zero in it, which the session does not take")
+        raise ValueError("a date with a zero part, which the session rejects")
     if fields.digits.strip("0") or fields.offset:
-        raise ValueError("a date that is none, with a fraction or an offset")
+        raise ValueError("an impossible date with a fraction or a UTC offset")
     day = f"{fields.year:04}-{fields.month:02}-{fields.day:02}"
     return ZeroDate(f"{day} {fields.hour:02}:{fields.minute:02}:{fields.second:02}")
 
@@ -195,13 +202,13 @@ def _number_fields(value: Decimal) -> _Fields:
     whole, _, digits = f"{value:f}".partition(".")
     number = int(whole)
     if digits.strip("0") and number < 10**13:
-        raise ValueError("a fraction behind a date")
+        raise ValueError("a fraction after a date")
     day, clock = (number, 0) if number <= _TWO_DIGIT_YEARS[-1][1] else divmod(number, _CLOCK)
     century = 0
     if number:
         fits = [c for low, high, c in _TWO_DIGIT_YEARS if low <= day <= high]
         if not fits or value < 0:
-            raise ValueError("a number that is no date")
+            raise ValueError("a number that is not a date")
         century = fits[0]
     day += century
     return _Fields(
@@ -212,15 +219,18 @@ def _number_fields(value: Decimal) -> _Fields:
 
 
 def timestamp_utc(value: datetime, instant: Instant) -> datetime:
-    """A TIMESTAMP that is a time of day in the session's zone, in UTC."""
+    """Convert a TIMESTAMP value in the session's zone to UTC. Raises ValueError if out of range."""
     found = instant.to_utc(value)
-    if not _FIRST_DAY <= found <= _LAST_DAY:
+    if not _FIRST_TIMESTAMP <= found <= _LAST_TIMESTAMP:
         raise ValueError("it is out of range")
     return found
 
 
 def read_time(value: str | Decimal, fraction: int, rules: DateRules, instant: Instant) -> int:
-    """A TIME in microseconds: `D HH:MM:SS`, `HH:MM`, `HHMMSS`, `SS`, or that of a date and time."""
+    """Return a TIME in microseconds.
+
+    Spellings: `D HH:MM:SS`, `HH:MM`, `HHMMSS`, `SS`, or the time of a date and time.
+    """
     if isinstance(value, Decimal):
         if abs(int(value)) > _LARGEST_TIME_NUMBER:
             return _time_of_day(_number_fields(value), fraction, rules, instant)
@@ -253,24 +263,24 @@ def _clock(days: str | None, parts: list[str | None]) -> tuple[int, int, int]:
 def _time_of_day(fields: _Fields, fraction: int, rules: DateRules, instant: Instant) -> int:
     value = _dated(fields._replace(digits=""), 0, rules, instant)
     if isinstance(value, ZeroDate) or fields.offset:
-        raise ValueError("the time of a date that is none, or with an offset")
+        raise ValueError("the time of an impossible date, or with a UTC offset")
     return time_of_day(value) + _kept_micros(fields.digits or "0", fraction, rules)
 
 
 def time_of_day(value: datetime) -> int:
-    """The microseconds since midnight."""
+    """Return the microseconds since midnight."""
     since = value - value.replace(hour=0, minute=0, second=0, microsecond=0)
     return since // timedelta(microseconds=1)
 
 
 def _kept_micros(digits: str, fraction: int, rules: DateRules) -> int:
-    """Digits after a second as microseconds, of which a whole one carries."""
+    """Return fractional digits as microseconds, rounded; a full second carries."""
     start = datetime(2000, 1, 1)
     return (at_fraction(start, fraction, rules, digits) - start) // timedelta(microseconds=1)
 
 
 def time_text(micros: int, fraction: int) -> str:
-    """`[-]HHH:MM:SS[.ffffff]` of a number of microseconds."""
+    """Return microseconds as `[-]HHH:MM:SS[.ffffff]`."""
     seconds, rest = divmod(abs(micros), 1_000_000)
     text = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     part = f".{rest:06}"[: fraction + 1] if fraction else ""
@@ -278,12 +288,12 @@ def time_text(micros: int, fraction: int) -> str:
 
 
 def read_year(text: str, *, is_text: bool) -> str:
-    """A YEAR: two digits stand for 1970 to 2069; the number 0 is 0, the text '0' is 2000."""
+    """Read a YEAR: two digits mean 1970 to 2069; the number 0 is 0, the text '0' is 2000."""
     if not _YEAR.fullmatch(text):
         raise ValueError("not a year")
     year = int(text)
     if 1901 <= year <= 2155 or (year == 0 and (not is_text or text == "0000")):
         return str(year)
     if year >= 100 or len(text) > 2:
-        raise ValueError("a year that is out of range, or of three digits")
+        raise ValueError("a year that is out of range or has three digits")
     return str(year + (2000 if year < 70 else 1900))

@@ -1,4 +1,4 @@
-"""Constants as values of columns of dates and times."""
+"""Convert constants to values of date and time columns."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from pipeline.catalog.ddl.temporal import (
 )
 
 _MOST_DIGITS = 6
-"""After the second."""
+"""The most fractional digits of a second."""
 
 
 def moment_text(moment: Moment, context: DefaultContext) -> str:
-    """A typed literal as the server prints it: with as many digits as are written."""
+    """Return a typed literal as the server prints it, with its number of fractional digits."""
     _, _, digits = moment.text.partition(".")
     fraction = min(len(digits.rstrip()), _MOST_DIGITS)
     if moment.part == "time":
@@ -36,25 +36,25 @@ def moment_text(moment: Moment, context: DefaultContext) -> str:
         return time_text(micros, fraction)
     value = read_datetime(moment.text, fraction, context.dates, context.instant())
     if isinstance(value, ZeroDate):
-        raise ValueError("a date that is none, as text")
+        raise ValueError("an impossible date as text")
     text = datetime_text(value, fraction)
     return text[:10] if moment.part == "date" else text
 
 
 def _now(now: Now, fraction: int, context: DefaultContext) -> datetime:
-    """The statement's time to a column's digits: those that NOW(n) has, and then as any other."""
+    """Return the statement's time with the digits of NOW(n), rounded to the column's."""
     value = context.instant().local(now.utc)
     step = int(10 ** (_MOST_DIGITS - now.fraction))
     value = value.replace(microsecond=value.microsecond // step * step)
     if now.part == "date":
         value = value.replace(hour=0, minute=0, second=0, microsecond=0)
     if context.mariadb and not context.dates.cuts and now.fraction > fraction:
-        raise ValueError("the time in more digits, which versions of MariaDB round or cut")
+        raise ValueError("the time with excess digits, which MariaDB rounds or cuts by version")
     return at_fraction(value, fraction, context.dates)
 
 
 def _of_column(now: Now, fraction: int, context: DefaultContext) -> Now:
-    """MariaDB takes a NOW() without digits for one with those of the column."""
+    """Return MariaDB's NOW() without digits as one with the column's."""
     if not context.mariadb or now.utc or now.part != "datetime" or now.fraction or not fraction:
         return now
     if now.local:
@@ -65,13 +65,13 @@ def _of_column(now: Now, fraction: int, context: DefaultContext) -> Now:
 def _moment(
     value: Constant, fraction: int, context: DefaultContext, rules: DateRules | None = None
 ) -> datetime | ZeroDate:
-    """A constant as a date and time, by the session's rules or others."""
+    """Convert a constant to a date and time, by the session's rules unless others are given."""
     rules = rules or context.dates
     if isinstance(value, Now):
         return _now(_of_column(value, fraction, context), fraction, context)
     if isinstance(value, Moment):
         if value.part == "time":
-            raise ValueError("a time with the date of the statement")
+            raise ValueError("a time, which takes the statement's date")
         value = Text(value.text)
     if isinstance(value, Text):
         return read_datetime(value.text, fraction, rules, context.instant())
@@ -85,7 +85,7 @@ def _date(value: Constant, _column: ColumnDefinition, context: DefaultContext) -
         return context.instant().local(value.utc).date().isoformat()
     rules = context.dates
     if context.mariadb:
-        rules = rules._replace(cuts=True)  # whatever the mode
+        rules = rules._replace(cuts=True)  # in every sql_mode
     found = _moment(value, 0, context, rules)
     if isinstance(found, ZeroDate):
         return found.text[:10] if context.dates.keep_zero else None
@@ -146,4 +146,4 @@ TEMPORAL: dict[ColumnType, Conversion] = {
     ColumnType.TIMESTAMP2: _timestamp,
     ColumnType.TIME2: _time,
 }
-"""By type."""
+"""Conversions by column type."""

@@ -1,4 +1,4 @@
-"""Constants as values of columns of text, bytes, labels and JSON."""
+"""Convert constants to values of text, binary, label and JSON columns."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pipeline.catalog.ddl.numeric_defaults import Conversion
 from pipeline.catalog.ddl.temporal_defaults import moment_text
 
 _SPACES = " \t\n\v\f\r"
-"""What may be cut off text that is too long."""
+"""Characters that may be truncated from text that is too long."""
 _SMALLEST_INTEGER, _LARGEST_INTEGER = -(1 << 63), (1 << 64) - 1
-"""Of a JSON document; larger ones become doubles."""
+"""Integers of a JSON document; larger ones become doubles."""
 
 
 def _charset(column: ColumnDefinition) -> str | None:
-    """The charset of a column of text; None where only the server knows it."""
+    """Return a text column's charset; None if only the server knows it."""
     if column.collation in (None, UNKNOWN_COLLATION):
         return None
     return charset_of_id(column.collation)
@@ -31,16 +31,16 @@ def _text(value: Constant, column: ColumnDefinition, context: DefaultContext) ->
     charset = _charset(column)
     if isinstance(value, Bytes):
         if charset is None:
-            raise ValueError("bytes as text in a charset that is not known")
+            raise ValueError("bytes as text in an unknown charset")
         return decoded(value.raw, charset)
     text = _characters(value, context)
     if charset is not None and not can_hold(text, charset):
-        raise ValueError(f"characters that {charset} has not")
+        raise ValueError(f"characters that {charset} lacks")
     return text
 
 
 def _characters(value: Constant, context: DefaultContext) -> str:
-    """A constant as the server prints it."""
+    """Return a constant as the server prints it."""
     if isinstance(value, Text):
         return value.text
     if isinstance(value, Decimal):
@@ -82,19 +82,19 @@ def _label(value: Constant, column: ColumnDefinition, context: DefaultContext) -
     if isinstance(value, Decimal):
         number = int(value)
         if not 0 < number <= len(column.labels):
-            raise ValueError("not the number of a label")
+            raise ValueError("not the index of a label")
         return column.labels[number - 1]
     return _same_label(column, _text(value, column, context))
 
 
 def _same_label(column: ColumnDefinition, text: str) -> str:
-    """The label as declared: collations ignore case, and spaces at the end."""
+    """Return the label as declared: collations ignore case and trailing spaces."""
     text = text.rstrip(" ")
     found = [label for label in column.labels if label.casefold() == text.casefold()]
     if not found:
         raise ValueError("not among the labels")
     if text not in found and len(found) > 1:
-        raise ValueError("more than one of the labels, but for the case of letters")
+        raise ValueError("it matches several labels that differ only in case")
     return text if text in found else found[0]
 
 
@@ -102,7 +102,7 @@ def _labels(value: Constant, column: ColumnDefinition, context: DefaultContext) 
     if isinstance(value, Decimal):
         number = int(value)
         if not 0 <= number < 1 << len(column.labels):
-            raise ValueError("not a set of the labels")
+            raise ValueError("not a combination of the labels")
         chosen = {label for i, label in enumerate(column.labels) if number >> i & 1}
     else:
         text = _text(value, column, context)
@@ -113,18 +113,18 @@ def _labels(value: Constant, column: ColumnDefinition, context: DefaultContext) 
 def _json(value: Constant, _column: ColumnDefinition, context: DefaultContext) -> str:
     if not isinstance(value, (Json, Text)):
         raise ValueError("a JSON document of bytes, numbers or times")
-    if not context.mariadb:  # whose JSON is text
-        json.loads(value.text, parse_int=_integer, parse_constant=_no_number)
+    if not context.mariadb:  # MariaDB's JSON is text
+        json.loads(value.text, parse_int=_integer, parse_constant=_reject_constant)
     return value.text
 
 
 def _integer(digits: str) -> int:
     if not _SMALLEST_INTEGER <= int(digits) <= _LARGEST_INTEGER:
-        raise ValueError("a whole number that becomes an approximate one")
+        raise ValueError("an integer that becomes a double")
     return int(digits)
 
 
-def _no_number(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} in a JSON document")
 
 
@@ -134,4 +134,4 @@ TEXTUAL: dict[ColumnType, Conversion] = {
     ColumnType.SET: _labels,
     ColumnType.JSON: _json,
 }
-"""By type."""
+"""Conversions by column type."""

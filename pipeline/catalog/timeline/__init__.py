@@ -1,4 +1,4 @@
-"""Definitions by their position in the log."""
+"""Table definitions by position in the log."""
 
 from __future__ import annotations
 

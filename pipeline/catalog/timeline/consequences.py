@@ -1,8 +1,8 @@
-"""What a change of a table's rows changes besides: by foreign keys, by triggers, through views.
+"""Find what else changes when a table's rows do: by foreign keys, by triggers, through views.
 
-Statements in the log are read for it as far as they can be: a table that a foreign key names has
-children, and the text of a trigger or a view names every table that it may change, directly or by
-the routines that it calls. What was created before the log begins is not known.
+Logged statements are parsed for this as far as possible: a table that a foreign key references has
+children, and the text of a trigger or view names every table that it may change, directly or
+through the routines that it calls. Anything created before the log begins is unknown.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from pipeline.catalog.ddl.lexer import Kind, LexError, Token
 from pipeline.catalog.ddl.names import read_name
 
 TOLD_BY = r"(?i)\b(trigger|references|procedure|function|view)\b"
-"""Matches every statement that says something about it (others may match too)."""
+"""Matches every statement that declares such a consequence (others may match too)."""
 
 
 @dataclass(slots=True)
 class Consequences:
-    """What is known: children by parent, words of triggers by their table, of routines by name,
-    and the views, each with its words as if it had a trigger.
+    """The known consequences: children by parent, words of triggers by table, of routines by name.
 
-    Names are compared without regard to case: too many tables are better than too few.
+    A view counts as a table with a trigger of the words of its text. Names are compared
+    case-insensitively: too many tables are better than too few.
     """
 
     children: dict[str, set[TableName]] = field(default_factory=lambda: defaultdict(set))
@@ -35,7 +35,7 @@ class Consequences:
     views: set[TableName] = field(default_factory=set)
 
     def note(self, query: str, session: Session) -> None:
-        """Take in a statement; one that cannot be read tells nothing."""
+        """Record a statement; one that cannot be parsed is ignored."""
         try:
             self._note(session.tokens(query), session)
         except (LexError, ReadError):
@@ -48,14 +48,15 @@ class Consequences:
             self.triggers[_folded(table)] |= _names(found)
         elif words[:1] == ["CREATE"] and "VIEW" in words:
             start = found[words.index("VIEW") + 1 :]
-            view = read_name(Cursor(_behind_if(start)), session.schema)
+            view = read_name(Cursor(_skip_if_exists(start)), session.schema)
             self.views.add(view)
             self.triggers[_folded(view)] |= _names(start)
         elif words[:1] == ["CREATE"] and (kind := _routine(words)) is not None:
-            name = read_name(Cursor(_behind_if(found[kind + 1 :])), session.schema)
+            name = read_name(Cursor(_skip_if_exists(found[kind + 1 :])), session.schema)
             self.routines[name.table.casefold()] |= _names(found)
         elif "TABLE" in words[:4] and "REFERENCES" in words:
-            child = read_name(Cursor(_behind_if(found[words.index("TABLE") + 1 :])), session.schema)
+            start = _skip_if_exists(found[words.index("TABLE") + 1 :])
+            child = read_name(Cursor(start), session.schema)
             for at, word in enumerate(words):
                 if word == "REFERENCES":
                     parent = read_name(Cursor(found[at + 1 :]), child.schema)
@@ -64,10 +65,10 @@ class Consequences:
     def of(
         self, known: Collection[TableName], left_out: Collection[TableName] = ()
     ) -> dict[str, list[str]]:
-        """By table (`schema.table`), all that a change of its rows may change: itself first.
+        """Return, by `schema.table`, everything that a change of its rows may change, itself first.
 
-        Only for tables that change others, and views. `known` are the tables that there are, and
-        `left_out` others of which that is asked.
+        Only tables that change others, and views, are included. `known` are the existing tables;
+        `left_out` are other tables to return consequences for.
         """
         closed = {}
         views = self.views.difference(known)
@@ -90,7 +91,7 @@ class Consequences:
         return reached
 
     def _closed_words(self, words: Iterable[str]) -> set[str]:
-        """The words, and those of the routines that they name."""
+        """Return the words and, transitively, those of the routines that they name."""
         closed: set[str] = set()
         left = set(words)
         while left:
@@ -100,7 +101,7 @@ class Consequences:
 
 
 def closed(tables: Iterable[str], consequences: Mapping[str, list[str]]) -> list[str]:
-    """These tables and all that a change of them may change."""
+    """Return these tables and everything that a change of them may change."""
     return sorted({name for table in tables for name in consequences.get(table, [table])})
 
 
@@ -116,8 +117,8 @@ def _routine(words: list[str]) -> int | None:
     return next((n for n, word in enumerate(words) if word in ("PROCEDURE", "FUNCTION")), None)
 
 
-def _behind_if(found: list[Token]) -> list[Token]:
-    """Without IF NOT EXISTS or IF EXISTS."""
+def _skip_if_exists(found: list[Token]) -> list[Token]:
+    """Return the tokens without IF NOT EXISTS or IF EXISTS."""
     cursor = Cursor(found)
     if cursor.accept("IF"):
         cursor.accept("NOT")

@@ -26,7 +26,7 @@ _SCHEMA = pa.schema(
         pa.field("schema", pa.string()),
         pa.field("table", pa.string()),
         pa.field("kind", pa.string()),
-        # silver's v<N> that rows are in from here on
+        # the N of silver's v<N> that rows are written to from here on
         pa.field("version", pa.int32()),
         # JSON of decoder.model.definition.TableDefinition
         pa.field("definition", pa.string()),
@@ -34,7 +34,7 @@ _SCHEMA = pa.schema(
         pa.field("defaults", pa.string()),
         pa.field("statement", pa.string()),
         pa.field("reason", pa.string()),
-        # JSON: a step for each column of an `alter`; what DDL tells besides; {"schema", "table"}
+        # JSON: the steps of an `alter`, one per column; the TableModel; {"schema", "table"}
         pa.field("columns", pa.string()),
         pa.field("model", pa.string()),
         pa.field("other", pa.string()),
@@ -47,12 +47,12 @@ _SCHEMA = pa.schema(
 
 
 def definitions(lake: Lake) -> LakeTable:
-    """The lake's."""
+    """Return the lake's table of timeline items."""
     return LakeTable(lake.ledger("definitions"), _SCHEMA, statistics=("source", "batch"))
 
 
 def read_items(spark: Spark, lake: Lake, source: str) -> list[TimelineItem]:
-    """All items of a source, in the order of its log."""
+    """Return all items of a source, in log order."""
     rows = tables_of(spark, lake).read(definitions(lake), equal("source", source))
     ordered = rows.sort_by([("batch", "ascending"), ("number", "ascending")])
     return [TimelineItem.from_dict(row) for row in ordered.to_pylist()]
@@ -61,11 +61,11 @@ def read_items(spark: Spark, lake: Lake, source: str) -> list[TimelineItem]:
 def require_own_tables(spark: Spark, lake: Lake, source: str, names: Collection[TableName]) -> None:
     """Raise SettingsError if another source has one of these tables in this lake.
 
-    Silver and gold have one place for a table's name, and LSNs of two sources cannot be compared.
+    Silver and gold have one place per table name, and LSNs of two sources are not comparable.
     """
     if not names:
         return
-    # What was told of a table that a source does not have makes it nobody's.
+    # A statement on a table that a source does not have does not make the table its own.
     others = ~equal("source", source) & ~among("kind", NOBODYS)
     columns = ("source", "schema", "table")
     rows = tables_of(spark, lake).read(definitions(lake), others, columns).to_pylist()
@@ -76,18 +76,18 @@ def require_own_tables(spark: Spark, lake: Lake, source: str, names: Collection[
 
 
 def no_own_table(name: TableName, other: str, source: str) -> SettingsError:
-    """What is said where a source would write to a table that another one has."""
+    """Return the error for a table that another source of the lake writes."""
     return SettingsError(
-        f"{name} is in this lake already, from source {other}.",
+        f"{name} is already in this lake, from source {other}.",
         key="source",
-        remedy=f"Give {source} a lake of its own, or leave the table out with exclude.",
+        remedy=f"Use a separate lake for {source}, or exclude the table (exclude in conf).",
     )
 
 
 def append_items(
     spark: Spark, lake: Lake, source: str, batch: int, items: Sequence[TimelineItem]
 ) -> None:
-    """Append one batch's items, once."""
+    """Append one batch's items, exactly once."""
     if not items:
         return
     rows = [

@@ -1,4 +1,4 @@
-"""The foreign keys of tables over time: what CREATE, ALTER and RENAME TABLE make of them."""
+"""Track the foreign keys of tables through CREATE, ALTER and RENAME TABLE."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipeline.catalog.timeline.logged import LoggedStatement
 from pipeline.catalog.timeline.tables import Tables
 
 _INLINE_IN_MYSQL, _INLINE_IN_MARIADB = 90000, 100500
-"""Before these versions, REFERENCES in a column's declaration is read and forgotten."""
+"""Before these versions, REFERENCES in a column's declaration is parsed and discarded."""
 
 Renamed = Mapping[TableName, TableName]
 
@@ -29,7 +29,7 @@ Renamed = Mapping[TableName, TableName]
 def created(
     model: TableModel | None, effect: CreateTable, statement: LoggedStatement
 ) -> TableModel | None:
-    """The model of a table that begins, with its foreign keys."""
+    """Return the model of a new table, with its foreign keys."""
     if model is None:
         return None
     keys = _real(effect.foreign_keys, statement)
@@ -39,12 +39,12 @@ def created(
 def altered(
     name: TableName, change: Alteration, actions: Iterable[Action], statement: LoggedStatement
 ) -> TableModel | None:
-    """The model that `change` has, with what the statement's actions do to foreign keys.
+    """Return the model of `change`, with its foreign keys changed by the statement's actions.
 
     Raises `NotAppliedError`.
     """
-    there = {step.old for step in change.steps}
-    actions = [action for action in actions if not _is_there(action, there)]
+    existing = {step.old for step in change.steps}
+    actions = [action for action in actions if not _adds_nothing(action, existing)]
     added = list(_added(actions))
     model = change.model
     if model is None:
@@ -62,23 +62,21 @@ def altered(
 
 
 def _with_engine(model: TableModel, actions: Iterable[Action]) -> TableModel:
-    """The model under the engine that a statement names, if that one differs as to foreign keys."""
+    """Return the model with the engine that a statement names, if that affects foreign keys."""
     named = [action.engine for action in actions if isinstance(action, SetEngine)]
     moved = replace(model, engine=named[-1]) if named else model
     return moved if moved.has_foreign_keys != model.has_foreign_keys else model
 
 
 def unknown(actions: Iterable[Action]) -> str:
-    """Why these cannot be applied to a table of which no DDL is known, or nothing."""
+    """Return why these actions cannot be applied to a table without known DDL, or ""."""
     if not any(key.cascades for key, _ in _added(actions)):
         return ""
-    return (
-        "a foreign key that changes rows is added to a table whose CREATE TABLE is not in the log"
-    )
+    return "a cascading foreign key is added to a table whose CREATE TABLE is not in the log"
 
 
 def renamed(model: TableModel | None, old: TableName, moved: Renamed) -> TableModel | None:
-    """The model of a table that is renamed; `moved`: old names to new ones."""
+    """Return the model of a renamed table; `moved` maps old names to new ones."""
     if model is None:
         return None
     keys = (_following(key, moved, {}) for key in model.foreign_keys)
@@ -89,7 +87,7 @@ def renamed(model: TableModel | None, old: TableName, moved: Renamed) -> TableMo
 def following(
     tables: Tables, moved: Renamed, change: tuple[TableName, Alteration] | None = None
 ) -> Iterator[tuple[TableName, TableModel]]:
-    """The other tables whose foreign keys follow renamed tables, or a table's renamed columns."""
+    """Yield other tables whose foreign keys follow renamed tables or a table's renamed columns."""
     columns = {change[0]: _columns(change[1])} if change else {}
     for name in tables.with_foreign_keys():
         model = tables[name].model
@@ -114,7 +112,7 @@ def _columns(change: Alteration) -> dict[str, str | None]:
 
 
 def _added(actions: Iterable[Action]) -> Iterator[tuple[ForeignKey, bool]]:
-    """The keys that are added, each with whether it is only if there is none of its name."""
+    """Yield the added keys, each with its IF NOT EXISTS."""
     for action in actions:
         if isinstance(action, AddForeignKey):
             yield action.key, action.if_not_exists
@@ -122,8 +120,8 @@ def _added(actions: Iterable[Action]) -> Iterator[tuple[ForeignKey, bool]]:
             yield action.column.references, False
 
 
-def _is_there(action: Action, columns: Collection[str | None]) -> bool:
-    """Whether it adds nothing, since the column is there."""
+def _adds_nothing(action: Action, columns: Collection[str | None]) -> bool:
+    """Return True if ADD COLUMN IF NOT EXISTS is a no-op, because the column exists."""
     return (
         isinstance(action, AddColumn)
         and action.if_not_exists
@@ -132,7 +130,7 @@ def _is_there(action: Action, columns: Collection[str | None]) -> bool:
 
 
 def _real(keys: Iterable[ForeignKey], statement: LoggedStatement) -> list[ForeignKey]:
-    """Those that the server does not forget."""
+    """Return the keys that the server does not discard."""
     version = statement.server_version or 0
     first = _INLINE_IN_MARIADB if statement.mariadb else _INLINE_IN_MYSQL
     return [key for key in keys if not key.inline or version >= first]
@@ -150,6 +148,6 @@ def _without_dropped(
             continue
         known = _has(keys, action.name) or action.if_exists or action.may_be_another
         if not known and any(key.cascades for key in keys):
-            raise NotAppliedError(f"its foreign key {action.name} is dropped, which is not known")
+            raise NotAppliedError(f"the unknown foreign key {action.name} is dropped")
         keys = tuple(key for key in keys if key.name.casefold() != action.name.casefold())
     return keys

@@ -1,12 +1,12 @@
-"""What inserts give to columns that they do not name, and that their row image leaves out.
+"""The values of columns that neither an INSERT nor its row image names.
 
 A row image of `binlog_row_image=MINIMAL` has the columns that the statement names, and those whose
-values the server makes for the row: AUTO_INCREMENT, DEFAULT CURRENT_TIMESTAMP and other functions,
-expressions, generated columns. It leaves out those with a constant DEFAULT or none, of which a row
-then holds what MySQL puts into them: NULL, or for a NOT NULL column its type's implicit default.
+values the server computes per row: AUTO_INCREMENT, DEFAULT CURRENT_TIMESTAMP and other functions,
+expressions, generated columns. It leaves out columns with a constant DEFAULT or none, which MySQL
+sets to that constant, to NULL or, if NOT NULL, to their type's implicit default.
 
-MariaDB computes VIRTUAL columns when they are read, and leaves them out of MINIMAL updates too. Of
-11.8 no update or delete has any generated column, whatever binlog_row_image is.
+MariaDB computes VIRTUAL columns when they are read, and also leaves them out of MINIMAL updates.
+In 11.8, updates and deletes have no generated columns, whatever binlog_row_image is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pipeline.catalog.ddl.numeric_defaults import printed_float
 
 
 def insert_default(column: NewColumn, context: DefaultContext, *, mariadb: bool) -> ColumnDefault:
-    """The DEFAULT of a column that is declared so, or why it is not known."""
+    """Return the DEFAULT of a column with this declaration, or the reason why it is unknown."""
     name, nullable = column.definition.name, column.definition.nullable
     generated = bool(column.computed) and column.computed != "AUTO_INCREMENT"
     try:
@@ -34,7 +34,7 @@ def insert_default(column: NewColumn, context: DefaultContext, *, mariadb: bool)
         text = default_text(column, context)
         if text is not None and not _keeps_digits(column.definition, text):
             raise UnknownDefaultError(
-                "a FLOAT of more than six digits, which any later ALTER rounds"
+                "a FLOAT with more than six digits, which any later ALTER rounds"
             )
         return ColumnDefault(name, text, nullable=nullable)
     except UnknownDefaultError as error:
@@ -47,6 +47,6 @@ def insert_default(column: NewColumn, context: DefaultContext, *, mariadb: bool)
 
 
 def _keeps_digits(column: ColumnDefinition, text: str) -> bool:
-    """Whether the value is the same once the server has read what it prints of it."""
+    """Return True if the server reads back the value that it prints."""
     single = column.type is ColumnType.FLOAT and not column.precision
     return not single or printed_float(text) == text

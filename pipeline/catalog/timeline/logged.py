@@ -1,4 +1,4 @@
-"""What the timeline takes in besides table maps: logged statements, and what conf says."""
+"""The timeline's input besides table maps: logged statements and settings."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pipeline.source.server.version import server_number
 
 @dataclass(frozen=True, slots=True)
 class LoggedStatement:
-    """A QUERY event, as far as definitions depend on it; `server_version` as MySQL's number.
+    """A QUERY event, as far as definitions depend on it; `server_version` is MySQL's number.
 
-    `server_charset`: of the session's collation_server, which a schema has that names none;
-    `explicit_timestamps`: the session's explicit_defaults_for_timestamp, if it is logged.
-    `charset` is that of the client, whose bytes the statement is, `connection_charset` that of its
-    strings; None: not logged. `temporary`: it used temporary tables of its connection, whose names
-    hide the others'.
+    `server_charset` is that of the session's collation_server, the default of a new schema;
+    `explicit_timestamps` is the session's explicit_defaults_for_timestamp. `charset` is the
+    client's, in which the statement is, `connection_charset` that of its strings; None: not logged.
+    `temporary`: it used temporary tables of its connection, which hide permanent tables of the same
+    name.
     """
 
     lsn: int
@@ -46,7 +46,10 @@ class LoggedStatement:
     def read(
         cls, place: Position, row: Mapping[str, Any], executed_at: datetime | None, server: str
     ) -> LoggedStatement:
-        """From a row of `decoder.model.schemas.STATEMENTS` and its server's version."""
+        """Return the statement of a row of `decoder.model.schemas.STATEMENTS`.
+
+        `server` is the server's version.
+        """
         number, mariadb = server_number(server)
         lsn, pos = place
         return cls(
@@ -69,26 +72,26 @@ class LoggedStatement:
 
     @property
     def position(self) -> Position:
-        """Where in the log."""
+        """The position in the log."""
         return self.lsn, self.pos
 
     def later(self, steps: int) -> LoggedStatement:
-        """What the statement does after that: gold takes each change at a position of its own."""
+        """Return it some positions later: gold applies each of its changes at its own position."""
         return replace(self, pos=self.pos + steps)
 
     @property
     def mysql_version(self) -> int:
-        """MySQL's number, 0 where it is not known or the server is another."""
+        """MySQL's version number; 0 if unknown, or for another server."""
         return 0 if self.mariadb else self.server_version or 0
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogOptions:
-    """What conf says: which tables count, their types, and the server's own time zone.
+    """The settings: which tables are replicated, their types, and the server's time zone.
 
-    `from_start`: the lake holds the server's log from its first file on. `lower_case_table_names`
-    is the server's: with 1 and 2 the log has the names of tables in lower case, and DDL as it was
-    typed. `default_charset`: that of text whose DDL names none.
+    `from_start`: the lake has the server's log from its first file on. `lower_case_table_names` is
+    the server's: with 1 and 2 the log has lower-case table names, but DDL as it was typed.
+    `default_charset` is that of text whose DDL names none.
     """
 
     wanted: Callable[[str, str], bool] = field(default=lambda _schema, _table: True)
@@ -100,16 +103,19 @@ class CatalogOptions:
 
     @property
     def folds_names(self) -> bool:
-        """Whether names of schemas and tables are the same whatever their letters' case."""
+        """True if schema and table names are case-insensitive."""
         return self.lower_case_table_names in (1, 2)
 
     def _time_zone(self, statement: LoggedStatement) -> str:
-        """The session's, with the server's own in the place of SYSTEM."""
+        """Return the session's time zone, with SYSTEM resolved to the server's."""
         named = statement.time_zone not in (None, "", "SYSTEM")
         return str(statement.time_zone) if named else self.system_time_zone
 
     def _utc_offset(self, statement: LoggedStatement) -> int | None:
-        """The server logs the zone of statements that have used it, and no other."""
+        """Return the session's UTC offset in minutes; None if its zone is not logged or varies.
+
+        The server only logs the time zone of statements that use it.
+        """
         if not statement.time_zone:
             return None
         try:
@@ -119,7 +125,7 @@ class CatalogOptions:
         return None if offset is None else offset // timedelta(minutes=1)
 
     def default_context(self, statement: LoggedStatement) -> DefaultContext:
-        """What a DEFAULT's value depends on."""
+        """Return the context that a DEFAULT's value depends on."""
         return DefaultContext(
             executed_at=statement.executed_at,
             time_zone=self._time_zone(statement),
@@ -134,7 +140,7 @@ class CatalogOptions:
     def conversion_mode(
         self, statement: LoggedStatement, *, ignore: bool, shown: bool = False
     ) -> ConversionMode:
-        """What the conversion of a column's values depends on."""
+        """Return the context that the conversion of a column's values depends on."""
         return ConversionMode(
             sql_mode=statement.sql_mode,
             options=self.types,

@@ -1,8 +1,8 @@
-"""What a table map of a log without full metadata shows, with the names that a definition gives.
+"""Name the columns of a table map without full metadata, from a known definition.
 
-The two are compared column by column: where they contradict each other, nothing is named at all.
-What the map tells comes from the map (lengths, digits, and from MySQL 8 on signs and charsets),
-what it does not tell from the definition: names, labels, visibility, and the rest of it.
+Both are compared column by column: if they contradict each other, nothing is named at all. What the
+table map has is taken from it (lengths, digits, and from MySQL 8 on signs and charsets); the
+definition supplies the rest: names, labels, visibility, and so on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, alike, collation_of
 _CHARACTERS = (T.STRING, T.VARCHAR, T.BLOB)
 _LABELLED = (T.ENUM, T.SET)
 _SIGNED = NUMERIC - {T.YEAR}
-"""YEAR is unsigned to the server, whatever its DDL says."""
+"""Types with a sign; YEAR is always unsigned to the server."""
 _ALIKE = {
     T.NEWDATE: T.DATE,
     T.TIME2: T.TIME,
@@ -30,16 +30,16 @@ _ALIKE = {
     T.VARCHAR_COMPRESSED: T.VARCHAR,
     **dict.fromkeys((T.TINY_BLOB, T.MEDIUM_BLOB, T.LONG_BLOB, T.BLOB_COMPRESSED), T.BLOB),
 }
-"""Types that DDL writes alike, to one of them."""
+"""Types that are the same in DDL, mapped to one of them."""
 _JSON_TEXT = ColumnDefinition("", T.BLOB, length_bytes=4, collation=collation_of("utf8mb4"))
-"""What MariaDB's JSON is: LONGTEXT."""
+"""MariaDB's JSON, which is LONGTEXT."""
 _VARCHAR = ColumnDefinition("", T.VARCHAR)
 _FLOAT_BYTES = 4
 _BLOBS = {1: "TINY", 2: "", 3: "MEDIUM", 4: "LONG"}
 
 
 class NotNamedError(ValueError):
-    """A table map's columns cannot be named, and why: a sentence without its end."""
+    """A table map's columns cannot be named; the message is a clause without a full stop."""
 
 
 def with_names(
@@ -50,16 +50,17 @@ def with_names(
     complete: bool,
     hashes: int = 0,
 ) -> TableDefinition:
-    """The columns that `shown` has, as `known` names them; without a key.
+    """Return the columns of `shown`, named as in `known`; without a key.
 
-    `default_charset` is that of text whose DDL names none. `complete`: `known` is all from a table
-    map itself. `hashes`: how many columns it may have of keys' hashes. Raises `NotNamedError`.
+    `default_charset` is that of text whose DDL names none. `complete`: all of `known` is from a
+    table map. `hashes` is how many hidden hash columns of keys `shown` may have. Raises
+    `NotNamedError`.
     """
     shown = _without_hashes(shown, len(known.columns), hashes)
     if len(shown.columns) != len(known.columns):
         names = ", ".join(column.name for column in known.columns)
         raise NotNamedError(
-            f"it has {len(known.columns)} columns by its definition ({names}), and"
+            f"it has {len(known.columns)} columns in its definition ({names}), but"
             f" {len(shown.columns)} in its table map"
         )
     columns = [
@@ -78,9 +79,9 @@ def with_names(
 
 
 def with_logical_types(shown: TableDefinition, known: TableDefinition) -> TableDefinition:
-    """What a table map with names shows, with what MariaDB's own types are by the definition."""
-    told = {column.name.casefold(): column for column in known.columns}
-    columns = (_with_logical(one, told.get(one.name.casefold())) for one in shown.columns)
+    """Return a named table map's definition with MariaDB's own types from the known one."""
+    by_name = {column.name.casefold(): column for column in known.columns}
+    columns = (_with_logical(one, by_name.get(one.name.casefold())) for one in shown.columns)
     return replace(shown, columns=tuple(columns))
 
 
@@ -92,7 +93,7 @@ def _with_logical(shown: ColumnDefinition, known: ColumnDefinition | None) -> Co
 
 
 def _as_stored(known: ColumnDefinition, shown: ColumnDefinition) -> ColumnDefinition:
-    """A column of DDL as MariaDB logs it, where `shown` tells that it is one of MariaDB's."""
+    """Return a column of DDL as MariaDB logs it, if `shown` may be of one of MariaDB's types."""
     if known.type is T.JSON and _kind(shown) is T.BLOB:
         return replace(_JSON_TEXT, name=known.name, visible=known.visible)
     if known.type is T.VECTOR and shown.type is T.VARCHAR:
@@ -107,15 +108,17 @@ def _as_stored(known: ColumnDefinition, shown: ColumnDefinition) -> ColumnDefini
 
 
 def without_logical_types(known: TableDefinition) -> TableDefinition:
-    """A definition as MariaDB's log alone tells it."""
+    """Return a definition as MariaDB's log alone shows it."""
     columns = (_as_stored(one, _VARCHAR) for one in known.columns)
     plain = (replace(one, logical=None, dimension=None) if one.logical else one for one in columns)
     return replace(known, columns=tuple(plain))
 
 
 def _without_hashes(shown: TableDefinition, columns: int, hashes: int) -> TableDefinition:
-    """Without what MariaDB keeps of UNIQUE keys that are too long for an index: for each of them a
-    BIGINT, behind all columns (`sql/sql_table.cc`, `add_hash_field`), which has no name here."""
+    """Return the definition without MariaDB's hash columns of UNIQUE keys too long for an index.
+
+    Each such key adds a hidden BIGINT after all columns (`sql/sql_table.cc`, `add_hash_field`).
+    """
     more = shown.columns[columns:]
     if not 0 < len(more) <= hashes or any(one.type is not T.LONGLONG for one in more):
         return shown
@@ -139,7 +142,7 @@ def _named(
     if not _agree(shown, known):
         bare = replace(shown, name="")
         raise NotNamedError(
-            f"column {place} is {_described(known)} by its definition, and {_described(bare)} in"
+            f"column {place} is {_described(known)} in its definition, but {_described(bare)} in"
             " its table map"
         )
     return replace(
@@ -158,13 +161,13 @@ def _first(one: int | None, other: int | None) -> int | None:
 
 
 def _collation(place: int, known: ColumnDefinition, default_charset: str | None) -> int | None:
-    """The one that a column has where its table map tells none."""
+    """Return the collation of a column whose table map has none."""
     if known.collation != UNKNOWN_COLLATION or _kind(known) not in _CHARACTERS:
         return known.collation
     if collation_of(default_charset) == UNKNOWN_COLLATION:
         raise NotNamedError(
-            f"column {place} ({known.name}) is text, and neither the log nor its definition tells"
-            " its character set: say default_charset in conf, for a new lake"
+            f"column {place} ({known.name}) is text, and neither the log nor its definition has"
+            " its character set: set default_charset in conf, for a new lake"
         )
     return collation_of(default_charset)
 
@@ -174,7 +177,7 @@ def _kind(column: ColumnDefinition) -> T:
 
 
 def _agree(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
-    """Whether the column of a table map can be the one of the definition."""
+    """Return True if a table map's column can be the one of the definition."""
     kind = _kind(shown)
     if kind is not _kind(known):
         return False
@@ -191,16 +194,16 @@ def _same_charset(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
 
 
 def _string(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
-    """CHAR, VARCHAR, BINARY, VARBINARY: their lengths in characters, if they are text."""
+    """Compare CHAR, VARCHAR, BINARY and VARBINARY; the lengths of text in characters."""
     if not _same_charset(shown, known):
         return False
     if shown.type is T.VARCHAR_COMPRESSED:
-        return True  # longer by what compression needs
+        return True  # compression makes it longer
     return shown.length * widest(known.collation) == known.length * widest(shown.collation)
 
 
 def _blob(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
-    """BLOB and TEXT; a TEXT(n) has a size that depends on its charset."""
+    """Compare BLOB and TEXT; the size of a TEXT(n) depends on its charset."""
     if not _same_charset(shown, known):
         return False
     return known.collation != BINARY_COLLATION or shown.length_bytes == known.length_bytes
@@ -235,11 +238,11 @@ _CHECKS: dict[T, Callable[[ColumnDefinition, ColumnDefinition], bool]] = {
     **dict.fromkeys((T.BIT, T.ENUM, T.SET), _length),
     T.NEWDECIMAL: _digits,
 }
-"""What must be the same besides type and sign."""
+"""Properties that must be equal besides type and sign."""
 
 
 def _described(column: ColumnDefinition) -> str:
-    """A column in words, without its name where it has none."""
+    """Describe a column in words, for messages."""
     kind = _kind(column)
     name = f"{column.name} " if column.name else ""
     sign = " UNSIGNED" if kind in _SIGNED and column.unsigned else ""
@@ -271,8 +274,8 @@ def _string_type(kind: T, column: ColumnDefinition) -> str:
 
 
 def _charset(kind: T, column: ColumnDefinition) -> str:
-    told = kind in _CHARACTERS and column.collation not in (None, BINARY_COLLATION)
-    if not told or column.collation == UNKNOWN_COLLATION:
+    is_text = kind in _CHARACTERS and column.collation not in (None, BINARY_COLLATION)
+    if not is_text or column.collation == UNKNOWN_COLLATION:
         return ""
     return f" in {charset_of(column.collation or 0)}"
 
@@ -284,4 +287,4 @@ _WORDS = {
     T.LONG: "INT",
     T.LONGLONG: "BIGINT",
 }
-"""Types that DDL calls otherwise than the log."""
+"""Types with another name in DDL than in the log."""

@@ -1,4 +1,4 @@
-"""Which table has whose rows after one RENAME TABLE of several."""
+"""Resolve a RENAME TABLE of several tables: which name has whose rows afterwards."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pipeline.catalog.ddl.effects import TableName
 def permutation(
     pairs: Iterable[tuple[TableName, TableName]],
 ) -> tuple[dict[TableName, TableName], dict[TableName, TableName]]:
-    """Pairs (old, new), from left to right, to what comes out.
+    """Apply pairs (old, new) from left to right.
 
-    Gives for each name that has another table's rows whose they are, and for each name that no
-    table has any more where its rows went.
+    Return a mapping from each name that has another table's rows to that table, and one from each
+    name that no longer exists to the name where its rows went.
     """
     origin: dict[TableName, TableName] = {}
     gone: set[TableName] = set()
@@ -21,7 +21,7 @@ def permutation(
         origin[new] = origin.pop(old, old)
         gone.add(old)
         gone.discard(new)
-    there = {name: source for name, source in origin.items() if name != source}
-    by_source = {source: name for name, source in there.items()}
+    renamed = {name: source for name, source in origin.items() if name != source}
+    by_source = {source: name for name, source in renamed.items()}
     moved = {name: by_source[name] for name in gone if name in by_source}
-    return there, moved
+    return renamed, moved

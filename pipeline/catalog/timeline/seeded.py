@@ -1,8 +1,7 @@
-"""A table that gets its rows from a seed: whether the log since then lets it, and the item for it.
+"""Take a table's rows from a seed, if the log since then allows it: the item to do so.
 
-What the log tells behind the seed is applied to the seed's rows. So it must tell of one table
-throughout, with the seed's columns and key: where a statement has changed more than rows, only a
-seed of behind that will do.
+Later changes in the log are applied to the seed's rows. So they must be of the same table, with the
+seed's columns and key: if a statement has changed more than rows, only a later seed will do.
 """
 
 from __future__ import annotations
@@ -20,36 +19,36 @@ from pipeline.catalog.timeline.naming import without_logical_types
 from pipeline.catalog.timeline.tables import NO_NAMES, TableState, with_key
 
 BEHIND_ALL = 1 << 62
-"""A position behind every event of a transaction. Seeds at one transaction stand in their order."""
+"""A position after every event of a transaction; seeds at one transaction are numbered from it."""
 _EMPTYING: tuple[ItemKind, ...] = ("create", "truncate")
 _ENDING: tuple[ItemKind, ...] = ("drop", "moved")
 _BESIDE: tuple[ItemKind, ...] = ("temporary", "seeded", "schema")
-"""Items that do nothing to the source's table."""
+"""Kinds of items that do not affect the source's table."""
 _STAYS: tuple[ItemKind, ...] = ("observed", "version", "declared")
-"""Items at which the table stays what it is, unless a statement came with them."""
-_SHOWN = 120
-"""Letters of a statement that are told."""
+"""Kinds of items at which the table stays the same, unless they have a statement."""
+_STATEMENT_LENGTH = 120
+"""The most characters of a statement in a message."""
 
 
 CASCADES = (
-    "It was seeded while others wrote, and what its foreign keys changed meanwhile is not in the"
-    " log: seed it again while nobody writes."
+    "It was seeded during concurrent writes, and changes made by its foreign keys meanwhile are not"
+    " in the log: seed it again while no one writes."
 )
 
 
 class NotSeededError(ValueError):
-    """A seed cannot be taken, and why: a clause."""
+    """A seed cannot be used; the message is a clause that says why."""
 
 
 class UntoldTypesError(NotSeededError):
-    """The lake has bytes of what the seed knows as a UUID, INET4, INET6 or VECTOR of MariaDB's."""
+    """The lake has bytes where the seed has MariaDB's UUID, INET4, INET6 or VECTOR."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """What a seed tells of its table: where its rows are from, and its CREATE TABLE as read.
+    """A seed of a table: where its rows come from, and its parsed CREATE TABLE.
 
-    `all_logged`: no foreign key has changed rows behind it that the log does not tell of.
+    `all_logged`: no foreign key has since changed rows without logging them.
     """
 
     rows: SeededFrom
@@ -65,16 +64,16 @@ def seeded(
     at: LoggedStatement,
     types: TypeOptions,
 ) -> TimelineItem | None:
-    """The item with which the table's rows are those of the seed; `items` are all of its own.
+    """Return the item that makes the seed's rows the table's; `items` are all of the table's items.
 
-    None where the table has begun anew, and empty, since the seed: then the log tells all of it.
-    `at` is where the item is put, with the CREATE TABLE. Raises NotSeededError.
+    None if the table was created again or emptied since the seed: then the log has all of its rows.
+    `at` is the position of the item, with the CREATE TABLE. Raises NotSeededError.
     """
-    behind = [item for item in items if item.lsn > seed.rows.lsn and item.kind not in _BESIDE]
-    if any(item.kind in _EMPTYING for item in behind) and table.exists and not table.held:
+    later = [item for item in items if item.lsn > seed.rows.lsn and item.kind not in _BESIDE]
+    if any(item.kind in _EMPTYING for item in later) and table.exists and not table.held:
         return None
-    _require_unchanged(behind)
-    shown = (*_until(items, seed.rows.lsn), *_definitions(behind))
+    _require_unchanged(later)
+    shown = (*_until(items, seed.rows.lsn), *_definitions(later))
     declared = _with_row_key(seed, shown)
     for definition in shown:
         _require_fit(declared, definition, types)
@@ -97,8 +96,10 @@ def seeded(
 
 
 def _with_row_key(seed: Seed, shown: Sequence[TableDefinition]) -> TableDefinition:
-    """The seed's definition; without a PRIMARY KEY, with the key that the server logs in its place:
-    a UNIQUE one of columns that are NOT NULL. What table maps have shown decides."""
+    """Return the seed's definition with the key that the server logs.
+
+    Without a PRIMARY KEY that is a UNIQUE key of NOT NULL columns; table maps take precedence.
+    """
     declared = seed.effect.definition
     if declared.primary_key or (shown and shown[-1].named and not shown[-1].primary_key):
         return declared
@@ -109,18 +110,19 @@ def _cascades(model: TableModel | None) -> bool:
     return model is not None and any(key.cascades for key in model.foreign_keys)
 
 
-def _require_unchanged(behind: Sequence[TimelineItem]) -> None:
-    for item in behind:
+def _require_unchanged(later: Sequence[TimelineItem]) -> None:
+    for item in later:
         if item.statement is not None:
             text = " ".join(item.statement.split())
-            shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-            raise NotSeededError(f"a statement has changed the table since: {shown}")
+            shown = text if len(text) <= _STATEMENT_LENGTH else f"{text[:_STATEMENT_LENGTH]}…"
+            raise NotSeededError(f"a statement has changed the table since the seed: {shown}")
         if item.kind not in _STAYS:
-            raise NotSeededError(f"the table has changed since: {item.reason or item.kind}")
+            reason = item.reason or item.kind
+            raise NotSeededError(f"the table has changed since the seed: {reason}")
 
 
 def _until(items: Sequence[TimelineItem], lsn: int) -> list[TableDefinition]:
-    """What the table was when the seed was taken, as far as the log told."""
+    """Return the table's definition when the seed was taken, as far as the log shows it."""
     found: list[TableDefinition] = []
     for item in items:
         if item.lsn <= lsn and item.kind in _ENDING:
@@ -136,13 +138,13 @@ def _definitions(items: Sequence[TimelineItem]) -> list[TableDefinition]:
 
 def _require_fit(declared: TableDefinition, shown: TableDefinition, types: TypeOptions) -> None:
     if not shown.named:
-        raise NotSeededError(f"rows of it are in the lake that cannot be told apart: {NO_NAMES}")
+        raise NotSeededError(f"the lake has rows of it without column names: {NO_NAMES}")
     if fits(declared, shown, types):
         return
     if fits(without_logical_types(declared), shown, types):
         raise UntoldTypesError(
-            "its rows are in the lake with bytes for values of types that MariaDB's log does not"
-            f" tell ({difference(shown, declared, types)}), and are to be decoded again with the"
-            " seed's types: binlake decode --full-refresh"
+            "the lake has bytes for values of types that MariaDB's log does not record"
+            f" ({difference(shown, declared, types)}): decode its rows again with the"
+            " seed's types, by binlake decode --full-refresh"
         )
-    raise NotSeededError(f"by the log it is another: {difference(shown, declared, types)}")
+    raise NotSeededError(f"its definition in the log differs: {difference(shown, declared, types)}")

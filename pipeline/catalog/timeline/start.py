@@ -1,8 +1,8 @@
-"""The tables as they are where the log begins, which conf gives: `definitions`, a dump or YAML.
+"""Read the table definitions at the start of the log from conf's `definitions`: a dump or YAML.
 
-A YAML file is a mapping of `schema.table` to a CREATE TABLE statement, or to a mapping of `columns`
-(name to type, as DDL writes it) with, if there are any, `primary_key` (columns), `unique` (lists of
-columns) and `charset`.
+A YAML file maps `schema.table` to a CREATE TABLE statement, or to a mapping of `columns` (name to
+type, as in DDL) and, optionally, `primary_key` (columns), `unique` (lists of columns) and
+`charset`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pipeline.lake.sql_text import quoted
 from pipeline.source.logs.storage import opened
 
 _REMEDY = (
-    "Give what `mysqldump --no-data --databases …` writes, or a YAML file of schema.table: CREATE"
+    "Use the output of `mysqldump --no-data --databases …`, or a YAML file of schema.table: CREATE"
     " TABLE …"
 )
 _FIELDS = ("columns", "primary_key", "unique", "charset")
@@ -36,7 +36,7 @@ _FIELDS = ("columns", "primary_key", "unique", "charset")
 
 @dataclass(frozen=True, slots=True)
 class StartTable:
-    """A table that is there at the start: what declares it, and what that statement does."""
+    """A table at the start of the log: the statement that declares it, and its effect."""
 
     statement: DumpedStatement
     effect: CreateTable | Unsupported
@@ -44,7 +44,7 @@ class StartTable:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The tables, and the place in the log that they are of (file, position), if that is told."""
+    """The tables at the start, and the position (file, offset) of the dump, if recorded."""
 
     tables: Sequence[StartTable] = ()
     place: tuple[str, int] | None = None
@@ -62,7 +62,7 @@ def read_start(path: str) -> Start:
 
 
 def text_of(path: str) -> str:
-    """What a definitions file says. Raises SettingsError."""
+    """Return a definitions file's text. Raises SettingsError."""
     try:
         with opened(path) as stream:
             text: str = stream.read().decode()
@@ -74,7 +74,7 @@ def text_of(path: str) -> str:
 
 
 def created_tables(statements: Iterable[DumpedStatement]) -> dict[TableName, StartTable]:
-    """What is there once all statements are done: dumps drop the stand-ins of views again."""
+    """Return the tables that exist after all statements: dumps drop stand-ins of views again."""
     found: dict[TableName, StartTable] = {}
     for statement in statements:
         session = Session(statement.schema, statement.sql_mode)
@@ -91,37 +91,38 @@ def created_tables(statements: Iterable[DumpedStatement]) -> dict[TableName, Sta
 def _from_yaml(path: str, text: str) -> list[StartTable]:
     try:
         entries = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError) as error:  # a date that is none is no YAMLError
+    except (yaml.YAMLError, ValueError) as error:  # an invalid date raises ValueError
         raise _wrong(path, f"is not YAML: {error}") from error
     if not isinstance(entries, dict) or not entries:
-        raise _wrong(path, "holds no tables")
+        raise _wrong(path, "has no tables")
     return [_entry(path, str(name), entry) for name, entry in entries.items()]
 
 
 def _entry(path: str, name: str, entry: Any) -> StartTable:
     schema, dot, table = name.partition(".")
     if not (schema and dot and table):
-        raise _wrong(path, f"{name}: is not schema.table")
+        raise _wrong(path, f"{name}: not schema.table")
     wanted = TableName(schema, table)
     query = entry if isinstance(entry, str) else _statement(path, wanted, entry)
     statement = DumpedStatement(query, schema)
     found = effects(query, Session(schema))
     if len(found) != 1 or not isinstance(found[0], (CreateTable, Unsupported, Unreadable)):
-        raise _wrong(path, f"{name}: is not one CREATE TABLE statement")
+        raise _wrong(path, f"{name}: not a single CREATE TABLE statement")
     effect = found[0]
     if not isinstance(effect, CreateTable):
         raise _wrong(path, f"{name}: {effect.reason}")
     if effect.name != wanted:
-        raise _wrong(path, f"{name}: its statement is about {effect.name}")
+        raise _wrong(path, f"{name}: its statement creates {effect.name}")
     return StartTable(statement, effect)
 
 
 def _statement(path: str, name: TableName, entry: Any) -> str:
-    """The CREATE TABLE that a mapping stands for."""
+    """Return the CREATE TABLE for a mapping."""
     if not isinstance(entry, Mapping) or not isinstance(entry.get("columns"), Mapping):
         raise _wrong(path, f"{name}: needs columns with their types, or a CREATE TABLE")
     if unknown := [key for key in entry if key not in _FIELDS]:
-        raise _wrong(path, f"{name}: {unknown[0]} is none of {', '.join(_FIELDS)}")
+        fields = ", ".join(_FIELDS)
+        raise _wrong(path, f"{name}: unknown field {unknown[0]}, expected one of {fields}")
     parts = [f"{quoted(str(column))} {kind}" for column, kind in entry["columns"].items()]
     if primary := entry.get("primary_key"):
         parts.append(f"PRIMARY KEY ({_columns(primary)})")
@@ -132,7 +133,7 @@ def _statement(path: str, name: TableName, entry: Any) -> str:
 
 
 def _columns(names: Any) -> str:
-    """One column's name, or a list of them."""
+    """Quote one column name or a list of them."""
     return ", ".join(quoted(str(name)) for name in ([names] if isinstance(names, str) else names))
 
 

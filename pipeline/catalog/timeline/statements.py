@@ -1,4 +1,4 @@
-"""What logged statements make of the tables: their effects as items of the timeline."""
+"""Turn the effects of logged statements into items of the timeline."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from pipeline.catalog.timeline.table_items import TableItems, named
 from pipeline.catalog.timeline.tables import Tables, TableState, with_key
 
 SAVES_DDL_XID = 80000
-"""From MySQL 8.0 on, DDL that did something is logged with an XID."""
+"""From MySQL 8.0 on, DDL that had an effect is logged with an XID."""
 
 
 class Statements(TableItems):
-    """Adds to `tables` what statements do; keeps those that cannot be read in `unreadable`."""
+    """Applies statements to `tables`; collects those that cannot be parsed in `unreadable`."""
 
     def __init__(self, tables: Tables, options: CatalogOptions) -> None:
         super().__init__(tables, options)
@@ -52,7 +52,7 @@ class Statements(TableItems):
         self.unreadable: list[tuple[LoggedStatement, str]] = []
 
     def take(self, statement: LoggedStatement, effect: Effect) -> None:
-        """One effect of a statement."""
+        """Apply one effect of a statement."""
         if isinstance(effect, Unreadable):
             self.unreadable.append((statement, effect.reason))
         elif isinstance(effect, CreateSchema):
@@ -73,18 +73,18 @@ class Statements(TableItems):
             self._rename(statement, RenameTables(((effect.name, effect.renamed),)))
 
     def declare(self, statement: LoggedStatement, effect: CreateTable | Unsupported) -> None:
-        """What conf or the server says of a table, unless the log has told more: names, that is."""
+        """Apply a definition from conf or the server, unless the log already names the columns."""
         name, table = effect.name, self._tables[effect.name]
         if not self._wanted(name) or (table.exists and not table.unnamed):
             return
         if isinstance(effect, CreateTable):
             model, at = self.model_of(statement, effect), replace(statement, query="")
-            self._declared(at, name, effect.definition, model)  # no statement that changed it
+            self._declared(at, name, effect.definition, model)  # no statement changed it
         elif not table.exists:
             self._unsupported(statement, name, effect.reason, creates=True)
 
     def model_of(self, statement: LoggedStatement, effect: CreateTable) -> TableModel | None:
-        """What a CREATE TABLE tells of its table besides the columns."""
+        """Return the DDL-only properties that a CREATE TABLE declares."""
         declared = declared_model(effect, partial(self._inserted, statement))
         return foreign_keys.created(declared, effect, statement)
 
@@ -118,14 +118,13 @@ class Statements(TableItems):
             self._truncate(statement, effect.name)
 
     def _check_case(self, statement: LoggedStatement, name: TableName) -> None:
-        """Hold the table that is meant, if the server takes names that differ in case for one.
+        """Hold the table that may be meant if the server compares names case-insensitively.
 
-        Nothing in the log tells whether it does. A DROP TABLE IF EXISTS that did nothing has no
-        XID.
+        The log does not record whether it does. A DROP TABLE IF EXISTS without effect has no XID.
         """
         did_nothing = statement.mysql_version >= SAVES_DDL_XID and statement.ddl_xid is None
-        told = self._options.lower_case_table_names is not None
-        if told or did_nothing or self._tables[name].exists:
+        known = self._options.lower_case_table_names is not None
+        if known or did_nothing or self._tables[name].exists:
             return
         if other := self._tables.respelled(name):
             self._unsupported(statement, other, _other_case(str(name)))
@@ -135,7 +134,7 @@ class Statements(TableItems):
             self._created_schemas.add(effect.schema)
         charsets = self._tables.charsets
         absent = not charsets[effect.schema] if effect.schema in charsets else self._from_start
-        # IF NOT EXISTS of one that exists changes nothing, but whether it did is not logged.
+        # IF NOT EXISTS is a no-op for an existing schema, but whether it was is not logged.
         if not effect.if_not_exists or absent:
             charset = effect.charset or statement.server_charset
             self._schema_charset(statement, effect.schema, charset)
@@ -148,7 +147,7 @@ class Statements(TableItems):
         self._created_schemas.discard(effect.schema)
         if self._tables.charsets.get(effect.schema):
             self._log(statement, TableName(effect.schema, ""), "schema")
-        self._told(statement, TableName(effect.schema, ""))
+        self._mentioned(statement, TableName(effect.schema, ""))
         existing = self._tables.existing(effect.schema)
         for name in existing:
             self._end(statement, name)
@@ -156,7 +155,7 @@ class Statements(TableItems):
             for name in self._tables.respelled_schema(effect.schema):
                 self._unsupported(statement, name, _other_case(effect.schema))
 
-    # --- tables begin -----------------------------------------------------------------------------
+    # --- tables are created -----------------------------------------------------------------------
 
     def _create(self, statement: LoggedStatement, effect: CreateTable) -> None:
         if effect.if_not_exists and self._exists_already(statement, effect.name):
@@ -166,8 +165,11 @@ class Statements(TableItems):
         self._begin(statement, effect.name, effect.definition, model)
 
     def _exists_already(self, statement: LoggedStatement, name: TableName) -> bool:
-        """Whether an IF NOT EXISTS did nothing; of a table of which nothing is known, its logged
-        XID tells, or else whether the log reaches back to before it."""
+        """Return True if an IF NOT EXISTS was a no-op.
+
+        For an unknown table, its logged XID decides or, without one, whether the log begins before
+        it.
+        """
         if statement.ddl_xid is not None:
             return False
         if self._tables[name].exists or statement.mysql_version >= SAVES_DDL_XID:
@@ -195,7 +197,7 @@ class Statements(TableItems):
         if table.exists and not table.held:
             self._take_actions(statement, effect, table)
         else:
-            self._told(statement, effect.name)
+            self._mentioned(statement, effect.name)
         if effect.renamed:
             self._rename(statement.later(1), RenameTables(((effect.name, effect.renamed),)))
 
@@ -207,7 +209,7 @@ class Statements(TableItems):
                 model = TableModel(left_out=action.reason)
                 self._unsupported(statement, effect.name, action.reason, model=model)
                 return
-        if table.definition is None:  # it is empty, and the first table map tells what it is
+        if table.definition is None:  # it is empty, and the first table map defines it
             for action in effect.actions:
                 if isinstance(action, RowsNotLogged):
                     self._rows_not_logged(statement, effect.name, action.reason)
@@ -265,7 +267,7 @@ class Statements(TableItems):
         moved: Mapping[TableName, TableName],
         change: tuple[TableName, Alteration] | None = None,
     ) -> None:
-        """Let foreign keys of other tables follow a parent's name, or its columns'."""
+        """Update foreign keys of other tables when a parent or its columns are renamed."""
         for name, model in list(foreign_keys.following(self._tables, moved, change)):
             self._log(statement, name, "model", model=model)
 
@@ -284,7 +286,7 @@ class Statements(TableItems):
             return default_text(column, self._options.default_context(statement))
         except UnknownDefaultError as error:
             raise UnknownDefaultError(
-                f"column {column.definition.name} is added, and what existing rows hold in it"
+                f"column {column.definition.name} is added, and its value in existing rows"
                 f" is not in the log: {error}"
             ) from error
 
@@ -295,29 +297,29 @@ class Statements(TableItems):
     # --- tables are renamed -----------------------------------------------------------------------
 
     def _temporary(self, statement: LoggedStatement, name: TableName) -> None:
-        """Keep the name of a temporary table, where a RENAME TABLE of it looks like any other."""
+        """Record a temporary table's name, because a RENAME TABLE of it looks like any other."""
         if statement.mariadb and self._wanted(name) and not self._tables[name].temporary:
             self._log(statement, name, "temporary")
 
     def _rename(self, statement: LoggedStatement, effect: RenameTables) -> None:
-        """Each table goes to its new name at once, as the whole statement has it."""
+        """Rename all tables of the statement at once."""
         hidden = [pair for pair in effect.pairs if self._tables[pair[0]].temporary]
         if statement.mariadb and hidden:
-            self._unclear(statement, effect, hidden[0][0])
+            self._hold_all(statement, effect, hidden[0][0])
             return
         for old, _ in effect.pairs:
             if self._wanted(old):
                 self._check_case(statement, old)
-        there, moved = permutation(effect.pairs)
-        targets = {source: name for name, source in there.items()}
+        renamed, moved = permutation(effect.pairs)
+        targets = {source: name for name, source in renamed.items()}
         self._follow(statement, targets)
-        before = {name: replace(self._tables[name]) for name in {*there, *there.values()}}
+        before = {name: replace(self._tables[name]) for name in {*renamed, *renamed.values()}}
         for name, target in moved.items():
             if self._wanted(name):
                 self._end(statement, name, target)
-        for name, source in there.items():
+        for name, source in renamed.items():
             if self._wanted(name):
-                if before[source].untold:
+                if before[source].undefined:
                     self._end(statement, name, targets.get(name))
                 self._take_over(statement, name, source, before, targets)
 
@@ -329,16 +331,18 @@ class Statements(TableItems):
         before: Mapping[TableName, TableState],
         moved: Mapping[TableName, TableName],
     ) -> None:
-        """A name gets the table that had another one; `before`: all that take part, `moved`: old
-        names to new ones."""
+        """Move a table to a new name.
+
+        `before` has the states of all tables of the statement, `moved` maps old names to new ones.
+        """
         was = before[source]
         model = foreign_keys.renamed(was.model, source, moved)
-        told = was.exists and not was.held and was.rows_known and self._wanted(source)
-        if told and was.definition is None:
+        known = was.exists and not was.held and was.rows_known and self._wanted(source)
+        if known and was.definition is None:
             self._begin(statement.later(1), name, None, None)  # it is empty
-        elif told and was.definition and was.unseen and not before[name].exists:
+        elif known and was.definition and was.unseen and not before[name].exists:
             self._declared(statement, name, named(was.definition, name), model)
-        elif told and was.definition and not was.unseen:
+        elif known and was.definition and not was.unseen:
             definition = named(was.definition, name)
             self._log(
                 statement,
@@ -356,22 +360,19 @@ class Statements(TableItems):
             left_out = was.model if was.model and was.model.left_out else None
             self._unsupported(statement, name, reason, creates=True, model=left_out)
         else:
-            self._told(statement, name)
+            self._mentioned(statement, name)
 
-    def _unclear(self, statement: LoggedStatement, effect: RenameTables, hidden: TableName) -> None:
-        """A RENAME that may be of a temporary table."""
-        reason = (
-            f"renamed, or else a temporary table of the name {hidden} is: the log does not tell"
-        )
-        for old, new in effect.pairs:
-            for name in (old, new):
-                if self._wanted(name):
-                    self._unsupported(statement, name, reason)
-            self._temporary(statement, new)
+    def _hold_all(self, statement: LoggedStatement, effect: RenameTables, name: TableName) -> None:
+        """Hold the tables of a RENAME that may be of the temporary table of this name."""
+        reason = f"it or a temporary table named {name} is renamed: the log does not record which"
+        for pair in effect.pairs:
+            for renamed in filter(self._wanted, pair):
+                self._unsupported(statement, renamed, reason)
+            self._temporary(statement, pair[1])
 
 
 def _rekeyed(change: Alteration) -> TableDefinition:
-    """The definition with the key that DDL tells, where no table map has shown one."""
+    """Return the definition with the key from DDL, for a table that no table map has shown."""
     bare = replace(change.definition, primary_key=(), primary_key_prefixes=())
     return with_key(bare, change.model.keys if change.model else None)
 
@@ -382,8 +383,8 @@ def _besides_keys(model: TableModel | None) -> TableModel | None:
 
 def _other_case(name: str) -> str:
     return (
-        f"a statement names {name}, which is another unless the server's lower_case_table_names is"
-        " 1 or 2: say in conf, for a new lake, what it is"
+        f"a statement names {name}, which is another table unless the server's"
+        " lower_case_table_names is 1 or 2: set lower_case_table_names in conf, for a new lake"
     )
 
 
@@ -391,8 +392,8 @@ def _unknown_rows(source: TableName, was: TableState) -> str:
     if was.held:
         return f"renamed from {source}, which is held"
     if not was.rows_known:
-        return f"renamed from {source}, whose rows are not in the log{WAY_BACK}"
+        return f"renamed from {source}, some of whose rows are not in the log{WAY_BACK}"
     return (
-        f"renamed from {source}, whose rows are not replicated: where conf leaves that name out,"
-        " let it in with include, in a new lake"
+        f"renamed from {source}, whose rows are not replicated: if conf excludes that name,"
+        " include it, in a new lake"
     )

@@ -1,4 +1,4 @@
-"""The items that a statement makes of one table: it begins, changes, is emptied, ends."""
+"""Create the items of one table: it is created, changed, emptied or dropped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.catalog.timeline.tables import Tables
 
 
 class TableItems:
-    """Adds items to `tables`, by what there is of each table; `options` says which count."""
+    """Adds items to `tables` by the state of each table; `options` selects the tables."""
 
     def __init__(self, tables: Tables, options: CatalogOptions) -> None:
         self._tables = tables
@@ -30,7 +30,7 @@ class TableItems:
         definition: TableDefinition | None,
         model: TableModel | None,
     ) -> None:
-        """A table that is empty, of a definition that the first table map tells if it is None."""
+        """Create an empty table; without a definition, the first table map defines it."""
         version = self._tables[name].versions.declared(definition) if definition else None
         self._log(statement, name, "create", version=version, definition=definition, model=model)
 
@@ -47,7 +47,7 @@ class TableItems:
     def _end(
         self, statement: LoggedStatement, name: TableName, moved_to: TableName | None = None
     ) -> None:
-        """A table is dropped, or its rows go to another name."""
+        """Drop a table, or move its rows to another name."""
         table = self._tables[name]
         if table.unseen:
             self._log(statement, name, "declared")
@@ -56,7 +56,7 @@ class TableItems:
         elif table.exists:
             self._log(statement, name, "drop")
         else:
-            self._told(statement, name)
+            self._mentioned(statement, name)
 
     def _truncate(self, statement: LoggedStatement, name: TableName) -> None:
         table = self._tables[name]
@@ -65,17 +65,17 @@ class TableItems:
         elif table.exists:
             self._log(statement, name, "truncate")
         else:
-            self._told(statement, name)
+            self._mentioned(statement, name)
 
     def _rows_not_logged(self, statement: LoggedStatement, name: TableName, reason: str) -> None:
-        """The table's rows are others from here on."""
+        """Record that the table's rows have changed without being logged."""
         if self._tables[name].exists and not self._tables[name].held:
             self._log(statement, name, "rows_not_logged", reason=reason)
         else:
-            self._told(statement, name)
+            self._mentioned(statement, name)
 
-    def _told(self, statement: LoggedStatement, name: TableName) -> None:
-        """A statement on a table of which nothing is known, or which is held."""
+    def _mentioned(self, statement: LoggedStatement, name: TableName) -> None:
+        """Record a statement on an unknown or held table."""
         self._log(statement, name, "told")
 
     def _unsupported(
@@ -87,11 +87,11 @@ class TableItems:
         creates: bool = False,
         model: TableModel | None = None,
     ) -> None:
-        """Hold the table, if there is something to hold."""
+        """Hold the table, if it exists."""
         if self._tables[name].exists or creates:
             self._log(statement, name, "unsupported", reason=reason, model=model)
         else:
-            self._told(statement, name)
+            self._mentioned(statement, name)
 
     def _log(
         self, statement: LoggedStatement, name: TableName, kind: ItemKind, **fields: Any
@@ -109,5 +109,5 @@ class TableItems:
 
 
 def named(definition: TableDefinition, name: TableName) -> TableDefinition:
-    """The same definition for a table of another name."""
+    """Return the definition under another table name."""
     return replace(definition, schema=name.schema, table=name.table)

@@ -1,7 +1,7 @@
-"""Every table as it stands in the log: what its items so far add up to.
+"""The state of every table at a position of the log: the sum of its items so far.
 
-`Tables.add` is the one transition, for items read from the ledger as for new ones: a run that
-continues another's log stands where that one stood.
+`Tables.add` is the only transition, for items read from the ledger as for new ones: a run that
+continues a log starts from the state in which the previous run ended.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.timeline.naming import NotNamedError, with_names
 
 NO_NAMES = (
-    "the log has no column names and keys of it (binlog_row_metadata is not FULL), nor its CREATE"
-    " TABLE: let binlake seed, or binlake capture with a user that may SELECT it, read it from the"
-    " server (without one: definitions in conf, mysqldump --no-data of when the log begins), and"
+    "the log has neither its column names and keys (binlog_row_metadata is not FULL) nor its CREATE"
+    " TABLE: let binlake seed, or binlake capture with a user that may SELECT it, read them from"
+    " the server (or set definitions in conf to a mysqldump --no-data of when the log begins), then"
     " run binlake retry"
 )
 _BEGINS = ("create", "seeded", "drop", "moved")
-"""Items after which nothing of before counts."""
+"""Kinds of items that reset a table's state."""
 _ENDS = ("drop", "moved")
 _WITH_ROWS = ("renamed", "seeded")
-"""Items after which a table has rows, though no table map of its own may have shown one."""
+"""Kinds of items after which a table has rows even if no table map under its name has shown any."""
 
 
 @dataclass(slots=True)
 class TableState:
-    """A table as it stands.
+    """The state of one table.
 
-    `rows_seen`: a table map has shown it since it began, or it had rows under another name;
-    `declared`: its definition is from DDL, if only in part; `keys_open`: DDL has changed its keys,
-    and no table map has shown it since; `temporary`: connections have had tables of its name;
-    `rows_known`: nothing has changed its rows outside of the log since it began or was empty;
-    `unseen`: only conf has told of it so far. It may exist without a `definition`: then it began
-    empty, and the first table map tells what it is.
+    `rows_seen`: a table map has shown it since it was created, or it had rows under another name;
+    `declared`: its definition is, at least in part, from DDL; `keys_open`: DDL has changed its
+    keys, and no table map has shown it since; `temporary`: connections have created temporary
+    tables of its name; `rows_known`: every change of its rows since it was created or emptied is
+    logged; `unseen`: so far only conf has defined it. A table may exist without a `definition`:
+    then it was created empty, and the first table map defines it.
     """
 
     versions: Versions
@@ -57,25 +57,25 @@ class TableState:
 
     @property
     def certainly_empty(self) -> bool:
-        """Whether no row can be in it: no table map has shown a table of its name, ever.
+        """True if it cannot have rows: no table map has ever shown a table of its name.
 
-        After a DROP and a CREATE, `rows_seen` alone does not tell: a segment's decoder gives a
-        definition once while it stays the same, also across the two.
+        After a DROP and a CREATE, `rows_seen` alone is not enough: a segment's decoder reports a
+        definition once while it does not change, even across the two.
         """
         return not self.rows_seen and not self.versions.any_shown
 
     @property
     def unnamed(self) -> bool:
-        """Whether it is held since nothing tells the names of its columns."""
+        """True if it is held because the names of its columns are unknown."""
         return self.held and self.definition is not None and not self.definition.named
 
     @property
-    def untold(self) -> bool:
-        """Whether it began empty, and nothing has told yet what it is."""
+    def undefined(self) -> bool:
+        """True if it was created empty and its definition is still unknown."""
         return self.exists and not self.held and self.definition is None
 
     def as_known(self, definition: TableDefinition) -> TableDefinition | None:
-        """What is known of it, with the key of `definition` where DDL has left that open."""
+        """Return its known definition, with the key of `definition` if DDL has left that open."""
         if self.definition is None or not self.keys_open:
             return self.definition
         return replace(
@@ -85,7 +85,7 @@ class TableState:
         )
 
     def named(self, shown: TableDefinition, default_charset: str | None) -> TableDefinition:
-        """What a table map without names shows, as the table is known. Raises `NotNamedError`."""
+        """Return an unnamed table map's definition with known names. Raises `NotNamedError`."""
         known = self.definition
         if known is None or not known.named:
             raise NotNamedError(NO_NAMES)
@@ -109,9 +109,9 @@ class TableState:
 
 
 class Tables:
-    """The tables by name; `new` holds the items that were not in the ledger.
+    """The states of tables by name; `new` are the items that were not in the ledger.
 
-    `charsets`: by schema, that of tables which name none, where it is known.
+    `charsets` has the default charset of each schema, where known.
     """
 
     def __init__(self, past: Iterable[TimelineItem], types: TypeOptions) -> None:
@@ -126,23 +126,23 @@ class Tables:
         return self._states.setdefault(name, TableState(Versions(self._types)))
 
     def respelled(self, name: TableName) -> TableName | None:
-        """A table that there is, whose name differs from this one by its letters' case alone."""
+        """Return an existing table whose name differs from this one only in case, or None."""
         folded = str(name).casefold()
         others = (n for n, t in self._states.items() if t.exists and str(n).casefold() == folded)
         return next((other for other in sorted(others) if other != name), None)
 
     def respelled_schema(self, schema: str) -> list[TableName]:
-        """The tables of schemas whose names differ from this one by their letters' case alone."""
+        """Return the tables of schemas whose names differ from this one only in case."""
         schemas = {name.schema for name in self._states if name.schema != schema}
         others = sorted(other for other in schemas if other.casefold() == schema.casefold())
         return [name for other in others for name in self.existing(other)]
 
     def existing(self, schema: str) -> list[TableName]:
-        """The tables of a schema, in order."""
+        """Return the tables of a schema, sorted."""
         return [n for n in sorted(self._states) if n.schema == schema and self._states[n].exists]
 
     def with_foreign_keys(self) -> list[TableName]:
-        """The tables that have some, in order."""
+        """Return the tables that have foreign keys, sorted."""
         return [
             name
             for name, table in sorted(self._states.items())
@@ -150,7 +150,7 @@ class Tables:
         ]
 
     def add(self, item: TimelineItem) -> None:
-        """Take in a new item."""
+        """Apply a new item."""
         self.new.append(item)
         self._apply(item)
 
@@ -171,27 +171,27 @@ class Tables:
             table.model = item.model
             return
         if item.kind == "rewound":
-            # Numbers of silver's tables are given once.
+            # Numbers of silver's tables are never reused.
             table.versions.open.clear()
             self._states[item.name] = TableState(table.versions)
             return
         self._change(table, item)
 
     def _change(self, table: TableState, item: TimelineItem) -> None:
-        # What a table map shows has no statement beside it.
+        # Items from a table map have no statement.
         shown = item.statement is None and item.definition is not None
         if item.kind in _BEGINS or item.kind == "renamed":
             table.rows_seen, table.held, table.keys_open = False, False, False
             table.rows_known = True
             table.definition, table.version = None, None
-            # A table map only shows otherwise what DDL has begun, and tells nothing besides.
+            # A table map only corrects what DDL created, and has none of the model's properties.
             table.model = table.model if shown and item.kind == "create" else None
         table.exists = item.kind not in _ENDS
         table.held = table.held or item.kind == "unsupported"
         if item.kind in ("truncate", "rows_not_logged"):
             table.rows_known = item.kind == "truncate"
         table.rows_seen = table.rows_seen or shown or item.kind in _WITH_ROWS
-        # Without a primary key, the server logs a NOT NULL UNIQUE one as such.
+        # Without a primary key, the server logs a NOT NULL UNIQUE key in its place.
         open_key = item.definition is not None and not item.definition.primary_key
         table.keys_open = not shown and (table.keys_open or item.kind == "keys" or open_key)
         if item.model is not None or (not shown and item.definition is not None):
@@ -205,7 +205,7 @@ class Tables:
 
 
 def _declare(table: TableState, item: TimelineItem) -> None:
-    """Conf defines the table; without a definition, it is no more."""
+    """Apply conf's definition; without a definition, the table no longer exists."""
     table.exists = table.unseen = table.declared = item.definition is not None
     table.rows_seen, table.held = False, False
     table.definition, table.version, table.model = item.definition, item.version, item.model
@@ -215,7 +215,7 @@ def _declare(table: TableState, item: TimelineItem) -> None:
 
 
 def with_key(definition: TableDefinition, keys: Keys) -> TableDefinition:
-    """The definition with the one of its keys that tells rows apart, if any is known to."""
+    """Return the definition with the key that identifies its rows, if one is known."""
     not_null = [column.name for column in definition.columns if not column.nullable]
     key = row_key(keys or (), not_null)
     places = {column.name.casefold(): n for n, column in enumerate(definition.columns)}

@@ -1,7 +1,7 @@
-"""Every table's definition over time: statements and table maps, taken in the order of the log.
+"""Every table's definition over time, from statements and table maps in log order.
 
-Table maps are the authority on what a table is, DDL on what became of its rows; where the two
-contradict each other the table is `unsupported` from there, never guessed at.
+Table maps are authoritative for a table's definition, DDL for what happened to its rows; if the two
+contradict each other, the table is `unsupported` from there on: definitions are never guessed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pipeline.catalog.ddl.ddl import Session, effects
 from pipeline.catalog.ddl.effects import CreateTable, Effect, TableName, Unsupported
 from pipeline.catalog.ddl.letter_case import in_lower_case, lower
 from pipeline.catalog.ddl.model import TableModel
-from pipeline.catalog.ddl.temporary import beside_temporary_tables
+from pipeline.catalog.ddl.temporary import permanent_effects
 from pipeline.catalog.timeline.logged import CatalogOptions, LoggedStatement
 from pipeline.catalog.timeline.naming import NotNamedError, with_logical_types
 from pipeline.catalog.timeline.seeded import NotSeededError, Seed, seeded
@@ -29,7 +29,7 @@ __all__ = ["CatalogOptions", "LoggedStatement", "Timeline"]
 
 
 class Shown(NamedTuple):
-    """What a table map shows, with its names where they are known, and silver's `v<version>`."""
+    """The definition of a table map, with names if known, and the N of silver's `v<N>`."""
 
     definition: TableDefinition
     version: int
@@ -40,7 +40,7 @@ _Verdict = tuple["ItemKind | None", "str | None"]
 
 
 class Timeline:
-    """Takes a log's statements and table maps in order, and gives what is new in `new`."""
+    """Applies a log's statements and table maps in order; `new` has the resulting items."""
 
     def __init__(
         self,
@@ -48,8 +48,10 @@ class Timeline:
         options: CatalogOptions,
         seeds: Mapping[TableName, TableDefinition] = _NONE,
     ) -> None:
-        """`seeds`: what the tables are by seeds that wait for this log: it tells the types of
-        MariaDB's that the log does not, where that has no statement on the table."""
+        """`seeds` are the definitions of tables whose seeds wait for this log.
+
+        They supply MariaDB's own types, which the log lacks if it has no statement on the table.
+        """
         self._options = options
         self._seeds = seeds
         self._tables = Tables(past, options.types)
@@ -62,18 +64,18 @@ class Timeline:
 
     @property
     def unreadable(self) -> list[tuple[LoggedStatement, str]]:
-        """Statements that may have changed any table, and why they cannot be read."""
+        """Statements that may have changed any table, and why they cannot be parsed."""
         return self._statements.unreadable
 
     def known(self, shown: TableDefinition) -> Shown | None:
-        """What rows under this table map are kept as, if one like it was seen."""
+        """Return the definition and version for rows under this table map, if seen before."""
         table = self._tables[_name(shown)]
         definition, _ = self._named(table, shown)
         version = table.versions.shown(definition)
         return None if version is None else Shown(definition, version)
 
     def table_map(self, position: Position, shown: TableDefinition) -> Shown:
-        """A definition as rows of a replicated table are logged under it."""
+        """Apply the table map of a replicated table's rows; return their definition and version."""
         name = _name(shown)
         table = self._tables[name]
         definition, unnamed = self._named(table, shown)
@@ -97,7 +99,7 @@ class Timeline:
     def _model(
         self, table: TableState, definition: TableDefinition, kind: ItemKind
     ) -> TableModel | None:
-        """What DDL, or conf, told of a table that begins with this table map: that stays."""
+        """Return the model that DDL or conf declared for a table that this table map creates."""
         if table.unseen or kind != "create":
             return table.model if table.unseen else None
         known = table.as_known(definition)
@@ -107,7 +109,7 @@ class Timeline:
     def _named(
         self, table: TableState, shown: TableDefinition
     ) -> tuple[TableDefinition, str | None]:
-        """The definition with its names, or else without them, and why."""
+        """Return the definition with names or, without them, the reason why."""
         if shown.named:
             known = table.definition or self._seeds.get(_name(shown))
             return (with_logical_types(shown, known) if known else shown), None
@@ -119,54 +121,57 @@ class Timeline:
     def _verdict(
         self, table: TableState, definition: TableDefinition, version: int, unnamed: str | None
     ) -> _Verdict:
-        """What a table map tells that is new: nothing, for most."""
+        """Return the kind and reason of the item for a table map; for most, there is none."""
         settled = version == table.version and version not in table.versions.open
         if unnamed is not None:
             return (None, None) if settled and table.held else ("unsupported", unnamed)
         if not table.exists or (table.unseen and not table.held):
             return "observed", None
         if settled:
-            # What is told once more: that there are rows, that the key is the old one after all,
-            # and which layout was the last one to be shown.
-            told = not table.keys_open and table.versions.last_shown == version
-            return (None if table.rows_seen and told else "version"), None
+            # An item still records that the table has rows, that its key did not change after all,
+            # or which layout was shown last.
+            recorded = not table.keys_open and table.versions.last_shown == version
+            return (None if table.rows_seen and recorded else "version"), None
         if table.held:
             return "version", None
         return self._changed(table, definition)
 
     def _changed(self, table: TableState, definition: TableDefinition) -> _Verdict:
-        """What a table map tells of a table that it shows otherwise than it was known."""
+        """Return kind and reason of the item for a table map that differs from the known
+        definition."""
         types, known = self._options.types, table.definition
         if known is None:
-            return "create", None  # it began empty, and this is what it is
+            return "create", None  # it was created empty, and this defines it
         if table.declared and fits(known, definition, types):
             return "version", None
         with_key = table.as_known(definition)
         if table.keys_open and with_key and fits(with_key, definition, types):
             return "alter" if table.rows_seen else "create", None
         if table.certainly_empty:
-            return "create", None  # it begins with what the table map shows
+            return "create", None  # its first rows are under this table map
         change = difference(known, definition, types)
-        return "unsupported", f"it changed without DDL that explains it: {change}"
+        return "unsupported", f"it changed without DDL in the log that explains it: {change}"
 
     def lacks(self, name: TableName) -> bool:
-        """Return True if the table is replicated, and nothing has told its columns' names."""
+        """Return True if the table is replicated, but the names of its columns are unknown."""
         table = self._tables[name]
         return self._options.wanted(name.schema, name.table) and (not table.exists or table.unnamed)
 
     def name(self, schema: str, table: str) -> TableName:
-        """A table's name as the log has it, of one that the server prints."""
+        """Return a table's name as the log spells it, from the name that the server prints."""
         found = TableName(schema, table)
         return lower(found) if self._options.folds_names else found
 
     def declare(self, at: LoggedStatement, start: Start) -> None:
-        """The tables of a start, at a place of the log; `at` tells that, and the server."""
+        """Apply the tables of a start; `at` has the position in the log and the server."""
         for table in start.tables:
-            told = table.statement
-            statement = replace(at, query=told.query, schema=told.schema, sql_mode=told.sql_mode)
+            source = table.statement
+            statement = replace(
+                at, query=source.query, schema=source.schema, sql_mode=source.sql_mode
+            )
             effect = in_lower_case(table.effect) if self._options.folds_names else table.effect
             if isinstance(effect, (CreateTable, Unsupported)):
-                self._statements.declare(replace(statement, time_zone=told.time_zone), effect)
+                self._statements.declare(replace(statement, time_zone=source.time_zone), effect)
 
     def seed(
         self,
@@ -176,16 +181,16 @@ class Timeline:
         *,
         all_logged: bool,
     ) -> TimelineItem | None:
-        """Take the rows of a seed for those of the table that `at`, its CREATE TABLE, is of.
+        """Make a seed's rows those of its table; `at` is its CREATE TABLE.
 
-        `items` are all that there are so far; `all_logged`: no foreign key has changed rows since
-        without a word in the log. None where the log tells all of the table without it.
-        Raises NotSeededError where the log since then does not let it.
+        `items` are all items so far; `all_logged`: no foreign key has since changed rows without
+        logging them. Return None if the log has all rows of the table without the seed. Raises
+        NotSeededError if the log since the seed does not allow it.
         """
         found = self.effects(at)
         effect = found[0] if len(found) == 1 else None
         if not isinstance(effect, CreateTable):
-            raise NotSeededError(getattr(effect, "reason", "its CREATE TABLE cannot be read"))
+            raise NotSeededError(getattr(effect, "reason", "its CREATE TABLE cannot be parsed"))
         model = self._statements.model_of(at, effect)
         table = self._tables[effect.name]
         own = [item for item in items if item.name in (effect.name, _all_of(effect.name))]
@@ -196,12 +201,12 @@ class Timeline:
         return item
 
     def statement(self, statement: LoggedStatement) -> None:
-        """A statement; those that change no replicated table are nothing."""
+        """Apply a statement; one that changes no replicated table has no effect."""
         for number, effect in enumerate(self.effects(statement)):
             self._statements.take(statement.later(number), effect)
 
     def effects(self, statement: LoggedStatement) -> list[Effect]:
-        """What a statement does, with the names that the log has."""
+        """Return a statement's effects, with names as the log spells them."""
         session = Session(
             statement.schema or None,
             statement.sql_mode,
@@ -211,11 +216,11 @@ class Timeline:
         found = effects(statement.query, session)
         if self._options.folds_names:
             found = [in_lower_case(effect) for effect in found]
-        return beside_temporary_tables(statement.query, found) if statement.temporary else found
+        return permanent_effects(statement.query, found) if statement.temporary else found
 
 
 def _all_of(name: TableName) -> TableName:
-    """What stands for all tables of a schema, where something was told of that."""
+    """Return the name that stands for all tables of a schema."""
     return replace(name, table="")
 
 

@@ -1,7 +1,7 @@
-"""Which tables' definitions a logged statement may have changed.
+"""Find the tables whose definitions a logged statement may have changed.
 
-A definition that a server gave at a position of its log held before that, too, back to the last
-such statement. So this must name rather too many tables than too few.
+A definition that a server returned at a position of its log is also valid before it, back to the
+last such statement. So it is safe to return too many tables, but not too few.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from pipeline.catalog.ddl.effects import (
 )
 
 EVERY_TABLE = TableName("", "")
-"""Stands for all tables: the statement cannot be read."""
+"""Stands for all tables: the statement cannot be parsed."""
 
 
 def touched(effects: Iterable[Effect]) -> Iterator[TableName]:
-    """Give the tables; one without `table` stands for all of its schema.
+    """Yield the tables; a name without `table` stands for its whole schema.
 
-    TRUNCATE, a temporary table, an index that is not unique, or a comment change no definition.
+    TRUNCATE, temporary tables, non-unique indexes and comments change no definition.
     """
     for effect in effects:
         if names := _NAMES.get(type(effect)):
@@ -38,7 +38,7 @@ def touched(effects: Iterable[Effect]) -> Iterator[TableName]:
 
 
 def covers(touch: TableName, name: TableName) -> bool:
-    """Return True if the table is among those that `touched` gave as `touch`."""
+    """Return True if a name that `touched` yielded includes the table."""
     return touch in (name, TableName(name.schema, ""), EVERY_TABLE)
 
 

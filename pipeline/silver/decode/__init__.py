@@ -1,4 +1,4 @@
-"""Segments to rows, in the tasks that read them."""
+"""Decode segments into rows, in the tasks that read them."""
 
 from __future__ import annotations
 

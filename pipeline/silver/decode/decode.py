@@ -1,7 +1,7 @@
-"""Bronze's segments to decoded rows by target, and to what the survey needs: in tasks.
+"""Decode bronze's segments into rows by target, and survey them for the planner, in tasks.
 
-Both are functions of rows of `SEGMENT_COLUMNS`, in which the parts of a segment follow each other.
-Only one segment's bytes are held.
+Both are functions of rows of `SEGMENT_COLUMNS`, in which the parts of a segment are consecutive.
+Only one segment's bytes are in memory.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TRANSACTIONS = "transactions"
 PARTS = "transaction_parts"
 STATEMENTS = "statements"
 FAULTS = "faults"
-"""Targets of rows besides the tables'."""
+"""Targets of rows other than the tables' changes."""
 
 STAGED_TRANSACTIONS = schemas.TRANSACTIONS.append(SEEN_BEFORE)
 STAGED_FAULTS = pa.schema(
@@ -64,29 +64,29 @@ FOUND = pa.schema(
         pa.field("content", pa.string()),
     ]
 )
-"""What the survey brings to the driver. A `segment` row's LSN is that of its last transaction,
-its content the version of the server that wrote it, if there is anything new in it."""
+"""The survey's result for the driver. A `segment` row's LSN is that of its last transaction; its
+content is the version of the server that wrote it, if it has anything new."""
 
 Wanted = Callable[[str, str], bool]
 OFFSET_BITS = 40
-"""An LSN's lower bits: the offset in the file."""
+"""The lower bits of an LSN: the offset in the file."""
 
 
 def table_target(table_id: int) -> str:
-    """The target of a table's changes."""
+    """Return the target of a table's changes."""
     return f"changes-{table_id}"
 
 
 @dataclass(frozen=True)
 class Decode:
-    """Decodes segments completely, to batches by target.
+    """Decodes segments completely, into batches by target.
 
-    `table_ids`: fingerprint of a definition → the plan's number for its table. With `only`, the
-    place of a segment → transactions that faults held in it, just the changes of these are given,
-    and what still faults; of tables in `again` all changes, but for those of transactions in
-    `passed`. `seen`: see `Splitter`; of such transactions only that they were logged is given.
-    `names`: what tables are called that the log has no names of. `lower_case`: the
-    server's tables have names in lower case.
+    `table_ids`: fingerprint of a definition → the plan's number for its table. `only`: segment →
+    its quarantined transactions; if given, only their changes and remaining faults are yielded, but
+    all changes of tables in `again` except those of the transactions in `passed`. `seen`: see
+    `Splitter`; of these transactions only the fact that they were logged is yielded. `names`
+    identifies tables whose names the log lacks. `lower_case`: the server's table names are in lower
+    case.
     """
 
     types: TypeOptions
@@ -100,22 +100,22 @@ class Decode:
     passed: tuple[int, ...] = ()
 
     def __call__(self, rows: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Batches of all segments in `rows`, each with its target."""
+        """Yield batches of all segments in `rows`, each with its target."""
         ids: dict[TableDefinition, int | None] = {}
         splitter = Splitter(self.seen)
         for segment, parts in _segments(rows):
             split = splitter.split(segment, parts)
             if split.seen is not None:
                 yield from _whole_and_parts(segment, marked(split.seen, seen=True))
-            for stretch, content in split.stretches:
-                for result in self._results(stretch, content):
+            for piece, content in split.pieces:
+                for result in self._results(piece, content):
                     yield from self._targets(segment, result, ids)
 
-    def _results(self, stretch: Segment, parts: Iterator[pa.Buffer]) -> Iterator[Result]:
-        """What the decoder gives, with the tables of statements that are faults."""
+    def _results(self, piece: Segment, parts: Iterator[pa.Buffer]) -> Iterator[Result]:
+        """Yield the decoder's results, with the tables of faults that are statements."""
         first = next(parts)
-        named = NamedTables(_server(stretch, first), lower_case=self.lower_case)
-        decoder = SegmentDecoder(stretch, self.types, wanted=self.wanted, names=self.names)
+        named = NamedTables(_server(piece, first), lower_case=self.lower_case)
+        decoder = SegmentDecoder(piece, self.types, wanted=self.wanted, names=self.names)
         for result in decoder.decode(_chain(first, parts)):
             if isinstance(result, Statements):
                 named.note(result.batch)
@@ -151,7 +151,8 @@ class Decode:
             yield LOSSY, lossy_counts(changes)
 
     def _wanted_faults(self, faults: pa.RecordBatch) -> pa.RecordBatch:
-        """Those of statements all stay: what one of a table that is left out changes may count."""
+        """Keep the faults of wanted tables, and of all statements: these may change other
+        tables."""
         statements = pc.equal(faults.column("kind"), STATEMENT_DML)
         others = of_wanted_tables(faults.filter(pc.invert(statements)), self.wanted)
         return pa.concat_batches([others, faults.filter(statements)])
@@ -168,9 +169,9 @@ class Decode:
 
 @dataclass(frozen=True)
 class Survey:
-    """Finds definitions and statements that may change tables; rows are not decoded.
+    """Finds definitions and statements that may change tables, without decoding rows.
 
-    `seen`: see `Splitter`; of such transactions nothing is found.
+    `seen`: see `Splitter`; nothing is found for these transactions.
     """
 
     types: TypeOptions
@@ -178,14 +179,14 @@ class Survey:
     seen: Mapping[Place, str] = field(default_factory=dict)
 
     def __call__(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Rows of `FOUND` for all segments in `rows`."""
+        """Yield rows of `FOUND` for all segments in `rows`."""
         splitter = Splitter(self.seen)
         for segment, parts in _segments(rows):
             split = splitter.split(segment, parts)
             yield pa.RecordBatch.from_pylist(self._segment(segment, split), schema=FOUND)
 
     def of_excerpt(self, segment: Segment, events: Events) -> list[dict[str, Any]]:
-        """The same rows from the segment's excerpt (see `decoder.stream.excerpt`)."""
+        """Return the same rows from the segment's excerpt (see `decoder.stream.excerpt`)."""
         content, places = excerpt_content(events, segment.start_pos)
         split = Split([(segment, iter([pa.py_buffer(content)]))])
         found = self._segment(segment, split)
@@ -197,8 +198,8 @@ class Survey:
         found = []
         last = _last_lsn(split.seen)
         server: str | None = None
-        for stretch, content in split.stretches:
-            for row in self._stretch(stretch, content):
+        for piece, content in split.pieces:
+            for row in self._piece(piece, content):
                 if row["kind"] == "segment":
                     last = max(filter(None, (last, row["lsn"])), default=None)
                     server = row["content"]
@@ -207,7 +208,7 @@ class Survey:
         end = {"kind": "segment", "lsn": last, "pos": segment.start_pos, "content": server}
         return [{"file": segment.file, "ordinal": segment.ordinal, **row} for row in (*found, end)]
 
-    def _stretch(self, segment: Segment, parts: Iterator[pa.Buffer]) -> Iterator[dict[str, Any]]:
+    def _piece(self, segment: Segment, parts: Iterator[pa.Buffer]) -> Iterator[dict[str, Any]]:
         first = next(parts)
         server = _server(segment, first)
         decoder = SegmentDecoder(segment, self.types, rows=False, wanted=self.wanted)
@@ -227,7 +228,7 @@ class Survey:
 
 
 def _placed(lsn: int | None, places: Mapping[int, int]) -> int | None:
-    """An LSN (or a position) of an excerpt as the segment has it; before the segment it is one."""
+    """Convert an LSN or position of an excerpt to the segment's; earlier ones stay the same."""
     if lsn is None:
         return None
     position = lsn & ((1 << OFFSET_BITS) - 1)
@@ -235,7 +236,7 @@ def _placed(lsn: int | None, places: Mapping[int, int]) -> int | None:
 
 
 def _last_lsn(transactions: pa.RecordBatch | None) -> int | None:
-    """The last one's; None where there is none."""
+    """Return the LSN of the last transaction; None if there is none."""
     if transactions is None or not transactions.num_rows:
         return None
     last: int = pc.max(transactions.column("__lsn")).as_py()
@@ -243,7 +244,7 @@ def _last_lsn(transactions: pa.RecordBatch | None) -> int | None:
 
 
 def _server(segment: Segment, first: pa.Buffer) -> str:
-    """The version of the server that wrote a segment; `first`: the first part of its content."""
+    """Return the version of the server that wrote a segment; `first` is its first part."""
     return server_version(bytes(segment.preamble) or bytes(memoryview(first)[:128]))
 
 
@@ -255,7 +256,7 @@ def _chain(first: pa.Buffer, others: Iterator[pa.Buffer]) -> Iterator[pa.Buffer]
 def _segments(
     rows: Iterable[pa.RecordBatch],
 ) -> Iterator[tuple[Segment, Iterator[pa.Buffer]]]:
-    """Each segment with its parts, which must be read before the next segment is asked for."""
+    """Yield each segment with its parts, which must be read before the next segment."""
     keyed = (
         (_segment_of(batch, i), _cell(batch.column("content"), i))
         for batch in rows
@@ -266,9 +267,9 @@ def _segments(
 
 
 def _cell(column: pa.Array, row: int) -> pa.Buffer:
-    """A cell's bytes as they are in the column: its scalar would be a copy.
+    """Return a cell's bytes without the copy that its scalar would make.
 
-    Spark has offsets of eight bytes where `spark.sql.execution.arrow.useLargeVarTypes` is set.
+    Spark uses offsets of eight bytes if `spark.sql.execution.arrow.useLargeVarTypes` is set.
     """
     _, offsets, data = column.buffers()
     start, end = np.frombuffer(offsets, _OFFSETS[column.type])[column.offset + row :][:2].tolist()
@@ -289,7 +290,7 @@ def _segment_of(batch: pa.RecordBatch, row: int) -> Segment:
 
 
 def table_statements(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:
-    """Statements that may change tables, as JSON; `executed_at` in microseconds of the epoch."""
+    """Yield statements that may change tables as JSON; `executed_at` in Unix microseconds."""
     queries = batch.column("query").to_pylist()
     chosen = [i for i, query in enumerate(queries) if may_change_tables(query)]
     if not chosen:
@@ -315,8 +316,10 @@ def table_statements(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, A
 def _whole_and_parts(
     segment: Segment, batch: pa.RecordBatch
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Transactions that begin and end in the segment, and those of which it has only a part, which
-    begins where the segment does, or later."""
+    """Separate transactions within the segment from parts of transactions.
+
+    A part begins where the segment does, or later.
+    """
     start = segment.ordinal << OFFSET_BITS | segment.start_pos
     begins = pc.greater_equal(batch.column("__lsn"), start)
     whole = pc.and_(begins, pc.is_valid(batch.column("end_pos")))
@@ -328,7 +331,7 @@ def _whole_and_parts(
 
 
 def of_wanted_tables(faults: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:
-    """Faults without those that touch only tables that are left out, and without their names."""
+    """Return the faults of wanted tables, and only those tables' names."""
 
     def counts(text: str) -> bool:
         name = TableName.read(text)
@@ -356,7 +359,7 @@ def _staged(segment: Segment, faults: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _unplanned(definition: TableDefinition, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Changes under a definition that the survey did not see."""
+    """Return faults for changes under a definition that the survey did not see."""
     reason = "its table map was not seen when the batch was planned"
     return _one_per_transaction(definition, batch, "undecodable", reason)
 
@@ -364,7 +367,7 @@ def _unplanned(definition: TableDefinition, batch: pa.RecordBatch) -> pa.RecordB
 def _one_per_transaction(
     definition: TableDefinition, batch: pa.RecordBatch, kind: str, reason: str
 ) -> pa.RecordBatch:
-    """A fault for each transaction of the changes, at its first one."""
+    """Return a fault for each transaction, at its first change."""
     first = dict(
         reversed(list(zip(batch.column("__lsn").to_pylist(), range(batch.num_rows), strict=True)))
     )

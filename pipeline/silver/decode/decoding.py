@@ -1,7 +1,7 @@
-"""A batch's segments decoded: files and rows by target, of all its tasks together.
+"""Combine the output of a batch's decoding tasks: files and rows by target.
 
-What is too little for a file in its task comes together here, where the same writer holds it in
-bounded memory: so there is one file of it for each table, not one for each table and task.
+Rows too few for a file in their task are collected here, by the same writer in bounded memory, so
+that each table gets one small file instead of one per task.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pipeline.silver.decode.lossy_counts import COUNTS, LOSSY, LossyCounts, summ
 from pipeline.silver.decode.transactions import whole
 
 HELD_BYTES = 64 << 20
-"""Rows that are too few for a file of all tasks, together: they are in memory until they are
-committed, and make a file each then."""
+"""Limit of all tasks' rows that are too few for a file: kept in memory until committed, as one file
+per table."""
 SEEN = "seen_before"
-"""Under which it is counted how many transactions the lake had before (each part of one counts)."""
+"""Counter of transactions that the lake already had (each part of a transaction counts)."""
 
 
 @dataclass(frozen=True)
 class DecodeAndWrite:
-    """The function of a task: decodes segments and writes their rows."""
+    """A task's function: decode segments and write their rows."""
 
     decode: Decode
     destinations: Mapping[str, Destination]
@@ -56,19 +56,19 @@ class Decoded:
     rests: Mapping[str, pa.Table] = field(default_factory=dict)
 
     def has(self, target: str) -> bool:
-        """Whether there is anything for a target."""
+        """Return True if there is any output for a target."""
         return target in self.written or target in self.rests
 
     def files(self, target: str) -> Sequence[DataFile]:
-        """The files of a target."""
+        """Return a target's files."""
         return self.written.get(target, ())
 
     def rest(self, target: str) -> pa.Table | None:
-        """The rows of a target that are in no file."""
+        """Return a target's rows that are not in files."""
         return self.rests.get(target)
 
     def lossy(self) -> LossyCounts:
-        """How many values are not as they were logged."""
+        """Return the numbers of values that differ from what was logged."""
         rows = self.rest(LOSSY)
         return summed(COUNTS.empty_table() if rows is None else rows)
 
@@ -78,11 +78,11 @@ def together(
     destinations: Mapping[str, Destination],
     limits: Limits | None = None,
 ) -> Decoded:
-    """Bring the output of all tasks together; transactions that were cut become one row each."""
+    """Combine the output of all tasks; merge transactions in parts into one row each."""
     counts: Counter[str] = Counter()
     files: dict[str, list[DataFile]] = {}
     parts: list[pa.RecordBatch] = []
-    # Tasks have placed their rows already.
+    # Tasks have already added the constant columns.
     placed = {name: replace(place, constants={}) for name, place in destinations.items()}
     with TargetWriter(placed, limits or Limits(rest_bytes=HELD_BYTES)) as writer:
         for task in tasks:

@@ -1,4 +1,4 @@
-"""Counting values that are not in silver as they were logged, per column of each table."""
+"""Count the values per column that silver does not have as they were logged."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ COUNTS = pa.schema(
 )
 
 LossyCounts = Mapping[str, Mapping[str, int]]
-"""`schema.table` to column to values that were replaced, in before and after images."""
+"""`schema.table` to column to the number of values replaced, in before and after images."""
 
 
 def lossy_counts(changes: Changes) -> pa.RecordBatch:
-    """A row of `COUNTS` for each image's column that has some."""
+    """Return a row of `COUNTS` per lossy column and image."""
     return pa.RecordBatch.from_pylist(
         [
             {"table": str(changes.definition), "column": lossy.column, "values": len(lossy.rows)}
@@ -38,7 +38,7 @@ def lossy_counts(changes: Changes) -> pa.RecordBatch:
 
 
 def summed(rows: pa.Table) -> LossyCounts:
-    """The sums over a batch, of rows of `COUNTS`."""
+    """Return a batch's sums of rows of `COUNTS`."""
     sums = rows.group_by(["table", "column"]).aggregate([("values", "sum")])
     found: dict[str, dict[str, int]] = defaultdict(dict)
     for row in sums.sort_by([("table", "ascending"), ("column", "ascending")]).to_pylist():
@@ -47,11 +47,11 @@ def summed(rows: pa.Table) -> LossyCounts:
 
 
 def sentences(lossy: LossyCounts) -> Iterator[str]:
-    """One for each column."""
+    """Yield one sentence per column."""
     for table, columns in lossy.items():
         for column, values in columns.items():
             yield (
-                f"{table}, column {column}: {values:,} values could not be kept as they are. Zero"
+                f"{table}, column {column}: {values:,} values are not stored as logged. Zero"
                 " and impossible dates became null (zero_dates: string keeps them, in a new"
-                " lake), bytes that are no text in the column's charset became U+FFFD."
+                " lake), bytes that are invalid in the column's charset became U+FFFD."
             )

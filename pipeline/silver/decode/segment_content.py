@@ -1,6 +1,6 @@
-"""Bronze's segments with their bytes by Spark, for tasks that do not reach its data files.
+"""Read bronze's segments with Spark, for tasks that cannot reach its data files.
 
-So it is where a catalog has the tables, or Spark is elsewhere with a folder of its own.
+Used when a catalog manages the tables, or when Spark runs elsewhere with storage of its own.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from pipeline.spark.warm_kernels import warm_first
 R = TypeVar("R")
 
 CHUNK_BYTES = 1 << 30
-"""As many bytes of segments may always go through one Spark job …"""
+"""One Spark job may always process this many bytes of segments …"""
 TASK_BYTES = 256 << 20
-"""… and as many for each of its tasks: some files of bronze for each core."""
+"""… and this many per task: several bronze files per core."""
 TURN_BYTES = 16 << 20
-"""Segments are dealt out by which stretch of this size of their file they begin in."""
+"""Segments are distributed by the range of this size of their file in which they begin."""
 UNEVEN = 1.25
-"""How much longer than with equal shares tasks may work, rather than have segments dealt out: what
-that costs, which is to write all of them to disk and to read them again (docs/benchmarks.md)."""
+"""How much longer than with equal shares tasks may run before segments are redistributed, which
+writes all of them to disk and reads them again (docs/benchmarks.md)."""
 
 BIG_ROWS = {
     # One row of 16 to 64 MiB at a time between Spark and Python.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
-    # So too from Parquet: a batch of thousands grows, copied again and again, to a file's size.
+    # The same for Parquet: a batch of thousands grows to a file's size, copied repeatedly.
     "spark.sql.parquet.columnarReaderBatchSize": "1",
-    # Row groups of bronze are small in number and long in work: one to a task.
+    # Bronze has few row groups, each with much work: one per task.
     "spark.sql.files.maxPartitionBytes": str(16 << 20),
     "spark.sql.files.openCostInBytes": "0",
 }
-"""Settings of the session in which segments are read."""
+"""Settings of the session that reads segments."""
 
 
 def results_by_spark(
@@ -55,8 +55,10 @@ def results_by_spark(
     function: Callable[[Iterator[pa.RecordBatch]], R],
     task: Task,
 ) -> Iterator[R]:
-    """Run a function of rows of `SEGMENT_COLUMNS` in Spark jobs over runs of consecutive
-    segments; gives the result of each task."""
+    """Run a function over rows of `SEGMENT_COLUMNS` in Spark jobs; yield the result of each task.
+
+    Each of `runs` has consecutive segments.
+    """
     session = own_session(spark, BIG_ROWS)
 
     def work(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -72,18 +74,18 @@ def results_by_spark(
 
 
 def chunks(refs: Iterable[SegmentRef], tasks: int) -> Iterator[list[SegmentRef]]:
-    """Runs of segments, enough together for one Spark job of so many tasks."""
+    """Yield runs of segments that are each large enough for a Spark job of this many tasks."""
     return packed(refs, attrgetter("size"), max(CHUNK_BYTES, tasks * TASK_BYTES))
 
 
 def content(
     spark: SparkSession, lake: Lake, source: str, refs: Sequence[SegmentRef], *, spread: int
 ) -> DataFrame:
-    """Consecutive segments with their bytes, each with its parts one after the other.
+    """Return consecutive segments with their bytes, the parts of each in order.
 
-    They stay in the tasks that read them, unless these are too few or too unequal for half of
-    `spread` at once (which is two for each core): then they are dealt out to so many, in turns of a
-    segment's size.
+    They are processed in the tasks that read them, unless these are too few or too uneven for half
+    of `spread` at once (`spread` is two per core): then they are redistributed to `spread`
+    partitions, round-robin in units of a segment's size.
     """
     first, last = refs[0], refs[-1]
     rows = delta.read(spark, lake.segments).where(sf.col("source") == source)
@@ -91,7 +93,7 @@ def content(
         f"(ordinal > {first.ordinal} OR start_pos >= {first.start_pos})"
         f" AND (ordinal < {last.ordinal} OR start_pos <= {last.start_pos})"
     )
-    # The end that a crashed server never finished belongs to the file, and to no transaction.
+    # The incomplete tail that a crashed server left is part of the file, but of no transaction.
     columns = rows.where("NOT coalesce(incomplete, false)").select(*SEGMENT_COLUMNS)
     has_parts = any(ref.parts > 1 for ref in refs)
     if not has_parts and are_even(refs, (spread + 1) // 2):
@@ -102,7 +104,7 @@ def content(
 
 
 def are_even(refs: Sequence[SegmentRef], cores: int) -> bool:
-    """Whether cores that take the next file each time they are done have about equal shares."""
+    """Return True if cores that each take the next file when idle get about equal shares."""
     sizes: Counter[tuple[str, ...]] = Counter()
     for ref in refs:
         sizes[ref.stored_in[:1]] += ref.size

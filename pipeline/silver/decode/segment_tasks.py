@@ -1,4 +1,4 @@
-"""Bronze's segments dealt out to tasks, which read them from its data files, or from Spark."""
+"""Distribute bronze's segments to tasks, which read them from its data files or through Spark."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ from pipeline.spark.engine import engine_of
 
 R = TypeVar("R")
 OfRows = Callable[[Iterator[pa.RecordBatch]], R]
-"""A function of rows of `SEGMENT_COLUMNS`; it can be pickled, and so can its result."""
+"""A function of rows of `SEGMENT_COLUMNS`; it and its result can be pickled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Segments to work through; `name` is shown to a person. `apart`: they do not follow each other
-    in the log."""
+    """Segments to process; `name` is shown to users. `apart`: not consecutive in the log."""
 
     name: str
     refs: Sequence[SegmentRef]
@@ -37,7 +36,7 @@ class Work:
 
     @property
     def size(self) -> int:
-        """How many bytes of the log they are."""
+        """The number of bytes of the log."""
         return sum(ref.size for ref in self.refs)
 
 
@@ -48,7 +47,7 @@ def results(
     function: OfRows[R],
     progress: Progress,
 ) -> Iterator[R]:
-    """Run a function over the segments in tasks; gives the result of each, in no order."""
+    """Run a function over the segments in tasks; yield the result of each, in no order."""
     lake, source = settings.layout, settings.source
     with progress.task(work.name, len(work.refs), "segments") as task:
         if isinstance(tables := tables_of(spark, lake), SparkTables):
@@ -69,7 +68,7 @@ def _on_files(function: OfRows[R], segments: StoredSegments) -> R:
 def stored(
     refs: Sequence[SegmentRef], folder: str, source: str, tasks: int
 ) -> Iterator[StoredSegments]:
-    """Segments dealt out to so many tasks, which find them in bronze's `folder`."""
+    """Yield the segments of each of this many tasks, with their files in bronze's `folder`."""
     for run in dealt(refs, attrgetter("size"), tasks):
         names = dict.fromkeys(name for ref in run for name in ref.stored_in)
         paths = tuple(f"{folder}/{name}" for name in names)

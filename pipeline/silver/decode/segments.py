@@ -1,4 +1,4 @@
-"""Which of bronze's segments are next: those after silver's mark, up to the first gap."""
+"""Find bronze's next segments: those after silver's position, up to the first gap."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ _LOOKED_UP = (
 _GTIDS = ("GTID", "GTID_TAGGED", "MARIADB_GTID")
 
 Mark = tuple[int, int]
-"""A place in a source's log: the file's ordinal, and the byte offset in it."""
+"""A position in a source's log: the file's ordinal, and the byte offset in it."""
 
 
-def lsn_of(mark: Mark) -> int:
-    """The LSN of a transaction that begins there."""
-    return mark[0] << OFFSET_BITS | mark[1]
+def lsn_of(position: Mark) -> int:
+    """Return the LSN of a transaction that begins at a position."""
+    return position[0] << OFFSET_BITS | position[1]
 
 
 def log_number(file: str) -> int:
-    """The number in a log's name; 0 where it has none."""
+    """Return the number in a log's name; 0 if it has none."""
     number = file.rpartition(".")[2]
     return int(number) if number.isdigit() else 0
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentRef:
-    """A segment without its bytes: `end_pos` is where the next begins, `parts` its rows.
+    """A segment without its bytes: `end_pos` is where the next begins, `parts` its number of rows.
 
-    `gtids`: of the transactions that begin in it; `unnamed`: whether some have none; `continues`:
-    whether it begins in the middle of one. `stored_in`: the data files of bronze that have it.
+    `gtids` are those of the transactions that begin in it; `unnamed`: some have none; `continues`:
+    it begins within a transaction. `stored_in` are the data files of bronze that contain it.
     """
 
     file: str
@@ -66,16 +66,16 @@ class SegmentRef:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Its number of bytes."""
         return self.end_pos - self.start_pos
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Segments that follow each other without a gap, and the gap that ends them, if one does.
+    """Segments without a gap between them, and the gap after them, if any.
 
-    `given_up`: what is missing before one of the segments, by this segment, where conf accepts it.
-    `before`: what was executed where each of the segments begins.
+    `given_up` are the gaps that conf accepts, each with the segment after it. `before` is what was
+    executed before each of the segments.
     """
 
     segments: tuple[SegmentRef, ...]
@@ -89,34 +89,35 @@ def pending(
     lake: Lake,
     source: str,
     files: Mapping[int, FileRow],
-    mark: Mark | None,
+    position: Mark | None,
     executed: Executed,
     given_up: Collection[int] = (),
 ) -> Pending:
-    """What bronze has after `mark` (None: from its first file on), where `executed` holds.
+    """Return bronze's segments after `position` (None: from its first file on).
 
-    `files` by ordinal; `given_up`: see `pipeline.bronze.continuity`.
+    `executed` is what had been executed there. `files` are by ordinal; `given_up`: see
+    `pipeline.bronze.continuity`.
     """
-    refs = _refs(spark, lake, source, mark)
-    # A batch of bronze under way writes the files last: what it has brought is for the next run.
+    refs = _refs(spark, lake, source, position)
+    # A bronze batch in progress writes its files last: its segments are for the next run.
     upto = {ordinal: row.ingested_upto for ordinal, row in files.items()}
     settled = [ref for ref in refs if ref.end_pos <= upto.get(ref.ordinal, 0)]
-    return contiguous(settled, files, mark, given_up, executed)
+    return contiguous(settled, files, position, given_up, executed)
 
 
 def contiguous(
     refs: Sequence[SegmentRef],
     files: Mapping[int, FileRow],
-    mark: Mark | None,
+    position: Mark | None,
     given_up: Collection[int] = (),
     executed: Executed | None = None,
 ) -> Pending:
-    """The segments of `refs`, in order, as far as each begins where the one before ends."""
+    """Return the segments of `refs`, in order, as long as each begins where the last one ends."""
     taken: list[SegmentRef] = []
     before: list[Executed] = []
     accepted: list[tuple[SegmentRef, str]] = []
     state = executed or Executed()
-    at = mark
+    at = position
     gaps: tuple[str, ...] = ()
     for ref in refs:
         if hole := _hole(at, ref):
@@ -141,20 +142,20 @@ def contiguous(
 
 
 def _hole(at: Mark | None, ref: SegmentRef) -> str | None:
-    """What bronze lacks of a file before a segment of it, if it lacks something."""
+    """Describe the bytes of a file that bronze lacks before a segment; None if it lacks none."""
     start = at[1] if at is not None and at[0] == ref.ordinal else 0
     if at is None or ref.start_pos == start:
         return None
     return (
-        f"{ref.file} lacks bytes {start} to {ref.start_pos} in bronze: everything behind them"
+        f"bronze lacks bytes {start} to {ref.start_pos} of {ref.file}: everything after them"
         " waits. Ingest the file again."
     )
 
 
-def _refs(spark: Spark, lake: Lake, source: str, mark: Mark | None) -> list[SegmentRef]:
+def _refs(spark: Spark, lake: Lake, source: str, position: Mark | None) -> list[SegmentRef]:
     where = equal("source", source)
-    if mark is not None:
-        ordinal, pos = mark
+    if position is not None:
+        ordinal, pos = position
         in_file = equal("ordinal", ordinal) & compare("start_pos", ">=", pos)
         where &= compare("ordinal", ">", ordinal) | in_file
     rows = tables_of(spark, lake).read(segments_table(lake), where, _LOOKED_UP, with_file=True)
@@ -173,9 +174,11 @@ def _ordinal(parts: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _of_one_file(segments: Iterable[Sequence[Mapping[str, Any]]]) -> Iterator[SegmentRef]:
-    """The segments of a file, in order, each given as its parts, of which the first tells of the
-    whole. A transaction is named where it begins and counted where it ends: more were counted than
-    named up to there where some have no name."""
+    """Yield the segments of a file, in order; the first part of each describes the whole.
+
+    A transaction's GTID is listed in the segment where it begins, but the transaction is counted
+    where it ends: if more were counted than listed so far, some have no GTID.
+    """
     left = 0
     for parts in segments:
         first = parts[0]
@@ -195,19 +198,19 @@ def _of_one_file(segments: Iterable[Sequence[Mapping[str, Any]]]) -> Iterator[Se
 
 
 def _named(row: Mapping[str, Any]) -> int:
-    """How many transactions that begin in a segment have GTIDs."""
+    """Return the number of transactions with GTIDs that begin in a segment."""
     events = dict(row["events"] or ())
     return sum(events.get(kind, 0) for kind in _GTIDS)
 
 
 def between(spark: Spark, lake: Lake, source: str, start: Mark, end: Mark) -> list[SegmentRef]:
-    """The segments in [start, end), in order."""
+    """Return the segments in [start, end), in order."""
     refs = _refs(spark, lake, source, start)
     return [ref for ref in refs if (ref.ordinal, ref.start_pos) < end]
 
 
 def at(spark: Spark, lake: Lake, source: str, starts: Collection[Mark]) -> list[SegmentRef]:
-    """The segments that begin at these places, in order."""
+    """Return the segments that begin at these positions, in order."""
     (last, last_pos) = max(starts)
     found = between(spark, lake, source, min(starts), (last, last_pos + 1))
     return [ref for ref in found if (ref.ordinal, ref.start_pos) in starts]

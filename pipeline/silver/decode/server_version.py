@@ -1,4 +1,4 @@
-"""Which server wrote a log: what its first event says."""
+"""The version of the server that wrote a log, from the log's first event."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from decoder.events.start_v3 import artificial_start
 
 
 def server_version(head: bytes) -> str:
-    """The server's version as the first event of a log has it, from the log's first bytes.
+    """Return the server's version from a log's first bytes.
 
-    Layout: magic number 4 (if at all), header 19 (13 in version 1), binlog version u16, then 50
+    Layout: magic number 4 (optional), header 19 (13 in version 1), binlog version u16, then 50
     bytes of text.
     """
     log = head.removeprefix(MAGIC)

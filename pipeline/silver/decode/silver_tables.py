@@ -1,4 +1,4 @@
-"""Silver's tables: their columns, what they are skipped by, and who commits them."""
+"""Silver's tables: columns, statistics for data skipping, and the writer that commits them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from pipeline.lake.tables.tables import Tables
 from pipeline.silver.decode.decode import STAGED_FAULTS, STAGED_TRANSACTIONS
 
 _REFUSED = re.compile(r"[ ,;{}()\n\t=]")
-"""Signs that Delta refuses in names of columns, unless the table maps them to others."""
+"""Characters that Delta rejects in column names, unless column mapping is on."""
 _MAPPED = {"delta.columnMapping.mode": "name"}
 _CHANGES = {
-    # What gold reads by; statistics of every column of both images would cost more than they give.
+    # The columns that gold filters by; statistics of all image columns cost more than they gain.
     "delta.dataSkippingStatsColumns": "__lsn,__pos",
 }
 
@@ -31,7 +31,7 @@ _BATCH = pa.field("batch", pa.int64())
 
 
 def _nullable(*fields: pa.Field) -> pa.Schema:
-    """Delta's writers would have to check each row of a column that cannot be null."""
+    """Return a schema of nullable fields: Delta's writers check each row of a NOT NULL column."""
     return pa.schema([field.with_nullable(True) for field in fields])
 
 
@@ -41,18 +41,18 @@ QUARANTINE = _nullable(_SOURCE, _BATCH, *STAGED_FAULTS, pa.field("resolved_batch
 
 
 def transactions_table(lake: Lake) -> LakeTable:
-    """One row for each transaction."""
+    """Return the table with one row per transaction."""
     statistics = ("source", "batch", "__lsn", "commit_lsn")
     return LakeTable(lake.transactions, TRANSACTIONS, statistics=statistics)
 
 
 def statements_table(lake: Lake) -> LakeTable:
-    """One row for each statement."""
+    """Return the table with one row per statement."""
     return LakeTable(lake.statements, STATEMENTS, statistics=("source", "batch", "__lsn"))
 
 
 def quarantine_table(lake: Lake) -> LakeTable:
-    """One row for each fault."""
+    """Return the table with one row per fault."""
     statistics = ("source", "batch", "__lsn", "kind", "ordinal", "start_pos", "resolved_batch")
     return LakeTable(lake.quarantine, QUARANTINE, statistics=statistics)
 
@@ -60,7 +60,7 @@ def quarantine_table(lake: Lake) -> LakeTable:
 def changes_table(
     lake: Lake, definition: TableDefinition, version: int, options: TypeOptions
 ) -> LakeTable:
-    """The changes under one definition of a table."""
+    """Return the table of changes under one definition of a table."""
     schema = _nullable(*schemas.changes(row_type(definition, options)))
     return _changes(
         lake.changes(definition.schema, definition.table, version),
@@ -72,8 +72,11 @@ def changes_table(
 def emptied_changes_table(
     lake: Lake, schema: str, table: str, version: int, *, mapped: bool
 ) -> LakeTable:
-    """The same after a full refresh has emptied it: without images, whose types may be others when
-    changes come into it again. `mapped`: see `is_mapped`."""
+    """Return the same table after a full refresh has emptied it.
+
+    It has no image columns, whose types may differ when changes are written again. `mapped`: see
+    `is_mapped`.
+    """
     reference = lake.changes(schema, table, version)
     return _changes(reference, _nullable(*schemas.CHANGE_FIELDS), mapped=mapped)
 
@@ -84,17 +87,17 @@ def _changes(reference: str, schema: pa.Schema, *, mapped: bool) -> LakeTable:
 
 
 def changes_app(source: str, schema: str, table: str, version: int) -> str:
-    """The name of the writer of a table of changes, in the steps of its commits."""
+    """Return the application name for the transaction identifiers of a changes table's commits."""
     return f"silver/{source}/{schema}/{table}/v{version}"
 
 
 def is_mapped(definition: TableDefinition) -> bool:
-    """Whether a table has columns whose names Delta keeps only under other names in its files."""
+    """Return True if a column's name is stored in Delta only through column mapping."""
     return any(_REFUSED.search(column.name) for column in definition.columns)
 
 
 def mapped_tables(items: Iterable[TimelineItem]) -> frozenset[tuple[str, str, int]]:
-    """The tables of changes (schema, table, version) whose columns are mapped."""
+    """Return the tables of changes (schema, table, version) with column mapping."""
     return frozenset(
         (item.schema, item.table, item.version)
         for item in items
@@ -103,8 +106,11 @@ def mapped_tables(items: Iterable[TimelineItem]) -> frozenset[tuple[str, str, in
 
 
 def committer(spark: Spark, tables: Tables, table: LakeTable) -> Tables:
-    """Who writes a table of silver: Spark those whose columns are mapped, which delta-rs refuses to
-    evolve, and `tables` all others."""
+    """Return the writer of a silver table.
+
+    Spark writes tables with column mapping, whose schemas delta-rs does not evolve; `tables` all
+    others.
+    """
     if _MAPPED.items() <= table.properties.items():
         return SparkTables(started(spark), tables.lake)
     return tables

@@ -1,7 +1,7 @@
-"""A segment without the transactions in it that the lake has already.
+"""Remove from a segment the transactions that the lake already has.
 
-What is left of it are stretches of its bytes between those, each a segment that can be decoded
-alone: no definition, statement or fault of what was there before is met.
+The remaining pieces of its bytes are each a segment that can be decoded alone, so the definitions,
+statements and faults of removed transactions are never seen.
 """
 
 from __future__ import annotations
@@ -22,25 +22,26 @@ Place = tuple[int, int]
 """A segment's ordinal and start."""
 SEEN_BEFORE = pa.field("seen_before", pa.bool_())
 _SIZE = slice(9, 13)
-"""Of an event, in its header."""
+"""The event's size in its header."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """A segment's stretches, in order, each with its bytes; `seen` are the other transactions."""
+    """A segment's remaining pieces in order, with their bytes; `seen` are the transactions
+    removed."""
 
-    stretches: Iterable[tuple[Segment, Parts]]
+    pieces: Iterable[tuple[Segment, Parts]]
     seen: pa.RecordBatch | None = None
 
 
 class Splitter:
-    """Splits segments; `seen`: by the place of a segment, the GTIDs in it that the lake has."""
+    """Splits segments; `seen` has, by segment, the GTIDs in it that the lake already has."""
 
     def __init__(self, seen: Mapping[Place, str]) -> None:
         self._seen = seen
 
     def split(self, segment: Segment, parts: Parts) -> Split:
-        """The segment as it is, where nothing in it was there before."""
+        """Return the pieces of a segment; the whole segment if the lake has none of it."""
         text = self._seen.get((segment.ordinal, segment.start_pos))
         if text is None:
             return Split([(segment, parts)])
@@ -49,11 +50,11 @@ class Splitter:
         gtids = GtidSet.of(text)
         known = [g is not None and g in gtids for g in transactions.column("gtid").to_pylist()]
         seen = transactions.filter(pa.array(known, pa.bool_()))
-        return Split(_stretches(segment, content, transactions, known), seen)
+        return Split(_pieces(segment, content, transactions, known), seen)
 
 
 def _transactions(segment: Segment, content: memoryview) -> pa.RecordBatch:
-    """All transactions of a segment, in order, without what rows they hold."""
+    """Return all transactions of a segment, in order, without their rows."""
     decoder = SegmentDecoder(
         segment, TypeOptions(), rows=False, wanted=lambda _schema, _table: False
     )
@@ -63,28 +64,28 @@ def _transactions(segment: Segment, content: memoryview) -> pa.RecordBatch:
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=schemas.TRANSACTIONS)
 
 
-def _stretches(
+def _pieces(
     segment: Segment, content: memoryview, transactions: pa.RecordBatch, known: list[bool]
 ) -> Iterator[tuple[Segment, Parts]]:
-    """Runs of transactions that are not known, with what stands between and around them."""
+    """Yield runs of new transactions, with the events between and around them."""
     starts = transactions.column("start_pos").to_pylist()
-    begins = [segment.start_pos, *(max(start, segment.start_pos) for start in starts[1:])]
+    run_starts = [segment.start_pos, *(max(start, segment.start_pos) for start in starts[1:])]
     stop = segment.start_pos + len(content)
     runs = [
-        (begins[at], known[at]) for at in range(len(known)) if not at or known[at - 1] != known[at]
+        (run_starts[n], known[n]) for n in range(len(known)) if not n or known[n - 1] != known[n]
     ]
     last = transactions.column("end_pos")[-1].as_py() if known else segment.start_pos
     if last is not None and last < stop:
-        runs.append((last, False))  # nothing that could not be framed is left out
+        runs.append((last, False))  # keep bytes that could not be framed
     ends = [*(begin for begin, _ in runs[1:]), stop]
     for (begin, is_known), end in zip(runs, ends, strict=True):
         if not is_known:
             piece = content[begin - segment.start_pos : end - segment.start_pos]
-            yield _begun_at(segment, content, begin), iter([pa.py_buffer(piece)])
+            yield _segment_at(segment, content, begin), iter([pa.py_buffer(piece)])
 
 
-def _begun_at(segment: Segment, content: memoryview, start: int) -> Segment:
-    """What of a segment begins between two transactions."""
+def _segment_at(segment: Segment, content: memoryview, start: int) -> Segment:
+    """Return the rest of a segment from between two transactions on."""
     if start == segment.start_pos:
         return segment
     head = segment.preamble or bytes(content[len(MAGIC) : 1 << 16])
@@ -93,7 +94,7 @@ def _begun_at(segment: Segment, content: memoryview, start: int) -> Segment:
 
 
 def marked(transactions: pa.RecordBatch, *, seen: bool) -> pa.RecordBatch:
-    """Transactions with whether they were there before: such a one is not committed here again."""
+    """Add the column `seen_before` to transactions; seen ones are not committed here again."""
     count = transactions.num_rows
     if seen:
         at = transactions.schema.get_field_index("commit_lsn")

@@ -1,4 +1,4 @@
-"""The tables of faults that are statements: DML that is logged as text, read for what it names."""
+"""Find the tables of faults that are statements: the targets of DML that is logged as text."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Place = tuple[int, int]
 
 
 class NamedTables:
-    """Of one segment: holds the statements that came last, since their faults come with them.
+    """The latest statements of one segment, for the faults that follow them.
 
-    `server`: the version of the server that wrote them; `lower_case`: its tables have names in
+    `server` is the version of the server that wrote them; `lower_case`: its table names are in
     lower case, however statements spell them.
     """
 
@@ -31,7 +31,7 @@ class NamedTables:
         self._statements: dict[Place, list[tuple[str, Session]]] = {}
 
     def note(self, statements: pa.RecordBatch) -> None:
-        """The statements of the stretch of the log that the next faults are in."""
+        """Keep the statements of the part of the log that the next faults are in."""
         self._statements = defaultdict(list)
         for row in statements.select(list(_NEEDED)).to_pylist():
             session = Session(
@@ -40,7 +40,7 @@ class NamedTables:
             self._statements[row["__lsn"], row["__pos"]].append((row["query"], session))
 
     def name(self, faults: pa.RecordBatch) -> pa.RecordBatch:
-        """The faults, with the tables that each statement names, where that can be told."""
+        """Return the faults with the tables that each statement names, where known."""
         kinds = faults.column("kind").to_pylist()
         if STATEMENT_DML not in kinds:
             return faults
@@ -56,7 +56,7 @@ class NamedTables:
         return faults.set_column(at, schemas.FAULTS.field(at), column)
 
     def _tables(self, place: Place) -> list[str] | None:
-        """Those of all statements at a place: in a payload, that are several."""
+        """Return the targets of all statements at a position; a payload has several."""
         names: set[str] = set()
         statements = [s for s in self._statements.get(place, ()) if not may_change_tables(s[0])]
         for query, session in statements:

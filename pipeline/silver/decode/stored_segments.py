@@ -1,7 +1,7 @@
-"""Segments with their bytes, as bronze's data files hold them, read without Spark.
+"""Read segments from bronze's data files, without Spark.
 
-The parts of a segment are given one after the other, in order, wherever they are stored: where
-maintenance has written files anew, they may be anywhere. One row is held at a time.
+The parts of a segment are yielded in order, wherever they are stored: maintenance may have
+rewritten the files. One row is held in memory at a time.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from pipeline.silver.decode.decode import SEGMENT_COLUMNS
 from pipeline.silver.decode.splitter import Place
 
 _SMALL = ("source", "ordinal", "start_pos", "part", "incomplete")
-"""The columns that tell where a row is wanted."""
+"""The columns that decide whether a row is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSegments:
-    """Segments of a source that are decoded one after the other, and the files that have them."""
+    """Segments of a source to decode in order, and the files that contain them."""
 
     source: str
     places: tuple[Place, ...]
     files: tuple[str, ...]
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        """Rows of `SEGMENT_COLUMNS`, one to a batch.
+        """Yield rows of `SEGMENT_COLUMNS`, one per batch.
 
-        Raises ConcurrentRunError where the files do not have all of the segments any more: what is
-        not there must not be taken for what has no changes.
+        Raises ConcurrentRunError if the files no longer contain all of the segments: a missing
+        segment must not be taken for one without changes.
         """
         files = [_File(path) for path in self.files]
         wanted = frozenset(self.places)
@@ -49,18 +49,18 @@ class StoredSegments:
         if missing := wanted.difference((row.ordinal, row.start_pos) for row in found):
             ordinal, position = min(missing)
             raise ConcurrentRunError(
-                f"bronze lacks the bytes from {position} on of file number {ordinal} of"
-                f" {self.source}, which it had when the batch was planned.",
-                remedy="Did another program change the table? Run it again; nothing was decoded.",
+                f"bronze lacks file number {ordinal} of {self.source} from byte {position} on,"
+                " which it had when the batch was planned.",
+                remedy="Another program may have changed bronze. Run again; nothing was decoded.",
             )
         return _in_order(files, sorted(row for row in found if not row.incomplete))
 
 
 class _Row(NamedTuple):
-    """A row of bronze: which it is, then where it is.
+    """A row of bronze: its key, then its location.
 
-    `incomplete`: the end that a crashed server never finished, which belongs to the log's file, and
-    to no transaction: it is left out.
+    `incomplete`: the tail that a crashed server left; it is part of the log's file but of no
+    transaction, and is skipped.
     """
 
     ordinal: int
@@ -73,7 +73,7 @@ class _Row(NamedTuple):
 
 
 class _File:
-    """A data file of bronze. It is open only while it is read: a task may have thousands."""
+    """A data file of bronze, open only while it is read: a task may have thousands."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -81,13 +81,13 @@ class _File:
 
     @contextmanager
     def opened(self) -> Iterator[pq.ParquetFile]:
-        """Open it; its footer is read once."""
+        """Open the file; its footer is read once."""
         with opened(self._path, self._footer) as file:
             self._footer = file.metadata
             yield file
 
     def index(self, number: int, source: str, wanted: Collection[Place]) -> Iterator[_Row]:
-        """Its rows that are wanted."""
+        """Yield the wanted rows."""
         with self.opened() as file:
             for group in range(file.num_row_groups):
                 columns = file.read_row_group(group, columns=list(_SMALL)).to_pydict()
@@ -98,7 +98,7 @@ class _File:
 
 
 def _in_order(files: Sequence[_File], rows: Iterable[_Row]) -> Iterator[pa.RecordBatch]:
-    """The rows at these places. Those that follow each other in a row group are read in one go."""
+    """Yield the rows in order; consecutive rows of a row group are read in one pass."""
     for number, of_file in groupby(rows, key=lambda row: row.file):
         with files[number].opened() as file:
             for group, of_group in groupby(of_file, key=lambda row: row.group):

@@ -1,7 +1,7 @@
-"""What the TABLE_MAPs of a batch are of, where the log does not tell: by their places in it.
+"""The tables of a batch's TABLE_MAPs without column names, by position.
 
-Two tables, or one before and after a RENAME COLUMN, may have TABLE_MAPs of the same bytes; so what
-one shows is looked up together with where it stands.
+Two tables, or one table before and after a RENAME COLUMN, may have identical TABLE_MAPs; so they
+are looked up by their content and position together.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Named = tuple[Position, TableDefinition]
 
 @dataclass(frozen=True, slots=True)
 class TableNames:
-    """By what a TABLE_MAP shows (its fingerprint): the table from which position on, in order."""
+    """The named definitions of each TABLE_MAP, by its fingerprint, with the position of each."""
 
     by_shown: Mapping[str, Sequence[Named]] = field(default_factory=dict)
 
     def __call__(self, shown: TableDefinition, lsn: int, pos: int) -> TableDefinition:
-        """What the TABLE_MAP at (`lsn`, `pos`) is of: `shown` itself if nothing else is known."""
+        """Return the definition of the TABLE_MAP at (`lsn`, `pos`), by default `shown` itself."""
         if not self.by_shown:
             return shown
         known = self.by_shown.get(shown.fingerprint(), ())
@@ -34,13 +34,13 @@ class TableNames:
 
     @classmethod
     def of(cls, seen: Iterable[tuple[Position, TableDefinition, TableDefinition]]) -> TableNames:
-        """From (position, what is shown, the table), in log order."""
+        """Build the index from (position, definition shown, named definition), in log order."""
         found: dict[str, list[Named]] = defaultdict(list)
         seen = list(seen)
-        # Of most tables a map with names tells all, whatever it shows.
-        told = {(was.schema, was.table) for _, was, definition in seen if was != definition}
+        # Most tables have maps with names, and need no entries.
+        renamed = {(was.schema, was.table) for _, was, definition in seen if was != definition}
         for position, shown, definition in seen:
-            if (shown.schema, shown.table) not in told:
+            if (shown.schema, shown.table) not in renamed:
                 continue
             known = found[shown.fingerprint()]
             if (known[-1][1] if known else shown) != definition:
@@ -48,7 +48,7 @@ class TableNames:
         return cls({fingerprint: tuple(known) for fingerprint, known in found.items() if known})
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON, definitions by their fingerprints."""
+        """Return JSON data, with definitions by fingerprint."""
         return {
             shown: [[*position, definition.fingerprint()] for position, definition in known]
             for shown, known in self.by_shown.items()
@@ -58,7 +58,7 @@ class TableNames:
     def from_dict(
         cls, entries: Mapping[str, Any], definitions: Mapping[str, TableDefinition]
     ) -> TableNames:
-        """What `to_dict` gave; `definitions` by fingerprint."""
+        """Return the names that `to_dict` returned; `definitions` are by fingerprint."""
         return cls(
             {
                 shown: tuple(((lsn, pos), definitions[name]) for lsn, pos, name in known)

@@ -1,4 +1,4 @@
-"""Transactions that were cut in the middle: their parts put together."""
+"""Merge the parts of transactions that span segments."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _FIRST_KNOWN = (
     *("file", "gtid", "xid", "server_id", "committed_at", "original_committed_at"),
     *("end_pos", "commit_lsn", "xa", "xa_end", "seen_before"),
 )
-"""What only one part of a transaction tells, or all tell alike."""
+"""Fields that only one part of a transaction has, or that are the same in all."""
 _SPANS = ("rolled_back", "rolled_back_rows", "cascades_logged_rows")
 UNKNOWN = "unknown"
-"""Of a transaction in parts, when it is not known where its foreign keys did what is not logged."""
+"""`cascades` of a transaction in parts, if it is unknown in which parts cascades are unlogged."""
 
 
 def whole(parts: pa.Table) -> pa.Table:
-    """Transactions that were cut, as one row each."""
+    """Return transactions in parts as one row each."""
     rows = [{**row, "rows": dict(row["rows"] or ())} for row in parts.to_pylist()]
     return pa.Table.from_pylist(merge_parts(rows), schema=STAGED_TRANSACTIONS)
 
 
 def merge_parts(parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One row for each LSN: counts add up, the rest is what the first part that knows it says."""
+    """Return one row per LSN: counts are summed, other fields are the first known value."""
     by_lsn: dict[int, list[Mapping[str, Any]]] = {}
     for part in sorted(parts, key=lambda part: (part["__lsn"], part["start_pos"])):
         by_lsn.setdefault(part["__lsn"], []).append(part)
@@ -54,21 +54,21 @@ def _merged(parts: list[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _logged_spans(parts: list[Mapping[str, Any]]) -> list[dict[str, int]]:
-    """Each part's spans, as far as the part goes: the last of one has no end of its own."""
-    behind = [part["start_pos"] for part in parts[1:]]
+    """Return each part's spans, clipped to the part: its last span has no end of its own."""
+    next_starts = [part["start_pos"] for part in parts[1:]]
     return [
-        {**piece, "end": min([piece["end"], *behind[n : n + 1]])}
+        {**piece, "end": min([piece["end"], *next_starts[n : n + 1]])}
         for n, part in enumerate(parts)
         for piece in part["cascades_logged"] or ()
     ]
 
 
 def _cascades(parts: list[Mapping[str, Any]]) -> str | None:
-    """What the parts tell of foreign keys; only spans of parts that are mixed are known."""
-    told = {part["cascades"] for part in parts} - {None}
-    if len(told) < 2:
-        return next(iter(told), None)
-    return "mixed" if told == {"mixed", "unlogged"} else UNKNOWN
+    """Merge the parts' `cascades`; spans are only known for parts that are mixed."""
+    found = {part["cascades"] for part in parts} - {None}
+    if len(found) < 2:
+        return next(iter(found), None)
+    return "mixed" if found == {"mixed", "unlogged"} else UNKNOWN
 
 
 def _first_known(parts: list[Mapping[str, Any]], name: str) -> int | str | datetime | None:

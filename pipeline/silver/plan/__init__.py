@@ -1,4 +1,4 @@
-"""What the next batch of silver decodes, and under which definitions."""
+"""Plan a batch of silver: the segments to decode, and the definitions of their tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one batch of silver is to do, completely: the body of its plan in the ledger."""
+"""The complete definition of one batch of silver: the body of its plan in the ledger."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pipeline.silver.plan.refresh import BEGINS, REFRESH, Begins, Refresh
 
 @dataclass(frozen=True, slots=True)
 class PlannedTable:
-    """A definition that table maps in the batch show, and the silver table that it goes to.
+    """A definition that table maps in the batch show, and the silver table that it is written to.
 
-    Definitions that differ only in what is not kept (nullability, visibility) share a `version`,
-    and with it a `table_id`, the plan's number for the silver table.
+    Definitions that differ only in properties that silver does not store (nullability, visibility)
+    share a `version` and thus a `table_id`, the plan's number for the silver table.
     """
 
     version: int
@@ -28,7 +28,7 @@ class PlannedTable:
     definition: TableDefinition
 
     def to_dict(self) -> dict[str, Any]:
-        """The form in the plan, with the definition's own names beside it for readers."""
+        """Return the form in the plan, with the definition's names included for readers."""
         return {
             "schema": self.definition.schema,
             "table": self.definition.table,
@@ -40,24 +40,23 @@ class PlannedTable:
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> PlannedTable:
-        """What `to_dict` gave."""
+        """Return the table that `to_dict` returned."""
         return cls(row["version"], row["table_id"], TableDefinition.from_json(row["definition"]))
 
 
 @dataclass(frozen=True, slots=True)
 class SilverPlan:
-    """One batch: segments in [start, end), the tables in them, and what is new in the timeline.
+    """One batch: segments in [start, end), their tables, and new items of the timeline.
 
-    `cut_lsn`: the last transaction in silver once the batch is done. `from_start`: the lake has the
-    log from its first file on. `names`: what tables are called that the log has no names of.
-    `faults`: rows of `quarantine` that the timeline gives (statements that are not applied).
-    `retried`: what a batch takes up again; its range is then empty. `again`: tables of which it
-    takes up every change in these segments, since they have names now, but for those of the
-    transactions in `passed`, which the lake had before. `conf`: the settings of decoding, so that a
-    plan that another run finishes is the same. `seen`: by the place of a segment, the GTIDs in it
-    of transactions that the lake had before; `executed`: the transactions in the lake after the
-    batch. `refresh`: the full refresh that it is of. `begins`: it begins one, and stands where the
-    batch before does until that is done.
+    `cut_lsn` is the last transaction in silver after the batch. `from_start`: the lake has the log
+    from its first file on. `names` identifies tables whose names the log lacks. `faults` are rows
+    of `quarantine` from the timeline (statements that are not applied). `retried` are segments to
+    decode again; the range is then empty. `again` are tables that have names now, of which every
+    change in these segments is decoded, except those of the transactions in `passed`, which the
+    lake already had. `conf` has the decoding settings, so that the plan is the same for every run
+    that finishes it. `seen` has, by segment, the GTIDs that the lake already had; `executed` are
+    the transactions in the lake after the batch. `refresh` is the full refresh that it belongs to.
+    `begins`: it starts one, and is at the previous batch's position until that is done.
     """
 
     start: Mark
@@ -78,7 +77,7 @@ class SilverPlan:
     begins: Begins | None = None
 
     def to_body(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return JSON data."""
         return {
             "from": list(self.start),
             "to": list(self.end),
@@ -100,7 +99,7 @@ class SilverPlan:
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> SilverPlan:
-        """What `to_body` gave."""
+        """Return the plan that `to_body` returned."""
         tables = tuple(PlannedTable.from_dict(row) for row in body["tables"])
         definitions = {table.definition.fingerprint(): table.definition for table in tables}
         return cls(
@@ -123,7 +122,7 @@ class SilverPlan:
         )
 
     def at_its_end(self) -> SilverPlan:
-        """A plan that takes in nothing, and stands where this one ends."""
+        """Return a plan without segments at the position where this one ends."""
         return replace(
             self,
             start=self.end,
@@ -140,13 +139,13 @@ class SilverPlan:
 
     @property
     def table_names(self) -> set[TableName]:
-        """The tables that the batch has something of."""
+        """The tables that the batch writes rows or items of."""
         shown = {TableName(t.definition.schema, t.definition.table) for t in self.tables}
         return shown | {item.name for item in self.items if item.kind not in NOBODYS}
 
     @property
     def seeded(self) -> dict[str, int]:
-        """The LSNs that the rows of its seeds are of, by table (`schema.table`)."""
+        """The LSNs of the rows of its seeds, by `schema.table`."""
         return {str(item.name): item.seed.lsn for item in self.items if item.seed}
 
     @property
@@ -157,19 +156,19 @@ class SilverPlan:
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """A segment that holds faults, and the transactions that these put into quarantine."""
+    """A segment with faults, and its transactions in quarantine."""
 
     ordinal: int
     start_pos: int
     lsns: tuple[int, ...]
 
     def to_list(self) -> list[Any]:
-        """As JSON."""
+        """Return JSON data."""
         return [self.ordinal, self.start_pos, list(self.lsns)]
 
     @classmethod
     def from_list(cls, row: Sequence[Any]) -> Retried:
-        """What `to_list` gave."""
+        """Return the segment that `to_list` returned."""
         ordinal, start_pos, lsns = row
         return cls(ordinal, start_pos, tuple(lsns))
 
@@ -177,7 +176,7 @@ class Retried:
 def planned_tables(
     definitions: Iterable[tuple[TableDefinition, int]],
 ) -> tuple[PlannedTable, ...]:
-    """Numbers for (definition, version) pairs: one for each silver table."""
+    """Number (definition, version) pairs: one number per silver table."""
     distinct = {
         definition.fingerprint(): (definition, version) for definition, version in definitions
     }
@@ -193,5 +192,5 @@ def _number(ids: dict[tuple[str, str, int], int], definition: TableDefinition, v
 
 
 def by_table_id(tables: Sequence[PlannedTable]) -> dict[int, PlannedTable]:
-    """One definition for each silver table: all that share one have the same columns."""
+    """Return one definition per silver table: all that share one have the same columns."""
     return {table.table_id: table for table in tables}

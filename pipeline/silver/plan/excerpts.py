@@ -1,4 +1,4 @@
-"""Bronze's excerpts of segments: the events that the survey of definitions needs, and no others."""
+"""Read bronze's excerpts of segments: only the events that the survey of definitions needs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pipeline.silver.decode.segments import SegmentRef
 
 _COLUMNS = ("file", "ordinal", "start_pos", "transaction_pos", "preamble", "excerpt")
 _AT_ONCE = 256
-"""Excerpts in memory, of at most `decoder.stream.excerpt.LIMIT` bytes each."""
+"""Excerpts in memory at once, of at most `decoder.stream.excerpt.LIMIT` bytes each."""
 
 
 def excerpts(
     spark: Spark, lake: Lake, source: str, refs: Sequence[SegmentRef]
 ) -> Iterator[tuple[Segment, Events]]:
-    """Those of the segments (in order) that have an excerpt, each with it, in no order."""
+    """Yield the segments that have an excerpt, with it, in no order; `refs` are in order."""
     for start in range(0, len(refs), _AT_ONCE):
         yield from _excerpts(spark, lake, source, refs[start : start + _AT_ONCE])
 

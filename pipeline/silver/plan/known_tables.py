@@ -1,9 +1,9 @@
-"""Tables whose columns the log does not name, as their server defines them: from where in the log.
+"""Tables whose columns the log does not name, as their server defines them: from which LSN on.
 
-A definition that was read between two positions holds back to the last statement before them that
-may have changed it, or to where the batch begins if there is none, and from there on as the DDL in
-the log says. One that was changed between the two positions is not used: whether it was read before
-or after that cannot be told.
+A definition read between two positions is valid back to the last earlier statement that may have
+changed it, or else to the start of the batch; after it, the DDL in the log applies. A definition
+that was changed between the two positions is not used, because it may have been read before or
+after the change.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from pipeline.source.server.create_statements import TIME_ZONE, CreateStatements
 from pipeline.source.server.version import server_number
 
 Find = Callable[[Sequence[SegmentRef]], Sequence[Found]]
-"""Surveys segments, as `pipeline.silver.plan.survey.find` does."""
+"""Surveys segments, like `pipeline.silver.plan.survey.find`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A reading, with its positions as places in the lake."""
+    """A reading, with its positions in the lake."""
 
     reading: CreateStatements
     first: Mark
@@ -45,9 +45,9 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Readings that bronze has come to, in the order of the log, and those that it will come to.
+    """Readings that bronze has reached, in log order, and those that it will reach.
 
-    `breaks`: places before which the log may lack statements.
+    `breaks` are positions before which statements may be missing from the log.
     """
 
     located: tuple[Located, ...] = ()
@@ -55,8 +55,10 @@ class Readings:
     breaks: tuple[Mark, ...] = ()
 
 
-def telling(readings: Iterable[CreateStatements], timeline: Timeline) -> list[CreateStatements]:
-    """Those of the readings that have tables of which nothing else tells."""
+def needed_readings(
+    readings: Iterable[CreateStatements], timeline: Timeline
+) -> list[CreateStatements]:
+    """Return the readings that define tables which nothing else defines."""
     return [one for one in readings if any(map(timeline.lacks, _queries(one, timeline)))]
 
 
@@ -66,17 +68,17 @@ def locate(
     start: Mark,
     given_up: Collection[int] = (),
 ) -> Readings:
-    """Find the readings' places, of those that tell something of the log from `start` on.
+    """Return the readings with their positions, if they matter for the log from `start` on.
 
-    `given_up`: files behind which something may be missing (see `pipeline.bronze.continuity`).
+    `given_up` are files after which something may be missing (see `pipeline.bronze.continuity`).
     """
     located, to_come = [], []
     for reading in readings:
         first = reached.first_file(reading)
         last = reached.last_file(reading, first) if first else None
-        if first and last and reached.is_behind(last, reading.last):
+        if first and last and reached.has_passed(last, reading.last):
             begin = first.ordinal, reading.first.position
-            # Statements before `start` are not looked at, so none may lie between its places.
+            # Statements before `start` are not read, so none may be between its positions.
             if begin >= start:
                 located.append(Located(reading, begin, (last.ordinal, reading.last.position)))
         elif _is_to_come(reading, reached):
@@ -86,16 +88,16 @@ def locate(
 
 
 def _breaks(files: Sequence[FileRow], given_up: Collection[int]) -> Iterator[Mark]:
-    """Where files begin behind a gap that conf accepts, or with which a log was begun anew."""
+    """Yield where files begin after a gap that conf accepts, or after a RESET."""
     ordinals = {row.ordinal for row in files}
     for row, following in pairwise(files):
-        anew = follows(row, following, ordinals) is Following.ANEW
-        if anew or row.ordinal in given_up:
+        reset = follows(row, following, ordinals) is Following.ANEW
+        if reset or row.ordinal in given_up:
             yield following.ordinal, 0
 
 
 def _is_to_come(reading: CreateStatements, reached: Reached) -> bool:
-    """Whether the log under way is that of the reading's server."""
+    """Return True if the current log is of the reading's server."""
     last = reached.files[-1] if reached.files else None
     return last is not None and last.server_id == reading.server_id and last.begun <= reading.at
 
@@ -108,10 +110,10 @@ def beginnings(
     later: Sequence[SegmentRef] = (),
     find: Find = lambda _: (),
 ) -> list[Beginning]:
-    """From where on tables are defined by the readings, of those that nothing else tells of.
+    """Return from which LSN on the readings define tables that nothing else defines.
 
-    `timeline` stands at `start`, and `rows` are what the survey found of the batch from there on.
-    What the log says in the segments `later` than the batch is looked up as far as it is needed.
+    `timeline` is at `start`; `rows` are what the survey found in the batch from there on. The
+    segments `later` than the batch are surveyed only as far as needed.
     """
     known = [(one, _queries(one.reading, timeline)) for one in readings.located]
     names = {name for _, queries in known for name in queries if timeline.lacks(name)}
@@ -120,7 +122,9 @@ def beginnings(
     upto = max(one.last for one in readings.located)
     ahead = [ref for ref in later if ref.place < upto]
     touches = _touches([*rows, *(find(ahead) if ahead else ())], timeline)
-    touches[EVERY_TABLE] += [lsn_of(mark) - 1 for mark in readings.breaks if mark > start]
+    touches[EVERY_TABLE] += [
+        lsn_of(position) - 1 for position in readings.breaks if position > start
+    ]
     found: dict[tuple[int, int], list[StartTable]] = defaultdict(list)
     for name in sorted(names):
         own = sorted({*touches[name], *touches[TableName(name.schema, "")], *touches[EVERY_TABLE]})
@@ -128,7 +132,7 @@ def beginnings(
             before = [lsn for lsn in own if lsn < lsn_of(one.last)]
             if name not in queries or (before and before[-1] >= lsn_of(one.first)):
                 continue
-            # Right after that statement, or before all else in the batch.
+            # Right after that statement, or before everything in the batch.
             since = before[-1] + 1 if before else lsn_of(start) - (start[1] > 0)
             if table := _table(one.reading, name, queries[name], timeline):
                 found[since, number].append(table)
@@ -142,18 +146,21 @@ def beginnings(
 def waits_for(
     to_come: Iterable[CreateStatements], rows: Iterable[Found], timeline: Timeline
 ) -> str | None:
-    """Why a lake's first batch is better taken later: tables in it get their names only once the
-    log has come to where their server was asked for them. `timeline` stands at the batch's end."""
+    """Return why a lake's first batch should wait, or None.
+
+    Tables in it get names only when the log reaches the position at which their server was read.
+    `timeline` is at the end of the batch.
+    """
     shown = {_shown_name(row) for row in rows if row["kind"] == "definition"}
     for reading in to_come:
-        told = _queries(reading, timeline)
-        held = sorted(name for name in told if name in shown and timeline.lacks(name))
+        queries = _queries(reading, timeline)
+        held = sorted(name for name in queries if name in shown and timeline.lacks(name))
         if held:
             file, position = reading.last
             return (
-                f"The log does not name the columns of {held[0]}{_and_more(held)}, and the server"
-                f" was asked for them at {file}:{position}, which the lake has not come to: nothing"
-                " is decoded before that. Capture, and run again."
+                f"The log has no column names of {held[0]}{_and_more(held)}, and they were read"
+                f" from the server at {file}:{position}, which the lake has not reached: nothing is"
+                " decoded before that. Capture the log up to there, and run again."
             )
     return None
 
@@ -163,12 +170,12 @@ def _and_more(names: Sequence[TableName]) -> str:
 
 
 def _touches(rows: Iterable[Found], timeline: Timeline) -> defaultdict[TableName, list[int]]:
-    """The transactions that may have changed a definition, by what `touched` names."""
+    """Return the LSNs that may have changed a definition, by the names that `touched` yields."""
     found: defaultdict[TableName, list[int]] = defaultdict(list)
     there: set[TableName] = set()
     kinds = {"statement": 0, "definition": 1}
-    told = [row for row in rows if row["kind"] in kinds]
-    for row in sorted(told, key=lambda row: (row["lsn"], row["pos"], kinds[row["kind"]])):
+    relevant = [row for row in rows if row["kind"] in kinds]
+    for row in sorted(relevant, key=lambda row: (row["lsn"], row["pos"], kinds[row["kind"]])):
         if row["kind"] == "definition":
             there.add(_shown_name(row))
             continue
@@ -181,8 +188,10 @@ def _touches(rows: Iterable[Found], timeline: Timeline) -> defaultdict[TableName
 
 
 def _did_nothing(effect: Effect, at: LoggedStatement, there: Collection[TableName]) -> bool:
-    """Whether it is a CREATE TABLE IF NOT EXISTS of a table that exists: MySQL logs it without an
-    XID then; else it is known of those (`there`) that have shown rows before."""
+    """Return True for a CREATE TABLE IF NOT EXISTS of an existing table.
+
+    MySQL logs it without an XID; on other servers, tables exist (`there`) if they have shown rows.
+    """
     if not isinstance(effect, (CreateTable, CreateTableLike)) or not effect.if_not_exists:
         return False
     if at.mysql_version >= SAVES_DDL_XID:
@@ -196,14 +205,14 @@ def _shown_name(row: Found) -> TableName:
 
 
 def _queries(reading: CreateStatements, timeline: Timeline) -> dict[TableName, str]:
-    """The reading's statements, by the names that the log has."""
+    """Return the reading's statements, by table names as the log spells them."""
     return {timeline.name(table.schema, table.table): table.query for table in reading.tables}
 
 
 def _table(
     reading: CreateStatements, name: TableName, query: str, timeline: Timeline
 ) -> StartTable | None:
-    """The table as the reading has it; None for one that is not replicated, or cannot be read."""
+    """Return the table of a reading; None if it is not replicated or cannot be parsed."""
     number, mariadb = server_number(reading.server)
     at = LoggedStatement(0, 0, query, name.schema, server_version=number, mariadb=mariadb)
     found = timeline.effects(at)

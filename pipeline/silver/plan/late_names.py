@@ -1,9 +1,8 @@
-"""Tables that were held for want of names, once conf or a server defines them: taken up from the
-log's start.
+"""Decode tables again, from the start, whose column names only became known later.
 
-Their DDL and TABLE_MAPs are gone through once more, since an ALTER of a table that was not known
-then was passed over. What comes out takes the place of their items (`rewound`), and their rows are
-decoded again, into silver tables of their own.
+Once conf or a server defines them, their DDL and TABLE_MAPs are read again, because an ALTER of an
+unknown table was skipped. The result replaces their items (`rewound`), and their rows are decoded
+again into new silver tables.
 """
 
 from __future__ import annotations
@@ -35,18 +34,18 @@ from pipeline.source.logs.kept_statements import kept
 
 _LOG_START = 0, 0
 _BEFORE_GOLD = ("declared", "unsupported", "model", "keys", "temporary", "drop", "moved", "told")
-"""Items of a table that gold never had."""
+"""Kinds of items of a table that was never in gold."""
 _BEGINS = ("observed", "create", "renamed")
-_BEGIN_ANEW = ("create", "seeded", "renamed")
-"""Items behind which gold has a table, whatever held it before."""
+_REPLACED = ("create", "seeded", "renamed")
+"""Kinds of items after which gold has a table, whatever held it before."""
 
 
 @dataclass(frozen=True, slots=True)
 class LateNames:
-    """The tables that have names now: their items, their faults, the segments with rows of them.
+    """The tables that have names now: their items, faults, and the segments with their rows.
 
-    `passed`: transactions of which nothing is taken, since the lake had them before. `gaps`: why
-    tables go on waiting although conf defines them.
+    `passed` are transactions to skip, because the lake already had them. `gaps` say why tables
+    still wait although conf defines them.
     """
 
     tables: frozenset[TableName] = frozenset()
@@ -58,9 +57,9 @@ class LateNames:
 
 
 def unnamed(items: Iterable[TimelineItem]) -> set[TableName]:
-    """Tables that gold never had, and of which a TABLE_MAP could not be named.
+    """Return tables that were never in gold and have a TABLE_MAP without known column names.
 
-    One that has had names since then is still held there, unless it has begun anew.
+    A table whose columns have been named since is still held there, unless it was created again.
     """
     seen: dict[TableName, list[TimelineItem]] = {}
     for item in items:
@@ -72,7 +71,7 @@ def _is_unnamed(items: Sequence[TimelineItem]) -> bool:
     at = next((n for n, i in enumerate(items) if i.definition and not i.definition.named), None)
     return at is not None and (
         all(item.kind in _BEFORE_GOLD for item in items[:at])
-        and not any(item.kind in _BEGIN_ANEW for item in items[at:])
+        and not any(item.kind in _REPLACED for item in items[at:])
     )
 
 
@@ -84,10 +83,10 @@ def late_names(
     end: Mark,
     progress: Progress,
 ) -> LateNames:
-    """What definitions of conf, or of servers, make of tables that wait for them, up to `end`."""
+    """Return what definitions from conf or servers make of the waiting tables, up to `end`."""
     waiting, lake = unnamed(items), settings.layout
-    told_by_servers = kept(lake, settings.source) if waiting else []
-    if not waiting or (settings.definitions is None and not told_by_servers):
+    from_servers = kept(lake, settings.source) if waiting else []
+    if not waiting or (settings.definitions is None and not from_servers):
         return LateNames()
     refs = segments.between(spark, lake, settings.source, _LOG_START, end)
     known = read_files(spark, lake, settings.source)
@@ -96,7 +95,7 @@ def late_names(
     first = (refs[0].ordinal, refs[0].start_pos) if gone is None else (gone.ordinal + 1, 0)
     start = beginning(settings, files, first, end, first=gone is None)
     reached = Reached(0, end, known, all_of_bronze=False)
-    readings = locate(told_by_servers, reached, first, settings.given_up)
+    readings = locate(from_servers, reached, first, settings.given_up)
     if gone is not None and start is None and not readings.located:
         return LateNames(gaps=(_too_early(gone, waiting),))
     since = start.lsn if start is not None and gone is not None else 0
@@ -108,8 +107,8 @@ def late_names(
     new = [row for row in read if row["lsn"] not in passed]
     rows = list(_of((r for r in new if r["lsn"] is None or r["lsn"] >= since), waiting))
     timeline = Timeline([*past, *rewound], options)
-    told_by_them = beginnings(readings, timeline, first, new)
-    found = in_log_order(rows, timeline, [*filter(None, [start]), *told_by_them])
+    declared = beginnings(readings, timeline, first, new)
+    found = in_log_order(rows, timeline, [*filter(None, [start]), *declared])
     named = frozenset(item.name for item in found.items if item.kind in _BEGINS)
     return LateNames(
         named,
@@ -121,7 +120,7 @@ def late_names(
 
 
 def _removed(known: Iterable[FileRow], refs: Iterable[SegmentRef], end: Mark) -> FileRow | None:
-    """The last file up to there that maintenance has removed, if it has removed any."""
+    """Return the last file before `end` that maintenance has removed, or None."""
     there = {ref.ordinal for ref in refs}
     gone = [row for row in known if row.ingested_upto and row.ordinal not in there]
     return max(
@@ -131,9 +130,9 @@ def _removed(known: Iterable[FileRow], refs: Iterable[SegmentRef], end: Mark) ->
 
 def _too_early(gone: FileRow, waiting: Iterable[TableName]) -> str:
     return (
-        f"{', '.join(sorted(map(str, waiting)))} cannot be taken up: the log up to {gone.file} was"
-        " removed from bronze by binlake maintain, and definitions in conf say what tables were"
-        " before that. Give a dump with a place in the log (--source-data=2) behind it."
+        f"{', '.join(sorted(map(str, waiting)))} cannot be decoded: binlake maintain removed the"
+        f" log up to {gone.file} from bronze, and definitions in conf are from before that. Use a"
+        " dump with a later position in the log (mysqldump --source-data=2)."
     )
 
 
@@ -144,7 +143,7 @@ def _seen_before(spark: Spark, lake: Lake, source: str) -> set[int]:
 
 
 def _of(rows: Iterable[Found], names: Collection[TableName]) -> Iterator[Found]:
-    """Without what TABLE_MAPs of other tables show."""
+    """Yield the rows without TABLE_MAPs of other tables."""
     for row in rows:
         if row["kind"] == "definition":
             shown = json.loads(row["content"])
@@ -154,7 +153,7 @@ def _of(rows: Iterable[Found], names: Collection[TableName]) -> Iterator[Found]:
 
 
 def _places(rows: Iterable[Found], refs: Sequence[SegmentRef]) -> Iterator[Mark]:
-    """Where the segments begin that TABLE_MAPs are in."""
+    """Yield the starts of the segments that contain TABLE_MAPs."""
     shown = {(row["ordinal"], row["pos"]) for row in rows if row["kind"] == "definition"}
     for ref in refs:
         if any(o == ref.ordinal and ref.start_pos <= pos < ref.end_pos for o, pos in shown):

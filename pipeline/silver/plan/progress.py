@@ -1,4 +1,4 @@
-"""Where silver stands: its last batch, and the full refresh that it is of."""
+"""Silver's progress: its last batch, and the full refresh that it belongs to."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from pipeline.silver.plan.refresh import Refresh
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """`plan` is that of the last batch, whose number is `batch`; None where nothing is decoded yet,
-    or nothing since a full refresh began."""
+    """`plan` is that of the last batch, whose number is `batch`.
+
+    It is None if nothing has been decoded yet, or nothing since a full refresh started.
+    """
 
     batch: int = 0
     plan: SilverPlan | None = None
@@ -26,13 +28,13 @@ class Standing:
 
 
 def silver_standing(ledger: Ledger) -> Standing:
-    """Where silver is after its last finished batch."""
+    """Return silver's progress after its last finished batch."""
     last = ledger.last("silver")
     return _after(last, ledger.record("silver")) if last else Standing()
 
 
 def silver_to_be(ledger: Ledger) -> Standing:
-    """The same, but as if a full refresh that is about to begin had: its rows may be gone."""
+    """Return the same, but with a planned full refresh as started: rows may already be deleted."""
     plan = ledger.open("silver")
     begins = plan is not None and plan.body.get("begins") is not None
     return _after(plan, None) if plan and begins else silver_standing(ledger)
@@ -54,15 +56,15 @@ def _after(last: Plan, record: Mapping[str, Any] | None) -> Standing:
 
 
 def require_same_types(ledger: Ledger, settings: Settings) -> None:
-    """Raise SettingsError if `types` is not what the lake's tables were made with."""
+    """Raise SettingsError if `types` differs from what the lake's tables were created with."""
     made = _types(ledger)
     for name, value in settings.decoding["types"].items():
         if made is not None and value != made[name]:
             raise SettingsError(
-                f"is {value}, and the tables of this lake were made with {made[name]}.",
+                f"is {value}, but the tables of this lake were created with {made[name]}.",
                 key=f"types.{name}",
-                remedy="Put it back, make the tables anew (binlake run --full-refresh), or begin a"
-                " new lake.",
+                remedy="Set it back, rebuild the tables (binlake run --full-refresh), or use a new"
+                " lake.",
             )
 
 
@@ -71,7 +73,7 @@ def _types(ledger: Ledger) -> Mapping[str, str] | None:
     if plan is None:
         return None
     done = ledger.open("silver") is None
-    given_back = done and ABANDONED in (ledger.record("silver") or {})
-    begins = None if given_back else plan.body.get("begins")
+    abandoned = done and ABANDONED in (ledger.record("silver") or {})
+    begins = None if abandoned else plan.body.get("begins")
     types: Mapping[str, str] = (begins or plan.body)["conf"]["types"]
     return types

@@ -1,4 +1,4 @@
-"""What silver's plans say of full refreshes: which one a batch is of, and which begins one."""
+"""Full refreshes in silver's plans: the refresh of a batch, and the batch that starts one."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _ASKED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """The full refresh that silver's rows are of; `batch` is the one that began it (0: none was).
+    """The full refresh that silver's rows belong to; `batch` started it (0: there was none).
 
-    `asked`: the settings that it is done with, as `asked` gives them. `under_way`: there are
-    batches of it to come. `maintained`: what maintenance removed up to this batch of its own is
-    there again. `upto`: where silver stood before it, and before others that it came in place of.
+    `asked` is the hash of its settings, from `asked`. `under_way`: it has batches to come.
+    `maintained`: data that maintenance removed up to this batch of its own exists again. `upto`:
+    silver's position before it, and before other refreshes that it replaced.
     """
 
     batch: int = 0
@@ -40,21 +40,21 @@ class Refresh:
     maintained: int = 0
     upto: Mark = FROM_START
 
-    def behind(self, end: Mark, *, more: bool) -> Refresh:
-        """What it is behind a batch that ends there; `more`: bronze has more to be taken.
+    def after(self, end: Mark, *, more: bool) -> Refresh:
+        """Return it after a batch that ends there; `more`: bronze has more to decode.
 
-        It is not over before silver is where it stood: a gap that came meanwhile is waited for,
-        since gold's cut must not fall behind the one of before.
+        It is not finished before silver's previous position: if a gap has appeared meanwhile, it
+        waits, because gold's published snapshot must not fall behind the previous one.
         """
         return replace(self, under_way=self.under_way and (more or end < self.upto))
 
 
 @dataclass(frozen=True, slots=True)
 class Begins:
-    """What makes a batch the first one of a full refresh, which empties silver.
+    """The part of a plan that starts a full refresh, which empties silver.
 
-    `tables`: (schema, table, version) of the tables of changes that there are. `conf`: the settings
-    of decoding from then on. The others are as in `Refresh`.
+    `tables` are the existing tables of changes as (schema, table, version). `conf` has the decoding
+    settings from then on. Other fields are as in `Refresh`.
     """
 
     asked: str
@@ -66,16 +66,16 @@ class Begins:
 
 REFRESH = TypeAdapter(Refresh)
 BEGINS = TypeAdapter(Begins)
-"""Read what `asdict` gave, after JSON."""
+"""Parsers of what `asdict` returned, after JSON."""
 
 
 def asked(settings: Settings) -> str:
-    """What tells a full refresh with these settings from one with others.
+    """Return a hash of the settings that distinguish one full refresh from another.
 
-    Of `definitions` that is what the file says, wherever it is. Raises SettingsError for one that
+    For `definitions` it covers the file's content, not its path. Raises SettingsError if the file
     cannot be read.
     """
-    told = settings.model_dump(mode="json", include=set(_ASKED))
+    values = settings.model_dump(mode="json", include=set(_ASKED))
     if settings.definitions is not None:
-        told["definitions"] = text_of(settings.definitions)
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        values["definitions"] = text_of(settings.definitions)
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

@@ -1,8 +1,8 @@
-"""The lake's seeds: rows that a table had at a place in its source's log, and what tells of them.
+"""The lake's seeds: rows that a table had at a position of its source's log, and their manifests.
 
-Each is a folder `LAKE/silver/_seeds/<source>/<id>`: `rows` holds Parquet files, whose columns are
-`c0`, `c1`, … with the types of silver's images, and `seed.json` tells the rest. That is written
-last: without it, rows are still being read. Ids of one table sort by when the seeds were begun.
+Each is a folder `LAKE/silver/_seeds/<source>/<id>`: `rows` has Parquet files with columns `c0`,
+`c1`, … of the types of silver's images; `seed.json` is the manifest. It is written last: without
+it, rows are still being read. Ids of one table sort by when the seeds were started.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MANIFEST = "seed.json"
 REFUSED = "refused.txt"
 ROWS = "rows"
 _BETWEEN = "~"
-"""Between the parts of an id; `encode_part` gives none."""
+"""Separates the parts of an id; `encode_part` never returns it."""
 _TIME = "%Y%m%dT%H%M%S%f"
 
 LogPlace = tuple[str, int]
@@ -39,20 +39,20 @@ LogPlace = tuple[str, int]
 
 
 class SeedUnreadableError(BinlakeError):
-    """What tells of a seed cannot be read."""
+    """A seed's manifest cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """Rows of a table, read between two places in its server's log.
+    """Rows of a table, read between two positions of its server's log.
 
-    Every change before `first` is in them, none behind `last`; with `exact` these are one. `query`
-    is its CREATE TABLE, to be read in this `sql_mode`; `server` the version's text, and `types` the
-    settings of types that its values were read with. `rows` are how many there are.
-    `cascades_logged`: the server logs what foreign keys change in child tables. `server_id` and
-    `at` (seconds since 1970, by the server's clock) tell the log of `first` from others with files
-    of the same names (None: of a dump, which does not tell); `gtids` are the transactions that the
-    server had executed then, if it tells. `parts` are folders in `rows`: nothing else counts.
+    They include every change before `first` and none after `last`; if `exact`, these are equal.
+    `query` is its CREATE TABLE, to be parsed in this `sql_mode`; `server` is the version's text,
+    `types` are the settings that its values were read with. `rows` is their number.
+    `cascades_logged`: the server logs changes of foreign keys in child tables. `server_id` and `at`
+    (seconds since 1970, by the server's clock) distinguish the log of `first` from others with the
+    same file names (None: a dump does not record them); `gtids` are the transactions executed by
+    then, if known. `parts` are folders in `rows`; other folders are ignored.
     """
 
     id: str
@@ -74,19 +74,19 @@ class Seed:
 
     @property
     def name(self) -> TableName:
-        """The table."""
+        """The table's qualified name."""
         return TableName(self.schema, self.table)
 
     def to_json(self) -> str:
-        """As `seed.json` has it."""
+        """Return the content of `seed.json`."""
         return json.dumps({"format": FORMAT, **asdict(self)}, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> Seed:
-        """What `to_json` gave. Raises ValueError, KeyError or TypeError for anything else."""
+        """Return the seed that `to_json` wrote. Raises ValueError, KeyError or TypeError."""
         fields: dict[str, Any] = json.loads(text)
         if (found := fields.pop("format")) != FORMAT:
-            raise ValueError(f"its format is {found}, and this release knows {FORMAT}")
+            raise ValueError(f"its format is {found}, but this release supports {FORMAT}")
         return _FORM.validate_python(fields)
 
 
@@ -94,13 +94,13 @@ _FORM = TypeAdapter(Seed)
 
 
 def new_id(name: TableName) -> str:
-    """An id for a seed of a table that begins now."""
+    """Return an id for a seed that starts now."""
     now = datetime.now(timezone.utc).strftime(_TIME)
     return _BETWEEN.join([*_prefix(name), f"{now}-{uuid4().hex[:8]}"])
 
 
 def begun_at(seed: str) -> datetime | None:
-    """When the seed of an id was begun; None for what is no id of `new_id`."""
+    """Return when a seed was started, from its id; None if `new_id` did not create the id."""
     time = seed.rpartition(_BETWEEN)[2].partition("-")[0]
     try:
         return datetime.strptime(time, _TIME).replace(tzinfo=timezone.utc)
@@ -113,20 +113,21 @@ def _prefix(name: TableName) -> tuple[str, str]:
 
 
 def rows_folder(lake: Lake, source: str, seed: str) -> str:
-    """Where a seed's rows are."""
+    """Return the folder of a seed's rows."""
     return f"{lake.seeds(source)}/{seed}/{ROWS}"
 
 
 def staged_schema(definition: TableDefinition, options: TypeOptions) -> st.StructType:
-    """Of the Parquet files: the table's columns by their places, since names may hold anything."""
+    """Return the schema of the Parquet files: columns by number, as names may hold anything."""
     fields = spark_schema(row_type(definition, options)).fields
     return st.StructType([st.StructField(f"c{n}", one.dataType) for n, one in enumerate(fields)])
 
 
 def put_seed(lake: Lake, source: str, seed: Seed) -> None:
-    """Say that a seed is whole: from now on silver may take it.
+    """Write a seed's manifest, if there is none: from now on silver may use the seed.
 
-    What another run has said stays, which was filling it too: silver may have taken that.
+    A manifest from a concurrent run that filled the same seed stays: silver may have used it
+    already.
     """
     path = f"{lake.seeds(source)}/{seed.id}/{MANIFEST}"
     if not stores.exists(path):
@@ -134,17 +135,17 @@ def put_seed(lake: Lake, source: str, seed: Seed) -> None:
 
 
 def refuse_seed(lake: Lake, source: str, seed: str, reason: str) -> None:
-    """Keep that a seed is not taken, and why: it is out of the way of another."""
+    """Record that a seed is refused, and why, so that it does not block another."""
     stores.write(f"{lake.seeds(source)}/{seed}/{REFUSED}", reason.encode())
 
 
 def is_refused(lake: Lake, source: str, seed: str) -> bool:
-    """Whether silver will not take a seed."""
+    """Return True if silver has refused a seed."""
     return stores.exists(f"{lake.seeds(source)}/{seed}/{REFUSED}")
 
 
 def refusals(lake: Lake, source: str, but: Collection[TableName]) -> dict[TableName, str]:
-    """Return why the last seed of a table was refused, of all tables of which it was, `but` these.
+    """Return why the last seed of a table was refused, for all such tables except `but`.
 
     Raises SeedUnreadableError.
     """
@@ -161,7 +162,7 @@ def refusals(lake: Lake, source: str, but: Collection[TableName]) -> dict[TableN
 
 
 def _by_table(lake: Lake, source: str) -> list[list[str]]:
-    """The ids of all seeds, in order, table by table."""
+    """Return the ids of all seeds, in order, grouped by table."""
     by_table: dict[str, list[str]] = {}
     for one in seed_ids(lake, source):
         by_table.setdefault(one.rpartition(_BETWEEN)[0], []).append(one)
@@ -169,18 +170,18 @@ def _by_table(lake: Lake, source: str) -> list[list[str]]:
 
 
 def seed_ids(lake: Lake, source: str) -> list[str]:
-    """The ids of all seeds, also of those that are still being read."""
+    """Return the ids of all seeds, including those that are still being read."""
     return sorted(name for name in stores.names_in(lake.seeds(source)) if _BETWEEN in name)
 
 
 def ids_of(lake: Lake, source: str, name: TableName) -> list[str]:
-    """The same of one table, in order."""
+    """Return the ids of one table's seeds, in order."""
     first = _BETWEEN.join([*_prefix(name), ""])
     return [one for one in seed_ids(lake, source) if one.startswith(first)]
 
 
 def read_seed(lake: Lake, source: str, seed: str) -> Seed | None:
-    """What tells of a seed; None while it is being read. Raises SeedUnreadableError."""
+    """Return a seed's manifest; None while it is being read. Raises SeedUnreadableError."""
     path = f"{lake.seeds(source)}/{seed}/{MANIFEST}"
     content = stores.content(path)
     if content is None:
@@ -193,8 +194,10 @@ def read_seed(lake: Lake, source: str, seed: str) -> Seed | None:
 
 
 def newest(lake: Lake, source: str, taken: Collection[str]) -> Iterator[Seed]:
-    """The last seed of each table that is whole, unless it, or one behind it, was `taken` (ids), or
-    it was refused. Raises SeedUnreadableError."""
+    """Yield the last complete seed of each table, unless refused or no newer than a `taken` one.
+
+    `taken` are ids. Raises SeedUnreadableError.
+    """
     for ids in _by_table(lake, source):
         newer = takewhile(lambda one: one not in taken, reversed(ids))
         whole = (seed for one in newer if (seed := read_seed(lake, source, one)) is not None)

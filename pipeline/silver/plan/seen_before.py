@@ -1,9 +1,9 @@
-"""Transactions that the lake has already, in the files of another server or under other names.
+"""Find transactions that the lake already has, in another server's log or under other file names.
 
-Told by GTID before a batch is planned: each segment of such a log gets the set of those in it that
-were in the lake when the log began there. In its own log no server has a GTID twice. What the log
-has and the lake has not goes in, once the log holds all that the lake has: before that, gold would
-be a state that no server was in.
+They are identified by GTID before a batch is planned: each segment of such a log gets the set of
+its GTIDs that were in the lake where that log begins. Within its own log no server repeats a GTID.
+Transactions that only the new log has are applied once the log contains everything that the lake
+has: before that, gold would be in a state that no server was in.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Files = Mapping[int, FileRow]
 
 
 @dataclass(frozen=True, slots=True)
-class Recognised:
-    """The segments that can be taken, which end where what `gaps` tell is missing.
+class AvailableSegments:
+    """The segments that can be decoded, up to the first gap.
 
-    `behind`: what was executed behind each. `seen`: by the place of a segment, the GTIDs in it of
-    transactions that were there before. `given_up`: what conf accepts, by the segment behind it.
-    `more`: whether others can be taken once these are.
+    `executed_after` is what was executed after each. `seen` has, by segment, the GTIDs in it that
+    the lake already has. `given_up` are the gaps that conf accepts, each with the segment after it.
+    `more`: further segments can be decoded after these.
     """
 
     segments: tuple[SegmentRef, ...]
-    behind: tuple[Executed, ...]
+    executed_after: tuple[Executed, ...]
     gaps: tuple[str, ...] = ()
     given_up: tuple[tuple[SegmentRef, str], ...] = ()
     seen: Mapping[Mark, str] = field(default_factory=dict)
@@ -51,60 +51,67 @@ class Recognised:
 
     @property
     def executed(self) -> Executed:
-        """What was executed behind the last."""
-        return self.behind[-1]
+        """The transactions executed up to the end of the last segment."""
+        return self.executed_after[-1]
 
-    def portion(self, size: int) -> Recognised:
-        """The first of them that hold `size` bytes, up to where a transaction ends.
+    def portion(self, size: int) -> AvailableSegments:
+        """Return the first segments that hold `size` bytes, up to the end of a transaction.
 
-        Of another server's log, up to where it has shown all that the lake had: gold may be
-        published there. What ends the others is not told before they are taken.
+        In another server's log, the portion ends where that log contains all that the lake had, so
+        that gold can publish there. Gaps are not reported before the segments before them are
+        decoded.
         """
         total = 0
         taken: tuple[SegmentRef, ...] = ()
         for number, ref in enumerate(self.segments):
-            if total >= size and not ref.continues and self.behind[number - 1].is_whole:
+            if total >= size and not ref.continues and self.executed_after[number - 1].is_whole:
                 taken = self.segments[:number]
                 break
             total += ref.end_pos - ref.start_pos
         if not taken:
             return self
-        return Recognised(
+        return AvailableSegments(
             segments=taken,
-            behind=self.behind[: len(taken)],
+            executed_after=self.executed_after[: len(taken)],
             given_up=tuple((ref, reason) for ref, reason in self.given_up if ref in taken),
             seen={ref.place: self.seen[ref.place] for ref in taken if ref.place in self.seen},
             more=True,
         )
 
 
-def recognise(pending: Pending, files: Files, given_up: Collection[int] = ()) -> Recognised:
-    """What of pending segments was there before."""
+def available_segments(
+    pending: Pending, files: Files, given_up: Collection[int] = ()
+) -> AvailableSegments:
+    """Return the pending segments that can be decoded, with the GTIDs that the lake already has."""
     taken: list[SegmentRef] = []
-    behind: list[Executed] = []
+    executed_after: list[Executed] = []
     seen: dict[Mark, str] = {}
     accepted = list(pending.given_up)
     walked = zip(pending.segments, pending.before, strict=True)
     for _, log in groupby(walked, key=lambda pair: log_base(files[pair[0].ordinal])):
-        stretch = _Stretch(list(log))
-        told = False
-        for ref, before, there in stretch.refs:
-            if reason := stretch.why_waits(ref, before):
+        run = _LogRun(list(log))
+        recorded = False
+        for ref, before, there in run.refs:
+            if reason := run.why_waits(ref, before):
                 last = _log_before(files, ref)
                 if last.ordinal not in given_up:
                     gap = f"{reason} {remedy(last, files[ref.ordinal])}"
-                    return Recognised(tuple(taken), tuple(behind), (gap,), tuple(accepted), seen)
-                accepted += [] if told else [(ref, reason)]
-                told = True
+                    return AvailableSegments(
+                        tuple(taken), tuple(executed_after), (gap,), tuple(accepted), seen
+                    )
+                accepted += [] if recorded else [(ref, reason)]
+                recorded = True
             if there:
                 seen[ref.place] = str(there)
             taken.append(ref)
-            behind.append(before.behind(ref.gtids))
-    return Recognised(tuple(taken), tuple(behind), pending.gaps, tuple(accepted), seen)
+            executed_after.append(before.behind(ref.gtids))
+    return AvailableSegments(
+        tuple(taken), tuple(executed_after), pending.gaps, tuple(accepted), seen
+    )
 
 
-class _Stretch:
-    """Segments of one log that follow each other, with what was executed before each."""
+class _LogRun:
+    """Consecutive segments of one log, with what was executed before each."""
 
     def __init__(self, walked: Sequence[tuple[SegmentRef, Executed]]) -> None:
         self._walked = walked
@@ -113,10 +120,10 @@ class _Stretch:
 
     @property
     def refs(self) -> Iterator[tuple[SegmentRef, Executed, GtidSet]]:
-        """Each with those of its transactions that were there before the log began.
+        """Yield each segment with those of its transactions that the lake had before the log began.
 
-        One that begins in the middle of a transaction names it not: what was said of it before
-        holds on.
+        A segment that begins within a transaction does not list its GTID: the previous one's set
+        applies.
         """
         there = NO_GTIDS
         for number, (ref, before) in enumerate(self._walked):
@@ -125,44 +132,46 @@ class _Stretch:
             yield ref, before, there
 
     def why_waits(self, ref: SegmentRef, before: Executed) -> str | None:
-        """Why a segment of another server's log cannot be taken, if it cannot."""
+        """Return why a segment of another server's log cannot be decoded yet, or None."""
         if not before.seen:
             return None
         if ref.unnamed and before.unseen(before.shown):
             return (
-                f"{ref.file} is of another server and, from {ref.start_pos} on, has transactions"
-                " without GTIDs: nothing tells whether they are in the lake already."
+                f"{ref.file} is from another server and, from {ref.start_pos} on, has transactions"
+                " without GTIDs: whether they are already in the lake cannot be determined."
             )
         new = before.seen.lacking_of_servers(ref.gtids)
         if new and (unseen := before.unseen(self._shown)):
             return (
-                f"{ref.file} holds {new}, of a server that has not seen {unseen}, which is in the"
-                " lake: bring the files in which it comes. Is the log another source's, or was"
+                f"{ref.file} has {new}, from a server whose log lacks {unseen}, which the lake"
+                " has: provide the files that contain it. Or is the log another source's, or was"
                 " that lost in a failover?"
             )
         return None
 
 
 def _log_before(files: Files, ref: SegmentRef) -> FileRow:
-    """The last file of the log before a segment's."""
+    """Return the last file of the log before a segment's."""
     base = log_base(files[ref.ordinal])
     return files[max(ordinal for ordinal in files if ordinal <= base)]
 
 
-def left_behind(files: Files, mark: Mark | None, executed: Executed) -> Iterator[str]:
-    """Sentences about transactions that came to files behind which another log goes on, and that
-    it has not brought yet."""
+def late_transactions(files: Files, position: Mark | None, executed: Executed) -> Iterator[str]:
+    """Yield sentences about transactions appended to files after the lake went on with another log.
+
+    Only transactions that the other log has not contained so far are reported.
+    """
     rows = [files[ordinal] for ordinal in sorted(files)]
-    if mark is None:
+    if position is None:
         return
-    anew = [b.ordinal for a, b in pairwise(rows) if follows(a, b, files) is Following.ANEW]
-    first = max((ordinal for ordinal in anew if ordinal <= mark[0]), default=0)
-    under_way = log_base(files[mark[0]])
+    resets = [b.ordinal for a, b in pairwise(rows) if follows(a, b, files) is Following.ANEW]
+    first = max((ordinal for ordinal in resets if ordinal <= position[0]), default=0)
+    latest, under_way = files[position[0]].file, log_base(files[position[0]])
     for row in rows:
-        if not first <= row.ordinal < mark[0] or log_base(row) == under_way:
+        if not first <= row.ordinal < position[0] or log_base(row) == under_way:
             continue
         if late := executed.gtids.lacking(GtidSet.of(row.gtids)):
             yield (
-                f"{row.file} has grown by {late} since {files[mark[0]].file}, another server's log,"
-                " went on behind it: they come with that, or were lost in a failover."
+                f"{row.file} has grown by {late} since the lake went on with {latest}, another"
+                " server's log: they arrive with that, or were lost in a failover."
             )

@@ -1,4 +1,4 @@
-"""Where in the log the tables that conf defines are declared, and in which batch that is."""
+"""Where in the log the tables that conf defines are declared, and in which batch."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from pipeline.silver.decode.segments import Mark, log_number, lsn_of
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """The tables that conf or a server defines, as they are from `lsn` on; `server` is the version
-    of the one that printed them, where that is not the log's."""
+    """Tables as conf or a server defines them, from `lsn` on.
+
+    `server` is the version of the server that printed them, if it is not the log's.
+    """
 
     lsn: int
     start: Start
@@ -23,10 +25,10 @@ class Beginning:
 def beginning(
     settings: Settings, ordinals: Mapping[str, int], begin: Mark, end: Mark, *, first: bool
 ) -> Beginning | None:
-    """What is declared in the batch [`begin`, `end`), if anything is.
+    """Return the definitions to declare in the batch [`begin`, `end`), or None.
 
-    That is the log's `first` one, or, where the dump names a place behind that, the one that comes
-    over it. `ordinals`: of the files there are, by name.
+    They are declared in the log's `first` batch or, if the dump has a later position, in the batch
+    that contains it. `ordinals` are those of the existing files, by name.
     """
     if settings.definitions is None:
         return None
@@ -40,7 +42,7 @@ def beginning(
 
 
 def _place(start: Start, ordinals: Mapping[str, int]) -> Mark | None:
-    """Where the dump was taken; None for a place before all files, or if it does not tell."""
+    """Return the dump's position; None if it is before all files, or not recorded."""
     if start.place is None or not ordinals:
         return None
     file, position = start.place
@@ -48,5 +50,5 @@ def _place(start: Start, ordinals: Mapping[str, int]) -> Mark | None:
         return ordinals[file], position
     number = log_number(file)
     last = max(ordinals, key=lambda name: ordinals[name])
-    behind = number - log_number(last)
-    return None if behind < 0 else (ordinals[last] + behind, position)
+    offset = number - log_number(last)
+    return None if offset < 0 else (ordinals[last] + offset, position)

@@ -1,4 +1,4 @@
-"""Definitions first: table maps and statements of the batch's segments, taken in log order."""
+"""Survey a batch's definitions before decoding: its table maps and statements, in log order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ORDER = {"statement": 0, "definition": 1}
 
 @dataclass(frozen=True, slots=True)
 class Surveyed:
-    """What the survey of a batch gives to its plan."""
+    """The result of the survey of a batch, for its plan."""
 
     cut_lsn: int | None
     tables: tuple[PlannedTable, ...]
@@ -47,7 +47,7 @@ class Surveyed:
 
 @dataclass(frozen=True)
 class _Search:
-    """The function of a task of the survey."""
+    """The function of a survey task."""
 
     survey: Survey
 
@@ -64,10 +64,10 @@ def find(
     *,
     apart: bool = False,
 ) -> list[Found]:
-    """What the segments show of definitions: rows of `FOUND`, in no order.
+    """Return the definitions and statements in the segments: rows of `FOUND`, in no order.
 
-    Bronze has excerpts for that. Only segments without one are read, and those of which something
-    was `seen` before (see `pipeline.silver.decode.splitter`). `apart`: see `Work`.
+    Bronze has excerpts for this. Segments are only read if they have none, or if some of their
+    transactions were `seen` before (see `pipeline.silver.decode.splitter`). `apart`: see `Work`.
     """
     warm()
     survey = Survey(settings.type_options, settings.wanted, seen)
@@ -86,7 +86,7 @@ def find(
 
 
 def definitions(rows: Iterable[Found]) -> list[tuple[Position, TableDefinition]]:
-    """What table maps showed, and where, in log order."""
+    """Return the definitions of table maps with their positions, in log order."""
     found = [row for row in rows if row["kind"] == "definition"]
     return [
         ((row["lsn"], row["pos"]), TableDefinition.from_json(row["content"]))
@@ -95,7 +95,7 @@ def definitions(rows: Iterable[Found]) -> list[tuple[Position, TableDefinition]]
 
 
 def catalog_options(settings: Settings, *, from_start: bool) -> CatalogOptions:
-    """What the timeline needs of conf."""
+    """Return the settings that the timeline needs."""
     return CatalogOptions(
         wanted=settings.wanted,
         types=settings.type_options,
@@ -109,7 +109,7 @@ def catalog_options(settings: Settings, *, from_start: bool) -> CatalogOptions:
 def in_log_order(
     rows: Sequence[Found], timeline: Timeline, starts: Iterable[Beginning] = ()
 ) -> Surveyed:
-    """Carry the timeline on through what was found, and what conf and servers say of its tables."""
+    """Apply what was found, and definitions from conf and servers, to the timeline."""
     files = {row["ordinal"]: row["file"] for row in rows}
     kept: dict[TableDefinition, int] = {}
     seen: list[tuple[Position, TableDefinition, TableDefinition]] = []
@@ -137,16 +137,16 @@ def in_log_order(
 
 
 def _declare(timeline: Timeline, start: Beginning, rows: Iterable[Found]) -> None:
-    # A segment of which all was seen before tells none.
-    told = (row["content"] for row in rows if row["kind"] == "segment")
-    server = start.server or next(filter(None, told), "")
+    # A segment without new transactions has no version.
+    versions = (row["content"] for row in rows if row["kind"] == "segment")
+    server = start.server or next(filter(None, versions), "")
     number, mariadb = server_number(server)
     at = LoggedStatement(start.lsn, 0, "", server_version=number, mariadb=mariadb)
     timeline.declare(at, start.start)
 
 
 def logged_statement(row: Found) -> LoggedStatement:
-    """A row of `table_statements` (see `decode`)."""
+    """Return the statement of a row of `table_statements` (see `decode`)."""
     fields = json.loads(row["content"])
     micros = fields["executed_at"]
     executed_at = (
@@ -156,14 +156,14 @@ def logged_statement(row: Found) -> LoggedStatement:
 
 
 def _faults(timeline: Timeline, files: dict[int, str]) -> Iterator[dict[str, Any]]:
-    """Rows of quarantine for what the timeline cannot follow."""
+    """Yield quarantine rows for changes that the timeline cannot follow."""
     for item in timeline.new:
         if item.kind in ("unsupported", "rows_not_logged"):
             yield _fault(
                 files, item.lsn, item.pos, [str(item.name)], item.reason or "", item.statement
             )
     for statement, reason in timeline.unreadable:
-        text = f"a statement that may change any table cannot be read: {reason}"
+        text = f"a statement that may change any table cannot be parsed: {reason}"
         yield _fault(files, statement.lsn, statement.pos, None, text, statement.query)
 
 

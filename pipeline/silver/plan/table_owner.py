@@ -1,7 +1,7 @@
-"""Whose a table is: no other source may have it, though its full refresh has emptied the timeline.
+"""Ensure that a table belongs to one source, even while a full refresh has emptied the timeline.
 
-The timeline tells which tables a source has. While a full refresh is under way it is being filled
-again; until then the batch that began that tells.
+The timeline records which tables a source has. While a full refresh fills it again, the batch that
+started the refresh records them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pipeline.silver.plan.refresh import BEGINS, Begins, Refresh
 
 
 def require_unclaimed(spark: Spark, ledger: Ledger, names: Collection[TableName]) -> None:
-    """Raise SettingsError if another source has one of these tables in this lake, or is about to
-    have it again."""
+    """Raise SettingsError if another source of this lake has one of these tables or refreshes
+    it."""
     lake, source = ledger.lake, ledger.source
-    # In this order: a timeline is emptied once the ledger says that it will be.
+    # In this order: a timeline is emptied only after the ledger has the plan to do so.
     require_own_tables(spark, lake, source, names)
     if not names:
         return
@@ -31,9 +31,9 @@ def require_unclaimed(spark: Spark, ledger: Ledger, names: Collection[TableName]
 
 
 def claimed(refresh: Refresh, begun: Iterable[Begins]) -> set[TableName]:
-    """The tables that a source had before a full refresh that is under way; `begun`: all of its.
+    """Return the tables that a source had before a full refresh in progress.
 
-    One that came in place of another, of which it kept the end, finds not all of them.
+    `begun` are all of its refreshes: one that replaced another in progress did not see all tables.
     """
     if not refresh.under_way:
         return set()
@@ -46,7 +46,7 @@ def claimed(refresh: Refresh, begun: Iterable[Begins]) -> set[TableName]:
 
 
 def begun_by_others(ledger: Ledger) -> Mapping[str, Sequence[Begins]]:
-    """The full refreshes that other sources have ever begun: looked up anew."""
+    """Return all full refreshes that other sources have started, read again from the ledger."""
     ledger.refresh()
     return {
         source: [BEGINS.validate_json(text) for text in texts]

@@ -1,7 +1,7 @@
-"""Taking seeds: which of the lake's seeds a batch of silver puts into the timeline, and which wait.
+"""Decide which of the lake's seeds a batch of silver adds to the timeline, and which wait.
 
-A seed is taken by the first batch that ends behind its last place, so that all is in silver that
-the log says of its rows. Its item stands at the end of that batch.
+A seed is used by the first batch that ends after its last position, so that silver has every logged
+change of its rows. Its item is at the end of that batch.
 """
 
 from __future__ import annotations
@@ -27,40 +27,40 @@ from pipeline.source import GtidSet
 from pipeline.source.server.log_place import BEGINNING
 from pipeline.source.server.version import server_number
 
-NEEDLESS = "the table has begun anew, empty, since it was read: the log tells all of it"
+NEEDLESS = "the table was re-created or emptied after it was read: the log has all of its rows"
 AGAIN = "Seed it again: binlake seed --table {name}."
 _FROM_FILES_BEGINNING = (
-    " (without GTIDs, a seed counts from the beginning of the file of the log that it was begun in;"
-    " with --consistent, from where it was read)"
+    " (without GTIDs, a seed counts from the start of the log file in which it was started; with"
+    " --consistent, from the position where it was read)"
 )
 
 
 class Placed(Protocol):
-    """What was read from a server between two places of its log (see `Seed`)."""
+    """Something read from a server between two positions of its log (see `Seed`)."""
 
     @property
     def first(self) -> LogPlace:
-        """Before anything was read."""
+        """The position before anything was read."""
 
     @property
     def last(self) -> LogPlace:
-        """After all was read."""
+        """The position after all was read."""
 
     @property
     def server_id(self) -> int | None:
-        """Of the server; None where that is not told."""
+        """The server's id; None if not recorded."""
 
     @property
     def at(self) -> int | None:
-        """When the first place was the log's end, by the server's clock."""
+        """When `first` was the end of the log, by the server's clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Where silver is behind a batch: its last transaction, its mark, and the files that it knows.
+    """Silver's progress after a batch: its last transaction, its position, and the known files.
 
-    `all_of_bronze`: it has come to the end of what bronze has. `removed`: the LSN before which
-    maintenance has removed changes.
+    `all_of_bronze`: it has reached the end of bronze. `removed` is the LSN before which maintenance
+    has removed changes.
     """
 
     cut_lsn: int
@@ -70,22 +70,29 @@ class Reached:
     removed: int = 0
 
     def first_file(self, seed: Placed) -> FileRow | None:
-        """The file that the first place of a seed (or reading) is in, if the lake has it: names may
-        come again, after RESET or of another server. Raises NotSeededError where nothing tells
-        which it is."""
+        """Return the file of a seed's (or reading's) first position, or None if the lake lacks it.
+
+        File names may repeat, after RESET or on another server. Raises NotSeededError if it cannot
+        be determined which file it is.
+        """
         named = [row for row in self.files if row.file == seed.first[0]]
         if seed.server_id is None or seed.at is None:
             if len(named) > 1:
                 file = seed.first[0]
-                raise NotSeededError(f"the lake has several files {file}, and it tells of none")
+                raise NotSeededError(
+                    f"the lake has several files {file}, and the seed does not record its server"
+                )
             return named[0] if named else None
         at, server = seed.at, seed.server_id
         own = [row for row in named if row.server_id == server and row.begun <= at]
         return own[-1] if own else None
 
     def last_file(self, seed: Placed, first: FileRow) -> FileRow | None:
-        """The same of its last place: a file of the same log, that may have begun while the seed
-        was read. One of a log that was begun anew since (RESET) has other changes."""
+        """Return the file of its last position, in the same log as the first.
+
+        That file may have begun while the seed was read. After RESET, a file of that name has other
+        changes.
+        """
         return next(
             (
                 row
@@ -97,9 +104,9 @@ class Reached:
             None,
         )
 
-    def goes_on_elsewhere(self, first: FileRow) -> bool:
-        """Whether its server has written another log behind that file: what was left of the first
-        one will not come."""
+    def continues_elsewhere(self, first: FileRow) -> bool:
+        """Return True if the file's server has written another log since, so that this one
+        ended."""
         return any(
             row.ordinal > first.ordinal
             and row.server_id == first.server_id
@@ -107,22 +114,24 @@ class Reached:
             for row in self.files
         )
 
-    def is_behind(self, row: FileRow, place: LogPlace) -> bool:
-        """Whether every transaction before the place is in silver."""
+    def has_passed(self, row: FileRow, place: LogPlace) -> bool:
+        """Return True if every transaction before the position is in silver."""
         return (row.ordinal, place[1]) <= self.end or (
             self.all_of_bronze and row.ingested_upto >= place[1]
         )
 
-    def is_before_all(self, place: LogPlace) -> bool:
-        """Whether the lake has no such file, and later ones only."""
+    def precedes_all(self, place: LogPlace) -> bool:
+        """Return True if the lake lacks this file and has only later ones."""
         number = log_number(place[0])
         return bool(self.files) and all(log_number(row.file) > number for row in self.files)
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Items for the seeds that are taken, and sentences: `faults` about those that are refused,
-    `notes` about those that wait or are not needed."""
+    """Items of the seeds that are used, and sentences.
+
+    `faults` are about refused seeds, `notes` about seeds that wait or are not needed.
+    """
 
     items: tuple[TimelineItem, ...] = ()
     notes: tuple[str, ...] = ()
@@ -130,7 +139,7 @@ class Taken:
 
 
 def waiting(settings: Settings, items: Iterable[TimelineItem]) -> list[Seed]:
-    """The seeds of replicated tables that the timeline does not have yet.
+    """Return the seeds of replicated tables that are not in the timeline yet.
 
     Raises SeedUnreadableError.
     """
@@ -140,7 +149,7 @@ def waiting(settings: Settings, items: Iterable[TimelineItem]) -> list[Seed]:
 
 
 def definitions(seeds: Iterable[Seed]) -> dict[TableName, TableDefinition]:
-    """What the tables of seeds are by their CREATE TABLE."""
+    """Return the definitions of seeded tables from their CREATE TABLE."""
     found: dict[TableName, TableDefinition] = {}
     for seed in seeds:
         number, mariadb = server_number(seed.server)
@@ -158,7 +167,7 @@ def take(
     past: Sequence[TimelineItem],
     reached: Reached,
 ) -> Taken:
-    """The items of the seeds that silver is behind; `past`: the timeline before the batch."""
+    """Return the items of the seeds that silver has passed; `past` is the earlier timeline."""
     items: list[TimelineItem] = []
     notes: list[str] = []
     faults: list[str] = []
@@ -183,18 +192,20 @@ def take(
 
 
 def not_taken(name: TableName, reason: str) -> str:
-    """The sentence about a seed that was refused for a reason."""
-    return f"The seed of {name} is not taken: {reason}. {AGAIN.format(name=name)}"
+    """Return the sentence about a refused seed."""
+    return f"The seed of {name} is refused: {reason}. {AGAIN.format(name=name)}"
 
 
 def _is_unsettled(seed: Seed) -> bool:
-    """Whether the first place is only the beginning of a file (see
-    `pipeline.source.server.log_place`)."""
+    """Return True if the first position is only the start of a file.
+
+    See `pipeline.source.server.log_place`.
+    """
     return not seed.exact and not seed.gtids and seed.first[1] == BEGINNING
 
 
 class _WaitsError(ValueError):
-    """A seed may be taken later; says why as a clause."""
+    """A seed may be used later; the message is a clause that says why."""
 
 
 def _taken(
@@ -215,45 +226,47 @@ def _taken(
         server_version=number,
         mariadb=mariadb,
     )
-    told = settings.foreign_keys_logged is True or seed.cascades_logged
+    logged = settings.foreign_keys_logged is True or seed.cascades_logged
     quiet = seed.exact and lsn >= reached.cut_lsn
     rows = SeededFrom(seed.id, lsn, seed.exact)
-    return timeline.seed(at, rows, items, all_logged=told or quiet)
+    return timeline.seed(at, rows, items, all_logged=logged or quiet)
 
 
 def _begun(settings: Settings, seed: Seed, reached: Reached) -> int:
-    """The LSN of the seed's first place. Raises NotSeededError, _WaitsError."""
+    """Return the LSN of the seed's first position. Raises NotSeededError, _WaitsError."""
     made = settings.decoding["types"]
     if seed.types is not None and dict(seed.types) != made:
         raise NotSeededError(f"its values were read with types {dict(seed.types)}, not {made}")
-    if reached.is_before_all(seed.first):
-        raise NotSeededError(f"the lake has not got {seed.first[0]}, where it was begun")
+    if reached.precedes_all(seed.first):
+        raise NotSeededError(f"the lake lacks {seed.first[0]}, in which it was started")
     first = reached.first_file(seed)
     last = reached.last_file(seed, first) if first else None
-    if first and last is None and reached.goes_on_elsewhere(first):
-        raise NotSeededError(f"the log was begun anew, and the lake has not got {seed.last[0]}")
-    if first is None or last is None or not reached.is_behind(last, seed.last):
+    if first and last is None and reached.continues_elsewhere(first):
+        raise NotSeededError(f"the log was reset, and the lake lacks {seed.last[0]}")
+    if first is None or last is None or not reached.has_passed(last, seed.last):
         of = "" if seed.server_id is None else f" of the server with server_id {seed.server_id}"
-        raise _WaitsError(f"the lake has not come to {seed.last[0]}:{seed.last[1]}{of}")
+        raise _WaitsError(f"the lake has not reached {seed.last[0]}:{seed.last[1]}{of}")
     if not reached.cut_lsn:
         raise _WaitsError("the lake has no transaction yet")
     lsn = first.ordinal << OFFSET_BITS | seed.first[1]
     if lsn < reached.removed:
-        raise NotSeededError("changes behind it were removed from silver by binlake maintain")
+        raise NotSeededError("binlake maintain removed later changes from silver")
     _require_all_executed(seed, [row for row in reached.files if row.ordinal < first.ordinal])
     return lsn
 
 
 def _require_all_executed(seed: Seed, before: Iterable[FileRow]) -> None:
-    """NotSeededError where transactions of before its place in the lake are not in the seed: of a
-    server that lagged behind the one whose log came first."""
+    """Raise NotSeededError if the seed lacks transactions before its position in the lake.
+
+    That happens if its server lagged behind the one whose log came first.
+    """
     if not seed.gtids:
         return
     executed = GtidSet.of(seed.gtids)
     lacking = GtidSet.of(*(row.gtids for row in before)) - executed
     if lacking:
-        raise NotSeededError(f"its server had not executed {_cut(str(lacking))} yet")
+        raise NotSeededError(f"its server had not executed {_shortened(str(lacking))} yet")
 
 
-def _cut(text: str, longest: int = 200) -> str:
+def _shortened(text: str, longest: int = 200) -> str:
     return text if len(text) <= longest else f"{text[:longest]}…"

@@ -1,4 +1,4 @@
-"""Silver's tables: what a batch commits, and what is quarantined."""
+"""Silver's tables: the output of a batch, the quarantine, and views for a catalog."""
 
 from __future__ import annotations
 

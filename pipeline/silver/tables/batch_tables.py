@@ -1,4 +1,4 @@
-"""One batch of silver into its tables: what tasks have written is committed, a step for a table."""
+"""Commit one batch of silver: the files of its tasks, with one step per table."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from pipeline.silver.plan.batch_plan import PlannedTable, SilverPlan, by_table_i
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A table that a batch may add to: who commits it, as which app, from where."""
+    """A table that a batch may append to: its writer, application name, and destination."""
 
     tables: Tables
     app: str
@@ -48,10 +48,11 @@ class Target:
 def targets_of(
     spark: Spark, settings: Settings, plan: SilverPlan, batch: int, scratch: str
 ) -> Mapping[str, Target]:
-    """The tables of a plan, by target. Files that Spark appends are written to the batch's
-    `scratch` folder, which a later run clears if this one dies.
+    """Return the tables of a plan, by target.
 
-    A table with a column that cannot be decoded has none: all of its changes are faults.
+    Files that Spark appends are written to the batch's `scratch` folder, which a later run clears
+    if this one dies. A table with a column that cannot be decoded is not included: all of its
+    changes are faults.
     """
     lake, source = settings.layout, settings.source
     tables = tables_of(spark, lake)
@@ -79,7 +80,7 @@ def targets_of(
 
 
 def destinations(targets: Mapping[str, Target], scratch: str) -> Mapping[str, Destination]:
-    """Where tasks write; faults are `scratch`: the whole batch tells which tables they hold."""
+    """Return where tasks write; faults go to `scratch`, until all of them are known."""
     faults = Destination(scratch, LakeTable(scratch, STAGED_FAULTS))
     return {name: target.destination for name, target in targets.items()} | {FAULTS: faults}
 
@@ -87,7 +88,7 @@ def destinations(targets: Mapping[str, Target], scratch: str) -> Mapping[str, De
 def commit(
     decoded: Decoded, targets: Mapping[str, Target], settings: Settings, batch: int, task: Task
 ) -> None:
-    """Add to every table what there is for it."""
+    """Append to every table its files and rows."""
     names = [name for name in targets if decoded.has(name)]
 
     def add(name: str) -> None:
@@ -98,12 +99,12 @@ def commit(
         task.advance()
 
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
-        # list() so that the first error of any of them is raised
+        # list() raises the first error of any of them
         list(pool.map(add, names))
 
 
 def touched(plan: SilverPlan, counts: Mapping[str, int]) -> dict[int, PlannedTable]:
-    """The tables that a batch brought changes of, by their number in the plan."""
+    """Return the tables that a batch has changes of, by their number in the plan."""
     return {
         table_id: table
         for table_id, table in by_table_id(plan.tables).items()
@@ -112,7 +113,7 @@ def touched(plan: SilverPlan, counts: Mapping[str, int]) -> dict[int, PlannedTab
 
 
 def rows_by_table(plan: SilverPlan, counts: Mapping[str, int]) -> dict[str, int]:
-    """How many changes there are of each, by `schema.table`."""
+    """Return the number of changes per table, by `schema.table`."""
     rows: dict[str, int] = {}
     for table_id, table in touched(plan, counts).items():
         name = str(table.definition)
@@ -122,7 +123,7 @@ def rows_by_table(plan: SilverPlan, counts: Mapping[str, int]) -> dict[str, int]
 
 @dataclass(frozen=True, slots=True)
 class DecodedFaults:
-    """The faults that tasks have found, some at a time."""
+    """The faults that tasks have found, in several Arrow tables."""
 
     decoded: Decoded
 

@@ -1,7 +1,7 @@
-"""`silver/quarantine`: what could not be decoded, or must not be applied, and why.
+"""`silver/quarantine`: what could not be decoded or must not be applied, and why.
 
-A row holds the tables it names just before its transaction, or, naming none, everything, until
-`resolved_batch` tells which later batch took it up.
+A row holds the tables it names just before its transaction (all tables, if it names none) until
+`resolved_batch` records the later batch that resolved it.
 """
 
 from __future__ import annotations
@@ -50,29 +50,29 @@ from pipeline.silver.decode.silver_tables import QUARANTINE, quarantine_table, s
 from pipeline.silver.plan.batch_plan import Retried
 
 RETRYABLE = ("undecodable", "unsupported", "lossy_key")
-"""Kinds of faults that a later decoder, or other settings, may not give again."""
+"""Kinds of faults that a later decoder, or other settings, may avoid."""
 DEFINITION = "definition"
-"""The kind of what the timeline cannot follow."""
+"""The kind of changes of definitions that the timeline cannot follow."""
 GIVEN_UP = "given_up"
-"""The kind of what is missing before a file, where conf accepts it: it holds nothing, and no table
-of before equals the source's from there on."""
+"""The kind of a gap before a file that conf accepts: it holds nothing, but from there on no earlier
+table equals the source's."""
 WAY_BACK = (
-    "To replicate such a table again, create it anew with its rows, in a session with"
+    "To replicate such a table again, re-create it with its rows, in a session with"
     " binlog_format=ROW: RENAME TABLE t TO t_old; CREATE TABLE t (…); INSERT INTO t SELECT * FROM"
-    " t_old. What its triggers, routines and foreign keys of before the log change is not known."
+    " t_old. Changes by triggers, routines and foreign keys from before the log are unknown."
 )
-"""For rows that changed by a statement: the log does not tell them."""
+"""The remedy for rows changed by a logged statement, whose effect on rows the log lacks."""
 Place = tuple[int, int, int | None]
 """Ordinal and start of a segment, and the LSN of a transaction in it."""
 SHOWN = 20
-"""How many faults a run's report spells out."""
+"""The most faults that a run's report lists."""
 _SAME = ["__lsn", "__pos", "kind"]
-"""Faults that are alike in these are one, decoded twice."""
+"""Faults equal in these columns are the same fault, decoded twice."""
 _BUT_CONTENT = [name for name in QUARANTINE.names if name != "content"]
 
 
 class Faults(Protocol):
-    """Rows of `STAGED_FAULTS`, which can be gone through more than once: some at a time."""
+    """Rows of `STAGED_FAULTS` in several tables; can be iterated repeatedly."""
 
     def __iter__(self) -> Iterator[pa.Table]: ...
 
@@ -86,9 +86,9 @@ def append_faults(
     *,
     again: bool = False,
 ) -> list[str]:
-    """Append faults that were decoded, and those of a plan; sentences about the first.
+    """Append decoded faults and those of a plan; return sentences about the new ones.
 
-    `again`: what is decoded was decoded before, so that most of its faults are in quarantine.
+    `again`: the segments were decoded before, so most of their faults are already in quarantine.
     """
     lake, source = settings.layout, settings.source
     tables, table = tables_of(spark, lake), quarantine_table(lake)
@@ -109,20 +109,20 @@ def append_faults(
 
 
 def _open_faults(spark: Spark, lake: Lake, source: str) -> Collection[tuple[Any, ...]]:
-    """Place and kind of each open fault in quarantine."""
+    """Return position and kind of each unresolved fault in quarantine."""
     rows = unresolved(spark, lake, source).select(_SAME)
     return frozenset(zip(*rows.to_pydict().values(), strict=True))
 
 
 def _unknown(faults: pa.Table, known: Collection[tuple[Any, ...]]) -> pa.Table:
-    """Without those that are in quarantine since the same events were decoded earlier."""
+    """Return the faults that are not in quarantine from an earlier decoding of the same events."""
     rows = zip(*faults.select(_SAME).to_pydict().values(), strict=True)
     return faults.filter(pa.array([row not in known for row in rows], pa.bool_()))
 
 
 @dataclass(frozen=True, slots=True)
 class _Several:
-    """Faults of several origins."""
+    """Faults from several origins."""
 
     parts: Sequence[Faults]
 
@@ -131,8 +131,7 @@ class _Several:
 
 
 def _with_consequences(spark: Spark, settings: Settings, faults: Faults) -> Iterator[pa.Table]:
-    """The faults, with what statements change besides the tables that they name, of those that
-    are wanted."""
+    """Yield the faults of wanted tables, with tables that their statements change indirectly."""
     named = {name for rows in faults for name in _named_by_statements(rows)}
     if not named:
         yield from faults
@@ -152,7 +151,7 @@ def _named_by_statements(faults: pa.Table) -> Iterator[str]:
 
 
 def _replaced(faults: pa.Table, found: Mapping[str, Sequence[str]]) -> pa.Table:
-    """With the tables in `found` in the place of those that statements name."""
+    """Return the faults with the tables that statements name replaced by those in `found`."""
     kinds, tables = faults.column("kind").to_pylist(), faults.column("tables").to_pylist()
     changed = [
         list(dict.fromkeys(more for name in names for more in found.get(name, (name,))))
@@ -166,13 +165,13 @@ def _replaced(faults: pa.Table, found: Mapping[str, Sequence[str]]) -> pa.Table:
 
 
 def of_wanted(faults: pa.Table, wanted: Wanted) -> pa.Table:
-    """Without faults that touch only tables that are left out."""
+    """Return the faults without those of excluded tables only."""
     batches = [of_wanted_tables(batch, wanted) for batch in faults.to_batches()]
     return pa.Table.from_batches(batches, faults.schema)
 
 
 def logged_consequences(spark: Spark, lake: Lake, source: str) -> Consequences:
-    """What the statements that silver has tell of foreign keys, triggers and routines."""
+    """Return the foreign keys, triggers and routines that silver's statements declare."""
     consequences = Consequences()
     where = equal("source", source) & matches("query", TOLD_BY)
     columns = ("query", "schema", "sql_mode")
@@ -182,7 +181,7 @@ def logged_consequences(spark: Spark, lake: Lake, source: str) -> Consequences:
 
 
 def _planned(faults: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Faults that the timeline found: they are in the segment of their file that holds them."""
+    """Return the timeline's faults: they belong to the segment of their file at their position."""
     rows = [
         {
             **fault,
@@ -194,8 +193,8 @@ def _planned(faults: Sequence[Mapping[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=STAGED_FAULTS)
 
 
-def given_up(accepted: Iterable[tuple[SegmentRef, str]]) -> list[dict[str, Any]]:
-    """Rows of quarantine for what is missing before segments, where conf accepts it."""
+def accepted_gaps(accepted: Iterable[tuple[SegmentRef, str]]) -> list[dict[str, Any]]:
+    """Return quarantine rows for the gaps before segments that conf accepts."""
     return [
         {
             "__lsn": ref.ordinal << OFFSET_BITS | ref.start_pos,
@@ -204,7 +203,7 @@ def given_up(accepted: Iterable[tuple[SegmentRef, str]]) -> list[dict[str, Any]]
             "kind": GIVEN_UP,
             "event_type": None,
             "tables": None,
-            "reason": f"what is missing before it was given up: {gap}",
+            "reason": f"the gap before it was accepted: {gap}",
             "content": None,
         }
         for ref, gap in accepted
@@ -212,7 +211,7 @@ def given_up(accepted: Iterable[tuple[SegmentRef, str]]) -> list[dict[str, Any]]
 
 
 def sentences(spark: Spark, lake: Lake, source: str, batch: int) -> list[str]:
-    """What a batch put into quarantine, in words."""
+    """Describe what a batch put into quarantine, in sentences."""
     where = equal("source", source) & equal("batch", batch) & ~equal("kind", GIVEN_UP)
     rows = tables_of(spark, lake).read(quarantine_table(lake), where, _BUT_CONTENT)
     ordered = rows.sort_by([("__lsn", "ascending"), ("__pos", "ascending")])
@@ -220,7 +219,7 @@ def sentences(spark: Spark, lake: Lake, source: str, batch: int) -> list[str]:
         pc.equal(ordered.column("kind"), DEFINITION),
         pc.equal(pc.fill_null(pc.list_value_length(ordered.column("tables")), 0), 1),
     )
-    # Few, if any, for each table: those of one cause are one sentence.
+    # Few per table, if any: those with the same cause share a sentence.
     alone = [(row["tables"][0], sentence(row)) for row in ordered.filter(of_one).to_pylist()]
     found = one_for_each_cause(alone, lambda _, sentence: sentence)
     others = ordered.filter(pc.invert(of_one))
@@ -231,9 +230,9 @@ def sentences(spark: Spark, lake: Lake, source: str, batch: int) -> list[str]:
 
 
 def sentence(fault: Mapping[str, Any]) -> str:
-    """One fault in words: where, what, which table is held for it and which wait for that one."""
+    """Describe one fault: position, reason, the table it holds and the tables that wait for it."""
     if fault["kind"] == GIVEN_UP:
-        return f"{fault['file']}: {fault['reason']} Tables of before are not complete any more."
+        return f"{fault['file']}: {fault['reason']} Earlier tables are no longer complete."
     tables = fault["tables"]
     held = "all tables" if tables is None else _held(fault)
     kind = f"{fault['event_type']}: " if fault["event_type"] else ""
@@ -245,7 +244,7 @@ def sentence(fault: Mapping[str, Any]) -> str:
 
 
 def is_in_first(fault: Mapping[str, Any]) -> bool:
-    """Whether a fault is in the first of its tables, and the others wait for that one."""
+    """Return True if a fault is in the first of its tables, and the others wait for that one."""
     tables = fault["tables"]
     return bool(tables) and str(fault["reason"]).startswith(f"{tables[0]}: ")
 
@@ -261,7 +260,7 @@ def _held(fault: Mapping[str, Any]) -> str:
 
 
 def unresolved(spark: Spark, lake: Lake, source: str, where: Condition = ALL_ROWS) -> pa.Table:
-    """The quarantine's rows that nothing has taken up yet, without their content."""
+    """Return the quarantine's unresolved rows, without their content."""
     open_ = _open(source) & where
     return tables_of(spark, lake).read(quarantine_table(lake), open_, _BUT_CONTENT)
 
@@ -271,7 +270,7 @@ def _open(source: str) -> Condition:
 
 
 def retryable(spark: Spark, lake: Lake, source: str) -> tuple[Retried, ...]:
-    """Segments with transactions that another decoder might decode."""
+    """Return the segments with transactions that another decoder might decode."""
     where = among("kind", RETRYABLE) & ~missing("__lsn") & ~missing("start_pos")
     held: dict[tuple[int, int], set[int]] = {}
     for row in unresolved(spark, lake, source, where).to_pylist():
@@ -283,8 +282,7 @@ def retryable(spark: Spark, lake: Lake, source: str) -> tuple[Retried, ...]:
 
 
 def supersede(spark: Spark, lake: Lake, source: str, batch: int, seeds: Mapping[str, int]) -> None:
-    """Mark what the timeline could not follow of tables before the LSNs of their `seeds`: nothing
-    depends on it from a seed on."""
+    """Resolve faults of definitions from before the LSNs of tables' `seeds`."""
     passed = any_of(
         [
             only_one("tables", [name]) & compare("__lsn", "<=", lsn)
@@ -292,11 +290,11 @@ def supersede(spark: Spark, lake: Lake, source: str, batch: int, seeds: Mapping[
         ]
     )
     if seeds:
-        _mark(spark, lake, source, batch, equal("kind", DEFINITION) & passed)
+        _set_resolved(spark, lake, source, batch, equal("kind", DEFINITION) & passed)
 
 
 def still_faulty(faults: Faults, wanted: Wanted) -> set[Place]:
-    """Where decoding again gave a fault again."""
+    """Return the positions at which decoding again failed again."""
     return {
         place
         for rows in faults
@@ -316,9 +314,10 @@ def resolve(
     remaining: set[Place],
     named: Collection[str] = (),
 ) -> None:
-    """Mark what a batch took up, except where the fault remains.
+    """Resolve the faults that a batch retried, except where they remain.
 
-    What the timeline told of tables that are `named` now is told anew, as far as it still is so.
+    Faults of definitions of tables that are `named` now are resolved too: those that still apply
+    have been added again.
     """
     done = [
         equal("ordinal", r.ordinal) & equal("start_pos", r.start_pos) & among("__lsn", lsns)
@@ -327,14 +326,14 @@ def resolve(
     ]
     if not done and not named:
         return
-    taken_up = among("kind", RETRYABLE) & any_of(done)
+    retryable_here = among("kind", RETRYABLE) & any_of(done)
     of_these = equal("kind", DEFINITION) & only_one("tables", sorted(named))
-    told_again = of_these & compare("batch", "<", batch)
-    _mark(spark, lake, source, batch, taken_up | told_again)
+    repeated = of_these & compare("batch", "<", batch)
+    _set_resolved(spark, lake, source, batch, retryable_here | repeated)
 
 
-def _mark(spark: Spark, lake: Lake, source: str, batch: int, where: Condition) -> None:
-    """Mark open faults as taken up."""
+def _set_resolved(spark: Spark, lake: Lake, source: str, batch: int, where: Condition) -> None:
+    """Set `resolved_batch` of open faults."""
     tables, table = tables_of(spark, lake), quarantine_table(lake)
     if tables.exists(table):
         step = Step(f"silver/{source}/resolved", batch)

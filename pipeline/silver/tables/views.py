@@ -1,10 +1,10 @@
-"""In a catalog: a view of each table's changes, over all its definitions.
+"""Create, in a catalog, a view of each table's changes across all its definitions.
 
-Silver keeps the changes under each definition in a table of their own, `changes__…__v<N>`, so that
-a row is always read as it was written. The view `changes__…` puts them together for people: columns
-of the newest definition first, then those that were dropped; NULL where a definition has not got a
-column. A column that changed its type has the one that holds both, or else text. It is remade when
-a definition gets its first changes; nothing of Binlake's reads it.
+Silver keeps the changes under each definition in a separate table, `changes__…__v<N>`, so that a
+row is always read as it was written. The view `changes__…` combines them for users: columns of the
+newest definition first, then dropped ones; NULL where a definition lacks a column. A column whose
+type changed gets a type that holds all values, or else text. The view is replaced when a definition
+gets its first changes; Binlake itself does not read it.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from pipeline.lake.starting import Spark, started
 
 IMAGES = ("before", "after")
 VERSION = "__version"
-"""The definition that a change was logged under."""
-_TOLD = "definitions "
-"""A view's comment: this, and the versions that it has."""
+"""The version of the definition that a change was logged under."""
+_COMMENT_PREFIX = "definitions "
+"""The start of a view's comment, before its list of versions."""
 _INTEGERS = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
 _DIGITS = (3, 5, 10, 19)
 
 
 def write_views(spark: Spark, lake: Lake, touched: Iterable[tuple[TableName, int]]) -> list[str]:
-    """Make or remake the views of tables that a batch brought changes of, under these versions.
+    """Create or replace the views of tables with changes in a batch, under these versions.
 
-    Gives sentences about those that could not be made: a catalog may have no views.
+    Return sentences about views that could not be created: a catalog may not support views.
     """
     versions: dict[TableName, set[int]] = {}
     for name, version in touched:
         versions.setdefault(name, set()).add(version)
-    told = (_write(spark, lake, name, found) for name, found in versions.items())
-    return [sentence for sentence in told if sentence]
+    failures = (_write(spark, lake, name, found) for name, found in versions.items())
+    return [sentence for sentence in failures if sentence]
 
 
 def drop_view(spark: Spark, lake: Lake, schema: str, table: str) -> None:
-    """Remove a table's view, which comes again with changes, maybe of other types."""
+    """Drop a table's view, which is created again with the next changes, whose types may differ."""
     if view := lake.all_changes(schema, table):
         try:
             started(spark).sql(f"DROP VIEW IF EXISTS {view}")
         except PySparkException:
-            return  # it has none, since the catalog has no views
+            return  # the catalog has no views, so there is none
 
 
 def _parts(name: TableName) -> tuple[str, str]:
@@ -65,43 +65,43 @@ def _write(spark: Spark, lake: Lake, name: TableName, versions: set[int]) -> str
         there = _versions(session, view)
         if there.issuperset(versions):
             return None
-        # A definition that no row was written under has no table.
+        # A definition without rows has no table.
         places = {v: lake.changes(*_parts(name), v) for v in range(1, max(versions | there) + 1)}
         found = {
             v: schema
             for v, t in places.items()
-            # A full refresh has left tables without their images' columns until rows come again.
+            # After a full refresh, tables lack their image columns until rows are written again.
             if delta.exists(session, t)
             and "after" in (schema := delta.read(session, t).schema).names
         }
         session.sql(statement(view, places, found))
     except PySparkException as error:
         reason = str(error).partition("\n")[0]
-        return f"{name}: no view of its changes under all definitions: {reason}"
+        return f"{name}: the view of its changes could not be created: {reason}"
     return None
 
 
 def _versions(spark: SparkSession, view: str) -> set[int]:
-    """The versions that the view has; none where there is no view."""
+    """Return the versions in the view; none if there is no view."""
     if not spark.catalog.tableExists(view):
         return set()
     comment = spark.catalog.getTable(view).description or ""
-    return {int(number) for number in re.findall(r"\d+", comment.removeprefix(_TOLD))}
+    return {int(number) for number in re.findall(r"\d+", comment.removeprefix(_COMMENT_PREFIX))}
 
 
 def statement(view: str, tables: Mapping[int, str], versions: Mapping[int, st.StructType]) -> str:
-    """The CREATE VIEW over the tables of these versions, whose schemas are given."""
+    """Return the CREATE VIEW over the tables of these versions, with the given schemas."""
     columns = _columns([_image(schema) for _, schema in sorted(versions.items(), reverse=True)])
     parts = [
         f"SELECT {', '.join(_selected(version, _image(schema), columns))} FROM {tables[version]}"
         for version, schema in versions.items()
     ]
-    comment = _TOLD + ", ".join(map(str, versions))
+    comment = _COMMENT_PREFIX + ", ".join(map(str, versions))
     return f"CREATE OR REPLACE VIEW {view} COMMENT '{comment}' AS {' UNION ALL '.join(parts)}"
 
 
 def _image(schema: st.StructType) -> st.StructType:
-    """The table's columns."""
+    """Return the schema of the table's columns."""
     image = schema["after"].dataType
     assert isinstance(image, st.StructType)
     return image
@@ -122,7 +122,7 @@ def _columns(images: Iterable[st.StructType]) -> dict[str, st.DataType]:
 
 
 def wider(one: st.DataType, other: st.DataType) -> st.DataType:
-    """A type that holds all values of both: integers and decimals grow, others become text."""
+    """Return a type that holds all values of both: numbers widen, other types become text."""
     if one == other:
         return one
     here, there = _digits(one), _digits(other)
@@ -136,7 +136,7 @@ def wider(one: st.DataType, other: st.DataType) -> st.DataType:
 
 
 def _digits(kind: st.DataType) -> tuple[int, int] | None:
-    """How many digits a number has before and behind its point at most."""
+    """Return the most digits before and after a number's point; None for other types."""
     if isinstance(kind, st.DecimalType):
         return kind.precision - kind.scale, kind.scale
     if isinstance(kind, _INTEGERS):

@@ -159,7 +159,7 @@ def test_layer_by_layer_and_refused_where_something_is_missing(lake: LakeUnderTe
     both = lake.at(lake.cuts()[0])
     lake.options["include"] = ["shop.orders"]
     (decoded,) = lake.run("decode --full-refresh")
-    assert any("full refresh has begun" in note for note in decoded.notes)
+    assert any("full refresh has started" in note for note in decoded.notes)
     (applied,) = lake.run("apply")  # a task of its own
     (told,) = applied.notes
     assert told.startswith("shop.payments was not rebuilt: ")

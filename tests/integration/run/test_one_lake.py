@@ -38,7 +38,7 @@ def test_a_table_of_one_source_is_refused_to_another_before_anything_is_written(
     spark: SparkSession, root: str
 ) -> None:
     orders = delta.read(spark, Lake(root).changes("shop", "orders", 1)).count()
-    with pytest.raises(SettingsError, match="in this lake already, from source shop") as refused:
+    with pytest.raises(SettingsError, match="already in this lake, from source shop") as refused:
         decode(spark, root, "other")
     assert "exclude" in str(refused.value)
     assert delta.read(spark, Lake(root).changes("shop", "orders", 1)).count() == orders
@@ -49,6 +49,6 @@ def test_a_table_of_one_source_is_refused_to_another_before_anything_is_written(
 def test_types_cannot_be_changed_under_tables_that_were_made_with_others(
     spark: SparkSession, root: str
 ) -> None:
-    with pytest.raises(SettingsError, match="were made with text") as refused:
+    with pytest.raises(SettingsError, match="were created with text") as refused:
         decode(spark, root, "shop", types={"time": "micros"})
     assert "types.time" in str(refused.value)

@@ -123,7 +123,7 @@ def test_every_run_leaves_a_record_of_what_it_did(
         source.run(types={"time": "micros"})
     failed = source.last()
     assert (failed.outcome, failed.exit_code, failed.error_type) == ("failed", 2, "SettingsError")
-    assert "were made with text" in (failed.error or "")
+    assert "were created with text" in (failed.error or "")
     assert [batch.layer for batch in failed.batches] == ["bronze"]
     assert (list(failed.layer_seconds), failed.gap_count) == (["bronze"], 1)
 

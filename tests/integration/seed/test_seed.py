@@ -260,7 +260,7 @@ def test_what_cannot_be_seeded_is_told(spark: SparkSession, mysql: Server, tmp_p
     with pytest.raises(SettingsError, match=r"seed\.at: expects FILE:POSITION"):
         settings.with_section("seed", at="somewhere")
     # a seed of a log that the lake does not have waits, and one of before its first file does not
-    for place, reason in (("binlog.999999:4", "waits"), ("binlog.000000:4", "is not taken")):
+    for place, reason in (("binlog.999999:4", "waits"), ("binlog.000000:4", "is refused")):
         seeded(spark, told.with_section("seed", at=place))
         reports = run_layers(spark, settings, QuietProgress())
         (note,) = {
@@ -268,6 +268,6 @@ def test_what_cannot_be_seeded_is_told(spark: SparkSession, mysql: Server, tmp_p
         }
         assert reason in note
         assert f"{SCHEMA}.item" in note
-        refused = reason == "is not taken"
+        refused = reason == "is refused"
         assert exit_code(reports) == (DONE_WITH_FAULTS if refused else DONE)
         assert (note in read_status(spark, settings).problems) == refused

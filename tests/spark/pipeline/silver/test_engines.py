@@ -1,4 +1,4 @@
-"""Silver is the same whichever way its tasks run: here, on Spark's workers, or fed by Spark."""
+"""Silver is the same however its tasks run: in this process, on Spark, or fed by Spark."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SOURCE = "shop"
 
 
 def rows_of(name: str, ordinal: int) -> list[dict[str, Any]]:
-    """A recording as bronze has it: in small segments, those in two parts."""
+    """Return a recording as bronze stores it: in small segments, of two parts each."""
     log = (DATA / f"{name}.binlog").read_bytes()
     segmenter = Segmenter(target=400, limit=400)
     segmenter.feed(log)
@@ -73,7 +73,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 def decoded(
     spark: SparkSession, settings: Settings, refs: list[SegmentRef], folder: Path
 ) -> tuple[Decoded, list[str]]:
-    """What a batch over these segments gives, and its targets."""
+    """Return a batch's output over these segments, and its targets."""
     found = find(spark, settings, refs, QuietProgress())
     texts = sorted({row["content"] for row in found if row["kind"] == "definition"})
     planned = planned_tables((TableDefinition.from_json(text), 1) for text in texts)

@@ -1,4 +1,4 @@
-"""Segments as Spark would hand them to the workers, from the recorded binary logs."""
+"""Segments of the recorded binary logs, in the form in which Spark passes them to tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Segments = Callable[..., Iterator[pa.RecordBatch]]
 
 @pytest.fixture
 def segments() -> Segments:
-    """`segments("plain", parts=3)`: a recording as one segment, its content in so many parts."""
+    """`segments("plain", parts=3)`: a recording as one segment, its content in this many parts."""
 
     def batches(name: str, *, ordinal: int = 1, parts: int = 1) -> Iterator[pa.RecordBatch]:
         content = (DATA / f"{name}.binlog").read_bytes()

@@ -1,4 +1,4 @@
-"""Segments with their bytes, as bronze's Parquet files hold them: where they stay, where not."""
+"""Segments with their bytes from bronze's Parquet files: when they stay in place, and when not."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def row(ordinal: int, place: int, part: int = 0, **columns: Any) -> dict[str, An
 
 
 def lake_of(spark: SparkSession, path: Path, *files: list[dict[str, Any]]) -> Lake:
-    """A lake whose bronze has a Parquet file of each."""
+    """Return a lake whose bronze has a Parquet file for each of `files`."""
     lake = Lake(str(path))
     for number, rows in enumerate(files):
         table = pa.Table.from_pylist(rows, schema=SEGMENTS)
@@ -49,7 +49,7 @@ def lake_of(spark: SparkSession, path: Path, *files: list[dict[str, Any]]) -> La
 
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """Two segments of a log in each file; the last one of all is in three parts, out of order."""
+    """A lake with two segments of a log per file; the last one is in three parts, out of order."""
     files = [[row(n, 0), row(n, 1)] for n in range(1, FILES + 1)]
     files[-1] += [row(FILES, 2, part) for part in (2, 0, 1)]
     files[0].append(row(1, 2, incomplete=True))
@@ -72,7 +72,7 @@ def is_dealt(rows: DataFrame) -> bool:
 WHOLE = [f"{ordinal} {place} 0" for ordinal in range(1, FILES + 1) for place in (0, 1)]
 
 
-def test_it_is_told_which_file_holds_a_segment(spark: SparkSession, lake: Lake) -> None:
+def test_segments_record_the_files_that_contain_them(spark: SparkSession, lake: Lake) -> None:
     refs = refs_of(spark, lake)
     by_ordinal = {ref.ordinal: ref.stored_in for ref in refs}
     assert len(set(by_ordinal.values())) == FILES
@@ -82,7 +82,7 @@ def test_it_is_told_which_file_holds_a_segment(spark: SparkSession, lake: Lake) 
 
 
 @pytest.mark.parametrize(("spread", "dealt"), [(1, False), (4, False), (8, False), (16, True)])
-def test_segments_stay_in_the_tasks_that_read_them_where_these_are_enough(
+def test_segments_stay_in_the_tasks_that_read_them_if_these_are_enough(
     spark: SparkSession, lake: Lake, spread: int, dealt: bool
 ) -> None:
     rows = content(spark, lake, SOURCE, refs_of(spark, lake), spread=spread)
@@ -90,7 +90,7 @@ def test_segments_stay_in_the_tasks_that_read_them_where_these_are_enough(
     assert sorted(texts(rows)) == WHOLE
 
 
-def test_segments_of_one_file_are_dealt_out(spark: SparkSession, lake: Lake) -> None:
+def test_segments_of_one_file_are_redistributed(spark: SparkSession, lake: Lake) -> None:
     refs = [ref for ref in refs_of(spark, lake) if ref.ordinal == 2]
     rows = content(spark, lake, SOURCE, refs, spread=4)
     assert is_dealt(rows)
@@ -98,7 +98,7 @@ def test_segments_of_one_file_are_dealt_out(spark: SparkSession, lake: Lake) -> 
 
 
 @pytest.mark.parametrize("spread", [1, 4])
-def test_parts_follow_each_other_in_order(spark: SparkSession, lake: Lake, spread: int) -> None:
+def test_parts_are_in_order(spark: SparkSession, lake: Lake, spread: int) -> None:
     rows = content(spark, lake, SOURCE, refs_of(spark, lake, parts=True), spread=spread)
     assert is_dealt(rows)
     found = texts(rows)

@@ -1,4 +1,4 @@
-"""The view of a table's changes under all its definitions."""
+"""The view of a table's changes across all its definitions."""
 
 from __future__ import annotations
 
@@ -54,12 +54,14 @@ def test_a_view_has_the_changes_under_every_definition(spark: SparkSession, lake
     ]
 
 
-def test_a_view_that_cannot_be_made_is_told(spark: SparkSession, lake: Lake) -> None:
+def test_a_view_that_cannot_be_created_is_reported(spark: SparkSession, lake: Lake) -> None:
     name = TableName("shop", "my orders")
     write(spark, lake, 1, id=(pa.int32(), 1))
     spark.sql(f"CREATE TABLE {lake.all_changes('shop', 'my orders')} (n INT) USING delta")
-    (told,) = write_views(spark, lake, [(name, 1)])
-    assert told.startswith("shop.my orders: no view of its changes under all definitions: [EXPECT_")
+    (message,) = write_views(spark, lake, [(name, 1)])
+    assert message.startswith(
+        "shop.my orders: the view of its changes could not be created: [EXPECT_"
+    )
 
 
 def test_a_view_that_lacks_a_definition_gets_it_with_the_next(

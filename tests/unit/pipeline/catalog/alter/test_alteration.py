@@ -1,4 +1,4 @@
-"""One ALTER TABLE on a definition: the order of columns, and where each one's values come from."""
+"""Apply one ALTER TABLE to a definition: the order of columns, and the origin of their values."""
 
 from __future__ import annotations
 
@@ -78,9 +78,7 @@ def names(change: Alteration) -> list[str]:
         ("ADD b int", None),
     ],
 )
-def test_columns_take_the_places_that_the_server_gives_them(
-    actions: str, expected: str | None
-) -> None:
+def test_columns_are_ordered_as_by_the_server(actions: str, expected: str | None) -> None:
     if expected is None:
         with pytest.raises(NotAppliedError):
             after(actions)
@@ -101,7 +99,9 @@ def test_columns_take_the_places_that_the_server_gives_them(
         ("DROP b, DROP c, ADD b int", [ColumnStep("a", "a"), ColumnStep("b")]),
     ],
 )  # fmt: skip
-def test_each_column_says_where_its_values_are_from(actions: str, steps: list[ColumnStep]) -> None:
+def test_each_column_records_the_origin_of_its_values(
+    actions: str, steps: list[ColumnStep]
+) -> None:
     assert list(after(actions).steps) == steps
 
 
@@ -114,7 +114,7 @@ def test_each_column_says_where_its_values_are_from(actions: str, steps: list[Co
         ("DROP b, ADD b int", ("a",)),
     ],
 )
-def test_the_key_goes_with_its_columns(actions: str, key: tuple[str, ...]) -> None:
+def test_the_key_follows_its_columns(actions: str, key: tuple[str, ...]) -> None:
     definition = after(actions, "a int, b int, c int, PRIMARY KEY (a, b)").definition
     assert definition.key == key
     assert all(not definition.columns[place].nullable for place in definition.primary_key)
@@ -141,14 +141,14 @@ def test_the_key_goes_with_its_columns(actions: str, key: tuple[str, ...]) -> No
         ("CONVERT TO CHARACTER SET utf8mb4", "b text, c int, g int AS (c)", None),
         ("ADD x int, ENGINE = blackhole", "a int", "BLACKHOLE"),
         ("CONVERT TO CHARACTER SET binary", "a text", "bytes"),
-        # NULL becomes a number, or the time of the statement, also in strict mode
-        ("MODIFY a int AUTO_INCREMENT, ADD KEY (a)", "a int", "zero or NULL"),
-        ("MODIFY a timestamp NOT NULL", "a timestamp NULL", "time of the statement"),
-        ("MODIFY a timestamp", "a timestamp NULL", "time of the statement"),
+        # NULL becomes a number, or the statement's time, even in strict mode
+        ("MODIFY a int AUTO_INCREMENT, ADD KEY (a)", "a int", "zeros and NULLs"),
+        ("MODIFY a timestamp NOT NULL", "a timestamp NULL", "the statement's time"),
+        ("MODIFY a timestamp", "a timestamp NULL", "the statement's time"),
         ("MODIFY a timestamp NULL", "a timestamp NULL", None),
     ],
 )
-def test_what_the_log_does_not_tell_is_not_applied(
+def test_changes_with_unknown_results_are_not_applied(
     actions: str, columns: str, reason: str | None
 ) -> None:
     if reason is None:
@@ -162,21 +162,21 @@ def test_what_the_log_does_not_tell_is_not_applied(
     "actions",
     ["ADD UNIQUE (b)", "ADD x int UNIQUE", "MODIFY b int", "CONVERT TO CHARSET utf8mb4"],
 )
-def test_rows_that_repeat_a_key_are_dropped_by_alter_ignore(actions: str) -> None:
+def test_alter_ignore_drops_rows_with_duplicate_keys(actions: str) -> None:
     ignoring = ConversionMode(int(SqlMode.STRICT_TRANS_TABLES), ignore=True)
     with pytest.raises(NotAppliedError, match="ALTER IGNORE"):
         after(actions, mode=ignoring)
     assert after("ADD x int", mode=ignoring)
 
 
-def test_timestamps_may_be_null_where_the_session_says_so() -> None:
+def test_timestamps_may_be_null_if_the_session_allows_it() -> None:
     explicit = ConversionMode(int(SqlMode.STRICT_TRANS_TABLES), explicit_timestamps=True)
     assert after("MODIFY a timestamp", "a timestamp NULL", explicit)
-    with pytest.raises(NotAppliedError, match="time of the statement"):
+    with pytest.raises(NotAppliedError, match="the statement's time"):
         after("MODIFY a timestamp NOT NULL", "a timestamp NULL", explicit)
 
 
-def test_a_column_that_counts_up_goes_on_doing_so() -> None:
+def test_an_auto_increment_column_stays_one() -> None:
     columns = "id int AUTO_INCREMENT PRIMARY KEY, b varchar(3)"
     change = after("CHANGE id `Id` bigint AUTO_INCREMENT", columns)
     key = Key("PRIMARY", ("Id",), (0,))
@@ -187,14 +187,14 @@ def test_a_column_that_counts_up_goes_on_doing_so() -> None:
     assert names(after("MODIFY id bigint AUTO_INCREMENT", columns, zeros, known=False))
 
 
-def test_values_that_change_may_have_others_generated_from_them() -> None:
+def test_changed_values_may_change_generated_columns() -> None:
     assert after("MODIFY b char(3)", "b varchar(3)").steps[0].convert == "rtrim"
     with pytest.raises(NotAppliedError, match="generated"):
         after("MODIFY b char(3)", "b varchar(3)", known=False)
 
 
 @pytest.mark.parametrize("actions", ["MODIFY b smallint", "MODIFY b int NOT NULL"])
-def test_only_a_strict_session_proves_that_values_fit(actions: str) -> None:
+def test_only_a_strict_session_guarantees_that_values_fit(actions: str) -> None:
     assert after(actions)
     with pytest.raises(NotAppliedError, match="not strict"):
         after(actions, mode=LOOSE)
@@ -204,7 +204,7 @@ PLACES = st.sampled_from(["", " FIRST", " AFTER a", " AFTER b", " AFTER C"])
 
 
 @given(st.lists(st.tuples(st.sampled_from("xyzuvw"), PLACES), unique_by=lambda pair: pair[0]))
-def test_added_columns_never_move_those_that_are_there(added: list[tuple[str, str]]) -> None:
+def test_added_columns_keep_the_order_of_existing_ones(added: list[tuple[str, str]]) -> None:
     if not added:
         return
     before: TableDefinition = created("a int PRIMARY KEY, b int, C int").definition

@@ -1,4 +1,4 @@
-"""Which conversions of a column's values are certain, and what they are."""
+"""Conversions of a column's values: which are certain, and what they do."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_values_are_converted(old: str, new: str, strict: str | None, loose: str
         (1 << 34, True, "fraction:0"),
     ],
 )
-def test_digits_are_rounded_or_cut_off_as_the_session_has_it(
+def test_fractional_digits_are_rounded_or_truncated_by_sql_mode(
     sql_mode: int, mariadb: bool, expected: str
 ) -> None:
     mode = ConversionMode(int(SqlMode.STRICT_TRANS_TABLES) | sql_mode, mariadb=mariadb)
@@ -175,7 +175,7 @@ def test_digits_are_rounded_or_cut_off_as_the_session_has_it(
 @pytest.mark.parametrize(
     ("old", "new"), [("date", "datetime"), ("datetime", "date"), ("datetime", "datetime(3)")]
 )
-def test_dates_that_are_kept_as_text_are_not_converted(old: str, new: str) -> None:
+def test_dates_stored_as_text_are_not_converted(old: str, new: str) -> None:
     mode = ConversionMode(STRICT.sql_mode, TypeOptions(zero_dates="string"))
     assert how(old, new, mode) == HELD
 
@@ -189,7 +189,7 @@ def test_dates_that_are_kept_as_text_are_not_converted(old: str, new: str) -> No
         ("datetime", "timestamp", None, HELD),
     ],
 )
-def test_times_go_to_another_zone_where_the_session_tells_it(
+def test_times_are_converted_to_a_logged_time_zone(
     old: str, new: str, offset: int | None, expected: str
 ) -> None:
     mode = replace(STRICT, utc_offset=offset)
@@ -202,7 +202,7 @@ def test_times_go_to_another_zone_where_the_session_tells_it(
     [("+05:30", 330), ("-01:00", -60), ("UTC", 0), ("SYSTEM", 120), ("Europe/Paris", None),
      ("nosuch", None), (None, None), ("", None)],
 )  # fmt: skip
-def test_only_a_logged_zone_of_one_offset_tells_what_a_time_becomes(
+def test_times_are_only_converted_with_a_constant_utc_offset(
     logged: str | None, offset: int | None
 ) -> None:
     statement = LoggedStatement(1, 2, "ALTER TABLE t …", time_zone=logged)
@@ -215,6 +215,6 @@ def test_alter_ignore_is_never_strict() -> None:
     assert how("int", "smallint", mode) == HELD
 
 
-def test_a_char_that_is_read_with_its_padding_is_not_converted() -> None:
+def test_a_char_read_with_its_padding_is_not_converted() -> None:
     mode = ConversionMode(STRICT.sql_mode | SqlMode.PAD_CHAR_TO_FULL_LENGTH)
     assert how("char(5)", "varchar(5)", mode) == HELD

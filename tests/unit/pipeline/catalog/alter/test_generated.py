@@ -1,4 +1,4 @@
-"""Which expressions of generated columns are certain, and how their values are stored."""
+"""Expressions of generated columns: which are certain, and how their values are stored."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def added(declared: str, mode: ConversionMode = STRICT) -> tuple[str, str]:
         ("varchar(7) AS (CONCAT(v, ' ', i)) STORED",
          ["concat", ["column", "v", 0, 0], ["text", " "], INT], "cut:7"),
         ("char(7) AS (l) STORED", ["column", "l", 0, 0], "rtrim"),
-        # nobody checks the values of a virtual one when it is added
+        # the server does not check a virtual column's values when it is added
         ("bigint AS (i + 1)", ["+", INT, ["number", "1"], 11, 0], "cast"),
         ("int AS (i + 1) VIRTUAL", ["+", INT, ["number", "1"], 11, 0], "clamp:32"),
         ("decimal(6,1) AS (d)", DEC, "rounded"),
@@ -70,11 +70,11 @@ def test_certain_expressions(declared: str, tree: list[object], stored: str) -> 
         ("int AS (IF(v = 'x', 1, 0)) STORED", "comparison of a text"),
         ("int AS (i <=> 1) STORED", "<=>"),
         (f"int AS (i < {10**40}) STORED", "digits"),
-        ("varchar(9) AS (LEFT(v, 3000000000)) STORED", "no constant"),
+        ("varchar(9) AS (LEFT(v, 3000000000)) STORED", "not a constant"),
         ("int AS (i IN (1, 2)) STORED", "IN in its expression"),
         ("int AS (CASE WHEN i THEN v ELSE f END) STORED", "a text and column f of type DOUBLE"),
         ("varchar(9) AS (JSON_VALUE(v, '$.a')) STORED", "JSON_VALUE"),  # as MySQL prints it
-        ("varchar(9) AS (LEFT(v, i)) STORED", "no constant"),
+        ("varchar(9) AS (LEFT(v, i)) STORED", "not a constant"),
         ("char(32) AS (MD5(v)) STORED", "an unknown charset"),
         ("int AS (i / 2) STORED", "/"),
         ("int AS (f) STORED", "DOUBLE"),
@@ -101,7 +101,7 @@ def test_other_expressions_are_not_certain(declared: str, reason: str) -> None:
         added(declared)
 
 
-def test_the_session_decides_what_is_certain() -> None:
+def test_certainty_depends_on_the_session() -> None:
     with pytest.raises(UnknownExpressionError, match="not strict"):
         added("int AS (i) STORED", ConversionMode())
     for mode, mariadb in MEANING:
@@ -125,7 +125,7 @@ def test_the_session_decides_what_is_certain() -> None:
         ("date AS (DATE(at))", "cast"),
     ],
 )  # fmt: skip
-def test_what_a_session_of_any_mode_has_stored(declared: str, how: str) -> None:
+def test_values_stored_under_an_unknown_sql_mode(declared: str, how: str) -> None:
     session = Session("s", mariadb=True)
     (created,) = effects(f"CREATE TABLE t ({COLUMNS}, g {declared})", session)
     assert isinstance(created, CreateTable)
@@ -147,7 +147,9 @@ def test_what_a_session_of_any_mode_has_stored(declared: str, how: str) -> None:
         ("HOUR(at)", False),
     ],
 )
-def test_what_may_change_though_no_column_does(expression: str, *, depends: bool) -> None:
+def test_expressions_that_may_change_without_a_column_change(
+    expression: str, *, depends: bool
+) -> None:
     (created,) = effects(f"CREATE TABLE t ({COLUMNS}, ts timestamp)", Session("s"))
     assert isinstance(created, CreateTable)
     columns = {column.name: column for column in created.definition.columns}

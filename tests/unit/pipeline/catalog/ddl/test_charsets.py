@@ -1,4 +1,4 @@
-"""Text and bytes in MySQL's charsets, as literals of DDL have them."""
+"""Convert literals of DDL between text and bytes in MySQL's charsets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipeline.catalog.ddl.charsets import can_hold, decoded, encoded
         ("😀", "utf16", b"\xd8\x3d\xde\x00"),
     ],
 )
-def test_text_comes_back_from_its_bytes(text: str, charset: str, raw: bytes) -> None:
+def test_text_survives_encoding_and_decoding(text: str, charset: str, raw: bytes) -> None:
     assert encoded(text, charset) == raw
     assert decoded(raw, charset) == text
 
@@ -35,14 +35,14 @@ def test_text_comes_back_from_its_bytes(text: str, charset: str, raw: bytes) -> 
         ("a", "nothing", False),
     ],
 )
-def test_a_charset_has_some_characters(text: str, charset: str, *, held: bool) -> None:
+def test_charsets_hold_their_own_characters(text: str, charset: str, *, held: bool) -> None:
     assert can_hold(text, charset) == held
     if not held:
         with pytest.raises(ValueError, match="characters that"):
             encoded(text, charset)
 
 
-def test_bytes_that_are_no_characters_are_an_error() -> None:
-    assert decoded(b"\x41", "ucs2") == "A"  # filled up from the left
-    with pytest.raises(ValueError, match="no characters of utf8mb4"):
+def test_invalid_bytes_are_an_error() -> None:
+    assert decoded(b"\x41", "ucs2") == "A"  # padded on the left
+    with pytest.raises(ValueError, match="invalid in utf8mb4"):
         decoded(b"\xe9", "utf8mb4")

@@ -1,4 +1,4 @@
-"""What CREATE TABLE and ADD COLUMN declare: columns of every spelling, keys, defaults."""
+"""Declarations of CREATE TABLE and ADD COLUMN: columns in every spelling, keys, defaults."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.catalog.ddl.lexer import SqlMode
 from tests.unit.pipeline.catalog.ddl.test_ddl import columns, only
 
 
-def test_create_table_gives_columns_key_and_foreign_keys() -> None:
+def test_create_table_declares_columns_key_and_foreign_keys() -> None:
     created = only(
         """CREATE TABLE t (
           id bigint unsigned NOT NULL AUTO_INCREMENT,
@@ -102,7 +102,7 @@ def test_a_table_of_charset_binary_has_binary_columns() -> None:
     assert [c.collation for c in created.definition.columns] == [63, 63, 255]
 
 
-def test_added_columns_keep_their_places_and_defaults() -> None:
+def test_added_columns_have_positions_and_defaults() -> None:
     added = added_by(
         "ALTER TABLE t ADD COLUMN (a int, b int DEFAULT -3), ADD c datetime DEFAULT now() FIRST, "
         "ADD COLUMN `d` varchar(3) NOT NULL DEFAULT _utf8mb4'x' AFTER a, ADD INDEX (a)"
@@ -130,6 +130,6 @@ def added_by(query: str) -> list[NewColumn]:
         ("a SERIAL", "AUTO_INCREMENT"),
     ],
 )
-def test_columns_whose_values_are_computed_say_so(declared: str, computed: str) -> None:
+def test_computed_columns_are_recognized(declared: str, computed: str) -> None:
     (added,) = added_by(f"ALTER TABLE t ADD {declared}")
     assert added.computed == computed

@@ -90,7 +90,7 @@ def columns(types: str, session: Session = SHOP) -> list[ColumnDefinition]:
         "",
     ],
 )
-def test_statements_that_change_no_rows_columns_or_keys_are_nothing(query: str) -> None:
+def test_statements_that_change_no_rows_columns_or_keys_have_no_effect(query: str) -> None:
     assert effects(query, SHOP) == []
 
 
@@ -106,7 +106,7 @@ def test_statements_that_change_no_rows_columns_or_keys_are_nothing(query: str) 
         ("CREATE TABLE t (a int) COMMENT 'x' SEQUENCE = 1", "SEQUENCE"),
         ("CREATE OR REPLACE SEQUENCE t START WITH 5", "SEQUENCE"),
         ("CREATE SEQUENCE IF NOT EXISTS t", "SEQUENCE"),
-        ("CREATE TABLE t (a int, PRIMARY KEY (b))", "names a column that is not there"),
+        ("CREATE TABLE t (a int, PRIMARY KEY (b))", "names an unknown column"),
     ],
 )
 def test_other_changes_of_a_table_hold_it(query: str, reason: str) -> None:
@@ -126,14 +126,14 @@ def alteration(actions: str) -> AlterTable:
 @pytest.mark.parametrize(
     ("actions", "reason"),
     [
-        ("ADD a nosuchtype", "type NOSUCHTYPE is not known"),
+        ("ADD a nosuchtype", "unknown type NOSUCHTYPE"),
         ("ADD a int DEFAULT (1", "ends too early"),
         ("MODIFY a int REFERENCES o (b) ON UPDATE FORGET", "FORGET"),
         ("ENGINE = blackhole", "BLACKHOLE"),
         ("DROP COLUMN a, ADD SYSTEM VERSIONING", "versioning"),
     ],
 )
-def test_actions_that_are_not_applied_say_why(actions: str, reason: str) -> None:
+def test_refused_actions_have_a_reason(actions: str, reason: str) -> None:
     (refused,) = [a for a in alteration(actions).actions if isinstance(a, Refused)]
     assert reason in refused.reason
 
@@ -189,7 +189,7 @@ def test_actions_on_columns_and_keys_are_read(actions: str, expected: list[Actio
         ("MODIFY IF EXISTS a text", "a", "a", None),
     ],
 )
-def test_changed_columns_are_declared_anew(
+def test_changed_columns_have_a_complete_new_declaration(
     actions: str, old: str, name: str, place: str | None
 ) -> None:
     (action,) = alteration(actions).actions
@@ -205,7 +205,7 @@ def test_changed_columns_are_declared_anew(
         ("DROP INDEX i ON t", ChangeKeys(dropped="i")),
     ],
 )
-def test_an_index_that_comes_or_goes_may_change_the_key(query: str, change: ChangeKeys) -> None:
+def test_adding_or_dropping_an_index_may_change_the_key(query: str, change: ChangeKeys) -> None:
     assert effects(query, SHOP) == [AlterTable(T, (change,))]
 
 
@@ -235,9 +235,7 @@ def test_a_truncated_table_is_named() -> None:
         ("CONVERT TABLE u TO PARTITION p VALUES LESS THAN (5)", [DropTable]),
     ],
 )
-def test_rows_that_come_and_go_outside_of_the_log_are_told(
-    actions: str, others: list[type[Effect]]
-) -> None:
+def test_unlogged_changes_of_rows_are_reported(actions: str, others: list[type[Effect]]) -> None:
     altered, *found = effects(f"ALTER TABLE t {actions}", SHOP)
     assert isinstance(altered, AlterTable)
     assert isinstance(altered.actions[0], RowsNotLogged)
@@ -262,7 +260,7 @@ def test_rows_that_come_and_go_outside_of_the_log_are_told(
         ("CREATE TABLE `t", []),
     ],
 )
-def test_what_cannot_be_read_holds_what_it_may_change(
+def test_unreadable_statements_hold_the_tables_they_may_change(
     query: str, held: list[TableName | None]
 ) -> None:
     """None: any table."""
@@ -271,11 +269,11 @@ def test_what_cannot_be_read_holds_what_it_may_change(
     ] == held
 
 
-def test_a_database_that_is_dropped_is_known_by_its_name() -> None:
+def test_a_dropped_database_is_identified_by_name() -> None:
     assert effects("DROP DATABASE `a-b` 'x", SHOP) == [DropSchema("a-b")]
 
 
-def test_comments_are_code_for_one_of_both_servers() -> None:
+def test_versioned_comments_are_code_for_mysql_or_mariadb() -> None:
     maria = Session("shop", server_version=101106, mariadb=True)
     mysql = Session("shop", server_version=80045)
     own = "CREATE TABLE t (a int /*M!100301 , b int */)"
@@ -312,11 +310,11 @@ def test_comments_are_code_for_one_of_both_servers() -> None:
         ]),
     ],
 )  # fmt: skip
-def test_tables_and_schemas_begin_and_end(query: str, expected: list[Effect]) -> None:
+def test_tables_and_schemas_are_created_and_dropped(query: str, expected: list[Effect]) -> None:
     assert effects(query, SHOP) == expected
 
 
-def test_a_comment_is_code_from_a_version_on() -> None:
+def test_a_versioned_comment_is_code_from_its_version_on() -> None:
     session = Session("shop", server_version=90700)
     assert effects("/*!99999 no code for it */ DROP TABLE t", session) == [DropTable(T)]
     assert effects("/*!99999 DROP TABLE t */", session) == []
@@ -332,14 +330,14 @@ def test_ansi_quotes_name_tables() -> None:
     assert only('DROP TABLE "a.b"."c d"', session) == DropTable(TableName("a.b", "c d"))
 
 
-def test_create_or_replace_ends_the_table_first() -> None:
+def test_create_or_replace_drops_the_table_first() -> None:
     first, second = effects("CREATE OR REPLACE TABLE t (a int)", SHOP)
     assert first == DropTable(T)
     assert isinstance(second, CreateTable)
 
 
 @given(st.text(alphabet="ALTERTABLE CREATEDROP`'\"(),.-/*!0123\\ab\n", max_size=60))
-def test_no_statement_is_an_unexpected_error(text: str) -> None:
+def test_no_statement_raises_an_unexpected_error(text: str) -> None:
     for head in ("ALTER TABLE t ", "CREATE TABLE t (a int, ", "DROP TABLE ", "RENAME TABLE "):
         assert may_change_tables(head + text)
         effects(head + text, SHOP)

@@ -28,7 +28,7 @@ def text(declared: str, context: DefaultContext = PARIS) -> str | None:
 
 
 def added(declared: str) -> NewColumn:
-    """The column that a declaration adds."""
+    """Return the column that a declaration adds."""
     (effect,) = effects(f"ALTER TABLE t ADD a {declared}", Session("s"))
     assert isinstance(effect, AlterTable), effect
     action = effect.actions[0]
@@ -36,7 +36,7 @@ def added(declared: str) -> NewColumn:
     return action.column
 
 
-# The right-hand sides are what MySQL 9.7 showed in existing rows, in our spelling.
+# The expected values are those that MySQL 9.7 showed in existing rows, in our spelling.
 @pytest.mark.parametrize(
     ("declared", "expected"),
     [
@@ -141,7 +141,7 @@ def added(declared: str) -> NewColumn:
         ("time(1) NOT NULL", "00:00:00.0"),
     ],
 )  # fmt: skip
-def test_existing_rows_hold_what_the_server_put_there(declared: str, expected: str | None) -> None:
+def test_existing_rows_have_the_server_s_default(declared: str, expected: str | None) -> None:
     assert text(declared) == expected
 
 
@@ -169,7 +169,7 @@ def test_existing_rows_hold_what_the_server_put_there(declared: str, expected: s
         "inet4 DEFAULT (concat('1.2.3', '.4'))",
     ],
 )
-def test_a_value_that_the_log_does_not_tell_is_unknown(declared: str) -> None:
+def test_defaults_that_the_log_cannot_determine_are_unknown(declared: str) -> None:
     with pytest.raises(UnknownDefaultError):
         text(declared)
 
@@ -185,7 +185,7 @@ def test_a_value_that_the_log_does_not_tell_is_unknown(declared: str) -> None:
         ("timestamp NOT NULL DEFAULT 0", True),
     ],
 )
-def test_a_timestamp_may_have_a_default_that_it_does_not_say(
+def test_a_timestamp_may_have_an_implicit_default(
     declared: str, said: bool, explicit: bool | None
 ) -> None:
     context = DefaultContext(AT, explicit_timestamps=explicit)
@@ -196,7 +196,7 @@ def test_a_timestamp_may_have_a_default_that_it_does_not_say(
         text(declared, context)
 
 
-def test_now_is_unknown_where_the_log_does_not_tell_when_a_statement_began() -> None:
+def test_now_is_unknown_without_a_logged_statement_time() -> None:
     with pytest.raises(UnknownDefaultError):
         text("datetime DEFAULT now()", DefaultContext(None))
 

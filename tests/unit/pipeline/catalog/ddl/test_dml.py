@@ -1,4 +1,4 @@
-"""The tables that DML names, whatever its form; None where they cannot be told."""
+"""The target tables of DML in all its forms; None if they cannot be determined."""
 
 from __future__ import annotations
 
@@ -65,17 +65,17 @@ def test_targets(query: str, names: str) -> None:
         *("UPDATE t", "HANDLER t OPEN", "INSERT INTO `t"),
     ],
 )
-def test_what_cannot_be_told(query: str) -> None:
+def test_statements_with_unknown_targets(query: str) -> None:
     found = targets(query, SESSION)
     assert found is None or query == "UPDATE t"
 
 
-def test_without_a_schema_a_bare_name_cannot_be_told() -> None:
+def test_an_unqualified_name_without_a_default_schema_is_unknown() -> None:
     assert targets("INSERT INTO t VALUES (1)", Session()) is None
     assert targets("INSERT INTO d.t VALUES (1)", Session()) == {TableName("d", "t")}
 
 
-def test_the_sessions_mode_counts() -> None:
+def test_the_session_s_sql_mode_applies() -> None:
     assert targets('DELETE FROM "t"', SESSION) is None
     assert targets('DELETE FROM "t"', Session("s", SqlMode.ANSI_QUOTES)) == {TableName("s", "t")}
 

@@ -1,4 +1,4 @@
-"""Which elements of a table are columns, and what periods make of those."""
+"""Distinguish columns from other table elements, and apply periods to columns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def tokens(element: str) -> list[Token]:
         "period VARCHAR(3) DEFAULT 'FOR'",
         "system INT",
         "`vector` VECTOR(3)",
-        # to MySQL a name like others
+        # in MySQL a name like any other
         "vector INT",
         "vector VECTOR(3) NOT NULL",
         "vector VARCHAR(3)",
@@ -33,7 +33,7 @@ def tokens(element: str) -> list[Token]:
         "vector",
     ],
 )
-def test_a_column_is_one_whatever_it_is_called(element: str) -> None:
+def test_columns_are_recognized_by_any_name(element: str) -> None:
     assert is_column(tokens(element))
 
 
@@ -49,11 +49,11 @@ def test_a_column_is_one_whatever_it_is_called(element: str) -> None:
         "PERIOD FOR SYSTEM_TIME (s, e)",
     ],
 )
-def test_other_elements_are_no_columns(element: str) -> None:
+def test_other_elements_are_not_columns(element: str) -> None:
     assert not is_column(tokens(element))
 
 
-def test_only_the_period_of_versioning_is_the_systems() -> None:
+def test_only_the_period_of_versioning_is_a_system_period() -> None:
     own, system = (
         read_period(tokens("PERIOD FOR p (s, e)")),
         read_period(tokens("PERIOD FOR system_time (s, e)")),

@@ -1,4 +1,4 @@
-"""Expressions as a model keeps them: read back, renamed, and printed."""
+"""Stored expressions of generated columns: read back, renamed, and printed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipeline.catalog.ddl.lexer import tokens
     [
         ("a + b", "x y + b"),
         ("`A`*2", "x y * 2"),
-        ("a(a, 'a')", "a(x y, 'a')"),  # a function, and a string, are no column
+        ("a(a, 'a')", "a(x y, 'a')"),  # functions and strings are not columns
         ("b", "b"),
     ],
 )
@@ -29,7 +29,7 @@ def test_a_renamed_column_is_renamed_in_expressions(expression: str, renamed: st
     assert printed_expression(found) == renamed
 
 
-def test_nothing_is_kept_of_columns_that_are_not_generated() -> None:
+def test_columns_that_are_not_generated_have_no_expression() -> None:
     assert kept_expression(()) == ""
     assert expression_tokens("") == ()
     assert renamed_expression("", {"a": "b"}) == ""

@@ -1,4 +1,4 @@
-"""Keys as DDL tells them: what tells rows apart where no table map says it."""
+"""Keys from DDL, which identify rows if table maps have no keys."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_key_is_the_primary_one_or_the_first_of_whole_columns_that_are_not_n
 
 
 def key_after(*statements: str, elements: str = "") -> tuple[str, ...]:
-    """The key of a table map without one, behind these statements."""
+    """Return the key of a table map without keys after these statements."""
     timeline = Timeline((), CatalogOptions())
     logged = (f"CREATE TABLE t ({COLUMNS}{elements})", *statements)
     for number, query in enumerate(logged, 1):
@@ -75,10 +75,10 @@ def key_after(*statements: str, elements: str = "") -> tuple[str, ...]:
         ("", ("CREATE INDEX i ON t (b)", "ALTER TABLE t ADD KEY j (a)"), ()),
         ("", ("ALTER TABLE t ADD CONSTRAINT x UNIQUE (a, b)",), ("a", "b")),
         ("", ("ALTER TABLE t ADD COLUMN id INT PRIMARY KEY FIRST",), ("id",)),
-        # a name that the server made up: it may be the unique one's, or another index's
+        # a name that the server generated: of the unique key, or of another index
         (", KEY (b), UNIQUE (b)", ("DROP INDEX b ON t",), ()),
         (", UNIQUE (b)", ("DROP INDEX other ON t",), ("b",)),
-        # which key is dropped or renamed is not told, but never PRIMARY
+        # the key that is dropped or renamed is unknown, but never PRIMARY
         (", PRIMARY KEY (a), UNIQUE (b)", ("DROP INDEX b ON t",), ("a",)),
         (", PRIMARY KEY (a), UNIQUE (b)", ("ALTER TABLE t RENAME INDEX b TO c",), ("a",)),
         (", UNIQUE u (a)", ("CREATE OR REPLACE UNIQUE INDEX u ON t (b)",), ("b",)),
@@ -86,13 +86,13 @@ def key_after(*statements: str, elements: str = "") -> tuple[str, ...]:
         (", UNIQUE u (a)", ("CREATE UNIQUE INDEX IF NOT EXISTS U ON t (b)",), ("a",)),
     ],
 )
-def test_ddl_on_keys_is_followed_and_what_is_not_certain_is_no_key(
+def test_ddl_changes_keys_and_uncertain_keys_are_not_used(
     elements: str, statements: tuple[str, ...], key: tuple[str, ...]
 ) -> None:
     assert key_after(*statements, elements=elements) == key
 
 
-def test_a_key_that_allows_null_is_none() -> None:
+def test_a_nullable_unique_key_does_not_identify_rows() -> None:
     assert row_key([Key("u", ("c",), (0,))], ["a"]) is None
 
 
@@ -112,7 +112,7 @@ def test_a_key_that_allows_null_is_none() -> None:
         ("UNIQUE (t), UNIQUE (id), UNIQUE (v, w)", 2),
     ],
 )
-def test_mariadb_hashes_keys_that_no_index_takes(elements: str, hashes: int) -> None:
+def test_mariadb_hashes_keys_too_long_for_an_index(elements: str, hashes: int) -> None:
     columns = "id INT, t TEXT, j JSON, v VARCHAR(700), w VARCHAR(700)"
     (created,) = effects(f"CREATE TABLE t ({columns}, {elements})", Session("s"))
     assert isinstance(created, CreateTable)

@@ -40,11 +40,11 @@ def texts(sql: str, **options: int) -> list[str]:
         ("a\0", [(Kind.WORD, "a")]),
     ],
 )  # fmt: skip
-def test_tokens_are_the_servers(sql: str, expected: list[tuple[Kind, str]]) -> None:
+def test_tokens_are_those_of_the_server(sql: str, expected: list[tuple[Kind, str]]) -> None:
     assert tokens(sql) == [Token(kind, text) for kind, text in expected]
 
 
-def test_ansi_quotes_make_names_of_double_quotes() -> None:
+def test_double_quotes_are_names_under_ansi_quotes() -> None:
     assert texts("'a' 'b' \"c\"", sql_mode=SqlMode.ANSI_QUOTES) == ["ab", "c"]
     assert tokens('"a""b"', SqlMode.ANSI_QUOTES) == [Token(Kind.NAME, 'a"b')]
 
@@ -61,13 +61,13 @@ def test_code_for_a_later_server_is_a_comment(version: int | None, expected: lis
 
 
 @pytest.mark.parametrize("sql", ["'abc", "`abc", "a /* b", r"'abc\'", '"x'])
-def test_text_that_ends_too_early_is_an_error(sql: str) -> None:
+def test_truncated_text_is_an_error(sql: str) -> None:
     with pytest.raises(LexError):
         tokens(sql)
 
 
 @given(st.text())
-def test_any_text_lexes_or_is_the_declared_error(text: str) -> None:
+def test_any_text_lexes_or_raises_lex_error(text: str) -> None:
     try:
         found = tokens(text)
     except LexError:
@@ -76,5 +76,5 @@ def test_any_text_lexes_or_is_the_declared_error(text: str) -> None:
 
 
 @given(st.text())
-def test_a_quoted_name_comes_back_as_it_was(name: str) -> None:
+def test_a_quoted_name_is_unquoted(name: str) -> None:
     assert tokens("`" + name.replace("`", "``") + "`") == [Token(Kind.NAME, name)]

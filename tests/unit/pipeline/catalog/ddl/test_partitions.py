@@ -1,4 +1,4 @@
-"""Which rows partitions hold, through what ALTER TABLE does to them."""
+"""The rows of partitions, through the changes that ALTER TABLE makes to them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DATES = (
 def changed(
     table: str, *alters: str, types: TypeOptions | None = None
 ) -> tuple[PartitionRows | None, str, TableModel]:
-    """The rows that go with the last ALTER, why they are not told, and the model behind it."""
+    """Return the rows that the last ALTER removes, why they are unknown, and the model after it."""
     (created,) = effects(f"CREATE TABLE t ({table})", Session("s"))
     assert isinstance(created, CreateTable)
     model, found = created.model, {}
@@ -57,7 +57,7 @@ def changed(
         (RANGE, ("DROP PARTITION a",), [(None, -5)], True),
         (RANGE, ("TRUNCATE PARTITION B, c",), [(-5, 10), (10, None)], False),
         (RANGE, ("TRUNCATE PARTITION ALL",), [(None, -5), (-5, 10), (10, None)], True),
-        # the next one takes over
+        # the next one covers its range
         (RANGE, ("DROP PARTITION b", "DROP PARTITION c"), [(-5, None)], False),
         (RANGE, ("DROP PARTITION a", "DROP PARTITION b"), [(None, 10)], True),
         (
@@ -130,7 +130,7 @@ def test_rows_of_partitions(
     [
         ("id int", ("TRUNCATE PARTITION a",), "is not in the log"),
         ("id int) PARTITION BY HASH (id", ("TRUNCATE PARTITION p0",), "is not in the log"),
-        (RANGE, ("TRUNCATE PARTITION nosuch",), "of partition nosuch nothing is known"),
+        (RANGE, ("TRUNCATE PARTITION nosuch",), "partition nosuch is unknown"),
         (RANGE, ("REMOVE PARTITIONING", "TRUNCATE PARTITION a"), "is not in the log"),
         (RANGE, ("PARTITION BY KEY (id)", "TRUNCATE PARTITION p0"), "is not in the log"),
         (
@@ -147,30 +147,30 @@ def test_rows_of_partitions(
         (
             "d date) PARTITION BY RANGE (TO_DAYS(d)) (PARTITION a VALUES LESS THAN (5)",
             ("DROP PARTITION a",),
-            "dates that no calendar has",
+            "impossible dates",
         ),
         (
             DATES.replace("d date", "d varchar(9)"),
             ("DROP PARTITION a",),
-            "partitioned by a VARCHAR",
+            "partitioned by type VARCHAR",
         ),
     ],
 )
-def test_rows_that_are_not_told(table: str, alters: tuple[str, ...], reason: str) -> None:
-    rows, told, _ = changed(table, *alters)
+def test_rows_that_cannot_be_determined(table: str, alters: tuple[str, ...], reason: str) -> None:
+    rows, not_logged, _ = changed(table, *alters)
     assert rows is None
-    assert reason in told
-    assert "takes its place" in told
+    assert reason in not_logged
+    assert "replace it with a copy" in not_logged
 
 
-def test_dates_that_are_text_in_gold_are_not_told() -> None:
+def test_dates_stored_as_text_in_gold_are_not_supported() -> None:
     table = "d date PRIMARY KEY) PARTITION BY RANGE (YEAR(d)) (PARTITION a VALUES LESS THAN (5)"
     assert changed(table, "DROP PARTITION a")[0] is not None
-    _, told, _ = changed(table, "DROP PARTITION a", types=TypeOptions(zero_dates="string"))
-    assert "kept as text" in told
+    _, not_logged, _ = changed(table, "DROP PARTITION a", types=TypeOptions(zero_dates="string"))
+    assert "stored as text" in not_logged
 
 
-def test_a_table_whose_create_is_not_in_the_log_has_partitions_that_are_not_known() -> None:
+def test_without_its_create_a_table_s_partitions_are_unknown() -> None:
     (effect,) = effects("ALTER TABLE t TRUNCATE PARTITION a", Session("s"))
     assert isinstance(effect, AlterTable)
     (created,) = effects("CREATE TABLE t (id int)", Session("s"))
@@ -179,5 +179,5 @@ def test_a_table_whose_create_is_not_in_the_log_has_partitions_that_are_not_know
     assert list(found) == ["not_logged"]
 
 
-def test_a_partition_that_is_not_there_is_dropped_without_effect() -> None:
+def test_dropping_a_missing_partition_has_no_effect() -> None:
     assert changed(RANGE, "DROP PARTITION IF EXISTS nosuch")[:2] == (None, "")

@@ -1,4 +1,4 @@
-"""The timeline in the lake, and whose tables are whose; without Spark."""
+"""The timeline in the lake, and which source owns a table; without Spark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def item(name: TableName, lsn: int, kind: ItemKind = "create") -> TimelineItem:
     return TimelineItem(lsn, 4, name.schema, name.table, kind, reason="as it was")
 
 
-def test_items_are_kept_once_in_the_order_of_their_log(tmp_path: Path) -> None:
+def test_items_are_stored_once_in_log_order(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     assert read_items(NO_SPARK, lake, "shop") == []
     first = [item(PEOPLE, 9), item(ORDERS, 9), item(ORDERS, 11, "drop")]
@@ -28,16 +28,16 @@ def test_items_are_kept_once_in_the_order_of_their_log(tmp_path: Path) -> None:
     append_items(NO_SPARK, lake, "shop", 2, first)
     append_items(NO_SPARK, lake, "shop", 10, later)
     append_items(NO_SPARK, lake, "shop", 11, [])
-    append_items(NO_SPARK, lake, "shop", 10, later)  # by another run
+    append_items(NO_SPARK, lake, "shop", 10, later)  # by a concurrent run
     append_items(NO_SPARK, lake, "blog", 10, [item(PEOPLE, 1)])
     assert read_items(NO_SPARK, lake, "shop") == [*first, *later]
 
 
-def test_a_table_is_of_one_source_unless_it_was_only_told_of(tmp_path: Path) -> None:
+def test_a_table_belongs_to_one_source_unless_it_was_only_mentioned(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     require_own_tables(NO_SPARK, lake, "shop", [ORDERS])
-    told: list[ItemKind] = [kind for kind in ("schema", "told", "declared") if kind in NOBODYS]
-    items = [item(ORDERS, 5), *(item(PARTS, 6, kind) for kind in told)]
+    unowned: list[ItemKind] = [kind for kind in ("schema", "told", "declared") if kind in NOBODYS]
+    items = [item(ORDERS, 5), *(item(PARTS, 6, kind) for kind in unowned)]
     append_items(NO_SPARK, lake, "blog", 1, items)
     require_own_tables(NO_SPARK, lake, "shop", [PEOPLE, PARTS])
     require_own_tables(NO_SPARK, lake, "shop", [])

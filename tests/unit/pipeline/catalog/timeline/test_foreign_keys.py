@@ -1,4 +1,4 @@
-"""Foreign keys over time, as CREATE, ALTER and RENAME TABLE leave them."""
+"""Foreign keys over time, after CREATE, ALTER and RENAME TABLE."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def history(*statements: str, **server: object) -> Timeline:
 
 
 def keys(timeline: Timeline, table: str = "c") -> list[str]:
-    """A table's foreign keys in words, as its last item leaves them, read back from JSON."""
+    """Describe a table's foreign keys after its last item, read back from JSON."""
     models = [
         TimelineItem.from_dict(item.to_dict()).model
         for item in timeline.new
@@ -69,14 +69,14 @@ INLINE = "CREATE TABLE c (x int REFERENCES p (id) ON DELETE CASCADE, y int REFER
 @pytest.mark.parametrize(
     ("server", "known"), [(MYSQL_9, True), (MYSQL_8, False), (MARIADB, True), (OLD_MARIADB, False)]
 )
-def test_servers_forget_what_stands_with_a_column_or_keep_it(
+def test_references_in_a_column_declaration_are_kept_by_version(
     server: dict[str, object], known: bool
 ) -> None:
     expected = ["c_ibfk_1: x -> s.p(id) delete CASCADE", "c_ibfk_2: y -> s.p()"]
     assert keys(history(PARENT, INLINE, **server)) == (expected if known else [])
 
 
-def test_other_engines_have_none() -> None:
+def test_other_engines_have_no_foreign_keys() -> None:
     create = CHILD.format(KEY) + " ENGINE=MyISAM"
     assert keys(history(create, f"ALTER TABLE c ADD {KEY}, ADD y int")) == []
 
@@ -89,19 +89,19 @@ def test_other_engines_have_none() -> None:
         (["ALTER TABLE c ENGINE=Aria", f"ALTER TABLE c ADD {KEY}"], False),
     ],
 )
-def test_a_table_that_gets_another_engine_may_have_some(
+def test_a_table_converted_to_innodb_may_have_foreign_keys(
     statements: list[str], *, known: bool
 ) -> None:
     timeline = history(CHILD.format("KEY (x)") + " ENGINE=MyISAM", *statements)
     assert keys(timeline) == (["c_ibfk_1: x -> s.p(id) delete CASCADE"] if known else [])
 
 
-def test_the_engine_that_a_table_has_anyway_changes_nothing() -> None:
+def test_naming_the_current_engine_changes_nothing() -> None:
     timeline = history(CHILD.format(KEY), "ALTER TABLE c ENGINE=InnoDB")
     assert [item.kind for item in timeline.new] == ["create"]
 
 
-def test_a_foreign_key_of_unknown_name_that_changes_nothing_may_go() -> None:
+def test_an_unknown_foreign_key_without_cascades_may_be_dropped() -> None:
     plain = CHILD.format("FOREIGN KEY (x) REFERENCES p (id)")
     timeline = history(plain, "ALTER TABLE c DROP FOREIGN KEY `1`")
     assert not [item for item in timeline.new if item.kind == "unsupported"]
@@ -132,16 +132,14 @@ def test_a_foreign_key_of_unknown_name_that_changes_nothing_may_go() -> None:
         (["CREATE INDEX i ON c (x)", "ALTER TABLE c ADD y int"], ["same"]),
     ],
 )
-def test_foreign_keys_follow_what_becomes_of_tables(
-    statements: list[str], expected: list[str]
-) -> None:
+def test_foreign_keys_follow_changes_of_tables(statements: list[str], expected: list[str]) -> None:
     same = "c_ibfk_1: x -> s.p(id) delete CASCADE"
     timeline = history(PARENT, CHILD.format(KEY), *statements)
     assert keys(timeline) == [same if key == "same" else key for key in expected]
     assert not [item for item in timeline.new if item.kind == "unsupported"]
 
 
-def test_a_renamed_child_takes_its_keys_along_and_a_like_one_has_none() -> None:
+def test_a_renamed_child_keeps_its_keys_and_a_copy_has_none() -> None:
     rename = "RENAME TABLE c TO d, p TO q"
     timeline = history(PARENT, CHILD.format(KEY), "CREATE TABLE l LIKE c", rename)
     assert keys(timeline, "d") == ["d_ibfk_1: x -> s.q(id) delete CASCADE"]
@@ -155,6 +153,6 @@ def test_a_renamed_child_takes_its_keys_along_and_a_like_one_has_none() -> None:
         (["CREATE TABLE c LIKE unknown", f"ALTER TABLE c ADD {KEY}"], "whose CREATE TABLE is not"),
     ],
 )
-def test_what_is_not_known_holds_the_child(statements: list[str], reason: str) -> None:
+def test_an_unknown_foreign_key_holds_the_child(statements: list[str], reason: str) -> None:
     held = [i.reason or "" for i in history(*statements).new if i.kind == "unsupported"]
-    assert [reason in told for told in held] == [True]
+    assert [reason in message for message in held] == [True]

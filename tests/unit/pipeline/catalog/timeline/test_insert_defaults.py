@@ -1,4 +1,4 @@
-"""The DEFAULTs that are in force: of a new table, and through all that changes it."""
+"""The DEFAULTs in force: of a new table, and after changes of it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 UNKNOWN = object()
-"""Stands for a DEFAULT that is not known."""
+"""Stands for an unknown DEFAULT."""
 
 
 def items(*statements: str, **options: Any) -> list[TimelineItem]:
-    """What a log of these statements leads to."""
+    """Return the items of a log of these statements."""
     fields = {"ddl_xid": 1, "executed_at": AT, "explicit_timestamps": True, **options}
     timeline = Timeline((), CatalogOptions())
     for n, statement in enumerate(statements, 1):
@@ -34,8 +34,8 @@ def model(*statements: str, **options: Any) -> TableModel:
     return [i.model for i in items(*statements, **options) if i.model is not None][-1]
 
 
-def told(*statements: str, **options: Any) -> dict[str, Any]:
-    """By column the DEFAULT that is in force in the end."""
+def defaults(*statements: str, **options: Any) -> dict[str, Any]:
+    """Return the DEFAULT in force at the end, by column."""
     defaults = model(*statements, **options).defaults
     return {d.name: UNKNOWN if d.reason else d.text for d in defaults}
 
@@ -66,7 +66,7 @@ def told(*statements: str, **options: Any) -> dict[str, Any]:
 )
 def test_a_declared_column(column: str, expected: Any) -> None:
     create = f"CREATE TABLE t (id int PRIMARY KEY, c {column})"
-    assert told(create, time_zone="+01:00") == {"id": "0", "c": expected}
+    assert defaults(create, time_zone="+01:00") == {"id": "0", "c": expected}
 
 
 CREATE = "CREATE TABLE t (id int, a int DEFAULT 1, b int NOT NULL DEFAULT 2, PRIMARY KEY (id))"
@@ -92,35 +92,35 @@ CREATE = "CREATE TABLE t (id int, a int DEFAULT 1, b int NOT NULL DEFAULT 2, PRI
         ("RENAME u", "id=0 a=1 b=2"),
     ],
 )
-def test_after_an_alter(alter: str, expected: str) -> None:
-    found = told(CREATE, f"ALTER TABLE t {alter}")
+def test_an_alter_changes_defaults(alter: str, expected: str) -> None:
+    found = defaults(CREATE, f"ALTER TABLE t {alter}")
     assert " ".join(f"{name}={text}" for name, text in found.items()) == expected
 
 
-def test_a_change_of_a_default_alone_is_an_item_of_its_own() -> None:
+def test_changing_only_a_default_creates_an_item() -> None:
     kinds = [i.kind for i in items(CREATE, "ALTER TABLE t ALTER a SET DEFAULT 5")]
     assert kinds == ["create", "model"]
     assert [i.kind for i in items(CREATE, "ALTER TABLE t ALTER a SET DEFAULT 1")] == ["create"]
-    assert told(CREATE, "ALTER TABLE t ALTER a SET DEFAULT 5", "CREATE TABLE u LIKE t") == {
+    assert defaults(CREATE, "ALTER TABLE t ALTER a SET DEFAULT 5", "CREATE TABLE u LIKE t") == {
         "id": "0",
         "a": "5",
         "b": "2",
     }
 
 
-def test_a_default_of_a_column_that_is_not_there_holds_the_table() -> None:
+def test_a_default_of_a_missing_column_holds_the_table() -> None:
     (_, item) = items(CREATE, "ALTER TABLE t ALTER x SET DEFAULT 5")
-    assert (item.kind, item.reason) == ("unsupported", "column x is not in the table")
+    assert (item.kind, item.reason) == ("unsupported", "the table has no column x")
 
 
 @pytest.mark.parametrize("mariadb", [True, False])
-def test_mariadb_alone_does_not_log_columns_that_it_computes(*, mariadb: bool) -> None:
+def test_only_mariadb_leaves_computed_columns_out_of_the_log(*, mariadb: bool) -> None:
     create = "CREATE TABLE t (id int PRIMARY KEY, a int AS (id + 1) VIRTUAL)"
     defaults = model(create, mariadb=mariadb).defaults
     assert {d.name: d.unlogged for d in defaults} == {"id": False, "a": mariadb}
 
 
-def test_mariadb_s_generated_columns_keep_their_expressions() -> None:
+def test_expressions_of_mariadb_s_generated_columns_are_kept() -> None:
     create = "CREATE TABLE t (id int PRIMARY KEY, a int, g int AS (a + 1) PERSISTENT)"
     alter = "ALTER TABLE t RENAME COLUMN a TO b"
     made = model(create, alter, mariadb=True)
@@ -143,7 +143,7 @@ def test_a_model_is_read_back() -> None:
         ("INET6", "'2001:0db8::ff00:42:8329'", "2001:db8::ff00:42:8329"),
         ("INET6", "'::1'", "::1"),
         ("UUID", "'no'", UNKNOWN),
-        # What a table map shows as BINARY may be of such a type, and no DDL tell.
+        # A BINARY of a table map may have such a type without DDL that shows it.
         ("BINARY(16)", "'2001:db8::ff00:42:8329'", "20010db8000000000000ff0000428329"),
         ("BINARY(16)", "'::1'", UNKNOWN),
         ("BINARY(16)", "'abc'", "616263" + "00" * 13),
@@ -151,8 +151,8 @@ def test_a_model_is_read_back() -> None:
         ("INET4", "NULL", None),
     ],
 )
-def test_a_default_set_later_does_not_say_of_which_type_its_column_is(
+def test_a_default_set_later_does_not_show_its_column_s_type(
     kind: str, default: str, expected: Any
 ) -> None:
     alter = f"ALTER TABLE t ALTER COLUMN a SET DEFAULT {default}"
-    assert told(f"CREATE TABLE t (a {kind})", alter, mariadb=True) == {"a": expected}
+    assert defaults(f"CREATE TABLE t (a {kind})", alter, mariadb=True) == {"a": expected}

@@ -1,4 +1,4 @@
-"""The timeline under binlog_row_metadata=MINIMAL: names come from DDL, by place in the log."""
+"""The timeline under binlog_row_metadata=MINIMAL: names come from DDL, by position in the log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SWAP = "ALTER TABLE t RENAME COLUMN a TO b, RENAME COLUMN b TO a"
 
 
 def full(columns: str) -> TableDefinition:
-    """What a table map of a log with full metadata shows."""
+    """Return a table map's definition in a log with full metadata."""
     known = declared(columns)
     bare = shown(known)
     columns_ = tuple(
@@ -46,7 +46,7 @@ def start(*creates: str) -> Start:
 
 
 class Log:
-    """Statements and table maps at positions that go on by 10; `maps` are what these showed."""
+    """Statements and table maps at positions in steps of 10; `maps` are their definitions."""
 
     def __init__(self, *past: TimelineItem, begins: Start | None = None) -> None:
         self.timeline = Timeline(past, CatalogOptions())
@@ -72,7 +72,7 @@ class Log:
 
     @property
     def new(self) -> list[TimelineItem]:
-        """Without what is of use to seeds alone."""
+        """The items, without those that only seeds use."""
         return [item for item in self.timeline.new if item.kind != "told"]
 
     @property
@@ -83,7 +83,7 @@ class Log:
 BARE = shown(declared(T))
 
 
-def test_equal_table_maps_have_the_names_of_their_place() -> None:
+def test_identical_table_maps_have_names_by_position() -> None:
     log = Log().run(CREATE, BARE, SWAP, BARE, SWAP, BARE)
     assert log.names == [["id", "a", "b"], ["id", "b", "a"], ["id", "a", "b"]]
     assert [found.definition.key for _, _, found in log.maps] == [("id",)] * 3
@@ -106,7 +106,7 @@ def test_equal_table_maps_have_the_names_of_their_place() -> None:
             (CREATE, BARE, "ALTER TABLE t ADD n INT", shown(declared(f"{T}, n INT"))),
             [("create", 1), ("version", 1), ("add_columns", 2), ("version", 2)],
         ),
-        # metadata switched in the middle of the log
+        # metadata was switched within the log
         ((full(T), BARE, full(T)), [("observed", 1)]),
         ((CREATE, BARE, full(T), BARE, full(T)), [("create", 1), ("version", 1)]),
         (
@@ -115,29 +115,27 @@ def test_equal_table_maps_have_the_names_of_their_place() -> None:
         ),
     ],
 )
-def test_the_items_are_those_of_a_log_with_full_metadata(
+def test_items_equal_those_of_a_log_with_full_metadata(
     events: tuple[str | TableDefinition, ...], kinds: list[tuple[str, int | None]]
 ) -> None:
     assert Log().run(*events).kinds == kinds
 
 
-def test_a_table_of_before_the_log_has_no_names_and_is_held() -> None:
+def test_a_table_from_before_the_log_has_no_names_and_is_held() -> None:
     log = Log().run("ALTER TABLE t ADD n INT", BARE, BARE)
     assert log.kinds == [("unsupported", 1)]
     assert "definitions" in (log.new[0].reason or "")
     assert not log.maps[0][2].definition.named
 
 
-def test_a_contradiction_holds_the_table_with_both_shapes() -> None:
+def test_a_contradiction_holds_the_table_and_reports_both_shapes() -> None:
     log = Log().run(CREATE, shown(declared(T.replace("b VARCHAR", "b CHAR"))))
     assert [kind for kind, _ in log.kinds] == ["create", "unsupported"]
     reason = log.timeline.new[-1].reason or ""
-    assert "column 3 is b VARCHAR(9) by its definition, and CHAR(9)" in reason
+    assert "column 3 is b VARCHAR(9) in its definition, but CHAR(9)" in reason
 
 
-def test_conf_tells_names_of_tables_from_before_the_log_which_are_observed_at_their_first_row() -> (
-    None
-):
+def test_conf_names_tables_from_before_the_log_which_are_observed_at_their_first_row() -> None:
     log = Log(begins=start(CREATE)).run(
         SWAP, "ALTER TABLE t ADD n INT", shown(declared(f"{T}, n INT"))
     )
@@ -153,7 +151,7 @@ def test_conf_tells_names_of_tables_from_before_the_log_which_are_observed_at_th
     [
         (("DROP TABLE t",), [("declared", None)]),
         (("DROP DATABASE s",), [("declared", None)]),
-        # known to be empty: complete from there on
+        # known to be empty: complete from here on
         (("TRUNCATE t",), [("create", 1)]),
         (("RENAME TABLE t TO u",), [("declared", None), ("declared", 1)]),
         (
@@ -164,7 +162,7 @@ def test_conf_tells_names_of_tables_from_before_the_log_which_are_observed_at_th
         (("ALTER TABLE t ADD UNIQUE u (a), DEFAULT CHARSET latin1",), [("declared", 1)]),
     ],
 )
-def test_ddl_on_a_table_that_only_conf_knows(
+def test_ddl_on_a_table_that_only_conf_defines(
     statements: tuple[str, ...], kinds: list[tuple[str, int | None]]
 ) -> None:
     assert Log(begins=start(CREATE)).run(*statements).kinds[1:] == kinds
@@ -178,7 +176,7 @@ def test_ddl_on_a_table_that_only_conf_knows(
         ("ADD n INT", ("id",)),
     ],
 )
-def test_the_key_of_a_table_that_only_conf_knows_is_changed(
+def test_ddl_changes_the_key_of_a_table_that_only_conf_defines(
     alter: str, key: tuple[str, ...]
 ) -> None:
     columns = "id INT NOT NULL, a INT NOT NULL, b INT, PRIMARY KEY (id)"
@@ -203,12 +201,12 @@ def test_a_table_whose_create_is_in_the_log_is_not_declared_again() -> None:
         (("CREATE DATABASE s CHARACTER SET = cp1251",), "cp1251"),
         (("CREATE DATABASE s", "ALTER DATABASE s COLLATE utf8mb4_bin"), "utf8mb4"),
         (("CREATE DATABASE s", "DROP DATABASE s", "CREATE DATABASE IF NOT EXISTS s"), "latin1"),
-        # it may have been there before, with another charset
+        # the schema may have existed before, with another charset
         (("CREATE DATABASE IF NOT EXISTS s CHARACTER SET cp1251",), None),
         (("CREATE DATABASE other",), None),
     ],
 )
-def test_text_that_names_no_charset_has_its_schemas(
+def test_text_without_a_charset_has_its_schema_s(
     statements: tuple[str, ...], collation: str | None
 ) -> None:
     timeline = Timeline((), CatalogOptions())
@@ -225,21 +223,21 @@ def test_text_that_names_no_charset_has_its_schemas(
         assert found.columns[0].collation == collation_of(collation)
 
 
-def test_what_is_known_of_a_table_can_begin_anew() -> None:
+def test_a_table_can_be_rewound() -> None:
     log = Log().run("ALTER TABLE t ADD n INT", shown(declared(f"{T}, n INT")))
     assert unnamed(log.timeline.new) == {TableName("s", "t")}
     rewound = TimelineItem(0, 0, "s", "t", "rewound")
     late = Log(*log.timeline.new, rewound, begins=start(CREATE))
     late.run("ALTER TABLE t ADD n INT", shown(declared(f"{T}, n INT")))
     assert late.names == [["id", "a", "b", "n"]]
-    # numbers of silver's tables are given once
+    # numbers of silver's tables are never reused
     assert late.kinds == [("declared", 2), ("declared", 3), ("observed", 3)]
     everything = [*log.timeline.new, rewound, *late.timeline.new]
     assert in_force(everything) == late.timeline.new
     assert unnamed(in_force(everything)) == set()
 
 
-def test_the_defaults_that_conf_tells_are_in_force_from_the_first_row_on() -> None:
+def test_defaults_from_conf_are_in_force_from_the_first_row_on() -> None:
     columns = "id INT PRIMARY KEY, a INT DEFAULT 7, b INT NOT NULL"
     begins = start(f"CREATE TABLE t ({columns})")
     log = Log(begins=begins).run("ALTER TABLE t ALTER a SET DEFAULT 8", shown(declared(columns)))

@@ -1,4 +1,4 @@
-"""Table maps without names, against what a definition says the table is."""
+"""Name the columns of table maps without names from a definition."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def declared(columns: str, options: str = "") -> TableDefinition:
 def shown(
     definition: TableDefinition, collation: int | None = UTF8, **changes: Any
 ) -> TableDefinition:
-    """What a table map shows of it that has no names, labels and keys; text is in `collation`."""
+    """Return its table map's definition without names, labels and keys; text is in `collation`."""
     columns = []
     for number, column in enumerate(definition.columns, 1):
         found = replace(column, name=f"c{number}", labels=(), visible=True, geometry_type=None)
@@ -35,8 +35,8 @@ def shown(
         if text and column.type is not ColumnType.BLOB and collation is not None:
             characters = column.length // widest(column.collation)
             found = replace(found, length=characters * widest(collation))
-        told = collation if text else column.collation if column.type in CHARACTERS else None
-        columns.append(replace(found, collation=told if collation is not None else None))
+        shown_as = collation if text else column.collation if column.type in CHARACTERS else None
+        columns.append(replace(found, collation=shown_as if collation is not None else None))
     return replace(
         definition,
         columns=tuple(columns),
@@ -58,7 +58,7 @@ ZOO = (
 )
 
 
-def test_names_labels_and_visibility_come_from_the_definition_the_rest_from_the_map() -> None:
+def test_the_definition_supplies_names_labels_and_visibility() -> None:
     known = declared(ZOO)
     found = named(known, shown(known))
     assert [c.name for c in found.columns] == [c.name for c in known.columns]
@@ -82,7 +82,7 @@ def test_names_labels_and_visibility_come_from_the_definition_the_rest_from_the_
         ("COLLATE=latin1_bin", None, LATIN1),
     ],
 )
-def test_signs_and_charsets_that_the_map_does_not_tell_come_from_the_definition(
+def test_the_definition_supplies_signs_and_charsets_that_the_map_lacks(
     options: str, charset: str | None, collation: int
 ) -> None:
     known = declared("a INT UNSIGNED, v VARCHAR(9), t TEXT, b BLOB", options)
@@ -94,7 +94,7 @@ def test_signs_and_charsets_that_the_map_does_not_tell_come_from_the_definition(
     assert found.columns[0].unsigned
 
 
-def test_text_whose_charset_nothing_tells_is_not_named() -> None:
+def test_text_in_an_unknown_charset_is_not_named() -> None:
     known = declared("a INT, v VARCHAR(9)")
     with pytest.raises(NotNamedError, match=r"column 2 \(v\) .* default_charset"):
         named(known, shown(known, None))
@@ -107,38 +107,38 @@ def test_mariadbs_json_is_text() -> None:
 
 
 CONTRADICTIONS = [
-    ("a INT", "a BIGINT", "column 1 is a INT by its definition, and BIGINT in its table map"),
-    ("a INT", "a INT UNSIGNED", "a INT by its definition, and INT UNSIGNED in"),
-    ("a INT, b INT", "a INT", "it has 2 columns by its definition (a, b), and 1 in its table map"),
-    ("a DECIMAL(9,2)", "a DECIMAL(9,3)", "a DECIMAL(9,2) by its definition, and DECIMAL(9,3)"),
-    ("a BIT(3)", "a BIT(4)", "a BIT(3) by its definition, and BIT(4)"),
-    ("a VARCHAR(10)", "a VARCHAR(11)", "a VARCHAR(10) by its definition, and VARCHAR(11) in utf8"),
-    ("a VARCHAR(10)", "a CHAR(10)", "a VARCHAR(10) by its definition, and CHAR(10)"),
-    ("a VARCHAR(10)", "a VARBINARY(10)", "and VARBINARY(10)"),
-    ("a BINARY(4)", "a BINARY(5)", "a BINARY(4) by its definition, and BINARY(5)"),
-    ("a TEXT", "a BLOB", "a TEXT by its definition, and BLOB"),
-    ("a BLOB", "a LONGBLOB", "a BLOB by its definition, and LONGBLOB"),
-    ("a VARCHAR(9) CHARACTER SET latin1", "a VARCHAR(9)", "in latin1 by its definition"),
-    ("a ENUM('x')", "a SET('x')", "a ENUM of 1 bytes by its definition, and SET"),
-    ("a DATETIME(3)", "a DATETIME", "a DATETIME(3) by its definition, and DATETIME in"),
-    ("a DATETIME", "a TIMESTAMP", "a DATETIME by its definition, and TIMESTAMP"),
-    ("a FLOAT", "a DOUBLE", "a FLOAT by its definition, and DOUBLE"),
-    ("a JSON", "a LONGBLOB", "by its definition, and LONGBLOB"),
+    ("a INT", "a BIGINT", "column 1 is a INT in its definition, but BIGINT in its table map"),
+    ("a INT", "a INT UNSIGNED", "a INT in its definition, but INT UNSIGNED in"),
+    ("a INT, b INT", "a INT", "it has 2 columns in its definition (a, b), but 1 in its table map"),
+    ("a DECIMAL(9,2)", "a DECIMAL(9,3)", "a DECIMAL(9,2) in its definition, but DECIMAL(9,3)"),
+    ("a BIT(3)", "a BIT(4)", "a BIT(3) in its definition, but BIT(4)"),
+    ("a VARCHAR(10)", "a VARCHAR(11)", "a VARCHAR(10) in its definition, but VARCHAR(11) in utf8"),
+    ("a VARCHAR(10)", "a CHAR(10)", "a VARCHAR(10) in its definition, but CHAR(10)"),
+    ("a VARCHAR(10)", "a VARBINARY(10)", "but VARBINARY(10)"),
+    ("a BINARY(4)", "a BINARY(5)", "a BINARY(4) in its definition, but BINARY(5)"),
+    ("a TEXT", "a BLOB", "a TEXT in its definition, but BLOB"),
+    ("a BLOB", "a LONGBLOB", "a BLOB in its definition, but LONGBLOB"),
+    ("a VARCHAR(9) CHARACTER SET latin1", "a VARCHAR(9)", "in latin1 in its definition"),
+    ("a ENUM('x')", "a SET('x')", "a ENUM of 1 bytes in its definition, but SET"),
+    ("a DATETIME(3)", "a DATETIME", "a DATETIME(3) in its definition, but DATETIME in"),
+    ("a DATETIME", "a TIMESTAMP", "a DATETIME in its definition, but TIMESTAMP"),
+    ("a FLOAT", "a DOUBLE", "a FLOAT in its definition, but DOUBLE"),
+    ("a JSON", "a LONGBLOB", "in its definition, but LONGBLOB"),
 ]
 
 
-@pytest.mark.parametrize(("known", "logged", "told"), CONTRADICTIONS)
-def test_a_contradiction_is_told_with_both_shapes(known: str, logged: str, told: str) -> None:
+@pytest.mark.parametrize(("known", "logged", "message"), CONTRADICTIONS)
+def test_a_contradiction_reports_both_shapes(known: str, logged: str, message: str) -> None:
     with pytest.raises(NotNamedError) as caught:
         named(declared(known), shown(declared(logged)))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 OF_MARIADB = "id INT PRIMARY KEY, u UUID, i INET6, j INET4, v VECTOR(3), b BINARY(16)"
 
 
 def logged_by_mariadb(known: TableDefinition) -> TableDefinition:
-    """What its table map shows: a VECTOR as VARBINARY, and of others only how they are stored."""
+    """Return the definition of its table map: a VECTOR as VARBINARY, and other types as stored."""
     stored = {"type": ColumnType.VARCHAR, "collation": BINARY_COLLATION, "dimension": None}
     columns = (
         replace(c, length=12, length_bytes=1, **stored) if c.type is ColumnType.VECTOR else c
@@ -148,7 +148,7 @@ def logged_by_mariadb(known: TableDefinition) -> TableDefinition:
 
 
 @pytest.mark.parametrize("with_names_logged", [True, False])
-def test_types_that_mariadb_logs_as_others_are_those_of_the_definition(
+def test_mariadb_s_own_types_come_from_the_definition(
     with_names_logged: bool,
 ) -> None:
     known = declared(OF_MARIADB)
@@ -163,12 +163,12 @@ def test_types_that_mariadb_logs_as_others_are_those_of_the_definition(
     assert found.columns[4].dimension == 3
 
 
-def test_a_column_that_is_stored_otherwise_is_not_what_the_definition_says() -> None:
+def test_a_column_stored_differently_does_not_match_the_definition() -> None:
     known, map_ = declared("u UUID, v VECTOR(4)"), declared("u BINARY(4), v VARBINARY(12)")
     assert with_logical_types(map_, known) == map_
 
 
-def test_bigints_behind_all_columns_are_hashes_of_as_many_keys_at_most() -> None:
+def test_bigints_after_all_columns_are_hashes_of_at_most_as_many_keys() -> None:
     known = declared("id INT PRIMARY KEY, t INT, UNIQUE (t)")
     hash_ = replace(shown(declared("h BIGINT")).columns[0], name="c3")
     map_ = shown(known)
@@ -177,8 +177,8 @@ def test_bigints_behind_all_columns_are_hashes_of_as_many_keys_at_most() -> None
     assert [column.name for column in found.columns] == ["id", "t"]
     assert [place for place, _ in found.hidden] == [2]
     assert len(found.logged) == 3
-    with pytest.raises(NotNamedError, match="has 2 columns by its definition"):
+    with pytest.raises(NotNamedError, match="has 2 columns in its definition"):
         with_names(map_, known, default_charset=None, complete=False, hashes=0)
     other = replace(map_, columns=(*map_.columns[:2], replace(hash_, type=ColumnType.LONG)))
-    with pytest.raises(NotNamedError, match="has 2 columns by its definition"):
+    with pytest.raises(NotNamedError, match="has 2 columns in its definition"):
         with_names(other, known, default_charset=None, complete=False, hashes=1)

@@ -1,4 +1,4 @@
-"""Which rows every name has after one RENAME TABLE."""
+"""The rows that every name has after one RENAME TABLE."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pairs(text: str) -> list[tuple[TableName, TableName]]:
         ("ax ba cb xc", {"a": "b", "b": "c", "c": "a"}, {}),
     ],
 )
-def test_pairs_come_to_one_permutation(
+def test_pairs_resolve_to_one_permutation(
     renames: str, there: dict[str, str], moved: dict[str, str]
 ) -> None:
     found = permutation(pairs(renames))
@@ -39,11 +39,11 @@ def test_pairs_come_to_one_permutation(
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcdxyz")), max_size=8))
-def test_it_is_what_renaming_one_by_one_gives(wanted: list[tuple[str, str]]) -> None:
+def test_the_permutation_equals_renaming_one_by_one(wanted: list[tuple[str, str]]) -> None:
     held = {name: name for name in "abcd"}
     done = []
     for old, new in wanted:
-        if old in held and new not in held:  # what a server lets pass
+        if old in held and new not in held:  # what a server accepts
             held[new] = held.pop(old)
             done.append((table(old), table(new)))
     there, moved = permutation(done)

@@ -1,4 +1,4 @@
-"""A seed's rows are taken where the log tells all that became of them since, and nowhere else."""
+"""A seed is used only if the log has everything that happened to its rows since."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ CREATE = "CREATE TABLE `t` (`id` int NOT NULL, `v` varchar(10) DEFAULT NULL, PRI
 CHILD = CREATE[:-1] + ", FOREIGN KEY (v) REFERENCES p (v) ON DELETE CASCADE)"
 OTHER = "CREATE TABLE `t` (`id` int NOT NULL, `v` bigint, PRIMARY KEY (`id`))"
 SEED, END = 100, 200
-BEFORE, BEHIND = 50, 150
-"""LSNs: the seed is of behind 100, and taken at 200."""
+BEFORE, AFTER = 50, 150
+"""LSNs: the seed is from after 100, and used at 200."""
 Event = tuple[int, str | TableDefinition]
 
 
@@ -63,18 +63,20 @@ def taken(
     [
         (),
         ((BEFORE, shown()),),
-        ((BEHIND, shown()),),
-        ((BEFORE, CREATE), (BEFORE, shown()), (BEHIND, shown())),
-        # whatever it was before it was dropped
+        ((AFTER, shown()),),
+        ((BEFORE, CREATE), (BEFORE, shown()), (AFTER, shown())),
+        # whatever it was before the drop
         ((10, OTHER), (10, shown(OTHER)), (20, "DROP TABLE t")),
         # held since before the seed
         ((BEFORE, shown()), (BEFORE, "ALTER TABLE t MODIFY v json"), (BEFORE, shown())),
         # other tables
-        ((BEHIND, "ALTER TABLE other ADD x int"), (BEHIND, "CREATE TABLE u (id int)")),
-        ((BEHIND, "DROP DATABASE other"), (BEFORE, "DROP DATABASE s"), (BEFORE, "TRUNCATE t")),
+        ((AFTER, "ALTER TABLE other ADD x int"), (AFTER, "CREATE TABLE u (id int)")),
+        ((AFTER, "DROP DATABASE other"), (BEFORE, "DROP DATABASE s"), (BEFORE, "TRUNCATE t")),
     ],
 )
-def test_its_rows_are_the_tables_from_the_batchs_end_on(events: tuple[Event, ...]) -> None:
+def test_a_seed_s_rows_are_the_table_s_from_the_end_of_the_batch_on(
+    events: tuple[Event, ...],
+) -> None:
     found = timeline(*events)
     item = taken(found)
     assert item is not None
@@ -86,18 +88,18 @@ def test_its_rows_are_the_tables_from_the_batchs_end_on(events: tuple[Event, ...
     assert TimelineItem.from_dict(item.to_dict()) == item
 
 
-def test_it_goes_on_with_the_version_that_the_log_has_shown() -> None:
+def test_a_seed_continues_the_version_that_the_log_has_shown() -> None:
     found = timeline((BEFORE, shown()))
     assert [item.version for item in found.new] == [1]
     item = taken(found)
     assert item is not None
     assert (item.version, item.definition) == (1, shown())
-    # nothing is new in a table map behind it but that there are rows
+    # the table map after it only shows that there are rows
     found.table_map((END + 1, 1), shown())
     assert [item.kind for item in found.new[2:]] in ([], ["version"])
 
 
-def test_a_table_that_was_held_goes_on_behind_it() -> None:
+def test_a_held_table_continues_after_its_seed() -> None:
     found = timeline((BEFORE, shown()), (BEFORE, "ALTER TABLE t MODIFY v json"))
     assert found.new[-1].kind == "unsupported"
     taken(found)
@@ -108,8 +110,10 @@ def test_a_table_that_was_held_goes_on_behind_it() -> None:
 
 
 @pytest.mark.parametrize("events", [(CREATE,), (shown(), "TRUNCATE t"), ("DROP TABLE t", CREATE)])
-def test_a_table_that_began_empty_since_needs_none(events: tuple[str | TableDefinition]) -> None:
-    found = timeline((BEFORE, shown()), *((BEHIND, event) for event in events))
+def test_a_table_emptied_since_the_seed_does_not_need_it(
+    events: tuple[str | TableDefinition],
+) -> None:
+    found = timeline((BEFORE, shown()), *((AFTER, event) for event in events))
     items = list(found.new)
     assert taken(found) is None
     assert found.new == items
@@ -119,35 +123,38 @@ def test_a_table_that_began_empty_since_needs_none(events: tuple[str | TableDefi
     ("events", "reason"),
     [
         (
-            ((BEFORE, shown()), (BEHIND, "ALTER TABLE t ADD n int")),
-            "changed the table since: ALTER",
+            ((BEFORE, shown()), (AFTER, "ALTER TABLE t ADD n int")),
+            "changed the table since the seed: ALTER",
         ),
-        (((BEFORE, shown()), (BEHIND, "DROP TABLE t")), "changed the table since: DROP"),
-        (((BEFORE, shown()), (BEHIND, "RENAME TABLE t TO u")), "changed the table since: RENAME"),
+        (((BEFORE, shown()), (AFTER, "DROP TABLE t")), "changed the table since the seed: DROP"),
         (
-            # a table that is held says nothing of an ALTER but that there was one
+            ((BEFORE, shown()), (AFTER, "RENAME TABLE t TO u")),
+            "changed the table since the seed: RENAME",
+        ),
+        (
+            # for a held table, only the fact that there was an ALTER is recorded
             (
                 (BEFORE, shown()),
                 (BEFORE, "ALTER TABLE t MODIFY v json"),
-                (BEHIND, "ALTER TABLE t ADD n int"),
+                (AFTER, "ALTER TABLE t ADD n int"),
             ),
-            "changed the table since: ALTER TABLE t ADD n int",
+            "since the seed: ALTER TABLE t ADD n int",
         ),
-        (((BEFORE, shown(OTHER)),), "by the log it is another: column v"),
-        (((BEHIND, shown(OTHER)),), "by the log it is another: column v"),
-        (((BEHIND, unnamed()),), "binlog_row_metadata"),
-        (((BEFORE, shown()), (BEHIND, shown(OTHER))), "changed since"),
-        # of a table of which nothing is known the log tells no less
-        (((BEHIND, "TRUNCATE TABLE t"),), "changed the table since: TRUNCATE"),
-        (((BEHIND, "ALTER TABLE t ADD n int"),), "changed the table since: ALTER"),
-        (((BEHIND, "ALTER TABLE t DROP PARTITION p"),), "changed the table since: ALTER"),
-        (((BEHIND, "DROP TABLE IF EXISTS u, t"),), "changed the table since: DROP"),
-        (((BEHIND, "RENAME TABLE t TO u, v TO t"),), "changed the table since: RENAME"),
-        (((BEHIND, "RENAME TABLE u TO t"),), "changed the table since: RENAME"),
-        (((BEHIND, "DROP DATABASE s"),), "changed the table since: DROP DATABASE"),
+        (((BEFORE, shown(OTHER)),), "definition in the log differs: column v"),
+        (((AFTER, shown(OTHER)),), "definition in the log differs: column v"),
+        (((AFTER, unnamed()),), "binlog_row_metadata"),
+        (((BEFORE, shown()), (AFTER, shown(OTHER))), "changed since"),
+        # the same for an unknown table
+        (((AFTER, "TRUNCATE TABLE t"),), "changed the table since the seed: TRUNCATE"),
+        (((AFTER, "ALTER TABLE t ADD n int"),), "changed the table since the seed: ALTER"),
+        (((AFTER, "ALTER TABLE t DROP PARTITION p"),), "changed the table since the seed: ALTER"),
+        (((AFTER, "DROP TABLE IF EXISTS u, t"),), "changed the table since the seed: DROP"),
+        (((AFTER, "RENAME TABLE t TO u, v TO t"),), "changed the table since the seed: RENAME"),
+        (((AFTER, "RENAME TABLE u TO t"),), "changed the table since the seed: RENAME"),
+        (((AFTER, "DROP DATABASE s"),), "changed the table since the seed: DROP DATABASE"),
     ],
 )
-def test_it_is_refused_where_the_log_does_not_tell_of_its_rows(
+def test_a_seed_is_refused_if_the_log_since_then_is_not_enough(
     events: tuple[Event, ...], reason: str
 ) -> None:
     found = timeline(*events)
@@ -157,7 +164,7 @@ def test_it_is_refused_where_the_log_does_not_tell_of_its_rows(
     assert found.new == items
 
 
-def test_what_is_no_table_to_replicate_is_refused() -> None:
+def test_a_seed_of_a_table_that_is_not_replicated_is_refused() -> None:
     with pytest.raises(NotSeededError, match="SEQUENCE"):
         taken(timeline(), "CREATE SEQUENCE t")
 
@@ -166,7 +173,7 @@ def test_what_is_no_table_to_replicate_is_refused() -> None:
     ("query", "all_logged", "reason"),
     [(CREATE, False, None), (CHILD, True, None), (CHILD, False, CASCADES)],
 )
-def test_what_foreign_keys_did_meanwhile_without_a_word_in_the_log_is_doubted(
+def test_a_seed_with_unlogged_cascades_is_not_complete(
     query: str, all_logged: bool, reason: str | None
 ) -> None:
     item = taken(timeline(), query, all_logged=all_logged)
@@ -174,7 +181,7 @@ def test_what_foreign_keys_did_meanwhile_without_a_word_in_the_log_is_doubted(
     assert item.reason == reason
 
 
-def test_a_second_seed_may_be_of_before_the_first_ones_item() -> None:
+def test_a_second_seed_may_be_from_before_the_first_one_s_item() -> None:
     found = timeline((BEFORE, shown()))
     assert taken(found)
     at = LoggedStatement(END + 50, 0, CREATE, "s", server_version=90700)
@@ -186,27 +193,27 @@ def test_a_second_seed_may_be_of_before_the_first_ones_item() -> None:
 ADDRESSES = "CREATE TABLE `t` (`id` uuid NOT NULL, `v` vector(3), PRIMARY KEY (`id`))"
 
 
-def untold() -> TableDefinition:
-    """What a table map of MariaDB shows of it."""
+def as_mariadb_logs_it() -> TableDefinition:
+    """Return the definition of its table map on MariaDB."""
     return without_logical_types(shown(ADDRESSES))
 
 
-def test_a_seed_tells_the_types_of_a_table_that_the_log_begins_with() -> None:
+def test_a_seed_supplies_mariadb_s_types_for_a_table_from_before_the_log() -> None:
     found = Timeline((), CatalogOptions(), {TableName("s", "t"): shown(ADDRESSES)})
-    seen = found.table_map((BEFORE, 1), untold()).definition
+    seen = found.table_map((BEFORE, 1), as_mariadb_logs_it()).definition
     assert [column.logical for column in seen.columns] == [LogicalType.UUID, LogicalType.VECTOR]
     item = taken(found, ADDRESSES)
     assert item is not None
     assert item.definition == seen
 
 
-def test_a_table_that_the_lake_has_with_bytes_is_decoded_again_before_it_is_seeded() -> None:
-    found = timeline((BEFORE, untold()))
+def test_a_table_stored_as_bytes_is_decoded_again_before_its_seed() -> None:
+    found = timeline((BEFORE, as_mariadb_logs_it()))
     with pytest.raises(UntoldTypesError, match=r"id STRING \(binary\) became id STRING \(string\)"):
         taken(found, ADDRESSES)
-    # What rows of it are kept as stays until then, whatever a seed tells.
+    # Until then its rows keep their stored types, whatever the seed says.
     later = Timeline(found.new, CatalogOptions(), {TableName("s", "t"): shown(ADDRESSES)})
-    assert later.table_map((BEHIND, 1), untold()).definition == untold()
+    assert later.table_map((AFTER, 1), as_mariadb_logs_it()).definition == as_mariadb_logs_it()
     assert later.new == []
 
 
@@ -216,8 +223,8 @@ ONLY_UNIQUE = (
 )
 
 
-@pytest.mark.parametrize("lsn", [BEFORE, BEHIND, None])
-def test_without_a_primary_key_the_server_logs_a_unique_one_that_is_not_null(
+@pytest.mark.parametrize("lsn", [BEFORE, AFTER, None])
+def test_without_a_primary_key_a_not_null_unique_key_is_used(
     lsn: int | None,
 ) -> None:
     logged = replace(shown(ONLY_UNIQUE), primary_key=(0,), primary_key_prefixes=(0,))
@@ -226,12 +233,12 @@ def test_without_a_primary_key_the_server_logs_a_unique_one_that_is_not_null(
     assert item is not None
     assert item.definition is not None
     assert item.definition.primary_key == (0,)
-    # the first rows that the log shows of it tell no other key
+    # the first rows logged for it show no other key
     found.table_map((END + 1, 1), logged)
     assert found.new[-1].kind in ("seeded", "version")
 
 
-def test_a_log_that_shows_no_key_decides() -> None:
+def test_a_log_without_a_key_takes_precedence() -> None:
     item = taken(timeline((BEFORE, shown(ONLY_UNIQUE))), ONLY_UNIQUE)
     assert item is not None
     assert item.definition is not None
@@ -244,24 +251,24 @@ def start() -> Start:
     return Start((StartTable(DumpedStatement(CREATE, "s"), effect),))
 
 
-def test_a_table_that_a_server_names_later_is_seeded_from_there_on() -> None:
+def test_a_table_named_by_a_server_later_is_seeded_from_there_on() -> None:
     found = timeline((10, unnamed()))
     assert found.new[-1].kind == "unsupported"
     assert found.lacks(TableName("s", "t"))
     found.declare(LoggedStatement(BEFORE, 0, "", server_version=90700), start())
     assert not found.lacks(TableName("s", "t"))
-    found.table_map((BEHIND, 1), unnamed())
+    found.table_map((AFTER, 1), unnamed())
     assert [item.kind for item in found.new] == ["unsupported", "declared", "observed"]
     item = taken(found)
     assert item is not None
     assert item.version == found.new[-2].version
 
 
-def test_what_a_server_says_behind_the_seed_is_no_change_of_the_table() -> None:
+def test_a_definition_from_a_server_after_the_seed_is_not_a_change() -> None:
     found = timeline()
-    found.declare(LoggedStatement(BEHIND, 0, "", server_version=90700), start())
+    found.declare(LoggedStatement(AFTER, 0, "", server_version=90700), start())
     assert taken(found) is not None
-    late = timeline((BEHIND, unnamed()))
-    late.declare(LoggedStatement(BEHIND + 1, 0, "", server_version=90700), start())
+    late = timeline((AFTER, unnamed()))
+    late.declare(LoggedStatement(AFTER + 1, 0, "", server_version=90700), start())
     with pytest.raises(NotSeededError, match="binlake retry"):
         taken(late)

@@ -1,4 +1,4 @@
-"""Definitions that conf gives: dumps without rows, and YAML."""
+"""Definitions from conf: schema dumps and YAML."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def columns(start: Start) -> dict[TableName, list[str]]:
     }
 
 
-def test_a_dumps_tables_are_read_and_its_views_and_triggers_are_not(tmp_path: Path) -> None:
+def test_a_dump_s_tables_are_read_without_its_views_and_triggers(tmp_path: Path) -> None:
     start = read_start(written(tmp_path, "dump.sql", DUMP))
     assert columns(start) == {
         TableName("shop", "orders"): ["id", "no;te", "e"],
@@ -83,7 +83,7 @@ def test_a_dumps_tables_are_read_and_its_views_and_triggers_are_not(tmp_path: Pa
     assert [key.name for key in first.effect.model.keys or ()] == ["PRIMARY", "u"]
 
 
-def test_a_dump_under_ansi_quotes_is_read_so() -> None:
+def test_a_dump_under_ansi_quotes_is_parsed_accordingly() -> None:
     text = "SET SQL_MODE='NO_AUTO_VALUE_ON_ZERO,ANSI';\nUSE `s`;\nCREATE TABLE \"t\" (a int)"
     assert list(dumped_statements(text)) == [
         DumpedStatement('CREATE TABLE "t" (a int)', "s", sql_mode=4)
@@ -98,11 +98,11 @@ def test_a_dump_under_ansi_quotes_is_read_so() -> None:
         ("-- nothing of it", None),
     ],
 )
-def test_the_place_of_a_dump(line: str, place: tuple[str, int] | None) -> None:
+def test_the_position_of_a_dump(line: str, place: tuple[str, int] | None) -> None:
     assert dumped_at(f"-- x\n{line}\n") == place
 
 
-def test_a_table_of_a_type_that_is_not_known_is_told(tmp_path: Path) -> None:
+def test_a_table_with_an_unknown_type_is_reported(tmp_path: Path) -> None:
     start = read_start(written(tmp_path, "d.sql", "USE s; CREATE TABLE t (u NEVERTYPE);"))
     (table,) = start.tables
     assert isinstance(table.effect, Unsupported)
@@ -134,28 +134,32 @@ def test_yaml_has_statements_or_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "message"),
     [
         ("d.sql", "-- nothing", "has no CREATE TABLE"),
         ("d.yml", "[", "is not YAML"),
         ("d.yml", "s.t: 2026-02-30", "is not YAML"),
-        ("d.yml", "", "holds no tables"),
-        ("d.yml", "orders: CREATE TABLE orders (a int)", "orders: is not schema.table"),
-        ("d.yml", "s.t: DROP TABLE t", "s.t: is not one CREATE TABLE"),
-        ("d.yml", "s.t: CREATE TABLE u (a int)", "s.t: its statement is about s.u"),
+        ("d.yml", "", "has no tables"),
+        ("d.yml", "orders: CREATE TABLE orders (a int)", "orders: not schema.table"),
+        ("d.yml", "s.t: DROP TABLE t", "s.t: not a single CREATE TABLE"),
+        ("d.yml", "s.t: CREATE TABLE u (a int)", "s.t: its statement creates s.u"),
         ("d.yml", "s.t: CREATE TABLE t (a NEVERTYPE)", "NEVERTYPE"),
         ("d.yml", "s.t: {columns: {a: NEVERTYPE}}", "NEVERTYPE"),
         ("d.yml", "s.t: {primary_key: a}", "needs columns"),
-        ("d.yml", "s.t: {columns: {a: int}, keys: a}", "keys is none of columns"),
+        (
+            "d.yml",
+            "s.t: {columns: {a: int}, keys: a}",
+            "unknown field keys",
+        ),
     ],
 )
-def test_what_is_wrong_with_a_file_is_told(tmp_path: Path, name: str, text: str, told: str) -> None:
+def test_errors_in_a_file_are_reported(tmp_path: Path, name: str, text: str, message: str) -> None:
     with pytest.raises(SettingsError, match="definitions") as caught:
         read_start(written(tmp_path, name, text))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert name in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="cannot be read"):
         read_start(str(tmp_path / "none.sql"))

@@ -25,7 +25,7 @@ def declared_by(create: str) -> TableDefinition:
 
 
 def shown(create: str = CREATE, **changes: Any) -> TableDefinition:
-    """What a table map shows of a table: what DDL declares, and the collations besides."""
+    """Return a table map's definition: what DDL declares, plus the collations."""
     declared = declared_by(create)
     columns = tuple(
         replace(c, collation=46 if c.collation == 255 else c.collation) for c in declared.columns
@@ -34,7 +34,7 @@ def shown(create: str = CREATE, **changes: Any) -> TableDefinition:
 
 
 class Log:
-    """Statements and table maps at positions that go on by 10."""
+    """Statements and table maps at positions in steps of 10."""
 
     def __init__(self, *past: TimelineItem, **options: Any) -> None:
         self.timeline = Timeline(past, CatalogOptions(**options))
@@ -53,7 +53,7 @@ class Log:
 
     @property
     def new(self) -> list[TimelineItem]:
-        """Without what is of use to seeds alone."""
+        """The items, without those that only seeds use."""
         return [item for item in self.timeline.new if item.kind != "told"]
 
     @property
@@ -66,28 +66,28 @@ KEYLESS = "CREATE TABLE t (a int NOT NULL, b int NOT NULL)"
 
 
 def promoted(*key: str) -> TableDefinition:
-    """What a table map shows of `KEYLESS` with a UNIQUE key of these columns."""
+    """Return a table map's definition of `KEYLESS` with a UNIQUE key of these columns."""
     bare = shown(KEYLESS)
     places = tuple([column.name for column in bare.columns].index(name) for name in key)
     return replace(bare, primary_key=places, primary_key_prefixes=(0,) * len(key))
 
 
-def test_text_that_a_table_map_has_shown_stays_what_it_is_in_its_own_charset() -> None:
+def test_text_shown_by_a_table_map_keeps_its_charset() -> None:
     create = "CREATE TABLE t (id int PRIMARY KEY, a text)"
     before = shown(create)
     server = replace(before, columns=(before.columns[0], replace(before.columns[1], collation=255)))
     change = "ALTER TABLE t CHANGE a b text charset utf8mb4 NOT NULL"
     assert Log().run(create, server).run(change, sql_mode=STRICT).new[-2].kind == "alter"
-    # not shown: 255 only says that its charset is not known
+    # not shown: 255 only means that its charset is unknown
     assert Log().run(create).run(change, sql_mode=STRICT).new[-1].kind == "unsupported"
 
 
-def test_a_key_that_a_table_map_tells_leaves_what_ddl_told() -> None:
+def test_a_key_from_a_table_map_keeps_the_model_from_ddl() -> None:
     create = "CREATE TABLE t (a int NOT NULL, b int DEFAULT 5, UNIQUE KEY (a))"
     log = Log().run(create, replace(shown(create), primary_key=(0,), primary_key_prefixes=(0,)))
-    declared, begun = log.new
-    assert (begun.kind, begun.model) == ("create", declared.model)
-    assert begun.model is not None
+    declared, created = log.new
+    assert (created.kind, created.model) == ("create", declared.model)
+    assert created.model is not None
 
 
 def test_a_created_table_is_in_the_timeline_before_any_row() -> None:
@@ -99,13 +99,13 @@ def test_a_created_table_is_in_the_timeline_before_any_row() -> None:
 @pytest.mark.parametrize(
     ("events", "expected"),
     [
-        # what DDL declared is bound to what the first table map shows, once
+        # the declared definition is bound to the first table map, once
         ((CREATE, shown(), shown()), [("create", 1), ("version", 1)]),
-        # a table that was there before the log
+        # a table from before the log
         ((shown(), shown()), [("observed", 1)]),
         ((CREATE, shown(), "DROP TABLE t"), [("create", 1), ("version", 1), ("drop", None)]),
         ((CREATE, "DROP DATABASE s"), [("create", 1), ("drop", None)]),
-        # the same layout again has its number again
+        # a layout that returns has its number again
         (
             (CREATE, shown(), "DROP TABLE t", CREATE, shown(), shown()),
             [("create", 1), ("version", 1), ("drop", None), ("create", 1), ("version", 1)],
@@ -127,33 +127,33 @@ def test_a_created_table_is_in_the_timeline_before_any_row() -> None:
             ),
             [("create", 1), ("version", 1), ("drop", None), ("create", 1), ("version", 2)],
         ),
-        # visibility and nullability are no layout
+        # visibility and nullability are not part of the layout
         (
             (CREATE, shown(), replace(shown(), columns=(
                 shown().columns[0], replace(shown().columns[1], visible=False, nullable=False),
             ))),
             [("create", 1), ("version", 1)],
         ),
-        # an added column has its version at once, in gold's sight before any row
+        # an added column has its version at once, known to gold before any row
         (
             (CREATE, shown(), "ALTER TABLE t ADD n int", shown(V2)),
             [("create", 1), ("version", 1), ("add_columns", 2), ("version", 2)],
         ),
         ((shown(), "ALTER TABLE t ADD n int"), [("observed", 1), ("add_columns", 2)]),
-        # nothing was in it: what the table map shows is where it begins
+        # it was empty: the table map defines it
         ((CREATE, shown(V2)), [("create", 1), ("create", 2)]),
-        # of a table of its name rows were seen: nobody knows whether this one is empty
+        # a table of its name has had rows: it is unknown whether this one is empty
         (
             (CREATE, shown(), "DROP TABLE t", CREATE, shown(V2)),
             [("create", 1), ("version", 1), ("drop", None), ("create", 1), ("unsupported", 2)],
         ),
-        # a change that nothing explains, and one that is not what DDL said
+        # a change without DDL, and one that contradicts DDL
         ((CREATE, shown(), shown(V2)), [("create", 1), ("version", 1), ("unsupported", 2)]),
         (
             (shown(), "ALTER TABLE t ADD n bigint", shown(V2)),
             [("observed", 1), ("add_columns", 2), ("unsupported", 3)],
         ),
-        # a held table's rows are still kept, each layout apart, until it is created anew
+        # a held table's rows are still stored, by layout, until it is created again
         (
             (
                 *(CREATE, shown(), "ALTER TABLE t MODIFY v json", "ALTER TABLE t ADD n int"),
@@ -164,9 +164,9 @@ def test_a_created_table_is_in_the_timeline_before_any_row() -> None:
                 *(("drop", None), ("create", 1)),
             ],
         ),
-        # of a table of which nothing is known there is nothing to hold
+        # an unknown table has nothing to hold
         (("ALTER TABLE t DROP COLUMN v", "DROP TABLE t", "TRUNCATE t"), []),
-        # created like one that is not known: the first table map tells what it is
+        # created like an unknown one: the first table map defines it
         (("CREATE TABLE t LIKE u", shown(), shown()), [("create", None), ("create", 1)]),
         (
             (CREATE, shown(), "DROP TABLE t", "CREATE TABLE t LIKE u", shown()),
@@ -193,7 +193,7 @@ def test_items_and_versions(
         (CREATE, shown(), "DROP TABLE t", CREATE, shown(), shown(V2)),
     ],
 )
-def test_a_log_in_two_batches_gives_what_it_gives_in_one(
+def test_a_log_in_two_batches_gives_the_same_items_as_in_one(
     events: tuple[str | TableDefinition, ...],
 ) -> None:
     whole = Log().run(*events).new
@@ -205,7 +205,7 @@ def test_a_log_in_two_batches_gives_what_it_gives_in_one(
         assert [*first.new, *second.run(*events[cut:]).new] == whole
 
 
-def test_added_columns_come_with_values_in_their_places() -> None:
+def test_added_columns_have_values_and_positions() -> None:
     add = "ALTER TABLE t ADD a int NOT NULL DEFAULT 7 FIRST, ADD b datetime DEFAULT now() AFTER ID"
     log = Log(system_time_zone="+02:00").run(shown(), add)
     item = log.new[-1]
@@ -215,7 +215,7 @@ def test_added_columns_come_with_values_in_their_places() -> None:
     assert item.definition.primary_key == (1,)
 
 
-def test_a_session_with_a_time_zone_of_its_own_decides_what_now_is() -> None:
+def test_now_is_in_the_session_s_time_zone() -> None:
     log = Log().run(shown()).run("ALTER TABLE t ADD b datetime DEFAULT now()", time_zone="-01:00")
     assert log.new[-1].defaults == {"b": "2026-01-02 02:04:05"}
 
@@ -225,7 +225,7 @@ def test_a_session_with_a_time_zone_of_its_own_decides_what_now_is() -> None:
     [
         ("ADD u varchar(36) DEFAULT (uuid())", "column u is added"),
         ("ADD g int AS (id + 1)", "a generated column"),
-        ("ADD b int AFTER nosuch", "column nosuch is not in the table"),
+        ("ADD b int AFTER nosuch", "the table has no column nosuch"),
         ("ADD b timestamp", "explicit_defaults_for_timestamp is OFF"),
     ],
 )
@@ -242,10 +242,10 @@ IF_NOT_EXISTS = CREATE.replace("TABLE", "TABLE IF NOT EXISTS")
 @pytest.mark.parametrize(
     ("before", "statement", "options", "created"),
     [
-        # MySQL 8 and later log an XID only if something was done
+        # MySQL 8 and later log an XID only if the statement had an effect
         ((), {"ddl_xid": 5}, {}, True),
         ((), {"ddl_xid": None}, {"from_start": True}, False),
-        # before that, what is known decides
+        # before that, the known state decides
         ((), {"ddl_xid": None, "server_version": 50744}, {}, False),
         ((), {"ddl_xid": None, "server_version": 50744}, {"from_start": True}, True),
         (("CREATE DATABASE s",), {"ddl_xid": None, "server_version": 50744}, {}, True),
@@ -253,7 +253,7 @@ IF_NOT_EXISTS = CREATE.replace("TABLE", "TABLE IF NOT EXISTS")
         ((), {"ddl_xid": None, "server_version": 101100, "mariadb": True}, {}, False),
     ],
 )
-def test_if_not_exists_creates_only_what_was_not_there(
+def test_if_not_exists_creates_only_missing_tables(
     before: tuple[str, ...], statement: dict[str, Any], options: dict[str, Any], created: bool
 ) -> None:
     log = Log(**options).run(*before)
@@ -269,14 +269,14 @@ def test_rows_without_names_in_the_log_hold_the_table_once() -> None:
     assert "binlog_row_metadata" in (log.new[0].reason or "")
 
 
-def test_tables_that_are_left_out_leave_no_trace() -> None:
+def test_excluded_tables_leave_no_items() -> None:
     log = Log(wanted=lambda _schema, table: table != "t").run(
         CREATE, "DROP TABLE t, u", "TRUNCATE t"
     )
     assert log.new == []
 
 
-def test_a_statement_that_names_no_table_is_kept_as_unreadable() -> None:
+def test_a_statement_without_a_table_name_is_unreadable() -> None:
     log = Log()
     log.timeline.statement(LoggedStatement(1, 2, "DROP TABLE t", None))
     ((statement, reason),) = log.timeline.unreadable
@@ -310,7 +310,7 @@ def test_a_statement_that_names_no_table_is_kept_as_unreadable() -> None:
             (promoted("a"), "ALTER TABLE t DROP KEY i", promoted("a"), promoted("b")),
             [("observed", 1), ("keys", None), ("version", 1), ("unsupported", 2)],
         ),
-        # nothing that was read explains it
+        # no statement explains it
         ((promoted("a"), promoted("b")), [("observed", 1), ("unsupported", 2)]),
     ],
 )  # fmt: skip
@@ -339,7 +339,7 @@ def test_the_key_is_what_the_next_table_map_shows(
         ("ADD v int", "unsupported"),
     ],
 )
-def test_an_alter_is_as_much_of_a_change_as_gold_has_to_make(alter: str, kind: str) -> None:
+def test_an_alter_is_recorded_as_the_change_that_gold_must_make(alter: str, kind: str) -> None:
     log = Log().run(CREATE, shown()).run(f"ALTER TABLE t {alter}", sql_mode=STRICT)
     assert log.kinds[2][0] == kind
 
@@ -347,8 +347,8 @@ def test_an_alter_is_as_much_of_a_change_as_gold_has_to_make(alter: str, kind: s
 CONVERT = "ALTER TABLE t CONVERT TO CHARACTER SET utf8mb4"
 
 
-def test_a_layout_that_comes_back_unseen_has_the_number_it_was_shown_under() -> None:
-    """In between, another layout that gold cannot tell from it had the highest number."""
+def test_a_layout_that_returns_unseen_has_its_previous_number() -> None:
+    """In between, another layout that gold cannot distinguish from it had the highest number."""
     latin1 = replace(
         shown(), columns=(shown().columns[0], replace(shown().columns[1], collation=8))
     )

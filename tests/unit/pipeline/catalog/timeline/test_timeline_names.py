@@ -1,4 +1,4 @@
-"""Tables under other names: renamed, swapped, exchanged, in other letters' case, temporary ones."""
+"""Tables under other names: renamed, swapped, exchanged, spelled in another case, temporary."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SWAP = "RENAME TABLE t TO tmp, u TO t, tmp TO u"
 OTHER = V2.replace("TABLE t", "TABLE u")
 
 
-def test_tables_that_swap_their_names_swap_their_definitions() -> None:
+def test_tables_that_swap_names_swap_definitions() -> None:
     log = Log().run(CREATE, shown(), OTHER, SWAP)
     renamed = {(i.table, i.other and i.other.table) for i in log.new if i.kind == "renamed"}
     assert renamed == {("t", "u"), ("u", "t")}
@@ -37,19 +37,19 @@ def test_tables_that_swap_their_names_swap_their_definitions() -> None:
             [("t", "create"), ("t", "alter"), ("t", "keys"), ("t", "moved"), ("u", "renamed"),
              ("u", "keys")],
         ),
-        # held stays held under the new name
+        # a held table stays held under its new name
         (
             (CREATE, "ALTER TABLE t MODIFY v json, RENAME u"),
             [("t", "create"), ("t", "unsupported"), ("t", "moved"), ("u", "unsupported")],
         ),
-        # of what conf leaves out no rows are there
+        # rows of excluded tables are not replicated
         ((CREATE, "RENAME TABLE t TO out1"), [("t", "create"), ("t", "moved")]),
         (
             (CREATE, "RENAME TABLE t TO out1, out2 TO t"),
             [("t", "create"), ("t", "unsupported")],
         ),
         (("RENAME TABLE out1 TO t", shown()), [("t", "observed")]),
-        # one that is empty, of which nothing else is known, takes a place: its rows go on
+        # an empty table without a definition takes another's name, whose rows are kept
         (
             (CREATE, "CREATE TABLE n LIKE out1", "RENAME TABLE t TO u, n TO t"),
             [("t", "create"), ("n", "create"), ("n", "moved"), ("u", "renamed"),
@@ -70,7 +70,7 @@ RANGED = (
 )
 
 
-def test_rows_go_with_their_partitions() -> None:
+def test_rows_are_removed_with_their_partitions() -> None:
     again = Log().run(RANGED, shown(), "ALTER TABLE t DROP PARTITION p0")
     assert [item.kind for item in again.new[2:]] == ["model", "truncate_partitions"]
     assert again.new[3].rows == PartitionRows("id", "", ((None, 10),), null=True)
@@ -91,20 +91,18 @@ def test_rows_go_with_their_partitions() -> None:
         ("CREATE TABLE t LIKE u", "IMPORT TABLESPACE"),
     ],
 )
-def test_rows_that_the_log_does_not_tell_leave_the_definition_known(
-    before: str, alter: str
-) -> None:
+def test_unlogged_changes_of_rows_keep_the_definition(before: str, alter: str) -> None:
     log = Log().run(before, f"ALTER TABLE t {alter}", "ALTER TABLE t ADD n int DEFAULT 3")
     kinds = [item.kind for item in log.new[1:]]
     assert kinds == ["rows_not_logged", *(["add_columns"] if "LIKE" not in before else [])]
-    assert "takes its place" in (log.new[1].reason or "")
+    assert "replace it with a copy" in (log.new[1].reason or "")
     moved = Log(*log.new).run("RENAME TABLE t TO x")
     assert [item.kind for item in moved.new] == ["moved", "unsupported"]
     emptied = Log(*log.new).run("TRUNCATE t", "RENAME TABLE t TO x")
     assert emptied.new[-1].kind == ("renamed" if "LIKE" not in before else "create")
 
 
-def test_a_table_like_one_that_is_left_out_is_left_out() -> None:
+def test_a_copy_of_a_table_that_is_not_replicated_is_not_replicated() -> None:
     log = Log().run("CREATE TABLE t (id int) ENGINE = BLACKHOLE", "CREATE TABLE u LIKE t")
     assert [item.kind for item in log.new] == ["unsupported", "unsupported"]
     again = Log(*[TimelineItem.from_dict(item.to_dict()) for item in log.new])
@@ -134,13 +132,13 @@ def test_names_are_compared_as_the_server_does(
     assert [(item.kind, item.table) for item in log.new] == expected
 
 
-def test_a_schema_that_is_dropped_in_another_case_holds_its_tables() -> None:
+def test_dropping_a_schema_in_another_case_holds_its_tables() -> None:
     for names, kinds in ((None, ["create", "unsupported"]), (0, ["create"])):
         log = Log(lower_case_table_names=names).run(CREATE, "DROP DATABASE S")
         assert [item.kind for item in log.new] == kinds
 
 
-def test_a_table_beside_one_whose_name_differs_in_case_is_one_of_its_own() -> None:
+def test_tables_whose_names_differ_in_case_are_separate() -> None:
     log = Log().run(CREATE, CREATE.replace("TABLE t", "TABLE T"), "TRUNCATE T", "DROP TABLE T")
     log.run("DROP TABLE IF EXISTS T", ddl_xid=None)
     assert [(i.kind, i.table) for i in log.new[2:]] == [("truncate", "T"), ("drop", "T")]
@@ -181,7 +179,7 @@ def test_a_rename_that_may_be_of_a_temporary_table_holds(
         (CREATE.replace("TABLE", "OR REPLACE TABLE"), [("t", "drop", None), ("t", "create", 1)]),
     ],
 )
-def test_a_temporary_table_hides_the_one_of_its_name(
+def test_a_temporary_table_hides_the_permanent_one(
     query: str, items: list[tuple[str, str, int | None]]
 ) -> None:
     log = Log().run(CREATE, shown())
@@ -193,7 +191,7 @@ def test_a_temporary_table_hides_the_one_of_its_name(
 @pytest.mark.parametrize(
     "query", ["ALTER TABLE t ADD n int, RENAME u", "CREATE OR REPLACE TABLE t (id int PRIMARY KEY)"]
 )
-def test_what_one_statement_does_to_a_table_has_positions_in_order(query: str) -> None:
+def test_changes_by_one_statement_have_increasing_positions(query: str) -> None:
     log = Log().run(CREATE)
     log.run(query)
     places = [item.position for item in log.new if item.table == "t"]

@@ -43,7 +43,7 @@ def table_ids(rows: Iterable[pa.RecordBatch]) -> dict[str, int]:
 
 
 def decoded(decode: Decode, rows: Iterable[pa.RecordBatch]) -> dict[str, list[dict[str, Any]]]:
-    """Rows by target."""
+    """Return rows by target."""
     found: dict[str, list[dict[str, Any]]] = {}
     for target, batch in decode(rows):
         if batch.num_rows:
@@ -52,7 +52,7 @@ def decoded(decode: Decode, rows: Iterable[pa.RecordBatch]) -> dict[str, list[di
 
 
 @pytest.mark.parametrize("parts", [1, 2, 7])
-def test_a_segment_in_parts_decodes_as_it_does_whole(segments: Segments, parts: int) -> None:
+def test_a_segment_in_parts_decodes_like_a_whole_one(segments: Segments, parts: int) -> None:
     ids = table_ids(segments("plain"))
     found = decoded(
         Decode(TypeOptions(), everything, ids), segments("plain", ordinal=3, parts=parts)
@@ -72,8 +72,8 @@ def test_a_segment_in_parts_decodes_as_it_does_whole(segments: Segments, parts: 
     assert len(found[STATEMENTS]) == 1
 
 
-def test_a_content_with_offsets_of_eight_bytes_is_the_same(segments: Segments) -> None:
-    """Spark gives it so where `spark.sql.execution.arrow.useLargeVarTypes` is set."""
+def test_content_with_offsets_of_eight_bytes_decodes_the_same(segments: Segments) -> None:
+    """Spark returns such columns if `spark.sql.execution.arrow.useLargeVarTypes` is set."""
 
     def large(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in rows:
@@ -86,19 +86,19 @@ def test_a_content_with_offsets_of_eight_bytes_is_the_same(segments: Segments) -
     assert decoded(decode, large(segments("plain"))) == decoded(decode, segments("plain"))
 
 
-def test_segments_follow_each_other(segments: Segments) -> None:
+def test_several_segments_are_decoded_in_order(segments: Segments) -> None:
     ids = table_ids(segments("plain"))
     rows = chain(segments("plain", ordinal=1), segments("plain", ordinal=2, parts=2))
     found = decoded(Decode(TypeOptions(), everything, ids), rows)
     assert [c["__lsn"] >> 40 for c in found["changes-0"]] == [1] * 6 + [2] * 6
 
 
-def test_tables_that_are_not_wanted_give_nothing(segments: Segments) -> None:
+def test_excluded_tables_have_no_output(segments: Segments) -> None:
     decode = Decode(TypeOptions(), lambda _schema, table: table != "item", {})
     assert set(decoded(decode, segments("plain"))) == {TRANSACTIONS, STATEMENTS}
 
 
-def test_a_definition_that_was_not_planned_is_a_fault_of_its_transactions(
+def test_an_unplanned_definition_is_a_fault_of_its_transactions(
     segments: Segments,
 ) -> None:
     found = decoded(Decode(TypeOptions(), everything, {}), segments("plain"))
@@ -107,7 +107,7 @@ def test_a_definition_that_was_not_planned_is_a_fault_of_its_transactions(
     assert "changes-0" not in found
 
 
-def test_only_what_was_held_is_given_again(segments: Segments) -> None:
+def test_a_retry_yields_only_quarantined_transactions(segments: Segments) -> None:
     ids = table_ids(segments("plain"))
     whole = decoded(Decode(TypeOptions(), everything, ids), segments("plain"))
     held = whole["changes-0"][3]["__lsn"]
@@ -116,7 +116,7 @@ def test_only_what_was_held_is_given_again(segments: Segments) -> None:
     assert again == {"changes-0": whole["changes-0"][3:5]}
 
 
-def test_a_statement_that_changes_rows_is_a_fault_of_the_tables_that_it_names(
+def test_dml_as_a_statement_is_a_fault_of_the_tables_it_names(
     segments: Segments,
 ) -> None:
     ids = table_ids(segments("statements"))
@@ -127,7 +127,7 @@ def test_a_statement_that_changes_rows_is_a_fault_of_the_tables_that_it_names(
     assert all(f["ordinal"] == 1 and f["start_pos"] == 0 for f in statements)
 
 
-def test_faults_of_statements_stay_until_it_is_known_what_else_they_change(
+def test_faults_of_statements_on_excluded_tables_are_kept(
     segments: Segments,
 ) -> None:
     def wanted(schema: str, _table: str) -> bool:
@@ -145,7 +145,7 @@ def test_faults_of_statements_stay_until_it_is_known_what_else_they_change(
     assert kept == [["other.u"], None]
 
 
-def test_the_survey_finds_ddl_with_what_it_depends_on(segments: Segments) -> None:
+def test_the_survey_finds_ddl_with_its_context(segments: Segments) -> None:
     statements = surveyed(segments("statements"), "statement")
     queries = [json.loads(row["content"]) for row in statements]
     assert [q["query"].split("(")[0].strip() for q in queries if "TABLE" in q["query"]][:2] == [
@@ -157,7 +157,7 @@ def test_the_survey_finds_ddl_with_what_it_depends_on(segments: Segments) -> Non
     assert [row["pos"] for row in statements] == sorted(row["pos"] for row in statements)
 
 
-def test_the_survey_tells_the_last_transaction(segments: Segments) -> None:
+def test_the_survey_finds_the_last_transaction(segments: Segments) -> None:
     ids = table_ids(segments("plain"))
     found = decoded(Decode(TypeOptions(), everything, ids), segments("plain"))
     (segment,) = surveyed(segments("plain"), "segment")
@@ -174,7 +174,7 @@ def test_the_survey_tells_the_last_transaction(segments: Segments) -> None:
         (V3.event(EventType.STOP, b"", position=4), "4.0"),
     ],
 )
-def test_the_servers_version_is_read_from_the_first_event(
+def test_the_server_s_version_is_read_from_the_first_event(
     magic: bytes, log: bytes, version: str
 ) -> None:
     assert server_version(magic + log) == version

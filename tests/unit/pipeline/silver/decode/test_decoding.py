@@ -1,4 +1,4 @@
-"""Decoding in tasks and putting together what they give; without Spark, on recorded logs."""
+"""Decode in tasks and combine their output; without Spark, on recorded logs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def rows(decoded: Decoded, target: str) -> list[dict[str, Any]]:
 
 
 def task_of(folder: Path, survey: Iterator[pa.RecordBatch]) -> DecodeAndWrite:
-    """A task that decodes all tables that a survey found."""
+    """Return a task that decodes all tables that a survey found."""
     lake = Lake(str(folder))
     found = Survey(TypeOptions(), everything)(survey)
     texts = [row["content"] for b in found for row in b.to_pylist() if row["kind"] == "definition"]
@@ -67,7 +67,7 @@ def task_of(folder: Path, survey: Iterator[pa.RecordBatch]) -> DecodeAndWrite:
 
 
 @pytest.mark.parametrize("log", ["plain", "statements"])
-def test_tasks_give_together_what_one_gives(segments: Segments, tmp_path: Path, log: str) -> None:
+def test_several_tasks_give_the_output_of_one(segments: Segments, tmp_path: Path, log: str) -> None:
     task = task_of(tmp_path, segments(log))
     logs = [list(segments(log, ordinal=n, parts=2)) for n in (1, 2, 3)]
     apart = together([task(iter(one)) for one in logs], task.destinations)
@@ -97,7 +97,7 @@ def written(folder: Path, values: dict[str, list[int]], limits: Limits) -> Writt
         return writer.finish()
 
 
-def test_what_is_too_much_to_come_back_is_one_scratch_file_of_a_task(tmp_path: Path) -> None:
+def test_too_many_rows_to_return_become_one_scratch_file_per_task(tmp_path: Path) -> None:
     values = {f"t{n}": list(range(n, n + 10)) for n in range(30)}
     limits = Limits(rest_bytes=10 * 80)
     tasks = [written(tmp_path, values, limits) for _ in range(4)]
@@ -109,8 +109,8 @@ def test_what_is_too_much_to_come_back_is_one_scratch_file_of_a_task(tmp_path: P
         assert [row["__lsn"] for row in rows(decoded, name)] == sorted(numbers * 4)
 
 
-def test_a_thousand_tables_of_many_tasks_make_a_file_each(tmp_path: Path) -> None:
-    """Even where the driver may hold next to nothing of them."""
+def test_a_thousand_tables_of_many_tasks_get_one_file_each(tmp_path: Path) -> None:
+    """Even if the driver may hold almost none of their rows."""
     values = {f"t{n}": [n] * 8 for n in range(1000)}
     places = {name: place(tmp_path, name) for name in values}
     tasks = (written(tmp_path, values, Limits(rest_bytes=0)) for _ in range(12))
@@ -141,7 +141,7 @@ def test_parts_of_a_transaction_in_several_tasks_are_one_row(tmp_path: Path) -> 
     assert (found["source"], found["batch"], found["rows"]) == ("shop", 7, [("shop.t", 4)])
 
 
-def test_what_is_lossy_is_summed_over_tasks() -> None:
+def test_lossy_values_are_summed_over_tasks() -> None:
     tasks = []
     for values in (2, 3):
         counts = [{"table": "s.t", "column": "day", "values": values}]
@@ -154,7 +154,7 @@ def test_what_is_lossy_is_summed_over_tasks() -> None:
     assert together([], {}).lossy() == {}
 
 
-def test_transactions_that_were_there_before_are_counted(
+def test_transactions_that_the_lake_already_had_are_counted(
     segments: Segments, tmp_path: Path
 ) -> None:
     task = task_of(tmp_path, segments("plain"))
@@ -168,7 +168,7 @@ def test_transactions_that_were_there_before_are_counted(
     assert [row["gtid"] for row in rows(found, TRANSACTIONS) if row["seen_before"]] == gtids[-1:]
 
 
-def test_what_dead_runs_left_of_batches_that_are_done_is_removed(tmp_path: Path) -> None:
+def test_leftovers_of_dead_runs_of_finished_batches_are_removed(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     names = ("a/3-dead", "a/4-runs", "a/verify-1", "b/3-other")
     for name in names:

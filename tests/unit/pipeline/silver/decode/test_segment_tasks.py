@@ -1,4 +1,4 @@
-"""What tasks that work through segments are given."""
+"""Distribute segments to tasks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def ref(n: int, *stored_in: str, size: int = 8 * MIB) -> SegmentRef:
     return SegmentRef("binlog.000001", 1, n * size, (n + 1) * size, 1, stored_in=stored_in)
 
 
-def test_tasks_are_runs_of_segments_with_the_files_that_have_them() -> None:
+def test_tasks_are_runs_of_segments_with_their_files() -> None:
     refs = [ref(0, "a"), ref(1, "a", "b"), ref(2, "b"), ref(3, "c"), ref(4, "c")]
     tasks = list(stored(refs, "/lake/bronze", "shop", 2))
     assert [task.places for task in tasks] == [

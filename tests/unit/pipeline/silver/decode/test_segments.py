@@ -30,20 +30,20 @@ WITHOUT_2 = {number: row for number, row in files(True, True, True).items() if n
     [
         (LOG, files(True, True, False), None, 4, None),
         (LOG[1:], files(True, True, False), (1, 100), 3, None),
-        # the file of the mark has been read to its end
+        # the current file has been read to its end
         (LOG[2:], files(True, True, False), (1, 250), 2, None),
         ([], {}, (1, 250), 0, None),
         # a lake may begin anywhere
         (LOG[2:], files(True, True, False), None, 2, None),
         # a missing file
         ([*LOG[:2], LOG[3]], WITHOUT_2, None, 2, "missing between binlog.000001"),
-        # a file that is damaged, or was copied too early, with others behind it
+        # a file that is damaged, or was copied too early, with others after it
         (LOG, files(False, True, True, fault="bad CRC"), None, 2, "1000 and not complete"),
         (LOG, files(False, True, True, fault="bad CRC"), None, 2, "bad CRC"),
         # a hole
         ([LOG[0], ref(1, 150, 200)], files(False), None, 1, "lacks bytes 100 to 150"),
         (LOG[1:], files(True, True, False), (1, 50), 0, "lacks bytes 50 to 100"),
-        # a file whose beginning is missing
+        # a file whose start is missing
         ([LOG[0], LOG[1], ref(2, 20, 50)], files(True, False), None, 2, "lacks bytes 0 to 20"),
     ],
 )
@@ -57,21 +57,21 @@ def test_segments_are_taken_up_to_the_first_gap(
     assert (gap or "") in "".join(pending.gaps)
 
 
-def test_what_conf_gives_up_is_gone_past_and_told() -> None:
+def test_accepted_gaps_are_passed_and_reported() -> None:
     state = files(False, True, True, fault="bad CRC")
     pending = contiguous(LOG, state, None, given_up={1})
     assert list(pending.segments) == LOG
     assert pending.gaps == ()
-    ((behind, gap),) = pending.given_up
-    assert behind == LOG[2]
+    ((following, gap),) = pending.given_up
+    assert following == LOG[2]
     assert "bad CRC" in gap
     assert "given_up" not in gap
     assert contiguous(LOG, state, None, given_up={2}).segments == tuple(LOG[:2])
-    # nothing is missing: there is nothing to give up
+    # nothing is missing: there is no gap to accept
     assert contiguous(LOG, files(True, True, True), None, given_up={1, 2}).given_up == ()
 
 
-def test_a_hole_in_bronze_cannot_be_given_up() -> None:
+def test_missing_bytes_in_bronze_cannot_be_accepted() -> None:
     refs = [LOG[0], LOG[1], ref(2, 20, 50)]
     assert contiguous(refs, files(True, False), None, given_up={1}).segments == tuple(LOG[:2])
 
@@ -104,7 +104,7 @@ def test_many_tasks_get_larger_chunks() -> None:
         ([1, 1, 1, 97], 1, True),
     ],
 )
-def test_segments_stay_where_files_are_many_and_about_equal(
+def test_segments_stay_in_place_if_files_are_many_and_about_equal(
     sizes: list[int], cores: int, even: bool
 ) -> None:
     refs = [ref(1, 0, size - size // 2, f"{n}.parquet") for n, size in enumerate(sizes)]

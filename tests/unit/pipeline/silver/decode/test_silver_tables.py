@@ -1,4 +1,4 @@
-"""Silver's tables as they are defined: what no writer has to check, and who commits which."""
+"""Silver's tables: nullable columns, and the writer of each table."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TABLES = [
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.reference)
-def test_no_writer_has_to_check_a_row(table: Any) -> None:
+def test_all_columns_are_nullable(table: Any) -> None:
     assert all(field.nullable for field in table.schema)
     assert set(table.statistics) <= set(table.schema.names)
 
@@ -47,7 +47,7 @@ def test_no_writer_has_to_check_a_row(table: Any) -> None:
         *((f"a{sign}b", True) for sign in " ,;{}()\n\t="),
     ],
 )
-def test_spark_commits_tables_whose_names_delta_keeps_only_mapped(name: str, mapped: bool) -> None:
+def test_spark_commits_tables_with_column_mapping(name: str, mapped: bool) -> None:
     table = definition("t", ColumnDefinition(name, ColumnType.LONG), key=())
     found = changes_table(LAKE, table, 1, TypeOptions())
     native: Any = NativeTables(LAKE)

@@ -1,4 +1,4 @@
-"""Segments with transactions that were there before: these are told, and nothing else of them."""
+"""Segments with transactions that the lake already has: only these transactions are reported."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def transactions(segments: Segments, log: str = "plain") -> list[dict[str, Any]]
 
 
 def named(segments: Segments, *indexes: int, log: str = "plain") -> dict[tuple[int, int], str]:
-    """The GTIDs of some of a recording's transactions, as a set for its only segment."""
+    """Return the GTIDs of some of a recording's transactions, as a set for its only segment."""
     found = transactions(segments, log)
     return {(1, 0): ",".join(found[index]["gtid"] for index in indexes)}
 
 
 @pytest.mark.parametrize("parts", [1, 3])
 @pytest.mark.parametrize("seen", [(0,), (1,), (0, 1), (2,), (1, 3), (0, 2), (0, 1, 2, 3)])
-def test_of_what_was_there_before_only_the_transaction_is_told(
+def test_a_seen_transaction_is_reported_without_its_rows(
     segments: Segments, seen: tuple[int, ...], parts: int
 ) -> None:
     """The recording: CREATE TABLE, three rows inserted, two updated, one deleted."""
@@ -51,7 +51,7 @@ def test_of_what_was_there_before_only_the_transaction_is_told(
             }
 
 
-def test_the_survey_meets_no_statement_of_them_and_every_definition_of_the_others(
+def test_the_survey_skips_seen_statements_but_no_new_definition(
     segments: Segments,
 ) -> None:
     seen = named(segments, 0, 1)
@@ -63,26 +63,26 @@ def test_the_survey_meets_no_statement_of_them_and_every_definition_of_the_other
     assert surveyed(segments("plain"), "statement", seen) == []
 
 
-def test_a_segment_of_which_all_was_there_before_still_moves_the_cut(segments: Segments) -> None:
+def test_a_fully_seen_segment_still_advances_the_last_transaction(segments: Segments) -> None:
     seen = named(segments, 0, 1, 2, 3)
     assert surveyed(segments("plain"), "definition", seen) == []
     (last,) = surveyed(segments("plain"), "segment")
-    # Which server wrote it stands in what was cut out.
+    # The server's version is in the removed part.
     assert surveyed(segments("plain"), "segment", seen) == [{**last, "content": None}]
 
 
-def test_tagged_gtids_and_compressed_transactions_are_known_too(segments: Segments) -> None:
+def test_tagged_gtids_and_compressed_transactions_are_recognized(segments: Segments) -> None:
     for log in ("tagged", "compressed"):
         every = transactions(segments, log)
         seen = named(segments, *range(1, len(every)), log=log)
         decode = Decode(TypeOptions(), everything, table_ids(segments(log)), seen=seen)
         found = decoded(decode, segments(log))
-        told = sorted(found[TRANSACTIONS], key=lambda row: row["__lsn"])
-        assert [row["seen_before"] for row in told] == [False, *[True] * (len(every) - 1)]
+        rows = sorted(found[TRANSACTIONS], key=lambda row: row["__lsn"])
+        assert [row["seen_before"] for row in rows] == [False, *[True] * (len(every) - 1)]
         assert not any(target.startswith("changes") for target in found)
 
 
-def test_what_has_no_gtid_is_never_known(segments: Segments) -> None:
+def test_transactions_without_a_gtid_are_never_seen(segments: Segments) -> None:
     ids = table_ids(segments("no_gtid"))
     whole = decoded(Decode(TypeOptions(), everything, ids), segments("no_gtid"))
     seen = {(1, 0): "00000000-0000-0000-0000-000000000000:1-99"}
@@ -90,8 +90,8 @@ def test_what_has_no_gtid_is_never_known(segments: Segments) -> None:
     assert again == whole
 
 
-def test_faults_of_what_was_there_before_are_none(segments: Segments) -> None:
-    """Statements that change rows, which are faults."""
+def test_seen_transactions_have_no_faults(segments: Segments) -> None:
+    """Faults are statements that change rows."""
     every = transactions(segments, "statements")
     seen = named(segments, *range(len(every)), log="statements")
     decode = Decode(TypeOptions(), everything, {}, seen=seen)

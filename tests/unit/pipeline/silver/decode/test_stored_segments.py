@@ -1,4 +1,4 @@
-"""Segments with their bytes, read from bronze's data files: in order, wherever they are stored."""
+"""Read segments from bronze's data files: in order, wherever they are stored."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def row(ordinal: int, start: int, part: int = 0, **columns: Any) -> dict[str, An
 
 
 def stored(folder: Path, *files: list[list[dict[str, Any]]]) -> tuple[str, ...]:
-    """Files of row groups."""
+    """Write files of row groups."""
     paths = []
     for number, groups in enumerate(files):
         paths.append(str(folder / f"{number}.parquet"))
@@ -49,7 +49,7 @@ def texts(files: tuple[str, ...], *places: Place) -> list[str]:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
-    """As bronze writes them, and as maintenance may: parts in no order, in several files."""
+    """Files as bronze writes them, and as maintenance may: parts in no order, in several files."""
     return stored(
         tmp_path_factory.mktemp("bronze"),
         [[row(1, 0), row(1, 100)], [row(1, 200), row(1, 300, incomplete=True)]],
@@ -71,7 +71,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     ],
     ids=["a run", "one", "apart", "parts in no order", "parts in two files", "never finished"],
 )
-def test_parts_follow_each_other_in_order(
+def test_parts_are_read_in_order(
     files: tuple[str, ...], places: list[Place], found: list[str]
 ) -> None:
     assert texts(files, *places) == found
@@ -87,8 +87,8 @@ def test_a_task_opens_few_files_at_once(tmp_path: Path) -> None:
     assert 0 < most <= 2
 
 
-def test_a_segment_that_the_files_have_not_is_an_error_and_not_nothing(
+def test_a_missing_segment_is_an_error(
     files: tuple[str, ...],
 ) -> None:
-    with pytest.raises(ConcurrentRunError, match="bytes from 500 on of file number 1 of shop"):
+    with pytest.raises(ConcurrentRunError, match="file number 1 of shop from byte 500 on"):
         texts(files, (1, 0), (1, 500))

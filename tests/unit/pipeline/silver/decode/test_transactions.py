@@ -34,7 +34,7 @@ def part(lsn: int, start: int, end: int | None = None, **known: Any) -> dict[str
     }
 
 
-def test_the_parts_of_a_transaction_are_one_row() -> None:
+def test_the_parts_of_a_transaction_become_one_row() -> None:
     parts = [
         part(
             5,
@@ -60,7 +60,7 @@ def test_the_parts_of_a_transaction_are_one_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "merged"),
+    ("cascades_of_parts", "merged"),
     [
         ((None, None), None),
         (("logged", None, "logged"), "logged"),
@@ -69,15 +69,15 @@ def test_the_parts_of_a_transaction_are_one_row() -> None:
         (("logged", "mixed"), "unknown"),
     ],
 )
-def test_what_parts_tell_of_foreign_keys_is_put_together(
-    told: tuple[str | None, ...], merged: str | None
+def test_cascades_of_parts_are_merged(
+    cascades_of_parts: tuple[str | None, ...], merged: str | None
 ) -> None:
-    parts = [part(5, 100 * n, cascades=cascades) for n, cascades in enumerate(told)]
+    parts = [part(5, 100 * n, cascades=cascades) for n, cascades in enumerate(cascades_of_parts)]
     assert [row["cascades"] for row in merge_parts(parts)] == [merged]
 
 
 def parts_of(log: bytes, target: int) -> list[dict[str, Any]]:
-    """What the segments that a log is cut into tell of transactions that several have."""
+    """Return the transactions that span the segments of a log, part by part."""
     segmenter = Segmenter(target=target, limit=target)
     segmenter.feed(log)
     segmenter.finish()
@@ -100,7 +100,7 @@ def parts_of(log: bytes, target: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("target", [150, 300])
-def test_what_is_logged_in_a_part_says_nothing_of_the_next(target: int) -> None:
+def test_cascades_logged_in_one_part_do_not_apply_to_the_next(target: int) -> None:
     unchecked = int(RowsFlag.NO_FOREIGN_KEY_CHECKS)
     flags = [unchecked, 0] * 6
     events = [POT.map() + POT.rows((n,), flags=flag) for n, flag in enumerate(flags)]
@@ -118,7 +118,7 @@ def test_what_is_logged_in_a_part_says_nothing_of_the_next(target: int) -> None:
     assert logged == [flag != 0 for flag in flags]
 
 
-def test_transactions_stay_apart_and_what_nobody_knows_is_null() -> None:
+def test_transactions_stay_separate_and_unknown_fields_are_null() -> None:
     merged = merge_parts([part(9, 900, 950), part(5, 100)])
     assert [row["__lsn"] for row in merged] == [5, 9]
     assert merged[0]["end_pos"] is None

@@ -21,7 +21,7 @@ T = TableDefinition(
 HIDDEN = replace(T, columns=(replace(T.columns[0], visible=False),))
 
 
-def test_a_plan_is_the_same_after_the_ledger() -> None:
+def test_a_plan_is_read_back_from_the_ledger() -> None:
     plan = SilverPlan(
         start=(1, 0),
         end=(3, 70),
@@ -57,7 +57,7 @@ def test_spark_types(arrow: pa.DataType, expected: str) -> None:
     assert spark_type(arrow).simpleString() == expected
 
 
-def test_an_arrow_type_that_silver_has_not_is_refused() -> None:
+def test_an_unsupported_arrow_type_is_refused() -> None:
     with pytest.raises(TypeError, match="duration"):
         spark_type(pa.duration("s"))
 

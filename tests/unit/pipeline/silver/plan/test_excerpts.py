@@ -1,4 +1,4 @@
-"""Bronze's excerpts of segments show the survey exactly what the segments' bytes show it."""
+"""The survey finds the same in bronze's excerpts of segments as in the segments' bytes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_recorded_logs(file: Path, target: int) -> None:
 @pytest.mark.beside
 @pytest.mark.skipif(not OTHERS, reason="../shared/binlogs, the logs of other projects, is missing")
 @pytest.mark.parametrize("target", TARGETS)
-def test_logs_that_others_recorded(target: int) -> None:
+def test_logs_of_other_projects(target: int) -> None:
     found = {file.name: require_same(file, target) for file in OTHERS}
     without = {name for name, excerpts in found.items() if not excerpts}
     assert without <= {*COMPRESSED, "binlog_truncated_event.000001"}
@@ -86,7 +86,7 @@ def test_a_decrypted_log(log: Path) -> None:
     assert require_same(log, 3000)
 
 
-def test_an_excerpt_leaves_out_what_is_no_definition(log: Path) -> None:
+def test_an_excerpt_has_no_events_beyond_definitions(log: Path) -> None:
     many = [transaction(n, insert(CUP, (n, "a" * 100))) for n in range(1000)]
     log.write_bytes(log_bytes(*many))
     ((row,),) = segments(log, ONE_SEGMENT)
@@ -116,15 +116,13 @@ def test_a_segment_in_parts_has_its_excerpt_in_the_first(log: Path) -> None:
         pytest.param(query("BEGIN") + CUP.map() + gtid(3) + xid(), id="never ended"),
     ],
 )
-def test_what_an_excerpt_cannot_stand_for_is_read(events: bytes, log: Path) -> None:
+def test_segments_without_an_equivalent_excerpt_are_read(events: bytes, log: Path) -> None:
     log.write_bytes(log_bytes(transaction(1, insert(POT, (1,))), gtid(2), events))
     ((row,),) = segments(log, ONE_SEGMENT)
     assert row["excerpt"] is None
 
 
-def test_an_event_that_bronze_does_not_hold_is_read(
-    log: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_event_not_stored_in_bronze_is_read(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.bronze.rows.WINDOW", 500)
     monkeypatch.setattr("decoder.segments.framer.LARGE_EVENT", 2000)
     monkeypatch.setattr("decoder.framing.large_event.BEGINNING", 1000)
@@ -154,7 +152,7 @@ def mariadb_gtid(number: int, flags: int) -> bytes:
 
 
 def pieces() -> st.SearchStrategy[bytes]:
-    """Transactions that begin and end in every way, with any events in them; few never end."""
+    """Transactions that begin and end in every way, with any events in them; a few never end."""
     load = event_bytes(T.EXECUTE_LOAD_QUERY, bytes(40) + b"LOAD DATA INFILE 'x' INTO TABLE cup")
     inside = [
         *(CUP.map(), WIDE.map(), POT.map(), CUP.map() + CUP.rows((1, "a"), end=False)),
@@ -185,7 +183,7 @@ def test_logs_of_any_events(events: list[bytes], target: int, log: Path) -> None
     require_same(log, target)
 
 
-def test_only_segments_without_an_excerpt_and_those_seen_before_are_read(
+def test_only_segments_without_an_excerpt_or_with_seen_transactions_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = Lake(str(tmp_path / "lake"))

@@ -1,4 +1,4 @@
-"""From where in the log a definition holds that a server gave between two places of it."""
+"""From which LSN on a definition is valid that was read from a server between two positions."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Event = tuple[int, str | TableDefinition]
 
 
 def reading(first: int, last: int, query: str = CREATE, **values: Any) -> CreateStatements:
-    told = {"server": MYSQL, "server_id": 1, "at": 150, **values}
+    fields = {"server": MYSQL, "server_id": 1, "at": 150, **values}
     places = {"first": LogPlace("b.000001", first), "last": LogPlace("b.000001", last)}
-    return CreateStatements(**told, **places, tables=(ServerTable("s", "t", query),))
+    return CreateStatements(**fields, **places, tables=(ServerTable("s", "t", query),))
 
 
 def statement(pos: int, query: str, *, xid: int | None = 1, server: str = MYSQL) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def located(*readings: CreateStatements, end: int = 900) -> Readings:
     return locate(readings, Reached(0, (1, end), [file("b.000001", 1)], all_of_bronze=False), START)
 
 
-def begun(rows: Sequence[Any], *readings: CreateStatements, **options: Any) -> list[Any]:
+def declared(rows: Sequence[Any], *readings: CreateStatements, **options: Any) -> list[Any]:
     timeline = Timeline((), CatalogOptions(**options))
     return beginnings(located(*readings), timeline, START, rows)
 
@@ -71,13 +71,13 @@ def begun(rows: Sequence[Any], *readings: CreateStatements, **options: Any) -> l
         ([statement(100, "RENAME TABLE u TO t")], 101),
         ([statement(100, "DROP TABLE t"), statement(120, CREATE)], 121),
         ([statement(100, "DROP DATABASE s")], 101),
-        # nothing that changes the definition, or another table's, or after the reading
+        # no change of the definition, of another table's, or after the reading
         ([statement(100, "ALTER TABLE t ADD INDEX (v), COMMENT 'x'")], 3),
         ([statement(100, "TRUNCATE t"), statement(120, "DROP DATABASE other")], 3),
         ([statement(100, "ALTER TABLE u ADD w int"), statement(600, "ALTER TABLE t ADD w int")], 3),
-        # whether it was read before or after cannot be told
+        # it may have been read before or after the change
         ([statement(450, "ALTER TABLE t ADD w int")], None),
-        # one that did nothing: MySQL tells by the XID, else rows were there before
+        # a no-op: in MySQL it has no XID, on other servers rows were logged before
         ([statement(100, CREATE.replace("`t`", "IF NOT EXISTS t"), xid=None)], 3),
         ([statement(100, CREATE.replace("`t`", "IF NOT EXISTS t"))], 101),
         (
@@ -90,28 +90,28 @@ def begun(rows: Sequence[Any], *readings: CreateStatements, **options: Any) -> l
         ([statement(100, CREATE.replace("`t`", "IF NOT EXISTS t"), server=MARIADB)], 101),
     ],
 )
-def test_it_holds_back_to_the_last_statement_that_may_have_changed_it(
+def test_a_definition_is_valid_back_to_the_last_statement_that_may_have_changed_it(
     rows: list[Any], since: int | None
 ) -> None:
-    found = begun(rows, reading(400, 500))
+    found = declared(rows, reading(400, 500))
     assert [one.lsn for one in found] == ([] if since is None else [lsn_of((1, since))])
 
 
 @pytest.mark.parametrize(("start", "counts"), [(400, True), (401, False), (500, False)])
-def test_a_reading_that_begins_before_the_batch_does_not_count(start: int, counts: bool) -> None:
-    """An ALTER between its two places may be in an earlier batch."""
+def test_a_reading_that_starts_before_the_batch_is_ignored(start: int, counts: bool) -> None:
+    """An ALTER between its two positions may be in an earlier batch."""
     reached = Reached(0, (1, 900), [file("b.000001", 1)], all_of_bronze=False)
     readings = locate([reading(400, 500)], reached, (1, start))
     assert bool(beginnings(readings, Timeline((), CatalogOptions()), (1, start), [])) == counts
 
 
-def test_of_several_readings_the_first_that_tells_of_the_start_counts() -> None:
+def test_the_first_reading_that_is_valid_at_the_start_is_used() -> None:
     rows = [statement(100, "ALTER TABLE t RENAME COLUMN v TO w")]
-    (found,) = begun(rows, reading(400, 500, OTHER), reading(50, 50))
+    (found,) = declared(rows, reading(400, 500, OTHER), reading(50, 50))
     assert found.lsn == lsn_of((1, 3))
     (table,) = found.start.tables
     assert table.statement.query == CREATE
-    (found,) = begun(rows, reading(90, 110), reading(400, 500, OTHER))
+    (found,) = declared(rows, reading(90, 110), reading(400, 500, OTHER))
     assert (found.lsn, found.start.tables[0].statement.query) == (lsn_of((1, 101)), OTHER)
 
 
@@ -119,12 +119,12 @@ def test_of_several_readings_the_first_that_tells_of_the_start_counts() -> None:
     ("second", "given_up", "since"),
     [
         (file("b.000002", 2, begun=120), (), (1, 3)),
-        # a gap that conf accepts, and a log that was begun anew
+        # a gap that conf accepts, and a log that was reset
         (file("b.000002", 2, begun=120), (1,), (2, 0)),
         (file("b.000001", 2, begun=120), (), (2, 0)),
     ],
 )
-def test_it_does_not_hold_before_what_the_log_may_lack(
+def test_a_definition_is_not_valid_before_a_gap_in_the_log(
     second: FileRow, given_up: tuple[int, ...], since: tuple[int, int]
 ) -> None:
     place = LogPlace(second.file, 500)
@@ -136,15 +136,15 @@ def test_it_does_not_hold_before_what_the_log_may_lack(
     assert found.lsn == lsn_of(since)
 
 
-def test_nothing_is_declared_that_is_known_not_replicated_or_no_table() -> None:
+def test_known_excluded_and_non_tables_are_not_declared() -> None:
     timeline = Timeline((), CatalogOptions())
     timeline.statement(LoggedStatement(1, 0, CREATE, "s", server_version=90700))
     assert beginnings(located(reading(400, 500)), timeline, START, []) == []
-    assert begun([], reading(400, 500), wanted=lambda _schema, _table: False) == []
-    assert begun([], reading(400, 500, "CREATE SEQUENCE `t` start with 1")) == []
+    assert declared([], reading(400, 500), wanted=lambda _schema, _table: False) == []
+    assert declared([], reading(400, 500, "CREATE SEQUENCE `t` start with 1")) == []
 
 
-def test_names_are_those_of_the_log() -> None:
+def test_names_are_spelled_as_in_the_log() -> None:
     upper = CreateStatements(
         MYSQL,
         1,
@@ -157,7 +157,7 @@ def test_names_are_those_of_the_log() -> None:
     assert timeline.name(*upper.tables[0][:2]) == TableName("s", "t")
 
 
-def test_what_comes_later_than_the_batch_is_looked_up_as_far_as_the_reading() -> None:
+def test_later_segments_are_surveyed_up_to_the_reading() -> None:
     from pipeline.silver.decode.segments import SegmentRef
 
     later = [SegmentRef("b.000001", 1, start, start + 100, 1) for start in (300, 400, 500, 600)]
@@ -178,12 +178,12 @@ def test_what_comes_later_than_the_batch_is_looked_up_as_far_as_the_reading() ->
     [
         (reading(400, 500), [(1, 500)], False),
         (reading(400, 901), [], True),
-        # of another server, or of before the log under way
+        # from another server, or from before the current log
         (reading(400, 901, server_id=2), [], False),
         (reading(400, 500, at=50), [], False),
     ],
 )
-def test_a_reading_counts_once_the_lake_has_come_to_its_place(
+def test_a_reading_is_used_once_the_lake_has_reached_its_position(
     one: CreateStatements, located_at: list[Any], comes: bool
 ) -> None:
     found = located(one)
@@ -191,14 +191,14 @@ def test_a_reading_counts_once_the_lake_has_come_to_its_place(
     assert bool(found.to_come) == comes
 
 
-def test_a_first_batch_waits_for_names_that_are_to_come() -> None:
+def test_a_first_batch_waits_for_names_from_later_readings() -> None:
     rows: list[Any] = [table_map(50)]
     timeline = Timeline((), CatalogOptions())
     in_log_order(rows, timeline)
-    told = waits_for([reading(400, 901)], rows, timeline)
-    assert told is not None
-    assert "s.t" in told
-    assert "b.000001:901" in told
+    reason = waits_for([reading(400, 901)], rows, timeline)
+    assert reason is not None
+    assert "s.t" in reason
+    assert "b.000001:901" in reason
     assert waits_for([reading(400, 901)], [], timeline) is None
     named: list[Any] = [table_map(50, named=True)]
     known = Timeline((), CatalogOptions())
@@ -206,7 +206,7 @@ def test_a_first_batch_waits_for_names_that_are_to_come() -> None:
     assert waits_for([reading(400, 901)], named, known) is None
 
 
-def test_a_reading_is_read_back_as_it_was_written() -> None:
+def test_a_reading_is_stored_and_read_back() -> None:
     one = reading(400, 500)
     assert CreateStatements.from_json(one.to_json()) == one
     with pytest.raises(ValueError, match="format"):

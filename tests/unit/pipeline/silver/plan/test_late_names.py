@@ -1,4 +1,4 @@
-"""Tables that get names late, where maintenance has removed the log's start."""
+"""Tables that get names late, after maintenance has removed the start of the log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def refs(*ordinals: int) -> list[SegmentRef]:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What is asked of the dump: where the log begins, and whether that is its first place."""
+    """The calls of `beginning`: where the log begins, and whether that is its first position."""
     calls: list[Any] = []
 
     def beginning(*places: Any, first: bool) -> Beginning | None:
@@ -40,7 +40,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return calls
 
 
-def take_up(monkeypatch: pytest.MonkeyPatch, found: list[SegmentRef]) -> late_names.LateNames:
+def retried(monkeypatch: pytest.MonkeyPatch, found: list[SegmentRef]) -> late_names.LateNames:
     monkeypatch.setattr(late_names.segments, "between", lambda *_: found)
     options = late_names.CatalogOptions()
     end = (3, 1000)
@@ -51,15 +51,15 @@ def take_up(monkeypatch: pytest.MonkeyPatch, found: list[SegmentRef]) -> late_na
 def test_a_whole_log_is_read_from_its_start(
     asked: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert take_up(monkeypatch, refs(1, 2, 3)).gaps == ()
+    assert retried(monkeypatch, refs(1, 2, 3)).gaps == ()
     assert asked == [((1, 0), True)]
 
 
 @pytest.mark.parametrize(("there", "gone"), [((3,), 2), ((2, 3), 1), ((1, 3), 2)])
-def test_behind_what_was_removed_a_dump_of_before_tells_nothing(
+def test_a_dump_from_before_the_removed_log_is_not_used(
     asked: list[Any], monkeypatch: pytest.MonkeyPatch, there: tuple[int, ...], gone: int
 ) -> None:
-    found = take_up(monkeypatch, refs(*there))
+    found = retried(monkeypatch, refs(*there))
     assert (found.places, found.items) == (frozenset(), ())
     assert asked == [((gone + 1, 0), False)]
-    assert f"s.t cannot be taken up: the log up to log.00000{gone} was removed" in found.gaps[0]
+    assert f"binlake maintain removed the log up to log.00000{gone}" in found.gaps[0]

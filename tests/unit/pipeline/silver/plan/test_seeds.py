@@ -1,4 +1,4 @@
-"""What tells of a lake's seeds, and which of them is the one that counts."""
+"""The manifests of a lake's seeds, and which seed of a table is used."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def lake(tmp_path: Path) -> Lake:
     return Lake(str(tmp_path))
 
 
-def test_what_is_put_is_read(lake: Lake) -> None:
+def test_a_manifest_is_read_back(lake: Lake) -> None:
     for name in (ITEM, ODD):
         seed = seed_of(name)
         put_seed(lake, "live", seed)
@@ -50,7 +50,7 @@ def test_what_is_put_is_read(lake: Lake) -> None:
     assert seed_ids(lake, "other") == []
 
 
-def test_ids_of_a_table_sort_by_time_and_are_its_own(lake: Lake) -> None:
+def test_ids_of_a_table_sort_by_time_and_are_unique_to_it(lake: Lake) -> None:
     first, second = new_id(ITEM), new_id(ITEM)
     assert first < second
     for one in (first, second, new_id(TableName("shop", "items"))):
@@ -58,23 +58,23 @@ def test_ids_of_a_table_sort_by_time_and_are_its_own(lake: Lake) -> None:
     assert ids_of(lake, "live", ITEM) == [first, second]
 
 
-def test_the_last_whole_seed_counts_if_it_was_not_taken(lake: Lake, tmp_path: Path) -> None:
+def test_the_last_complete_seed_is_used_unless_already_taken(lake: Lake, tmp_path: Path) -> None:
     first, second, other = seed_of(ITEM, 1), seed_of(ITEM, 2), seed_of(ODD, 1)
     for seed in (first, second, other):
         put_seed(lake, "live", seed)
-    begun = seed_of(ITEM, 3)
-    (tmp_path / "silver" / "_seeds" / "live" / begun.id / "rows").mkdir(parents=True)
+    incomplete = seed_of(ITEM, 3)
+    (tmp_path / "silver" / "_seeds" / "live" / incomplete.id / "rows").mkdir(parents=True)
     assert list(newest(lake, "live", ())) == [other, second]
     assert list(newest(lake, "live", {first.id})) == [other, second]
     assert list(newest(lake, "live", {second.id, other.id})) == []
-    # what is refused is out of the way, and what was before it does not come back
+    # a refused seed is skipped, and earlier ones are not used instead
     refuse_seed(lake, "live", second.id, "it was altered")
     assert list(newest(lake, "live", ())) == [other]
     put_seed(lake, "live", seed_of(ITEM, 4))
     assert list(newest(lake, "live", ())) == [other, seed_of(ITEM, 4)]
 
 
-def test_what_silver_may_have_taken_is_not_said_anew(lake: Lake) -> None:
+def test_a_manifest_is_never_replaced(lake: Lake) -> None:
     seed = seed_of(ITEM)
     put_seed(lake, "live", seed)
     put_seed(lake, "live", replace(seed, rows=8, parts=("000000/b",)))
@@ -85,7 +85,7 @@ def test_what_silver_may_have_taken_is_not_said_anew(lake: Lake) -> None:
     "text",
     ["", "{}", '{"format": 2}', '{"format": 1, "id": "x"}', "[]", '{"format": 1, "first": 1}'],
 )
-def test_what_cannot_be_read_is_told_with_its_path(lake: Lake, tmp_path: Path, text: str) -> None:
+def test_an_unreadable_manifest_is_reported(lake: Lake, tmp_path: Path, text: str) -> None:
     seed = seed_of(ITEM)
     put_seed(lake, "live", seed)
     (tmp_path / "silver" / "_seeds" / "live" / seed.id / MANIFEST).write_text(text)

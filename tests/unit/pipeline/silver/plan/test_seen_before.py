@@ -1,4 +1,4 @@
-"""What of another server's log was in the lake before, and when what is new in it may go in."""
+"""Transactions of another server's log: which the lake already has, and when new ones apply."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ import pytest
 from pipeline.bronze.executed_gtids import Executed
 from pipeline.bronze.files import FileRow
 from pipeline.silver.decode.segments import Mark, SegmentRef, contiguous
-from pipeline.silver.plan.seen_before import Recognised, left_behind, recognise
+from pipeline.silver.plan.seen_before import (
+    AvailableSegments,
+    available_segments,
+    late_transactions,
+)
 from pipeline.source import GtidSet
 from tests.support.bronze.bronze_rows import file_row
 
@@ -26,26 +30,26 @@ def rows(*files: FileRow) -> dict[int, FileRow]:
 
 
 FIRST = file_row("log.000001", 1, previous_gtids="", gtids="u:1-9", complete=False, state="open")
-"""The lake's first log: one file, which is open for ever."""
+"""The lake's first log: one file, which is never closed."""
 
 
-def recognised(
+def available(
     files: dict[int, FileRow],
     *refs: SegmentRef,
     mark: Mark | None = None,
     executed: Executed | None = None,
     given_up: tuple[int, ...] = (),
-) -> Recognised:
+) -> AvailableSegments:
     state = executed or Executed()
-    return recognise(contiguous(refs, files, mark, given_up, state), files, given_up)
+    return available_segments(contiguous(refs, files, mark, given_up, state), files, given_up)
 
 
-def test_in_the_servers_own_log_nothing_was_there_before() -> None:
+def test_a_server_s_own_log_has_no_seen_transactions() -> None:
     files = rows(
         file_row("log.000005", 5, previous_gtids="u:1-4,0-1-3"),
         file_row("log.000006", 6, previous_gtids="u:1-9,0-1-3"),
     )
-    found = recognised(files, ref(5, "u:5-9"), ref(6, "u:10:3,0-1-2"))
+    found = available(files, ref(5, "u:5-9"), ref(6, "u:10:3,0-1-2"))
     assert (found.seen, found.gaps, len(found.segments)) == ({}, (), 2)
     assert str(found.executed.gtids) == "u:1-10,0-1-3"
     assert Executed.from_dict(json.loads(json.dumps(found.executed.to_dict()))) == found.executed
@@ -56,7 +60,7 @@ FAILOVER = rows(
     file_row("log.000003", 6, server_id=2, previous_gtids="u:1-4"),
     file_row("log.000004", 7, server_id=2, previous_gtids="u:1-8"),
 )
-"""v has u's transactions, and goes on with its own and with u's."""
+"""v has u's transactions, and continues with its own and u's."""
 REFS = [
     ref(1, "u:1-9"),
     *(ref(6, "u:5-8"), ref(7, "u:9,v:1"), ref(7, "", 100, continues=True)),
@@ -65,16 +69,16 @@ REFS = [
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3])
-def test_another_servers_log_goes_in_but_for_what_was_there(runs: int) -> None:
+def test_only_new_transactions_of_another_server_s_log_are_applied(runs: int) -> None:
     seen: dict[Mark, str] = {}
     mark, executed = None, Executed()
     for stop in {1: (5,), 2: (1, 5), 3: (1, 2, 5)}[runs]:
         part = [r for r in REFS[:stop] if mark is None or r.place >= mark]
-        found = recognised(FAILOVER, *part, mark=mark, executed=executed)
+        found = available(FAILOVER, *part, mark=mark, executed=executed)
         assert found.gaps == ()
         seen |= found.seen
         mark, executed = found.end, found.executed
-    # a segment that begins inside of a transaction does not name it
+    # a segment that begins within a transaction does not list its GTID
     assert seen == {(6, 0): "u:5-8", (7, 0): "u:9", (7, 100): "u:9"}
     assert str(executed.gtids) == "u:1-11,v:1-2"
     assert str(executed.seen) == "u:1-9"
@@ -82,18 +86,18 @@ def test_another_servers_log_goes_in_but_for_what_was_there(runs: int) -> None:
 
 @pytest.mark.parametrize(
     ("size", "ends"),
-    # segments are of 100 bytes; the third of the second log begins inside of a transaction, and
-    # behind its first it has not shown u:9 yet
+    # segments have 100 bytes; the third of the second log begins within a transaction, and after
+    # its first that log has not contained u:9 yet
     [(1, [1, 4, 5]), (150, [4, 5]), (450, [5]), (1000, [5])],
 )
-def test_a_portion_ends_with_a_transaction_and_the_next_goes_on(size: int, ends: list[int]) -> None:
-    whole = recognised(FAILOVER, *REFS)
+def test_portions_end_with_a_transaction_and_continue(size: int, ends: list[int]) -> None:
+    whole = available(FAILOVER, *REFS)
     taken: list[SegmentRef] = []
     found: list[int] = []
     seen: dict[Mark, str] = {}
     mark, executed, more = None, Executed(), True
     while more:
-        part = recognised(FAILOVER, *REFS[len(taken) :], mark=mark, executed=executed).portion(size)
+        part = available(FAILOVER, *REFS[len(taken) :], mark=mark, executed=executed).portion(size)
         mark, executed, more = part.end, part.executed, part.more
         taken += part.segments
         seen |= part.seen
@@ -102,9 +106,9 @@ def test_a_portion_ends_with_a_transaction_and_the_next_goes_on(size: int, ends:
     assert (tuple(taken), seen, executed) == (whole.segments, whole.seen, whole.executed)
 
 
-def test_a_portion_tells_no_gap_before_it_is_reached() -> None:
+def test_a_portion_does_not_report_later_gaps() -> None:
     files = rows(FIRST, file_row("log.000003", 3, previous_gtids="u:1-9"))
-    found = recognised(files, ref(1, "u:1-4"), ref(1, "u:5-9", 100), ref(3, "u:10"))
+    found = available(files, ref(1, "u:1-4"), ref(1, "u:5-9", 100), ref(3, "u:10"))
     assert len(found.segments) == 2
     assert len(found.gaps) == 1
     assert found.portion(1).gaps == ()
@@ -117,14 +121,14 @@ B = file_row("b.000001", 3, server_id=2, previous_gtids="")
 @pytest.mark.parametrize(
     ("files", "refs", "taken", "gap"),
     [
-        # a replica that lags behind brings nothing, and lacks nothing
+        # a replica that lags behind adds nothing, and lacks nothing
         ([B], [ref(3, "u:1-4")], 2, None),
-        # one that was set up from a copy, of which its log says nothing
+        # one set up from a copy, which its log does not record
         ([B], [ref(3, "u:7-12")], 2, None),
-        # one with changes of its own that has not seen all
-        ([B], [ref(3, "u:1-4"), ref(3, "v:1", 100)], 2, "v:1, of a server that has not seen u:5-9"),
+        # one with changes of its own whose log lacks some
+        ([B], [ref(3, "u:1-4"), ref(3, "v:1", 100)], 2, "v:1, from a server whose log lacks u:5-9"),
         ([B], [ref(3, "v:1"), ref(3, "u:1-9", 100)], 3, None),
-        ([B], [ref(3, "v:1")], 1, "has not seen u:1-9"),
+        ([B], [ref(3, "v:1")], 1, "whose log lacks u:1-9"),
         # transactions without GTIDs, before and after the log has all
         ([B], [ref(3, "u:1-4", unnamed=True)], 1, "transactions without GTIDs"),
         ([B], [ref(3, "u:1-9"), ref(3, "", 100, unnamed=True)], 3, None),
@@ -133,54 +137,54 @@ B = file_row("b.000001", 3, server_id=2, previous_gtids="")
         ([replace(B, previous_gtids=None)], [ref(3, "u:13")], 1, "without GTIDs nothing tells"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_told_waits_and_is_named(
+def test_undeterminable_transactions_wait_and_are_reported(
     files: list[FileRow], refs: list[SegmentRef], taken: int, gap: str | None
 ) -> None:
     known = rows(FIRST, *files)
-    found = recognised(known, ref(1, "u:1-9"), *refs)
+    found = available(known, ref(1, "u:1-9"), *refs)
     assert len(found.segments) == taken
     assert len(found.gaps) == (gap is not None)
     assert (gap or "") in "".join(found.gaps)
     assert "name file number 1 under given_up" in "".join(found.gaps) or gap is None
-    given_up = recognised(known, ref(1, "u:1-9"), *refs, given_up=(1,))
+    given_up = available(known, ref(1, "u:1-9"), *refs, given_up=(1,))
     assert len(given_up.segments) == 1 + len(refs)
     assert len(given_up.given_up) == (gap is not None)
 
 
-def test_after_a_reset_gtids_begin_anew() -> None:
+def test_gtids_start_again_after_a_reset() -> None:
     files = rows(replace(FIRST, complete=True))
     files |= rows(file_row("log.000001", 2, "b", previous_gtids="", gtids="u:1-3"))
-    found = recognised(files, ref(1, "u:1-9"), ref(2, "u:1-3"))
+    found = available(files, ref(1, "u:1-9"), ref(2, "u:1-3"))
     assert (found.seen, found.gaps) == ({}, ())
     assert str(found.executed.gtids) == "u:1-3"
 
 
-def test_mariadbs_transactions_are_known_by_domain_and_server() -> None:
+def test_mariadb_s_transactions_are_identified_by_domain_and_server() -> None:
     files = rows(
         file_row("m.000001", 1, previous_gtids="", gtids="0-1-9,1-1-4"),
         file_row("m.000001", 3, "b", server_id=2, previous_gtids=""),
     )
-    found = recognised(files, ref(1, "0-1-9,1-1-4"), ref(3, "0-1-12,1-1-4,0-2-5"))
+    found = available(files, ref(1, "0-1-9,1-1-4"), ref(3, "0-1-12,1-1-4,0-2-5"))
     assert found.seen == {(3, 0): "0-1-9,1-1-4"}
     assert found.gaps == ()
-    behind = recognised(files, ref(1, "0-1-9,1-1-4"), ref(3, "0-1-12"))
-    assert "has not seen 1-1-4 and what is before it in domain 1" in behind.gaps[0]
+    lagging = available(files, ref(1, "0-1-9,1-1-4"), ref(3, "0-1-12"))
+    assert "lacks 1-1-4 and what is before it in domain 1" in lagging.gaps[0]
 
 
 @pytest.mark.parametrize(
     ("segments", "taken", "gap"),
     [
         # promoted without 0-1-101 to 105: its numbers are below the lake's last, or above
-        (["0-2-103", "0-2-140"], 1, "0-2-103, of a server that has not seen 0-1-105"),
-        (["0-2-140"], 1, "0-2-140, of a server that has not seen 0-1-105"),
-        (["0-1-104", "0-2-140"], 2, "0-2-140, of a server that has not seen 0-1-105"),
-        # promoted with them
+        (["0-2-103", "0-2-140"], 1, "0-2-103, from a server whose log lacks 0-1-105"),
+        (["0-2-140"], 1, "0-2-140, from a server whose log lacks 0-1-105"),
+        (["0-1-104", "0-2-140"], 2, "0-2-140, from a server whose log lacks 0-1-105"),
+        # promoted with all of them
         (["0-1-105,0-2-106", "0-2-140"], 3, ""),
         # it lags behind, and has nothing of its own
         (["0-1-103"], 2, ""),
     ],
 )
-def test_what_mariadb_lost_in_a_failover_is_named(
+def test_transactions_that_mariadb_lost_in_a_failover_are_reported(
     segments: list[str], taken: int, gap: str
 ) -> None:
     files = rows(
@@ -188,18 +192,18 @@ def test_what_mariadb_lost_in_a_failover_is_named(
         file_row("n.000001", 3, "b", server_id=2, previous_gtids="0-1-100"),
     )
     refs = [ref(3, gtids, 100 * n) for n, gtids in enumerate(segments)]
-    found = recognised(files, ref(1, "0-1-105"), *refs)
+    found = available(files, ref(1, "0-1-105"), *refs)
     assert len(found.segments) == taken
     assert gap in "".join(found.gaps)
     assert bool(found.gaps) is bool(gap)
 
 
-def test_what_a_file_gets_after_another_log_went_on_behind_it_is_told_until_that_has_it() -> None:
+def test_late_transactions_of_a_file_are_reported_until_the_next_log_has_them() -> None:
     grown = replace(FIRST, gtids="u:1-11")
     files = rows(grown, B)
-    found = recognised(files, ref(1, "u:1-9"), ref(3, "u:1-9"))
-    (told,) = left_behind(files, found.end, found.executed)
-    assert "log.000001 has grown by u:10-11 since b.000001" in told
-    more = recognised(files, ref(3, "u:10-11", 100), mark=found.end, executed=found.executed)
-    assert (more.seen, list(left_behind(files, more.end, more.executed))) == ({}, [])
-    assert list(left_behind(files, None, Executed())) == []
+    found = available(files, ref(1, "u:1-9"), ref(3, "u:1-9"))
+    (message,) = late_transactions(files, found.end, found.executed)
+    assert "log.000001 has grown by u:10-11 since the lake went on with b.000001" in message
+    more = available(files, ref(3, "u:10-11", 100), mark=found.end, executed=found.executed)
+    assert (more.seen, list(late_transactions(files, more.end, more.executed))) == ({}, [])
+    assert list(late_transactions(files, None, Executed())) == []

@@ -1,4 +1,4 @@
-"""Which batch declares what conf defines, and from where on."""
+"""The batch that declares conf's definitions, and from which position on."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ TABLE = "USE s; CREATE TABLE t (a INT);"
     [
         (None, (3, 0), (4, 900), True, (3, 0)),
         (None, (4, 0), (4, 900), False, None),
-        # before the log: a file that is not there any more, or the very start
+        # before the log: a file that no longer exists, or the very start
         (("binlog.000002", 500), (3, 0), (4, 900), True, (3, 0)),
         (("binlog.000002", 500), (4, 0), (4, 900), False, None),
-        # in the middle: in the batch that comes over it
+        # within the log: in the batch that contains it
         (("binlog.000008", 158), (3, 0), (4, 900), True, (4, 158)),
         (("binlog.000008", 158), (3, 0), (4, 100), True, None),
         (("binlog.000008", 158), (4, 100), (4, 900), False, (4, 158)),
-        # a file that is still to come
+        # a later file
         (("binlog.000009", 158), (3, 0), (4, 900), True, None),
     ],
 )
-def test_definitions_are_declared_once_where_they_are_of(
+def test_definitions_are_declared_once_at_their_position(
     tmp_path: Path,
     place: tuple[str, int] | None,
     begin: tuple[int, int],
@@ -38,8 +38,10 @@ def test_definitions_are_declared_once_where_they_are_of(
     declared_at: tuple[int, int] | None,
 ) -> None:
     dump = tmp_path / "dump.sql"
-    told = "CHANGE MASTER TO MASTER_LOG_FILE='{}', MASTER_LOG_POS={};\n".format(*place or ("", 0))
-    dump.write_text((told if place else "") + TABLE)
+    position = "CHANGE MASTER TO MASTER_LOG_FILE='{}', MASTER_LOG_POS={};\n".format(
+        *place or ("", 0)
+    )
+    dump.write_text((position if place else "") + TABLE)
     settings = Settings.load(None, definitions=str(dump))
     found = beginning(settings, FILES, begin, end, first=first)
     expected = None if declared_at is None else declared_at[0] << 40 | declared_at[1]

@@ -1,4 +1,4 @@
-"""Which tables a source keeps while its full refresh fills the timeline again; without Spark."""
+"""The tables that a source owns while its full refresh fills the timeline again; without Spark."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SHOP = Settings(source="shop")
 ORDERS, PAYMENTS = TableName("shop", "orders"), TableName("shop", "payments")
 FIRST = Begins("a", 0, (("shop", "orders", 1), ("shop", "payments", 1)), SHOP.decoding, (3, 900))
 SECOND = replace(FIRST, asked="b", tables=(("shop", "orders", 1),))
-"""Begun in the middle of the first, when the log had only told of one table again."""
+"""Started during the first one, when the timeline had only one table again."""
 DECODED = SilverPlan((1, 0), (3, 900), 3 << 40, conf=SHOP.decoding)
 
 
-def test_a_second_refresh_keeps_what_the_first_one_emptied() -> None:
+def test_a_second_refresh_keeps_the_tables_emptied_by_the_first() -> None:
     refresh = Refresh(3, "b", under_way=True, upto=(3, 900))
     assert claimed(refresh, [FIRST, SECOND]) == {ORDERS, PAYMENTS}
     earlier = replace(FIRST, upto=(2, 0))

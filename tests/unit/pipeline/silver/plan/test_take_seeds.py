@@ -1,4 +1,4 @@
-"""Which seeds a batch of silver takes: those of its own log, once it is behind their last place."""
+"""A batch of silver uses seeds of its own log, once it has passed their last position."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 
 
 def file(name: str, ordinal: int, **values: Any) -> FileRow:
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "source": "live", "file": name, "incarnation": "", "ordinal": ordinal, "path": name,
         "size": 1000, "modified": "", "state": "complete", "complete": True, "fault": None,
         "ingested_upto": 1000, "crc32": 0, "sha256": None, "in_use": False,
         "server_version": "9.7.0", "server_id": 1, "checksum": "CRC32", "previous_gtids": None,
         "gtids": None, "begun": 100, "restarted": False, "batch": 1,
     }  # fmt: skip
-    return FileRow(**{**told, **values})
+    return FileRow(**{**fields, **values})
 
 
 FILES = (file("b.000001", 1), file("b.000002", 2, begun=200))
 
 
 def seed(first: tuple[str, int], last: tuple[str, int] | None = None, **values: Any) -> Seed:
-    told = {"exact": last is None, "rows": 1, "server": "9.7.0", "server_id": 1, "at": 250}
+    fields = {"exact": last is None, "rows": 1, "server": "9.7.0", "server_id": 1, "at": 250}
     place = last or first
-    return Seed("shop~item~1", "shop", "item", CREATE, first, place, **{**told, **values})
+    return Seed("shop~item~1", "shop", "item", CREATE, first, place, **{**fields, **values})
 
 
 def taken(
@@ -50,13 +50,13 @@ def taken(
     cut: int = 2 << OFFSET_BITS | 400,
     removed: int = 0,
 ) -> tuple[int | None, str]:
-    """The LSN that the seed is taken with, and what is told."""
+    """Return the LSN that the seed is used with, and the messages."""
     settings = Settings(source="live", lake=str(tmp_path))
     put_seed(settings.layout, "live", one)
     reached = Reached(cut, end, files, at_end, removed)
     found = take(settings, [one], Timeline((), CatalogOptions()), (), reached)
     refused = is_refused(settings.layout, "live", one.id)
-    assert refused == any("not taken" in fault for fault in found.faults)
+    assert refused == any("is refused" in fault for fault in found.faults)
     lsns = [item.seed.lsn for item in found.items if item.seed]
     return (lsns[0] if lsns else None), " ".join((*found.notes, *found.faults))
 
@@ -69,7 +69,7 @@ def taken(
         (("b.000002", 500), None, (2, 499)),
     ],
 )
-def test_it_is_taken_behind_its_last_place(
+def test_a_seed_is_used_after_its_last_position(
     tmp_path: Path,
     first: tuple[str, int],
     last: tuple[str, int] | None,
@@ -79,7 +79,7 @@ def test_it_is_taken_behind_its_last_place(
     assert taken(tmp_path, seed(first, last)) == (ordinal << OFFSET_BITS | position, "")
 
 
-def test_the_end_of_bronze_is_behind_what_has_no_transaction(tmp_path: Path) -> None:
+def test_the_end_of_bronze_passes_positions_without_transactions(tmp_path: Path) -> None:
     one = seed(("b.000002", 800))
     assert taken(tmp_path, one)[0] is None
     assert taken(tmp_path, one, at_end=True)[0] == 2 << OFFSET_BITS | 799
@@ -87,40 +87,40 @@ def test_the_end_of_bronze_is_behind_what_has_no_transaction(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("one", "told"),
+    ("one", "message"),
     [
-        (seed(("b.000002", 501)), "has not come to b.000002:501"),
-        (seed(("b.000003", 4)), "has not come to b.000003:4"),
-        (seed(("b.000001", 4), ("b.000003", 4)), "has not come to b.000003:4"),
-        # the file of that name is another server's, or of before a RESET
+        (seed(("b.000002", 501)), "has not reached b.000002:501"),
+        (seed(("b.000003", 4)), "has not reached b.000003:4"),
+        (seed(("b.000001", 4), ("b.000003", 4)), "has not reached b.000003:4"),
+        # the file of that name is another server's, or from before a RESET
         (seed(("b.000001", 4), server_id=2), "of the server with server_id 2"),
-        (seed(("b.000002", 4), at=150), "has not come to b.000002:4"),
+        (seed(("b.000002", 4), at=150), "has not reached b.000002:4"),
     ],
 )
-def test_it_waits_for_its_own_log(tmp_path: Path, one: Seed, told: str) -> None:
+def test_a_seed_waits_for_its_own_log(tmp_path: Path, one: Seed, message: str) -> None:
     lsn, note = taken(tmp_path, one)
     assert lsn is None
     assert "waits" in note
-    assert told in note
+    assert message in note
 
 
-def test_the_log_may_go_on_in_files_that_are_begun_while_it_is_read(tmp_path: Path) -> None:
+def test_the_log_may_rotate_while_a_seed_is_read(tmp_path: Path) -> None:
     files = (*FILES, file("b.000003", 3, begun=300), file("b.000003", 9, server_id=2, begun=310))
     one = seed(("b.000002", 300), ("b.000003", 500))
     assert taken(tmp_path, one, files, end=(3, 499))[0] is None
     assert taken(tmp_path, one, files, end=(3, 500))[0] == 2 << OFFSET_BITS | 299
 
 
-def test_it_is_not_taken_where_the_log_was_begun_anew_before_its_last_place(tmp_path: Path) -> None:
+def test_a_seed_is_refused_if_the_log_was_reset_before_its_last_position(tmp_path: Path) -> None:
     names = ("b.000001", "b.000002", "b.000003")
-    anew = (file(name, 3 + n, begun=300 + n) for n, name in enumerate(names))
+    reset = (file(name, 3 + n, begun=300 + n) for n, name in enumerate(names))
     one = seed(("b.000002", 300), ("b.000003", 500))
-    lsn, note = taken(tmp_path, one, (*FILES, *anew), end=(5, 900))
+    lsn, note = taken(tmp_path, one, (*FILES, *reset), end=(5, 900))
     assert lsn is None
-    assert "begun anew, and the lake has not got b.000003" in note
+    assert "reset, and the lake lacks b.000003" in note
 
 
-def test_of_several_files_of_a_name_its_own_servers_last_one_counts(tmp_path: Path) -> None:
+def test_of_files_with_the_same_name_its_server_s_last_one_is_used(tmp_path: Path) -> None:
     files = (
         *FILES,
         file("b.000002", 7, server_id=2, begun=220),
@@ -152,23 +152,27 @@ def test_a_server_that_lagged_behind_the_log_before_its_own_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("one", "removed", "told"),
+    ("one", "removed", "message"),
     [
-        (seed(("b.000000", 4)), 0, "has not got b.000000"),
+        (seed(("b.000000", 4)), 0, "the lake lacks b.000000"),
         (seed(("b.000001", 300)), 1 << OFFSET_BITS | 301, "binlake maintain"),
         (seed(("b.000001", 300), types={"time": "string", "zero_dates": "null"}), 0, "types"),
-        (replace(seed(("b.000001", 300)), query="CREATE VIEW v AS SELECT 1"), 0, "cannot be read"),
+        (
+            replace(seed(("b.000001", 300)), query="CREATE VIEW v AS SELECT 1"),
+            0,
+            "cannot be parsed",
+        ),
     ],
 )
-def test_it_is_refused_where_it_cannot_be_brought_up_to_date(
-    tmp_path: Path, one: Seed, removed: int, told: str
+def test_a_seed_that_cannot_be_brought_up_to_date_is_refused(
+    tmp_path: Path, one: Seed, removed: int, message: str
 ) -> None:
     lsn, note = taken(tmp_path, one, removed=removed)
     assert lsn is None
-    assert "is not taken" in note
-    assert told in note
+    assert "is refused" in note
+    assert message in note
     assert "binlake seed --table shop.item" in note
 
 
-def test_a_lake_without_a_transaction_has_no_place_for_it(tmp_path: Path) -> None:
+def test_a_seed_waits_for_the_lake_s_first_transaction(tmp_path: Path) -> None:
     assert "no transaction yet" in taken(tmp_path, seed(("b.000001", 300)), cut=0)[1]

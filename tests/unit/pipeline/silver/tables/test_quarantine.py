@@ -1,4 +1,4 @@
-"""What is said of a fault: what it is, which table it is in, and which wait for that one."""
+"""The sentence about a fault: its kind, its table, and the tables that wait for that one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NO_KEY = "shop.visit: a value of key column on_day cannot be represented exactly
 
 
 @pytest.mark.parametrize(
-    ("tables", "reason", "told"),
+    ("tables", "reason", "message"),
     [
         (["shop.visit"], NO_KEY, "Held before it: shop.visit."),
         (
@@ -24,7 +24,7 @@ NO_KEY = "shop.visit: a value of key column on_day cannot be represented exactly
                 " shop.bill, shop.cat (waiting for shop.visit)."
             ),
         ),
-        # conf leaves out the table that it is in
+        # conf excludes the table that it is in
         (["shop.bill", "shop.cat"], NO_KEY, "Held before it: shop.bill, shop.cat."),
         (["shop.bill", "shop.cat"], "it is cut off", "Held before it: shop.bill, shop.cat."),
         (None, "it is cut off", "Held before it: all tables."),
@@ -32,7 +32,7 @@ NO_KEY = "shop.visit: a value of key column on_day cannot be represented exactly
     ids=["one table", "others wait", "left out", "no table's", "not known"],
 )
 def test_the_table_of_a_fault_comes_before_those_that_wait_for_it(
-    tables: list[str] | None, reason: str, told: str
+    tables: list[str] | None, reason: str, message: str
 ) -> None:
     fault: dict[str, Any] = {**PLACE, "tables": tables, "reason": reason}
-    assert sentence(fault) == f"binlog.000007, position 4: WRITE_ROWS: {reason}. {told}"
+    assert sentence(fault) == f"binlog.000007, position 4: WRITE_ROWS: {reason}. {message}"

@@ -1,4 +1,4 @@
-"""Faults in the quarantine: appended, told, taken up; on a lake of its own, without Spark."""
+"""Faults in the quarantine: appended, reported, resolved; on a lake, without Spark."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def fault(
 
 
 def staged(*faults: dict[str, Any]) -> list[pa.Table]:
-    """Some at a time, as tasks give them."""
+    """Return faults in several tables, as tasks return them."""
     return [pa.Table.from_pylist([one], schema=STAGED_FAULTS) for one in faults]
 
 
@@ -79,7 +79,7 @@ def resolved(lake: Lake) -> list[tuple[int, int | None]]:
     return [(row["__lsn"], row["resolved_batch"]) for row in rows(lake)]
 
 
-def test_a_batch_without_faults_makes_no_table(lake: Lake) -> None:
+def test_a_batch_without_faults_creates_no_table(lake: Lake) -> None:
     assert append(lake, 1) == []
     assert not NativeTables(lake).exists(quarantine_table(lake))
     assert len(unresolved(SPARK, lake, SOURCE)) == 0
@@ -88,32 +88,32 @@ def test_a_batch_without_faults_makes_no_table(lake: Lake) -> None:
     assert not NativeTables(lake).exists(quarantine_table(lake))
 
 
-def test_faults_are_appended_once_and_told(lake: Lake) -> None:
+def test_faults_are_appended_once_and_reported(lake: Lake) -> None:
     planned = [{**fault(9, ["shop.u"], DEFINITION), "content": "ALTER TABLE u"}]
     del planned[0]["ordinal"], planned[0]["start_pos"]
     for _ in range(2):
-        told = append_faults(
+        messages = append_faults(
             SPARK, settings(lake), 3, staged(fault(5, ["shop.t"]), fault(7, None)), planned
         )
-        assert len(told) == 3
-        assert "shop.u" in told[0]
-        assert "Held before it: all tables." in told[2]
+        assert len(messages) == 3
+        assert "shop.u" in messages[0]
+        assert "Held before it: all tables." in messages[2]
     assert [(row["source"], row["batch"], row["__lsn"]) for row in rows(lake)] == [
         (SOURCE, 3, 5), (SOURCE, 3, 7), (SOURCE, 3, 9),
     ]  # fmt: skip
     assert rows(lake)[2]["content"] == b"ALTER TABLE u"
 
 
-def test_what_decoding_again_gives_again_is_not_told_twice(lake: Lake) -> None:
+def test_a_repeated_fault_is_not_reported_twice(lake: Lake) -> None:
     append(lake, 1, fault(5, ["shop.t"]), fault(None, None))
     append(lake, 2, fault(5, ["shop.t"]), fault(None, None), fault(6, ["shop.t"]), again=True)
     assert [(row["batch"], row["__lsn"]) for row in rows(lake)] == [(1, None), (1, 5), (2, 6)]
 
 
-def test_many_faults_are_one_sentence_about_the_rest(lake: Lake) -> None:
-    told = append(lake, 1, *(fault(n, ["shop.t", "shop.u"]) for n in range(1, 31)))
-    assert len(told) == quarantine.SHOWN + 1
-    assert told[-1].startswith("10 more faults are in ")
+def test_many_faults_are_summarized_in_one_sentence(lake: Lake) -> None:
+    messages = append(lake, 1, *(fault(n, ["shop.t", "shop.u"]) for n in range(1, 31)))
+    assert len(messages) == quarantine.SHOWN + 1
+    assert messages[-1].startswith("10 more faults are in ")
 
 
 def statement(lake: Lake, query: str) -> None:
@@ -127,7 +127,7 @@ def statement(lake: Lake, query: str) -> None:
     ("options", "held"),
     [({}, [["shop.parent", "shop.child"]]), ({"exclude": ["shop.parent"]}, [["shop.child"]])],
 )
-def test_a_statement_holds_what_it_changes_besides(
+def test_a_statement_holds_the_tables_it_changes_indirectly(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, options: Any, held: list[list[str]]
 ) -> None:
     statement(lake, "INSERT INTO t VALUES (1)")
@@ -142,7 +142,7 @@ def test_a_statement_holds_what_it_changes_besides(
     assert [row["tables"] for row in rows(lake)] == held
 
 
-def test_segments_are_taken_up_by_the_faults_that_may_go(lake: Lake) -> None:
+def test_segments_with_retryable_faults_are_retried(lake: Lake) -> None:
     append(
         lake,
         1,
@@ -167,7 +167,7 @@ def test_segments_are_taken_up_by_the_faults_that_may_go(lake: Lake) -> None:
     [({}, []), ({"shop.t": 5}, [5]), ({"shop.t": 9, "shop.u": 4}, [5, 7])],
     ids=["none", "up to its place", "of other tables"],
 )
-def test_a_seed_supersedes_what_no_definition_could_follow(
+def test_a_seed_supersedes_faults_of_definitions(
     lake: Lake, seeds: dict[str, int], superseded: Sequence[int]
 ) -> None:
     append(
@@ -182,13 +182,13 @@ def test_a_seed_supersedes_what_no_definition_could_follow(
     assert [lsn for lsn, batch in resolved(lake) if batch == 2] == list(superseded)
 
 
-def test_what_was_told_of_a_table_without_names_is_told_again(lake: Lake) -> None:
+def test_faults_of_a_table_without_names_are_reported_again(lake: Lake) -> None:
     append(lake, 1, fault(5, ["shop.t"], DEFINITION), fault(6, ["shop.u"], DEFINITION))
     append(lake, 2, fault(7, ["shop.t"], DEFINITION))
     resolve(SPARK, lake, SOURCE, 2, (), set(), ["shop.t"])
     assert resolved(lake) == [(5, 2), (6, None), (7, None)]
 
 
-def test_what_was_given_up_is_no_fault_of_a_batch(lake: Lake) -> None:
+def test_an_accepted_gap_is_not_a_fault_of_a_batch(lake: Lake) -> None:
     assert append(lake, 1, fault(5, None, GIVEN_UP)) == []
     assert len(unresolved(SPARK, lake, SOURCE)) == 1

@@ -1,4 +1,4 @@
-"""What the view of a table's changes needs no catalog for: its types, and whether there is one."""
+"""The parts of a table's view that need no catalog: column types, and whether there is a view."""
 
 from __future__ import annotations
 
