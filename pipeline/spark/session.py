@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pipeline.errors import MissingRequirementError
-from pipeline.lake.child_sessions import let_go_at_exit, own_session, setting
+from pipeline.lake.child_sessions import close_session_at_exit, own_session, setting
 from pipeline.lake.starting import Spark, StartingSpark
 from pipeline.lake.stores import hadoop_conf
 from pipeline.observe.interruption import watch
@@ -201,7 +201,7 @@ def _given(settings: Settings) -> SparkSession | None:
     """A session of a Spark that somebody else has started and set up; None where it is ours to."""
     if settings.spark.master.startswith(CONNECT):
         connected = SparkSession.builder.remote(settings.spark.master).getOrCreate()
-        let_go_at_exit(connected)
+        close_session_at_exit(connected)
         watch(connected)
         return connected
     if any(name in os.environ for name in STARTED_ELSEWHERE):

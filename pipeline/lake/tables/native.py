@@ -18,7 +18,7 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import create_table_with_add_actions
 
-from pipeline.lake.delta_conflicts import ATTEMPTS, never_let, wait_after
+from pipeline.lake.delta_conflicts import ATTEMPTS, conflict_error, wait_after
 from pipeline.lake.delta_log import delta_rs
 from pipeline.lake.delta_log.conditions import Condition
 from pipeline.lake.delta_log.delta_rs import schema_to_commit
@@ -201,7 +201,7 @@ class NativeTables:
             try:
                 vacuumed(opened, note)
             except CommitFailedError as error:
-                raise never_let(f"A commit of {table.reference}") from error
+                raise conflict_error(f"A commit of {table.reference}") from error
             _drop_stale_checksum(table.reference)
             return True
 
@@ -272,7 +272,7 @@ class NativeTables:
             if attempt < ATTEMPTS - 1:
                 wait_after(attempt)
         what = f"Step {step.version} of {step.app}" if step else f"A commit of {table.reference}"
-        raise never_let(what) from lost
+        raise conflict_error(what) from lost
 
     def _has_committed(
         self,

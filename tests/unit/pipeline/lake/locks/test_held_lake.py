@@ -132,7 +132,7 @@ def test_who_is_not_confirmed_for_half_the_time_commits_nothing(
         failing.set()
         wait_until(lambda: not is_held())
         for table in (TABLE, "`main`.`shop`.`t`", ""):
-            with pytest.raises(ConcurrentRunError, match="has not confirmed that this run alone"):
+            with pytest.raises(ConcurrentRunError, match="has not confirmed this run's lease"):
                 delta.commit(lambda: done.append("second"), app="a", version=2, table=table)
         require_held("/tmp/lake/bronze/files")
         require_held("s3a://lake/shop2/bronze/files")
@@ -217,7 +217,7 @@ def test_a_store_that_cannot_be_reached_is_an_error_of_ours(
         raise error
 
     put(write)
-    with pytest.raises(UnreachableError, match="cannot be held by this run alone") as told:
+    with pytest.raises(UnreachableError, match="cannot get the lease of") as told:
         only_writer(LAKE, {}).__enter__()
     assert "credentials (spark.conf or environment)" in told.value.remedy
 
@@ -230,7 +230,7 @@ def test_a_store_that_heeds_no_conditions_is_refused(
         return real(**{key: value for key, value in condition.items() if key != ignored})
 
     put(write)
-    with pytest.raises(SettingsError, match="does not heed conditional writes"):
+    with pytest.raises(SettingsError, match="does not honor conditional writes"):
         only_writer(LAKE, {}).__enter__()
     assert not store.files.exists(OBJECT)
 
