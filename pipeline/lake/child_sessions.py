@@ -29,7 +29,7 @@ _CONNECTED: set[SparkSession] = set()
 
 
 def own_session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
-    """Return a clone of the session with the settings of `conf`, except those the server refuses."""
+    """Return a clone of the session with the settings of `conf` that the server accepts."""
     session = _clone(spark)
     for key, value in conf.items():
         set_if_allowed(session, key, value)

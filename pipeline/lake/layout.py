@@ -136,7 +136,7 @@ class Lake:
         )
 
     def all_changes(self, schema: str, table: str) -> str | None:
-        """Silver: the view of a table's changes under all its definitions; None without a catalog."""
+        """Silver: the view of a table's changes of all its definitions; None without a catalog."""
         if self.namespace is None:
             return None
         return f"{self.namespace}.{quoted(self._changes(schema, table))}"
@@ -169,7 +169,7 @@ class Lake:
         return self._path("silver", "_seeds", source)
 
     def halts(self, source: str) -> str:
-        """Gold: positions at which gold must publish an intermediate snapshot, a small file each."""
+        """Gold: positions where gold must publish an intermediate snapshot, a small file each."""
         return self._path("gold", "_halts", source)
 
     def gold(self, schema: str, table: str) -> str:

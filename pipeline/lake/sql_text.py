@@ -32,7 +32,7 @@ def in_sql(table: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Return a string of any characters as a literal, whatever `spark.sql.parser` does with `\\`."""
+    """Return any string as a literal, whatever `spark.sql.parser` settings do with `\\`."""
     if _PLAIN.fullmatch(text):
         return f"'{text}'"
     return f"CAST(X'{text.encode().hex()}' AS STRING)"

@@ -182,7 +182,7 @@ class _Lease:
         return own and (self._found() or {}).get("ETag") == found["ETag"]
 
     def _write(self, **condition: str) -> bool:
-        """Put the object under a condition; return True if that held, or the object is this run's."""
+        """Put the object on a condition; return True if it held or the object is this run's."""
         try:
             self._put(**condition)
         except Exception as error:
@@ -207,7 +207,7 @@ class _Lease:
         self._hold.confirmed = asked
 
     def _require_conditions(self) -> None:
-        """Raise SettingsError if the store ignores conditions: then every run would get the lease."""
+        """Raise SettingsError if the store ignores conditions: every run would get the lease."""
         for condition in ({"mode": "create"}, {"IfMatch": _NO_ETAG}):
             try:
                 self._put(**condition)

@@ -87,7 +87,7 @@ def test_features_that_somebody_gave_a_table_are_told(
     tables.append(table, rows(1), Step("a", 1))
     DeltaTable(table.reference).alter.add_constraint({"positive": "n > 0"})
     for asked in (tables.read, lambda table: tables.append(table, rows(2), Step("a", 2))):
-        with pytest.raises(AlteredTableError, match="was given features of Delta"):
+        with pytest.raises(AlteredTableError, match="has Delta table features"):
             asked(table)
 
 
@@ -95,7 +95,7 @@ def test_columns_of_a_table_with_rows_never_change(tables: NativeTables, table: 
     tables.append(table, rows(1), Step("a", 1))
     other = replace(table, schema=SCHEMA.append(pa.field("new", pa.int64())))
     more = rows(2).append_column("new", pa.array([1], pa.int64()))
-    with pytest.raises(AlteredTableError, match=r"lacks columns that it should have \(new\)"):
+    with pytest.raises(AlteredTableError, match="lacks these columns, or has them with other types: new"):
         tables.append(other, more, Step("a", 2))
     typed = replace(table, schema=SCHEMA.set(1, pa.field("n", pa.int32())))
     with pytest.raises(AlteredTableError, match=r"\(n\)"):
@@ -234,7 +234,7 @@ def test_a_file_that_a_commit_could_not_remove_is_told(
     Path(table.reference, "ü").mkdir()
     Path(table.reference, name).rename(Path(table.reference, "ü", name))
     log.write_text(log.read_text().replace(name, f"ü/{name}"))
-    with pytest.raises(AlteredTableError, match="whose name only Spark can spell"):
+    with pytest.raises(AlteredTableError, match="whose path delta-rs cannot remove"):
         tables.delete(table, equal("n", 1), Step("d", 1))
     assert numbers(tables, table) == [1, 2]
 
