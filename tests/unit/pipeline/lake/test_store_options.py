@@ -194,18 +194,18 @@ def test_all_clients_are_the_same_account_at_the_same_store(
 @pytest.mark.parametrize(
     ("location", "keys", "environment", "said"),
     [
-        ("s3a://x", {PROVIDER: "com.corp.Vault"}, {}, r"provider \(Vault\) is known to Hadoop"),
+        ("s3a://x", {PROVIDER: "com.corp.Vault"}, {}, r"provider \(Vault\) is supported by Hadoop"),
         ("s3a://x", {"fs.s3a.assumed.role.arn": "arn:x"}, {}, "role that Hadoop assumes"),
         ("s3a://x", {"fs.s3a.encryption.algorithm": "SSE-C"}, {}, r"algorithm \(SSE-C\)"),
         ("s3a://x", {"fs.s3a.encryption.algorithm": "CSE-KMS"}, {}, r"algorithm \(CSE-KMS\)"),
         ("s3a://x", {"hadoop.security.credential.provider.path": "j"}, {}, "credential store"),
-        ("s3a://x", {"fs.s3a.access.key": "id"}, {}, "one without the other"),
+        ("s3a://x", {"fs.s3a.access.key": "id"}, {}, "only one of"),
         ("s3a://x", KEYS, {"AWS_SESSION_TOKEN": "t"}, "belongs to other keys"),
         (
             "s3a://x",
             {PROVIDER: "software.amazon.awssdk.auth.credentials.ContainerCredentialsProvider"},
             {"AWS_ACCESS_KEY_ID": "other"},
-            "another account",
+            "other credentials",
         ),
         ("gs://x", {"fs.gs.auth.type": "USER_CREDENTIALS"}, {}, "USER_CREDENTIALS"),
         (ADLS, {"fs.azure.account.auth.type": "Custom"}, {}, "custom"),

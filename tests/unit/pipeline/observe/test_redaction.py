@@ -97,7 +97,7 @@ def test_what_has_the_form_of_a_secret_is_replaced(
         "http://host:8080",
         "abfss://container@account.dfs.core.windows.net/lake",
         "s3://bucket/logs@2/binlog.000001",
-        "encryption.passwords.binlog.000001: is no password: 64 hexadecimal digits",
+        "encryption.passwords.binlog.000001: is not a file password: expects 64 hexadecimal digits",
     ],
 )
 def test_what_is_no_secret_stays(redact: Redaction, text: str) -> None:

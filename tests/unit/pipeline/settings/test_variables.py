@@ -49,11 +49,11 @@ airflow: {submit: "${NOT_SET} {{ ds }}"}
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        ("${NOT_SET}/x", "conf.yml:2: lake: takes the environment variable NOT_SET, which is not"),
+        ("${NOT_SET}/x", "conf.yml:2: lake: uses the environment variable NOT_SET, which is not"),
         ("${NOT_SET}/x", "Set NOT_SET, or write ${NOT_SET:-…} with a default."),
-        ("${1x}", "lake: has ${ which begins no reference to a variable. ${NAME} and"),
-        ("a${", "lake: has ${ which begins no reference to a variable."),
-        ("${NOT_SET:+x}", "lake: has ${ which begins no reference to a variable."),
+        ("${1x}", "lake: has a ${ that does not begin a variable. ${NAME} and"),
+        ("a${", "lake: has a ${ that does not begin a variable."),
+        ("${NOT_SET:+x}", "lake: has a ${ that does not begin a variable."),
     ],
 )
 def test_a_variable_that_is_not_set_is_told_with_its_line(

@@ -95,10 +95,12 @@ def test_columns_of_a_table_with_rows_never_change(tables: NativeTables, table: 
     tables.append(table, rows(1), Step("a", 1))
     other = replace(table, schema=SCHEMA.append(pa.field("new", pa.int64())))
     more = rows(2).append_column("new", pa.array([1], pa.int64()))
-    with pytest.raises(AlteredTableError, match="lacks these columns, or has them with other types: new"):
+    with pytest.raises(
+        AlteredTableError, match="lacks these columns, or has them with other types: new"
+    ):
         tables.append(other, more, Step("a", 2))
     typed = replace(table, schema=SCHEMA.set(1, pa.field("n", pa.int32())))
-    with pytest.raises(AlteredTableError, match=r"\(n\)"):
+    with pytest.raises(AlteredTableError, match="other types: n;"):
         tables.append(typed, rows(2), Step("a", 2))
     assert numbers(tables, table) == [1]
 
