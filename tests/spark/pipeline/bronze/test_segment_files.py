@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.bronze.batch_plan import FilePlan
-from pipeline.bronze.ingest import SEGMENTS as TARGET, stretches_of, write_all
+from pipeline.bronze.ingest import SEGMENTS as TARGET, planned_segments, write_all
 from pipeline.bronze.scan import ScanTask, scan_all
 from pipeline.bronze.tables import segments_table
 from pipeline.lake import Lake, dealing
@@ -43,7 +43,7 @@ def written_by(engine: Engine, folder: Path, files: Sequence[Path]) -> list[Any]
     for index, file in enumerate(files):
         row = file_row(file.name, index, path=str(file))
         plans.append(FilePlan(row, scans[index].cuts, False, False, codec_of(file)))
-    stretches = stretches_of(plans, 1, 90_000, 40_000, {})
+    stretches = planned_segments(plans, 1, 90_000, 40_000, {})
     table = segments_table(Lake(str(folder)))
     with QuietProgress().task("") as task:
         written = write_all(engine, table.reference, table, stretches, task)

@@ -22,7 +22,7 @@ def test_gaps_are_missing_numbers_and_files_that_end_too_early() -> None:
     ]
     missing, early = gaps(rows)
     assert missing.startswith("1 file is missing between log.000001 and log.000003")
-    assert early.startswith("log.000003 (number 3) is ingested up to 1000 and not complete")
+    assert early.startswith("log.000003 (number 3) is ingested up to position 1000 and not complete")
     # a file with a fault of its own tells of itself
     sound = [*rows[:2], file_row("log.000004", 4), rows[3]]
     assert list(gaps(sound))[2].startswith("2 files are missing between log.000004 and")
@@ -46,12 +46,12 @@ def test_gaps_are_missing_numbers_and_files_that_end_too_early() -> None:
         (
             {"previous_gtids": "", "gtids": "u:1-9"},
             {"previous_gtids": "", "gtids": "v:1-2"},
-            "shares no transaction with what is before it",
+            "shares no transaction with the files before it",
         ),
         # a relay log's GTIDs are not counted
         ({"previous_gtids": "u:1", "gtids": None}, {"previous_gtids": "u:1-5"}, None),
         # another server, or another server id, without GTIDs
-        ({}, {"server_id": 2}, "is of server 1 and log.000002 of server 2"),
+        ({}, {"server_id": 2}, "is from server 1, log.000002 from server 2"),
         (GTIDS, {"previous_gtids": "u:1-9", "server_id": 2}, None),
     ],
 )
@@ -63,7 +63,7 @@ def test_gtids_tell_whether_the_second_goes_on_where_the_first_ends(
     assert len(found) == (said is not None)
     for gap in found:
         assert said in gap
-        assert "name file number 1 under given_up" in gap
+        assert "add file number 1 to given_up" in gap
 
 
 ANEW = {"previous_gtids": "", "gtids": "u:1-2"}
@@ -88,7 +88,7 @@ OTHER = {"server_id": 2, "complete": False, "state": "open"}
             file_row("log.000004", 75, previous_gtids="u:1-12,v:3", **OTHER),
             "comes after u:10-12,v:3",
         ),
-        (file_row("log.000004", 75, **OTHER), "without GTIDs nothing tells"),
+        (file_row("log.000004", 75, **OTHER), "without GTIDs it cannot be determined"),
     ],
 )
 def test_a_log_may_begin_anew_or_in_another_servers(following: FileRow, said: str | None) -> None:
@@ -125,4 +125,4 @@ def test_of_each_mariadb_server_that_the_lake_names_it_must_have_what_is_before_
     )
     # the domain has come further than its number, with the other server's
     (gap,) = gaps([first, file_row("b.000002", 74, previous_gtids="0-11-200,0-12-190", **b)])
-    assert "(server 12) comes after 0-12-190, which no file before it has" in gap
+    assert "(server 12) comes after 0-12-190, which no earlier file has" in gap

@@ -30,7 +30,7 @@ def test_they_are_refused_and_the_lakes_own_go_on(
     order = place(theirs, known)
     assert order.placed == ()
     assert [fault.partition(" ")[0] for fault in order.faults] == [b.stored.path for b in theirs]
-    assert "is of another server (it tells of v:1), which shares no" in order.faults[0]
+    assert "is from another server (with GTIDs v:1), which shares no" in order.faults[0]
     assert "a source name of their own (--source)" in order.faults[0]
     mine = binlog("log.000009", "a9", begun=92, previous="u:1-10", gtid="u:11")
     order = place([*theirs, mine], known)

@@ -33,7 +33,7 @@ def test_a_file_from_before_the_start_is_told_and_left_out(
 ) -> None:
     order = place([binlog("log.000006"), binlog("log.000007")], [row("log.000007", 7)])
     assert [file.ordinal for file in order.placed] == [7]
-    assert "log.000006 is from before log.000007" in order.notes[0]
+    assert "log.000006 is older than log.000007" in order.notes[0]
 
 
 def test_after_a_reset_the_names_come_again_behind_all_that_was(
@@ -90,7 +90,7 @@ def test_another_file_of_a_known_name_behind_known_files_is_a_fault(
 
 
 def test_a_log_of_another_name_needs_another_source(binlog: MakeBinlog, row: MakeRow) -> None:
-    with pytest.raises(SettingsError, match="named log, and these files are of relay"):
+    with pytest.raises(SettingsError, match="named log, but these files belong to relay"):
         place([binlog("relay.000001")], [row("log.000001", 1)])
 
 
@@ -251,7 +251,7 @@ def test_another_log_needs_gtids_on_both_sides(
 ) -> None:
     known = [row("log.000001", 1, **gtids)]
     other = binlog("b.000001", previous=None if gtids else "u:1")
-    with pytest.raises(SettingsError, match="these files are of b"):
+    with pytest.raises(SettingsError, match="these files belong to b"):
         place([other], known)
 
 

@@ -13,7 +13,7 @@ from decoder.framing.large_event import Mark
 from decoder.segments.segmenter import Cut
 from pipeline.bronze import rows
 from pipeline.bronze.ingest import SEGMENTS as TARGET, write_segments
-from pipeline.bronze.rows import Stretch
+from pipeline.bronze.rows import PlannedSegment
 from pipeline.bronze.tables import SEGMENTS, segments_table
 from pipeline.lake import Lake
 from tests.support.bronze.bronze_rows import file_row
@@ -46,14 +46,14 @@ def test_a_task_writes_row_groups_of_16_mib_and_gives_crumbs_back(
     assert len(list(tmp_path.iterdir())) == len(files)
 
 
-def stretch() -> Stretch:
-    return Stretch(file_row("log", 1), Cut(Mark(0, 0), Mark(1, 0), None, b""), False, None, 1)
+def stretch() -> PlannedSegment:
+    return PlannedSegment(file_row("log", 1), Cut(Mark(0, 0), Mark(1, 0), None, b""), False, None, 1)
 
 
 def made_of(monkeypatch: pytest.MonkeyPatch, sizes: Sequence[float]) -> None:
     """Have a stretch's rows be of so many MiB."""
 
-    def made(stretches: Sequence[Stretch]) -> Iterator[dict[str, Any]]:
+    def made(stretches: Sequence[PlannedSegment]) -> Iterator[dict[str, Any]]:
         for index, size in enumerate(sizes):
             values = dict.fromkeys(SEGMENTS.names)
             yield {**values, "start_pos": index, "content": bytes(int(size * MIB))}
@@ -65,7 +65,7 @@ def test_a_failed_task_raises_what_it_met(tmp_path: Path, monkeypatch: pytest.Mo
     made_of(monkeypatch, [9])
     made = rows._rows_of_file
 
-    def failing(stretches: Sequence[Stretch]) -> Iterator[dict[str, Any]]:
+    def failing(stretches: Sequence[PlannedSegment]) -> Iterator[dict[str, Any]]:
         yield from made(stretches)
         raise OSError("the store is gone")
 

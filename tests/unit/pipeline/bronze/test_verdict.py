@@ -30,12 +30,12 @@ TAIL = {"end": Mark(1200, 8), "incomplete": "log.000001, position 1000: the file
         ({**OPEN, **TAIL}, AFTER_CRASH, False, "complete", True, None),
         (CLOSED, AFTER_CRASH, False, "complete", True, None),
         # the flag is clear in whatever mysqlbinlog --raw wrote, be it all or not
-        (CLOSED, NO_GTIDS, False, "faulty", False, "whether the server crashed there or this copy"),
+        (CLOSED, NO_GTIDS, False, "faulty", False, "whether the server crashed there, or"),
         (OPEN, NO_GTIDS, False, "faulty", False, "was copied before the server closed or"),
         # recovery leaves no part of a transaction: this is a copy that lacks its end
         ({**CLOSED, **TAIL}, AFTER_CRASH, False, "faulty", False, "though the server closed it"),
         ({**CLOSED, "gtids": "u:4-7"}, AFTER_CRASH, False, "faulty", False, "lacks u:8-9, which"),
-        (CLOSED, NEXT, False, "faulty", False, "the server went on with log.000002"),
+        (CLOSED, NEXT, False, "faulty", False, "the server continued with log.000002"),
         ({**OPEN, **TAIL}, NEXT, False, "faulty", False, "the file ends inside, though the server"),
         ({**OPEN, **TAIL}, NEXT, True, "complete", True, None),
         ({"fault": "log.000001, position 9: bad"}, NEXT, False, "faulty", False, "bad. Copy the"),

@@ -94,7 +94,7 @@ def test_the_launcher_drops_only_what_a_jdk_may_lack(machine: Path) -> None:
 
 
 def test_without_a_jdk_the_error_tells_what_was_seen_and_what_to_install(machine: Path) -> None:
-    with pytest.raises(MissingRequirementError, match=r"neither JAVA_HOME .* Install a JDK 17"):
+    with pytest.raises(MissingRequirementError, match=r"neither JAVA_HOME .* Install JDK 17"):
         java.java_home()
     jdk(machine / "path", "11.0.2")
     with pytest.raises(MissingRequirementError, match=r"path/bin/java is version 11"):
