@@ -66,11 +66,11 @@ class GoneError(Exception):
         (Interrupted(SIGTERM), INTERRUPTED_SENTENCE),
     ],
 )
-def test_an_error_is_told_without_stack_traces(error: BaseException, sentence: str) -> None:
+def test_an_errors_sentence_has_no_stack_traces(error: BaseException, sentence: str) -> None:
     assert sentence_of(error).removeprefix("RuntimeError: ") == sentence
 
 
-def test_pages_are_cut() -> None:
+def test_long_messages_are_shortened() -> None:
     told = sentence_of(ValueError("word " * 1000))
     assert (len(told), told[-1]) == (LONGEST, "…")
     told = sentence_of(ValueError("word " * 1000 + CAUSED))

@@ -10,9 +10,7 @@ from pipeline.settings import Settings
 from pipeline.spark.session import spark_for
 
 
-def test_a_session_that_is_there_is_itself(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_existing_session_is_used(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     # Whichever session earlier tests used last: PySpark takes that for the active one.
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: spark)
     assert started(spark) is spark

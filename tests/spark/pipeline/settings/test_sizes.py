@@ -16,7 +16,7 @@ CORES = {"laptop": None, "ten-workers": 40, "hundred-workers": 400}
 
 
 @pytest.mark.parametrize("file", SIZES, ids=lambda file: file.stem)
-def test_spark_knows_each_setting(spark: SparkSession, file: Path) -> None:
+def test_spark_knows_every_setting(spark: SparkSession, file: Path) -> None:
     java = spark._jvm.org.apache.spark
     # Delta's are known once the class that declares them is in use.
     java.sql.delta.sources.DeltaSQLConf.DELTA_SNAPSHOT_PARTITIONS()
@@ -29,7 +29,7 @@ def test_spark_knows_each_setting(spark: SparkSession, file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", SIZES, ids=lambda file: file.stem)
-def test_work_is_dealt_to_twice_the_tasks_that_run_at_once(spark: SparkSession, file: Path) -> None:
+def test_work_is_split_into_twice_as_many_tasks_as_cores(spark: SparkSession, file: Path) -> None:
     cores = CORES[file.stem]
     if cores is not None:
         session = own_session(spark, Settings.load(file).spark.conf)

@@ -21,7 +21,7 @@ from pipeline.settings.settings import MIB
         ([], 4, False, []),
     ],
 )
-def test_as_many_tasks_as_may_run_at_once_and_no_crumbs(
+def test_tasks_are_of_similar_size_within_limits(
     sizes: list[int], tasks: int, inseparable: bool, expected: list[int]
 ) -> None:
     items = list(enumerate(sizes))

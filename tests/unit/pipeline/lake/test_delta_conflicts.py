@@ -36,10 +36,12 @@ def told(condition: str) -> PySparkException:
         (told("DELTA_MISSING_DELTA_TABLE"), False),
     ],
 )
-def test_it_is_told_by_class_or_condition(error: PySparkException, conflict: bool) -> None:
+def test_conflicts_are_recognized_by_class_or_condition(
+    error: PySparkException, conflict: bool
+) -> None:
     assert is_conflict(error) is conflict
     assert len(CONFLICTS) == 8
 
 
-def test_a_client_of_spark_connect_needs_no_package_of_deltas() -> None:
+def test_spark_connect_clients_need_no_delta_package() -> None:
     subprocess.run([sys.executable, "-c", WITHOUT_DELTA], check=True)

@@ -180,7 +180,7 @@ PROVIDER = "fs.s3a.aws.credentials.provider"
         ),
     ],
 )
-def test_all_clients_are_the_same_account_at_the_same_store(
+def test_all_clients_use_the_same_credentials_and_store(
     location: str,
     keys: dict[str, str],
     environment: dict[str, str],
@@ -212,7 +212,7 @@ def test_all_clients_are_the_same_account_at_the_same_store(
         (ADLS, {"fs.azure.account.auth.type": "OAuth"}, {}, "oauth without"),
     ],
 )
-def test_an_account_that_only_hadoop_knows_is_refused(
+def test_credentials_that_only_hadoop_supports_are_refused(
     location: str, keys: dict[str, str], environment: dict[str, str], said: str
 ) -> None:
     with pytest.raises(SettingsError, match=said) as error:
@@ -244,6 +244,6 @@ def test_keys_are_masked_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert redact("denied to wJalrXUtnFEMI") == "denied to ***"
 
 
-def test_settings_of_other_things_are_not_passed_on() -> None:
+def test_other_settings_are_not_passed_on() -> None:
     conf = {"spark.hadoop.fs.s3a.access.key": "id", "fs.s3a.x": "y", "spark.hadoop.io.file": "z"}
     assert store_keys(conf) == {"fs.s3a.access.key": "id"}

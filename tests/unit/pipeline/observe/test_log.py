@@ -73,7 +73,7 @@ def test_json_is_an_object_a_line_with_the_fields_of_its_event() -> None:
     assert says_json()
 
 
-def test_text_has_the_fields_behind_the_message() -> None:
+def test_text_has_the_fields_after_the_message() -> None:
     batch, fault, _, later = said("text").splitlines()
     assert batch.split(" ", 1)[1] == (
         "INFO bronze: batch 3: done event=batch_finished run_id=r1 source=shop"
@@ -116,7 +116,7 @@ def test_secrets_are_hidden_in_texts_and_nothing_else_is_changed() -> None:
     assert (line["source"], line["told"]) == ("shop", ["***", "1234567"])
 
 
-def test_a_handler_of_someone_else_gets_no_secrets() -> None:
+def test_other_handlers_get_no_secrets() -> None:
     theirs = Said()
     theirs.setFormatter(logging.Formatter("%(message)s"))
     LOGGER.handlers = [theirs]
@@ -131,7 +131,7 @@ def test_a_handler_of_someone_else_gets_no_secrets() -> None:
 
 
 @pytest.mark.parametrize("kind", ["json", "text"])
-def test_libraries_warn_in_lines_too_but_for_py4j(kind: Kind) -> None:
+def test_warnings_of_libraries_are_logged_except_py4js(kind: Kind) -> None:
     screen = io.StringIO()
     set_up(kind, screen)
     logging.getLogger("fsspec").warning("retried with %s", "hunter2")
@@ -144,7 +144,7 @@ def test_libraries_warn_in_lines_too_but_for_py4j(kind: Kind) -> None:
         assert json.loads(told)["logger"] == "fsspec"
 
 
-def test_the_manual_tells_every_event() -> None:
+def test_the_manual_documents_every_event() -> None:
     code = "".join(file.read_text() for file in (ROOT / "pipeline").rglob("*.py"))
     events = {*re.findall(r'\bsay\(\s*"(\w+)"', code), *re.findall(r'\._say\(\s*"(\w+)"', code)}
     assert {"run_started", "plan_taken_up", "progress", "failed"} < events

@@ -43,7 +43,7 @@ def measured(*arguments: str) -> tuple[int, int]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
-def test_a_block_is_kept_for_the_next_and_given_back_when_asked() -> None:
+def test_freed_memory_is_kept_and_returned_on_request() -> None:
     held, returned = measured("keep")
     assert 8 <= held < 100
     assert returned >= 8

@@ -52,7 +52,7 @@ def test_the_display_ends_with_its_last_task() -> None:
     assert "again" in screen.getvalue()[shown:]
 
 
-def test_nothing_is_shown_where_there_is_no_terminal(
+def test_nothing_is_shown_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stderr", io.StringIO())

@@ -25,7 +25,7 @@ def test_tables_with_one_cause_are_counted_and_the_first_named() -> None:
     assert found.startswith(f"2 tables are held, shop.t0, shop.u: {NO_NAMES}.")
 
 
-def test_others_are_told_one_by_one() -> None:
+def test_tables_with_different_causes_are_reported_one_by_one() -> None:
     waits = "it waits for shop.parent: no key"
     assert sentences(("a.b", "f, position 1: x"), ("a.c", "f, position 1: y"), ("a.d", waits)) == [
         "a.b is held: f, position 1: x",

@@ -10,7 +10,7 @@ from tests.support.observe.counted_progress import CountedTask
 from tests.support.spark.no_spark import NO_SPARK
 
 
-def test_where_spark_cannot_be_asked_the_end_tells_all(
+def test_without_a_status_tracker_progress_is_reported_at_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(job_progress, "_context", lambda _: None)

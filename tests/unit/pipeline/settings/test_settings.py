@@ -164,7 +164,7 @@ def test_durations_are_read_as_people_write_them(text: str, read: timedelta | No
         ("server: {port: 1, port: 2}", "conf.yml:1: server.port: is given twice, first on line 1."),
     ],
 )
-def test_a_mistake_in_a_file_is_told_with_its_key_line_and_what_was_meant(
+def test_a_mistake_in_a_file_is_reported_with_key_line_and_suggestion(
     tmp_path: Path, text: str, told: str
 ) -> None:
     with pytest.raises(SettingsError) as caught:
@@ -183,7 +183,7 @@ def test_a_mistake_in_a_file_is_told_with_its_key_line_and_what_was_meant(
         "{keyring: [SECRET]}",
     ],
 )
-def test_a_mistake_in_a_secret_is_told_without_it(tmp_path: Path, encryption: str) -> None:
+def test_a_mistake_in_a_secret_is_reported_without_it(tmp_path: Path, encryption: str) -> None:
     with pytest.raises(SettingsError) as caught:
         Settings.load(written(tmp_path, f"encryption: {encryption}"))
     told = "".join(traceback.format_exception(caught.value))
@@ -208,7 +208,7 @@ def test_a_mistake_on_the_command_line_names_no_file(tmp_path: Path) -> None:
     assert caught.value.key == "source"
 
 
-def test_a_file_that_is_not_there_is_told() -> None:
+def test_a_missing_file_is_an_error() -> None:
     with pytest.raises(SettingsError, match=r"no/such\.yml: cannot be read: No such file"):
         Settings.load(Path("no/such.yml"))
 
@@ -217,7 +217,7 @@ def test_an_empty_file_gives_the_defaults(tmp_path: Path) -> None:
     assert Settings.load(written(tmp_path, "# nothing\n")) == Settings()
 
 
-def test_what_a_command_needs_is_asked_for_by_its_option() -> None:
+def test_a_missing_setting_is_reported_with_its_option() -> None:
     settings = Settings.load(lake="/lake")
     assert settings.require("lake") is settings
     with pytest.raises(SettingsError, match=r"binlogs: is not set\. Give --binlogs"):
@@ -249,7 +249,7 @@ def test_the_decoder_gets_its_type_options() -> None:
     assert settings.type_options == TypeOptions(time="micros", zero_dates="string")
 
 
-def test_what_is_wrong_with_a_secret_is_told_without_it(tmp_path: Path) -> None:
+def test_an_invalid_secret_is_not_quoted(tmp_path: Path) -> None:
     conf = tmp_path / "conf.yml"
     conf.write_text("spark:\n  conf:\n    spark.hadoop.fs.s3a.secret.key: [987654321]\n")
     with pytest.raises(SettingsError, match=r"secret\.key: expects text") as error:
@@ -264,23 +264,21 @@ def test_what_is_wrong_with_a_secret_is_told_without_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["!!int opensesame", "!!bool opensesame", "!opensesame x"])
-def test_a_value_that_is_none_of_its_type_is_not_told(tmp_path: Path, value: str) -> None:
+def test_a_value_that_does_not_match_its_tag_is_not_quoted(tmp_path: Path, value: str) -> None:
     with pytest.raises(SettingsError, match="is not YAML: ") as error:
         Settings.load(written(tmp_path, f"lake: {value}"))
     assert "opensesame" not in "".join(traceback.format_exception(error.value))
 
 
 @pytest.mark.parametrize("sign", ["*", "!"])
-def test_a_password_that_yaml_takes_for_something_else_is_not_told(
-    tmp_path: Path, sign: str
-) -> None:
+def test_a_password_that_is_not_valid_yaml_is_not_quoted(tmp_path: Path, sign: str) -> None:
     text = f"spark:\n  conf:\n    fs.s3a.secret.key: {sign}opensesame\n"
     with pytest.raises(SettingsError, match=r"conf\.yml:3: is not YAML: ") as error:
         Settings.load(written(tmp_path, text))
     assert "opensesame" not in str(error.value)
 
 
-def test_all_mistakes_of_a_file_are_told_with_their_lines_and_in_their_order(
+def test_all_mistakes_of_a_file_are_reported_in_order_of_their_lines(
     tmp_path: Path,
 ) -> None:
     text = """\
@@ -314,7 +312,7 @@ retention: {}
     assert "conf.yml: 7 settings are wrong:\n  source: expects a name" in str(error)
 
 
-def test_numbers_are_taken_as_they_are_written_where_text_is_expected(tmp_path: Path) -> None:
+def test_numbers_keep_their_original_text_where_text_is_expected(tmp_path: Path) -> None:
     text = """\
 source: 2024
 system_time_zone: +02:00

@@ -18,7 +18,7 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
-def test_variables_of_the_environment_stand_in_settings(
+def test_environment_variables_are_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAKE", "/data")
@@ -56,7 +56,7 @@ airflow: {submit: "${NOT_SET} {{ ds }}"}
         ("${NOT_SET:+x}", "lake: has a ${ that does not begin a variable."),
     ],
 )
-def test_a_variable_that_is_not_set_is_told_with_its_line(
+def test_a_variable_that_is_not_set_is_reported_with_its_line(
     tmp_path: Path, value: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NOT_SET", raising=False)
@@ -82,7 +82,7 @@ spark:
     ("given", "made"),
     [("~/lake", "/home/me/lake"), ("/~/lake", "/~/lake"), ("s3a://lake/~", "s3a://lake/~")],
 )
-def test_home_is_meant_by_its_sign_in_every_path(
+def test_a_tilde_is_expanded_in_every_path(
     given: str, made: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/home/me")

@@ -101,7 +101,7 @@ def assert_as_described(spark: SparkSession, table: str) -> None:
         "OPTIMIZE {table} FULL",
     ],
 )
-def test_a_table_is_what_delta_says(spark: SparkSession, table: str, change: str) -> None:
+def test_a_tables_state_is_that_of_delta(spark: SparkSession, table: str, change: str) -> None:
     spark.sql(change.format(table=in_sql(table))).collect()
     assert_as_described(spark, table)
 
@@ -126,7 +126,7 @@ def test_a_table_without_mapped_columns_and_without_clustering(
     ],
     ids=["all", "all but the first", "some", "the latest", "none of them"],
 )
-def test_commits_are_as_spark_has_them(
+def test_commits_are_the_same_as_sparks(
     spark: SparkSession, made: Path, before: int | None, versions: list[int]
 ) -> None:
     found = commits_since(NO_SPARK, str(made), before)
@@ -176,7 +176,7 @@ def test_old_commits_may_be_gone_and_are_not_read(table: str, log: Path) -> None
 
 
 @pytest.mark.parametrize("text", [None, "", '{"vers', "{}", "7", '{"version": null}'])
-def test_a_half_written_name_of_the_checkpoint_hides_no_commit(
+def test_a_partially_written_last_checkpoint_hides_no_commit(
     table: str, log: Path, text: str | None
 ) -> None:
     """Delta overwrites it in place."""
@@ -206,7 +206,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_spark_is_asked_of_a_damaged_log(
+def test_spark_is_used_for_a_damaged_log(
     table: str, log: Path, damage: Callable[[Path], object]
 ) -> None:
     """An older version, taken for the latest, would be a table as it was."""
@@ -217,13 +217,13 @@ def test_spark_is_asked_of_a_damaged_log(
     assert asks_spark(lambda: clustered_by(NO_SPARK, table))
 
 
-def test_spark_is_asked_of_a_commit_that_tells_nothing_of_itself(table: str, log: Path) -> None:
+def test_spark_is_used_for_a_commit_without_commit_info(table: str, log: Path) -> None:
     commit_file(log, LATEST).write_text("")
     assert version_of(table) == LATEST
     assert asks_spark(lambda: commits_since(NO_SPARK, table, LATEST - 1))
 
 
-def test_spark_is_asked_where_the_store_cannot_be_read(
+def test_spark_is_used_if_the_store_cannot_be_read(
     spark: SparkSession, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class NoCredentialsError(Exception):
@@ -269,7 +269,7 @@ def clustering(columns: str) -> dict[str, object]:
         pytest.param(clustering('[["nobody"]]'), id="by a column that is not there"),
     ],
 )
-def test_spark_is_asked_where_the_checksum_file_does_not_tell(
+def test_spark_is_used_if_the_checksum_file_lacks_the_clustering(
     spark: SparkSession, table: str, log: Path, damage: str | dict[str, object] | None
 ) -> None:
     expected = state(NO_SPARK, table)
@@ -287,7 +287,7 @@ def test_spark_is_asked_where_the_checksum_file_does_not_tell(
     assert state(NO_SPARK, table) == expected
 
 
-def test_nothing_is_told_of_a_table_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_table_has_no_state(tmp_path: Path) -> None:
     """Spark is not even asked."""
     table = tmp_path / "none"
     assert (state(NO_SPARK, str(table)), version_of(str(table))) == (None, None)
@@ -295,6 +295,6 @@ def test_nothing_is_told_of_a_table_that_is_not_there(tmp_path: Path) -> None:
     assert (state(NO_SPARK, str(table)), version_of(str(table))) == (None, None)
 
 
-def test_a_catalog_is_asked_of_its_tables() -> None:
+def test_spark_is_used_for_tables_in_a_catalog() -> None:
     assert version_of("`main`.`lake`.`batches`") is None
     assert asks_spark(lambda: state(NO_SPARK, "`main`.`lake`.`batches`"))

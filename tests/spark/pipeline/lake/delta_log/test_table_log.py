@@ -79,7 +79,7 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
         ({"late": (1, 2), "c`d": (10, 19)}, False),
     ],
 )
-def test_rows_may_be_where_statistics_do_not_exclude_them(
+def test_rows_may_be_in_ranges_that_statistics_do_not_exclude(
     spark: SparkSession, table: str, ranges: Mapping[str, tuple[Any, Any]], may: bool
 ) -> None:
     assert may_have_rows(DeltaTable(table), ranges) is may
@@ -98,7 +98,7 @@ def test_a_table_without_files_has_none(spark: SparkSession, tmp_path: Path) -> 
     assert has_none_within(NO_SPARK, table, {"id": (1, 2)})
 
 
-def test_where_only_spark_reads_the_log_that_is_for_it_to_say(
+def test_ranges_are_unknown_if_only_spark_can_read_the_log(
     table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.lake.delta_log.spark_written.has_log", lambda *_: False)

@@ -113,7 +113,7 @@ def chosen_rows(frame: DataFrame) -> dict[str, list[int]]:
     return {where: sorted(numbers) for where, numbers in found.items()}
 
 
-def test_tables_of_delta_rs_are_spark_s_too(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_reads_and_writes_tables_of_delta_rs(spark: SparkSession, tmp_path: Path) -> None:
     tables = NativeTables(Lake(str(tmp_path)))
     table = LakeTable(
         str(tmp_path / "changes" / "a!20b"),
@@ -199,7 +199,7 @@ def test_cells_of_many_megabytes_are_read_by_spark(spark: SparkSession, tmp_path
         "CLUSTER BY (n)",
     ],
 )
-def test_a_table_that_somebody_altered_is_named_with_the_way_back(
+def test_an_altered_table_is_an_error_with_a_remedy(
     spark: SparkSession, tmp_path: Path, change: str
 ) -> None:
     table = LakeTable(f"{tmp_path}/altered", ROW, statistics=("n",))

@@ -77,9 +77,7 @@ def test_a_condition_finds_its_rows(
     assert sorted(key(row["text"]) for row in rows) == found
 
 
-def test_files_that_statistics_exclude_are_passed_over(
-    tables: NativeTables, table: LakeTable
-) -> None:
+def test_files_that_statistics_exclude_are_skipped(tables: NativeTables, table: LakeTable) -> None:
     opened = tables._opened(table)
     assert opened is not None
     files = scan(table, opened, {}).dataset
@@ -103,13 +101,13 @@ def counted(tables: NativeTables) -> LakeTable:
     return counted_table(tables)
 
 
-def test_the_last_of_partitions_are_found(tables: NativeTables, table: LakeTable) -> None:
+def test_the_last_rows_of_partitions_are_found(tables: NativeTables, table: LakeTable) -> None:
     for where, found in ((ALL_ROWS, ["one"]), (~equal("part", "a b"), [])):
         rows = tables.last(table, "n", ("part",), 1, where)
         assert rows.column("text").to_pylist() == found
 
 
-def test_of_files_with_one_row_only_those_that_are_meant_are_opened(
+def test_of_single_row_files_only_matching_ones_are_opened(
     tables: NativeTables, counted: LakeTable
 ) -> None:
     opened = tables._opened(counted)

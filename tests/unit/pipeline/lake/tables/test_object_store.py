@@ -94,7 +94,7 @@ def test_what_is_written_is_encrypted_by_the_key_in_conf(
 
 
 @pytest.mark.parametrize("protocol", ["s3", "s3a"])
-def test_a_lake_that_was_lost_is_not_written(protocol: str, store: ObjectStore) -> None:
+def test_a_lake_whose_lease_was_lost_is_not_written(protocol: str, store: ObjectStore) -> None:
     tables, table = lake_table(protocol, f"lost-{protocol}")
     hold = Hold(f"{protocol}://bucket/a lake", seconds=60, lost=True)
     with checked_before_commits(hold), pytest.raises(LakeLostError):
@@ -123,14 +123,14 @@ def test_two_processes_at_the_same_steps_do_each_once(store: ObjectStore) -> Non
     assert commits(store, table) == 10
 
 
-def test_a_bucket_that_is_not_there_is_told_in_a_sentence(store: ObjectStore) -> None:
+def test_a_missing_bucket_is_an_error_with_a_sentence(store: ObjectStore) -> None:
     tables = NativeTables(Lake("s3://nobody"), options_for("s3://nobody").delta)
     table = LakeTable("s3://nobody/t", SCHEMA)
     with pytest.raises(UnreachableError, match="s3://nobody/t cannot be"):
         tables.append(table, rows(1), Step("a", 1))
 
 
-def test_keys_that_the_store_refuses_are_no_missing_table(store: ObjectStore) -> None:
+def test_refused_credentials_are_not_taken_for_a_missing_table(store: ObjectStore) -> None:
     tables, table = lake_table("s3a", "refused")
     tables.append(table, rows(1), Step("a", 1))
     with store.knowing_nobody():
