@@ -1,4 +1,4 @@
-"""Steps that are repeated, killed between commits, or raced by another writer."""
+"""Steps that are repeated, killed between commits, or in conflict with another writer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def numbers(spark: SparkSession, table: str) -> list[int]:
 
 
 def together(*actions: Callable[[], object]) -> list[BaseException]:
-    """Run the actions at the same time; what they raised."""
+    """Run the actions concurrently; return the errors they raised."""
     errors: list[BaseException] = []
     barrier = threading.Barrier(len(actions))
 
@@ -55,7 +55,7 @@ def together(*actions: Callable[[], object]) -> list[BaseException]:
 
 @pytest.fixture
 def unlocked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the machine's lock, as on an object store: only Delta's own checks are left."""
+    """Disable the machine's lock, as for an object store: only Delta's own checks remain."""
     monkeypatch.setattr("pipeline.lake.locks.lock.local_path", lambda table: None)
 
 
@@ -124,8 +124,8 @@ def test_a_merge_finds_a_table_at_any_path(spark: SparkSession, tmp_path: Path, 
 def test_a_merge_is_done_once_without_a_transaction_identifier(
     spark: SparkSession, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = {"getCondition": lambda _: "CONFIG_NOT_AVAILABLE"}
-    unavailable = type("Unavailable", (PySparkException,), told)
+    members = {"getCondition": lambda _: "CONFIG_NOT_AVAILABLE"}
+    unavailable = type("Unavailable", (PySparkException,), members)
     set_any = RuntimeConf.set
 
     def refuse(conf: RuntimeConf, key: str, value: str) -> None:

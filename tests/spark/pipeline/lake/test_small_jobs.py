@@ -1,4 +1,4 @@
-"""A session for few rows."""
+"""Sessions for small jobs."""
 
 from __future__ import annotations
 

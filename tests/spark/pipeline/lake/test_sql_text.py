@@ -1,4 +1,4 @@
-"""Names and texts of any characters, as Spark reads them."""
+"""Names and texts of any characters in Spark's SQL."""
 
 from __future__ import annotations
 

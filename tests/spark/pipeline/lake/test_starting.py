@@ -1,4 +1,4 @@
-"""A session that is there is used as it is: none is started."""
+"""An existing session is used: none is started."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.spark.session import spark_for
 
 
 def test_an_existing_session_is_used(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Whichever session earlier tests used last: PySpark takes that for the active one.
+    # PySpark's active session is whichever an earlier test used last.
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: spark)
     assert started(spark) is spark
     expected(spark, 1)

@@ -1,4 +1,4 @@
-"""The settings for a laptop, ten workers and a hundred: Spark knows them, and tasks go by them."""
+"""The settings files for a laptop, ten workers and a hundred: Spark supports all of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_spark_knows_every_setting(spark: SparkSession, file: Path) -> None:
         return java.internal.config.ConfigEntry.findEntry(key) is not None
 
     assert [key for key in Settings.load(file).spark.conf if not known(key)] == []
-    assert not known("spark.sql.shuffle.partition")  # a misspelt one is told
+    assert not known("spark.sql.shuffle.partition")  # a misspelled one is detected
 
 
 @pytest.mark.parametrize("file", SIZES, ids=lambda file: file.stem)

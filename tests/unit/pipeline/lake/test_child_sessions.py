@@ -11,12 +11,12 @@ from tests.support.servers.untold_settings import Untold
 
 
 @pytest.mark.parametrize(
-    ("told", "tasks"),
+    ("value", "tasks"),
     [("1", 1), ("800", 800), ("0", 1), ("auto", 200), (None, 200)],
 )
-def test_the_number_of_tasks_is_that_of_shuffle_partitions(told: str | None, tasks: int) -> None:
-    """Databricks says `auto`, which open source Spark does not let be set."""
-    spark: Any = SimpleNamespace(conf=SimpleNamespace(get=lambda name, default: told))
+def test_the_number_of_tasks_is_that_of_shuffle_partitions(value: str | None, tasks: int) -> None:
+    """Databricks returns `auto`, which open source Spark does not accept."""
+    spark: Any = SimpleNamespace(conf=SimpleNamespace(get=lambda name, default: value))
     assert tasks_of_a_job(spark) == tasks
 
 

@@ -1,4 +1,4 @@
-"""How a batch's bytes are dealt out to tasks."""
+"""Grouping of a batch's bytes into tasks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pipeline.settings.settings import MIB
         ([16] * 64, 16, False, [4] * 16),
         ([16] * 64, 400, False, [1] * 64),
         ([16] * 64, 400, True, [64]),
-        ([50, 50], 4, False, [1, 1]),  # what is larger than a share is one
+        ([50, 50], 4, False, [1, 1]),  # an item larger than a share is a task of its own
         ([], 4, False, []),
     ],
 )

@@ -1,4 +1,4 @@
-"""Which errors are another writer's commit, with Delta's Python package and without."""
+"""Recognition of commit conflicts, with and without Delta's Python package."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ assert CONFLICTS == ()
 """
 
 
-def told(condition: str) -> PySparkException:
-    """As Spark Connect gives it: without a class of its own."""
+def connect_error(condition: str) -> PySparkException:
+    """Return an error as Spark Connect raises it: without a class of its own."""
     error = PySparkException(f"[{condition}] Another was quicker.")
     error._errorClass = condition
     return error
@@ -31,9 +31,9 @@ def told(condition: str) -> PySparkException:
     ("error", "conflict"),
     [
         (ConcurrentAppendException("files were added"), True),
-        (told("DELTA_CONCURRENT_APPEND.WITHOUT_HINT"), True),
-        (told("DELTA_PROTOCOL_CHANGED"), True),
-        (told("DELTA_MISSING_DELTA_TABLE"), False),
+        (connect_error("DELTA_CONCURRENT_APPEND.WITHOUT_HINT"), True),
+        (connect_error("DELTA_PROTOCOL_CHANGED"), True),
+        (connect_error("DELTA_MISSING_DELTA_TABLE"), False),
     ],
 )
 def test_conflicts_are_recognized_by_class_or_condition(

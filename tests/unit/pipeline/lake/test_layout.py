@@ -1,4 +1,4 @@
-"""The lake's root folder, and names as path parts."""
+"""The lake's root folder, and the encoding of names as paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark starts when something needs it: once, in whichever thread, or in the background."""
+"""Lazy start of Spark: when something needs it, once, in any thread or in the background."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipeline.spark.engine import LocalEngine, SparkEngine, engine_of
 
 
 class Starts:
-    """Counts how often it is asked for a session, and by which threads."""
+    """Counts requests for a session, and the threads that made them."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.threads: list[str] = []

@@ -1,4 +1,4 @@
-"""Hadoop's settings of stores, as delta-rs and fsspec are given them."""
+"""Translation of Hadoop's store settings for delta-rs and fsspec."""
 
 from __future__ import annotations
 
@@ -227,8 +227,8 @@ def test_workers_get_confs_settings_under_a_name_that_hides_them(
     monkeypatch.setattr(os, "environ", {**os.environ})
     conf = {f"spark.hadoop.{key}": value for key, value in KEYS.items()}
     use_conf({**conf, "spark.ui.enabled": "false"})
-    told = hadoop_conf(os.environ)
-    worker = {VARIABLE: told[f"spark.executorEnv.{VARIABLE}"]}
+    given = hadoop_conf(os.environ)
+    worker = {VARIABLE: given[f"spark.executorEnv.{VARIABLE}"]}
     assert options_for("s3a://lake", worker).delta == DELTA_KEYS
     assert is_secret(VARIABLE)
     assert "secret" in VARIABLE.lower(), "which Spark's own pages hide"

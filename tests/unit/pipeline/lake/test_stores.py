@@ -1,4 +1,4 @@
-"""Stores other than the local disk, and what is said where one cannot be reached."""
+"""Object stores, and the errors for those that cannot be reached."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_store_without_its_package_says_what_to_install(location: str, package
 
 def test_spark_gets_another_s3_endpoint_but_no_secrets() -> None:
     assert hadoop_conf({}) == {}
-    told = hadoop_conf(
+    conf = hadoop_conf(
         {
             "AWS_ENDPOINT_URL": "http://minio:9000",
             "AWS_REGION": "eu-west-1",
@@ -112,7 +112,7 @@ def test_spark_gets_another_s3_endpoint_but_no_secrets() -> None:
             "AWS_ACCESS_KEY_ID": "key",
         }
     )
-    assert told == {
+    assert conf == {
         "spark.hadoop.fs.s3a.endpoint": "http://minio:9000",
         "spark.hadoop.fs.s3a.endpoint.region": "eu-west-1",
         "spark.hadoop.fs.s3a.path.style.access": "true",
@@ -121,12 +121,12 @@ def test_spark_gets_another_s3_endpoint_but_no_secrets() -> None:
 
 
 def test_the_s3_endpoint_takes_precedence() -> None:
-    told = hadoop_conf(
+    conf = hadoop_conf(
         {"AWS_ENDPOINT_URL": "http://all:9000", "AWS_ENDPOINT_URL_S3": "http://s3:9000"}
     )
-    assert told["spark.hadoop.fs.s3a.endpoint"] == "http://s3:9000"
-    assert told["spark.executorEnv.AWS_ENDPOINT_URL_S3"] == "http://s3:9000"
-    assert told["spark.executorEnv.AWS_ENDPOINT_URL"] == "http://all:9000"
+    assert conf["spark.hadoop.fs.s3a.endpoint"] == "http://s3:9000"
+    assert conf["spark.executorEnv.AWS_ENDPOINT_URL_S3"] == "http://s3:9000"
+    assert conf["spark.executorEnv.AWS_ENDPOINT_URL"] == "http://all:9000"
     alone = hadoop_conf({"AWS_ENDPOINT_URL_S3": "http://s3:9000"})
     assert alone["spark.hadoop.fs.s3a.endpoint"] == "http://s3:9000"
     assert "spark.executorEnv.AWS_ENDPOINT_URL" not in alone

@@ -12,7 +12,7 @@ from tests.support.observe.said_lines import Said, listening
 
 
 def wait_for(said: Said, done: int) -> None:
-    """Until a line tells that so much is done."""
+    """Wait for a line with this amount done."""
     while not any(line["done"] == done for line in list(said.lines)):
         time.sleep(0.01)
 
@@ -49,12 +49,12 @@ def test_a_failed_task_is_not_logged_as_done() -> None:
 
 
 @pytest.mark.parametrize(
-    ("done", "total", "unit", "told"),
+    ("done", "total", "unit", "text"),
     [
         (12, 4000, "files", "12 of 4,000 files"),
         (3, None, "files", "3 files"),
         (3 << 19, 3 << 20, "bytes", "1.5 of 3.0 MiB"),
     ],
 )
-def test_amounts_are_formatted_with_their_unit(done: int, total: int, unit: str, told: str) -> None:
-    assert amount(done, total, unit) == told
+def test_amounts_are_formatted_with_their_unit(done: int, total: int, unit: str, text: str) -> None:
+    assert amount(done, total, unit) == text

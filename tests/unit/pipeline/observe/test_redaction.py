@@ -1,4 +1,4 @@
-"""Secrets are not in what others read, in whatever form a message has them."""
+"""Redaction of secrets in any form in which a message may contain them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings: what is read, and what a mistake is told."""
+"""Settings: how they are read, and the messages for mistakes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_durations_are_read_as_people_write_them(text: str, read: timedelta | No
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("segmnts: {}", "conf.yml:1: segmnts: is not a setting. Did you mean segments?"),
         (
@@ -165,11 +165,11 @@ def test_durations_are_read_as_people_write_them(text: str, read: timedelta | No
     ],
 )
 def test_a_mistake_in_a_file_is_reported_with_key_line_and_suggestion(
-    tmp_path: Path, text: str, told: str
+    tmp_path: Path, text: str, message: str
 ) -> None:
     with pytest.raises(SettingsError) as caught:
         Settings.load(written(tmp_path, text))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert caught.value.exit_code == 2
 
 
@@ -186,9 +186,9 @@ def test_a_mistake_in_a_file_is_reported_with_key_line_and_suggestion(
 def test_a_mistake_in_a_secret_is_reported_without_it(tmp_path: Path, encryption: str) -> None:
     with pytest.raises(SettingsError) as caught:
         Settings.load(written(tmp_path, f"encryption: {encryption}"))
-    told = "".join(traceback.format_exception(caught.value))
-    assert "conf.yml:1: encryption." in told
-    assert "SECRET" not in told
+    message = "".join(traceback.format_exception(caught.value))
+    assert "conf.yml:1: encryption." in message
+    assert "SECRET" not in message
 
 
 def test_secrets_are_not_shown(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Where a run is to stop, in every form that it can be written in."""
+"""The forms of the `until` setting."""
 
 from __future__ import annotations
 

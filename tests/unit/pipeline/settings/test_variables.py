@@ -1,4 +1,4 @@
-"""Variables of the environment in settings, and `~`: what they stand for, and what is refused."""
+"""Environment variables and `~` in settings: how they are replaced, and what is refused."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ airflow: {submit: "${NOT_SET} {{ ds }}"}
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         ("${NOT_SET}/x", "conf.yml:2: lake: uses the environment variable NOT_SET, which is not"),
         ("${NOT_SET}/x", "Set NOT_SET, or write ${NOT_SET:-…} with a default."),
@@ -57,12 +57,12 @@ airflow: {submit: "${NOT_SET} {{ ds }}"}
     ],
 )
 def test_a_variable_that_is_not_set_is_reported_with_its_line(
-    tmp_path: Path, value: str, told: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, value: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NOT_SET", raising=False)
     with pytest.raises(SettingsError) as caught:
         Settings.load(written(tmp_path, f"source: a\nlake: '{value}'"))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_secrets_that_come_from_variables_are_not_shown(

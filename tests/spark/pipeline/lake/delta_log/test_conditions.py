@@ -1,4 +1,4 @@
-"""A condition means the same rows to pyarrow and to Spark."""
+"""Conditions match the same rows in pyarrow and in Spark."""
 
 from __future__ import annotations
 

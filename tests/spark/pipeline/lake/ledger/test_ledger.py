@@ -1,4 +1,4 @@
-"""The ledger in a lake that only Spark reaches."""
+"""The ledger of a lake that only Spark can access."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What both ways to a lake's tables promise: by delta-rs, by Spark, and by Spark in a catalog."""
+"""The contract of `Tables`, for delta-rs, for Spark, and for Spark with a catalog."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMESPACE = "`spark_catalog`.`lake_tables_test`"
 
 @dataclass(frozen=True)
 class Place:
-    """One way to the tables of a lake."""
+    """One implementation of a lake's tables."""
 
     tables: Tables
 
@@ -38,7 +38,7 @@ class Place:
         return LakeTable(name, schema, **others)
 
     def folder(self, table: LakeTable) -> str:
-        """Where a table's files are."""
+        """Return the folder of a table's files."""
         if not isinstance(self.tables, SparkTables):
             return table.reference
         spark = self.tables.spark
@@ -99,7 +99,7 @@ def test_a_step_is_done_once_and_versions_only_grow(place: Place) -> None:
 
 def test_a_claimed_step_is_done_for_a_late_run(place: Place) -> None:
     tables, table = place.tables, place.table("claimed")
-    for version in (1, 2):  # the first makes the table
+    for version in (1, 2):  # the first creates the table
         assert tables.claim(table, Step("a", version))
         tables.append(table, rows(version), Step("a", version))
     assert numbers(tables, table) == []
@@ -200,7 +200,7 @@ def test_rows_are_updated_from_their_values_before(place: Place) -> None:
 
 
 def test_a_cleared_table_may_get_other_columns_twice(place: Place) -> None:
-    """As silver's after a full refresh: to the columns before the images, then with images."""
+    """As for silver's after a full refresh: first only the columns before the images, then all."""
     tables, table = place.tables, place.table("cleared")
     tables.append(table, rows(1, 2), Step("a", 1))
     narrow = replace(table, schema=pa.schema([("source", pa.string()), ("n", pa.int64())]))

@@ -1,4 +1,4 @@
-"""Files put together: what they are like, and what of the table stays as it is."""
+"""Compaction of files: their sizes and order, and the table's unchanged rows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_compaction_orders_files_by_statistics_and_changes_no_row(
     actions = [next(iter(json.loads(line).items())) for line in log]
     changed = {action["dataChange"] for kind, action in actions if kind in ("add", "remove")}
     assert changed == {False}
-    # A step that is done stays done.
+    # A committed step stays committed.
     assert not tables.append(table, rows(5), Step("a", 3))
 
 
@@ -67,7 +67,7 @@ def test_row_groups_and_files_are_combined_up_to_a_size(
 def test_columns_missing_from_the_definition_are_kept(
     tables: NativeTables, table: LakeTable
 ) -> None:
-    """Maintenance knows a table of changes by the columns that all of them have."""
+    """Maintenance defines a table of changes only by the columns that all of them have."""
     narrow = replace(table, schema=pa.schema([SCHEMA.field("n")]), statistics=("n",))
     tables.append(table, rows(1, 2, text="kept"), None)
     tables.append(table, rows(3, text="kept"), None)

@@ -1,4 +1,4 @@
-"""Look-ups find every row that a condition means, whatever statistics its file has."""
+"""Lookups find every row that matches a condition, whatever statistics its file has."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> NativeTables:
 
 @pytest.fixture(scope="module")
 def table(tables: NativeTables) -> LakeTable:
-    """Statistics of `n` alone; a file for each part."""
+    """A table with statistics of `n` only, and a file for each part."""
     made = LakeTable(f"{tables.lake.root}/t", SCHEMA, ("part",), ("n",))
     tables.append(made, pa.Table.from_pylist(ROWS, schema=SCHEMA), Step("made", 1))
     return made
@@ -112,5 +112,5 @@ def test_of_single_row_files_only_matching_ones_are_opened(
 ) -> None:
     opened = tables._opened(counted)
     assert opened is not None
-    told = {where: scan(counted, opened, {}, where) for where in (equal("of", "c"), ALL_ROWS)}
-    assert [len(list(files.dataset.get_fragments())) for files in told.values()] == [2, 5]
+    scans = {where: scan(counted, opened, {}, where) for where in (equal("of", "c"), ALL_ROWS)}
+    assert [len(list(files.dataset.get_fragments())) for files in scans.values()] == [2, 5]

@@ -1,4 +1,4 @@
-"""Decoded rows to files of many tables: what is held, what is written when, what comes back."""
+"""Writing decoded rows to files of many tables: memory, files and returned rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def place(folder: Path, name: str) -> Destination:
 def write(
     folder: Path, added: Iterable[tuple[str, pa.RecordBatch]], limits: Limits | None = None
 ) -> Written:
-    """Targets but for `other` have tables."""
+    """Write batches to targets; all but `other` have a destination."""
     found = list(added)
     destinations = {name: place(folder, name) for name, _ in found if name != "other"}
     with TargetWriter(destinations, limits) as writer:
@@ -42,7 +42,7 @@ def write(
 
 
 def values(written: Written, name: str) -> list[int]:
-    """What is in files, then what came back."""
+    """Return the values in files, then the returned ones."""
     tables = [rows for file in written.files.get(name, ()) for rows in row_groups(file)]
     tables += [written.rest[name]] if name in written.rest else []
     return [value for rows in tables for value in rows.column("__lsn").to_pylist()]
@@ -84,7 +84,7 @@ def test_a_file_is_finished_when_it_is_large_enough(tmp_path: Path) -> None:
 
 
 def test_memory_is_bounded_without_opening_files(tmp_path: Path) -> None:
-    """Twenty tables in turns: much more than may be held, and little of each."""
+    """Twenty tables in turns: much more than fits into memory, and little of each."""
     limits = Limits(open_bytes=2000, group_bytes=10_000, small=10_000)
     added = [(f"t{n % 20}", batch(range(n * 10, n * 10 + 10))) for n in range(400)]
     writer = TargetWriter({f"t{n}": place(tmp_path, f"t{n}") for n in range(20)}, limits)

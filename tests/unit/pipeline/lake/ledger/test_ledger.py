@@ -1,4 +1,4 @@
-"""Plans that are open, finished, proposed twice, or another run's."""
+"""The ledger: plans that are open, finished, proposed twice, or another run's."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ def test_full_refreshes_begun_by_other_sources_are_known(lake: Lake) -> None:
     assert sorted(map(json.loads, found["blog"]), key=lambda one: one["asked"]) == begins
 
 
-@pytest.mark.parametrize("when", ["before its own commit", "behind it"])
+@pytest.mark.parametrize("when", ["before its own commit", "after it"])
 def test_commits_of_another_run_are_found(lake: Lake, when: str) -> None:
     Ledger(NO_SPARK, lake, "shop").propose("bronze", {"n": 1})
     ledger, other = Ledger(NO_SPARK, lake, "shop"), Ledger(NO_SPARK, lake, "blog")
     assert ledger.open("gold") is None
     assert ledger.begun_by_others() == {}
-    if when == "behind it":
+    if when == "after it":
         ledger.propose("gold", {"n": 2})
     other.propose("silver", {"begins": {"asked": "b"}})
     Ledger(NO_SPARK, lake, "shop").propose("silver", {"n": 3})
@@ -161,7 +161,7 @@ def test_two_runs_that_plan_the_same_batch_get_the_same_plan(lake: Lake) -> None
         thread.join()
     assert len(plans) == 3
     assert plans[0] == plans[1] == plans[2]
-    # two of the three were handed a plan whose steps may be under way
+    # two of the three got a plan whose steps may be running
     assert [run.wrote(plans[0]) for run in runs].count(True) == 1
     assert {plan.run_id for plan in plans} == {plans[0].body["by"]}
     assert len(Ledger(NO_SPARK, lake, "shop").history("gold")) == 1
@@ -243,7 +243,7 @@ def test_any_batch_is_found_by_its_number_or_by_a_value_in_its_record(lake: Lake
 
 
 def test_only_the_last_batches_are_read(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the others there is no file any more."""
+    """The files of the others are removed."""
     ledger = Ledger(NO_SPARK, lake, "shop")
     for n in range(4):
         ledger.finish(ledger.propose("gold", {"n": n}), {"done": n})

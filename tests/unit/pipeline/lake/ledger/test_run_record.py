@@ -57,11 +57,11 @@ def test_json_is_one_line_with_every_column() -> None:
     line = RECORD.to_json()
     assert "\n" not in line
     assert "ü" in line
-    told = json.loads(line)
-    assert list(told) == RUNS.names
-    assert told["started_at"] == "2026-11-22T23:59:58.250000+00:00"
-    assert told["rows_decoded_by_table"] == {"shop.cups": 4, "shop.pots": 5}
-    assert told["batches"][1] == {"layer": "silver", "batch": 3, "planned_by": "r0"}
+    values = json.loads(line)
+    assert list(values) == RUNS.names
+    assert values["started_at"] == "2026-11-22T23:59:58.250000+00:00"
+    assert values["rows_decoded_by_table"] == {"shop.cups": 4, "shop.pots": 5}
+    assert values["batches"][1] == {"layer": "silver", "batch": 3, "planned_by": "r0"}
 
 
 def test_a_log_line_has_only_scalar_values() -> None:

@@ -1,4 +1,4 @@
-"""A run that holds a lake in S3 while its store fails, and what stops it from committing."""
+"""The lease of a lake in S3 when its store fails, and when it must stop a run from committing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def store(started: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Obj
 
 @pytest.fixture
 def put(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Put, Any], Any]], None]:
-    """Have every write of the lease go through a function, which is given the real one."""
+    """Route every write of the lease through a function, which gets the real one."""
 
     class Client:
         def __init__(self, files: Any, write: Callable[[Put, Any], Any]) -> None:
@@ -78,7 +78,7 @@ def wait(seconds: float) -> None:
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    """At most half a minute: a machine may be busy."""
+    """Wait at most half a minute: the machine may be busy."""
     for _ in range(600):
         if holds():
             return
@@ -217,9 +217,9 @@ def test_a_store_that_cannot_be_reached_is_an_unreachable_error(
         raise error
 
     put(write)
-    with pytest.raises(UnreachableError, match="cannot get the lease of") as told:
+    with pytest.raises(UnreachableError, match="cannot get the lease of") as error:
         only_writer(LAKE, {}).__enter__()
-    assert "credentials (spark.conf or environment)" in told.value.remedy
+    assert "credentials (spark.conf or environment)" in error.value.remedy
 
 
 @pytest.mark.parametrize("ignored", ["mode", "IfMatch"])

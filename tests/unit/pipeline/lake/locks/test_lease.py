@@ -1,4 +1,4 @@
-"""Two runs on a lake in S3: the second one is refused, and a dead one is followed."""
+"""Two runs on a lake in S3: the second one is refused, and the lease of a dead one taken over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two writers of one table: each step is committed once, and nobody's rows are lost."""
+"""Two writers of one table: each step is committed once, and no rows are lost."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_two_processes_at_the_same_steps_do_each_once(
 def before_the_first(
     monkeypatch: pytest.MonkeyPatch, name: str, other: Callable[[], object], times: int = 1
 ) -> list[int]:
-    """Another writer commits when this one is about to, so many times; how often this one tried."""
+    """Let another writer commit just before this one, so many times; count this one's attempts."""
     tried: list[int] = []
     real = getattr(native, name) if hasattr(native, name) else getattr(DeltaTable, name)
 

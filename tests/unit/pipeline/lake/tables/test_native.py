@@ -1,4 +1,4 @@
-"""Faults that delta-rs would let happen to a lake's tables, and `NativeTables` does not."""
+"""Faults that delta-rs would allow, and that `NativeTables` prevents."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_failing_store_is_not_taken_for_a_conflict(
 def test_an_unreadable_folder_is_not_taken_for_an_empty_table(
     tables: NativeTables, table: LakeTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """delta-rs says of both that there is no table."""
+    """delta-rs reports both as a missing table."""
     tables.append(table, rows(1), Step("a", 1))
 
     def hidden(*_: Any, **__: Any) -> None:
@@ -159,7 +159,7 @@ def test_deletes_rewrite_files_and_remove_whole_ones_unread(
 
 
 def test_a_file_without_a_statistic_is_read(tables: NativeTables, table: LakeTable) -> None:
-    """delta-rs's own dataset leaves it out, in tables with partitions."""
+    """delta-rs's own dataset skips it, in partitioned tables."""
     table = replace(table, partition_by=("source",))
     tables.append(table, rows(1, text="x" * 65), Step("a", 1))
     tables.append(table, rows(2, text=None), Step("a", 2))
@@ -229,7 +229,7 @@ def test_rows_of_16_mib_are_updated_one_row_group_at_a_time(
 def test_a_file_that_a_commit_could_not_remove_is_an_error(
     tables: NativeTables, table: LakeTable
 ) -> None:
-    """Hadoop leaves letters as they are in URLs; delta-rs would remove a file of another name."""
+    """Hadoop does not percent-encode letters; delta-rs would remove a file of another name."""
     tables.append(table, rows(1, 2), Step("a", 1))
     (name,) = paths(table)
     log = Path(table.reference, "_delta_log", f"{0:020}.json")
@@ -289,8 +289,8 @@ def test_a_delete_whose_reply_is_lost_returns_that_it_may_have_committed(
     tables.append(table, rows(1), Step("a", 1))
     commit = DeltaTable.create_write_transaction
 
-    def lost(*given: Any, **told: Any) -> None:
-        commit(*given, **told)
+    def lost(*given: Any, **named: Any) -> None:
+        commit(*given, **named)
         raise CommitFailedError("the answer was lost")
 
     monkeypatch.setattr(DeltaTable, "create_write_transaction", lost)

@@ -1,4 +1,4 @@
-"""Tables in an object store, by delta-rs, with nothing but the settings of Spark in conf."""
+"""Tables in an object store, by delta-rs, configured only by Spark's settings in conf."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def numbers(tables: NativeTables, table: LakeTable) -> list[int]:
 
 
 def commits(store: ObjectStore, table: LakeTable) -> int:
-    """By the store itself, which is in this process: delta-rs's history keeps Python's lock."""
+    """Count commits by the store, which is in this process: delta-rs's history holds the GIL."""
     return len(store.files.glob(f"{table.reference.partition('://')[2]}/_delta_log/*.json"))
 
 
