@@ -114,7 +114,7 @@ class Interrupted(KeyboardInterrupt):
 
     @property
     def exit_code(self) -> int:
-        """Return 128 plus the signal, by the shells' convention: 130 for Ctrl-C, 143 for SIGTERM."""
+        """128 plus the signal, by the shells' convention: 130 for Ctrl-C, 143 for SIGTERM."""
         return 128 + self.signal
 
 

@@ -45,10 +45,12 @@ class Origin(Enum):
     UNKNOWN = "cannot be determined"
 
 
-def origin(log: Log, known: Sequence[FileRow], committed: Committed, gone_until: int = 0) -> Origin:
+def origin(
+    log: Log, known: Sequence[FileRow], committed: Committed, removed_until: int = 0
+) -> Origin:
     """Return the log's origin by its first transaction; `known`: the lake's files, by ordinal.
 
-    `gone_until`: silver still has all transactions that were originally committed later.
+    `removed_until`: silver still has all transactions that were originally committed later.
     """
     last = known[-1]
     if not (log.copied and _lacks(log, last)):
@@ -62,7 +64,7 @@ def origin(log: Log, known: Sequence[FileRow], committed: Committed, gone_until:
         return Origin.UNKNOWN
     if before is None:
         # A log after RESET has no earlier transactions, and the lake was already past that time.
-        return Origin.OTHER if first.committed <= gone_until else Origin.UNKNOWN
+        return Origin.OTHER if first.committed <= removed_until else Origin.UNKNOWN
     if before == first.committed:
         return Origin.OTHER
     younger = log.files[0].head.description.timestamp > last.begun

@@ -38,14 +38,14 @@ def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     warm_kernels(spark, progress)
     lake = settings.layout
     ledger = Ledger(spark, lake, settings.source)
-    committed, gone_until = _lookup(spark, settings, ledger)
+    committed, removed_until = _lookup(spark, settings, ledger)
     done: list[Done] = []
     if plan := ledger.take_up(LAYER):
         done.append(carry_out(spark, settings, ledger, plan, progress))
     while True:
         known = read_files(spark, lake, settings.source)
         listing = find_binlogs(settings.binlogs, read_keys(settings.encryption))
-        order = place(listing.binlogs, known, _reached(ledger), committed, gone_until)
+        order = place(listing.binlogs, known, _reached(ledger), committed, removed_until)
         _require_something(settings, listing, known)
         body = next_body(spark, settings, order.placed, known, ledger.last(LAYER), progress)
         if body is None:

@@ -51,12 +51,12 @@ def place(
     known: Sequence[FileRow],
     reached: int = 0,
     committed: Committed = lambda gtid: None,
-    gone_until: int = 0,
+    removed_until: int = 0,
 ) -> Order:
     """Assign an ordinal to every file.
 
     `known` is in order of ordinals; `reached`: the ordinal of the last file that silver has
-    reached; `committed` looks up transactions of the lake (`gone_until`: see `copies`).
+    reached; `committed` looks up transactions of the lake (`removed_until`: see `copies`).
 
     Raises SettingsError for files of several logs, or of another log than the known one, if they
     have no GTIDs to determine their order.
@@ -64,7 +64,7 @@ def place(
     logs, notes = split_logs(binlogs)
     orders = [Order((), (), notes)]
     last = known[-1].ordinal if known else None
-    origins = [(log, _origin(log, known, committed, gone_until)) for log in logs]
+    origins = [(log, _origin(log, known, committed, removed_until)) for log in logs]
     for log, whose in sorted(origins, key=lambda pair: pair[1] is not Origin.OWN):
         if whose is Origin.UNKNOWN:
             order = Order((), (unknown_origin(log, known),), ())
@@ -83,7 +83,7 @@ def place(
     )
 
 
-def _origin(log: Log, known: Sequence[FileRow], committed: Committed, gone_until: int) -> Origin:
+def _origin(log: Log, known: Sequence[FileRow], committed: Committed, removed_until: int) -> Origin:
     """Return whether a log is that of the last known file, or that log after RESET."""
     if not known:
         return Origin.OTHER
@@ -99,7 +99,7 @@ def _origin(log: Log, known: Sequence[FileRow], committed: Committed, gone_until
     renamed = any(file.head.incarnation in incarnations for file in log.files)
     if renamed or last.server_id not in log.servers:
         return Origin.OTHER
-    return origin(log, known, committed, gone_until)
+    return origin(log, known, committed, removed_until)
 
 
 def _matches(binlogs: Sequence[Binlog], known: Sequence[FileRow]) -> list[FileRow | None]:
@@ -144,7 +144,7 @@ def _epoch(
     base = log_base(last)
     names = {row.file for row in known if row.ordinal > base}
     first = min(row.ordinal for row in known if row.ordinal > base)
-    strangers = [
+    conflicting = [
         index
         for index, (binlog, row) in enumerate(zip(binlogs, matches, strict=True))
         if row is None
@@ -153,12 +153,17 @@ def _epoch(
             or (base + binlog.number < first and _begun(binlog) > last.begun)
         )
     ]
-    if not strangers:
+    if not conflicting:
         return base, first, None, {}
-    continues = any(row is not None and row.ordinal > base for row in matches[: strangers[0]])
+    continues = any(row is not None and row.ordinal > base for row in matches[: conflicting[0]])
     if continues:
-        return base, first, None, {binlogs[i].stored.name: _stranger(binlogs[i]) for i in strangers}
-    return last.ordinal, last.ordinal, strangers[0], {}
+        return (
+            base,
+            first,
+            None,
+            {binlogs[i].stored.name: _name_conflict(binlogs[i]) for i in conflicting},
+        )
+    return last.ordinal, last.ordinal, conflicting[0], {}
 
 
 # --- other logs -----------------------------------------------------------------------------------
@@ -253,7 +258,7 @@ def _begun(binlog: Binlog) -> int:
     return binlog.head.description.timestamp
 
 
-def _stranger(binlog: Binlog) -> str:
+def _name_conflict(binlog: Binlog) -> str:
     return (
         f"{binlog.stored.name}: another file of this name was ingested before, while the files"
         " before it have not changed. The file is skipped. If it is from the same server, copy it"

@@ -20,7 +20,7 @@ class _Tasks(threading.local):
 _OF_THIS_THREAD = _Tasks()
 
 
-def heed(cancelled: threading.Event) -> None:
+def cancel_when_set(cancelled: threading.Event) -> None:
     """Cancel the tasks of this thread once `cancelled` is set."""
     _OF_THIS_THREAD.cancelled = cancelled
 

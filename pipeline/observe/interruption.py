@@ -42,15 +42,15 @@ _SHOW_CURSOR = "\x1b[?25h"
 
 
 class Interruption:
-    """The signal handler of one command. `tell` shows an error to the user."""
+    """The signal handler of one command. `show` shows an error to the user."""
 
-    def __init__(self, tell: Callable[[Interrupted], None]) -> None:
+    def __init__(self, show: Callable[[Interrupted], None]) -> None:
         self.error: Interrupted | None = None
-        self._tell = tell
+        self._show = show
         self._spark: SparkSession | None = None
         self._cancelling = threading.Lock()
         self._unwound = False
-        self._last_words: Callable[[BaseException], None] | None = None
+        self._write_record: Callable[[BaseException], None] | None = None
         self._context = copy_context()
         self._began = 0.0
         self._longest = LONGEST
@@ -79,9 +79,9 @@ class Interruption:
             self._unwound = True
             self._longest = WITH_RECORD if waits else LONGEST
 
-    def record_by(self, last_words: Callable[[BaseException], None] | None) -> None:
-        """Record a run that does not end in time with `last_words`, in a thread of its own."""
-        self._last_words = last_words
+    def record_by(self, write_record: Callable[[BaseException], None] | None) -> None:
+        """Record a run that does not end in time with `write_record`, in a thread of its own."""
+        self._write_record = write_record
         # Log lines take the run's id from the context.
         self._context = copy_context()
 
@@ -99,15 +99,15 @@ class Interruption:
                 if not self._unwound:
                     self._cancel()
             time.sleep(_CANCEL_INTERVAL)
-        self._say_last_words()
+        self._record_run()
         self._end_now()
 
-    def _say_last_words(self) -> None:
+    def _record_run(self) -> None:
         with self._cancelling:
-            if self._unwound or self._last_words is None:
+            if self._unwound or self._write_record is None:
                 return
             self._unwound = True
-        arguments = (self._last_words, self.error)
+        arguments = (self._write_record, self.error)
         writer = threading.Thread(target=self._context.run, args=arguments, daemon=True)
         writer.start()
         writer.join(max(self._began + WITH_RECORD - time.monotonic(), 0))
@@ -116,7 +116,7 @@ class Interruption:
         if self.error is not None and not self.error.told:
             if sys.stderr.isatty():
                 sys.stderr.write(_SHOW_CURSOR)  # hidden by a progress bar that is still drawn
-            self._tell(self.error)
+            self._show(self.error)
         self._spark = None
         self.finish()
 
@@ -138,10 +138,10 @@ _current: Interruption | None = None
 
 
 @contextmanager
-def heeding_signals(tell: Callable[[Interrupted], None]) -> Iterator[Interruption]:
+def heeding_signals(show: Callable[[Interrupted], None]) -> Iterator[Interruption]:
     """Handle the signals until the end of the block; a no-op outside of the main thread."""
     global _current
-    interruption = Interruption(tell)
+    interruption = Interruption(show)
     previous = [signal.getsignal(number) for number in SIGNALS]
     _current = interruption
     _install(interruption)
@@ -160,10 +160,10 @@ def watch(spark: SparkSession) -> None:
         _current.watch(spark)
 
 
-def record_by(last_words: Callable[[BaseException], None] | None) -> None:
+def record_by(write_record: Callable[[BaseException], None] | None) -> None:
     """Register the callback that records the current run; None when the run has ended."""
     if _current is not None:
-        _current.record_by(last_words)
+        _current.record_by(write_record)
 
 
 def unwound(*, waits: bool) -> None:

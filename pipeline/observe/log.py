@@ -93,7 +93,7 @@ class TextFormatter(logging.Formatter):
 
 
 def json_formatter() -> logging.Formatter:
-    """Return a formatter of one JSON object per line: time, level, logger, message, event, fields."""
+    """Return a formatter of JSON lines: time, level, logger, message, event, then the fields."""
     return JsonFormatter(
         ["levelname", "name", "message", "event"],
         rename_fields={"levelname": "level", "name": "logger"},

@@ -93,7 +93,7 @@ def _words(what: Declared) -> str:
         kinds = [Declared.of(one) for one in arguments if one is not types.NoneType]
         return " or ".join(_words(kind) for kind in kinds)
     if origin is Literal:
-        *others, last = (spelled(one) for one in arguments)
+        *others, last = (yaml_text(one) for one in arguments)
         return f"{', '.join(others)} or {last}" if others else last
     if isinstance(what.type, type) and issubclass(what.type, BaseModel):
         return f"keys with values ({', '.join(what.type.model_fields)})"
@@ -123,13 +123,13 @@ def _example(what: Declared) -> str:
         if field.examples:
             return str(field.examples[0])
         if isinstance(field.default, int | float | str):
-            return spelled(field.default)
+            return yaml_text(field.default)
     if what.is_union:
         return next(filter(None, (_example(Declared.of(one)) for one in get_args(what.type))), "")
     return ""
 
 
-def spelled(value: Any) -> str:
+def yaml_text(value: Any) -> str:
     """Return a plain value in YAML's notation."""
     if value is None:
         return "nothing"

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pipeline.errors import InvalidSettingsError, SettingsError
 from pipeline.observe import redact
 from pipeline.observe.redaction import is_secret
-from pipeline.settings.expectations import declared, expected, spelled
+from pipeline.settings.expectations import declared, expected, yaml_text
 from pipeline.settings.file import KeyPath, SettingsFile, dotted
 
 _OWN = ("value_error", "assertion_error")
@@ -106,12 +106,12 @@ def _given(path: KeyPath, model: type[BaseModel], values: Any) -> str | None:
     if isinstance(values, Mapping):
         return None if _model(model, path) else "keys with values"
     if values is None:
-        return spelled(values)
+        return yaml_text(values)
     if any(is_secret(str(part)) for part in path) or any(
         section.model_config.get("hide_input_in_errors", False) for section in _models(model, path)
     ):
         return None
-    return redact(repr(values) if isinstance(values, str) else spelled(values))
+    return redact(repr(values) if isinstance(values, str) else yaml_text(values))
 
 
 def _models(model: type[BaseModel], path: KeyPath) -> Iterator[type[BaseModel]]:

@@ -21,7 +21,7 @@ import pyarrow as pa
 from decoder.stream.precompile import warm
 from pipeline.lake.child_sessions import is_connected, master_of, tasks_of_a_job
 from pipeline.lake.starting import Spark, started
-from pipeline.observe.cancellation import heed
+from pipeline.observe.cancellation import cancel_when_set
 from pipeline.observe.memory import give_back
 from pipeline.observe.progress import Task
 from pipeline.observe.spark_job_progress import following
@@ -117,7 +117,9 @@ class LocalEngine:
         found: list[tuple[int, R]] = []
         cancelled = threading.Event()
         threads = min(len(tasks), self.threads)
-        with ThreadPoolExecutor(threads, initializer=heed, initargs=(cancelled,)) as pool:
+        with ThreadPoolExecutor(
+            threads, initializer=cancel_when_set, initargs=(cancelled,)
+        ) as pool:
             try:
                 numbers = {pool.submit(function, task): index for index, task in enumerate(tasks)}
                 for done in as_completed(numbers):

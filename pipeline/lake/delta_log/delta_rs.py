@@ -72,13 +72,13 @@ def opened(reference: str, options: Mapping[str, str]) -> DeltaTable | None:
     Raises AlteredTableError if it has table features that Binlake does not support.
     """
     with errors_of(reference):
-        table = opened_as_it_is(reference, options)
+        table = opened_unchecked(reference, options)
     if table is not None:
         _require_known_features(reference, table)
     return table
 
 
-def opened_as_it_is(reference: str, options: Mapping[str, str]) -> DeltaTable | None:
+def opened_unchecked(reference: str, options: Mapping[str, str]) -> DeltaTable | None:
     """Open a table with any features, also gold's, to read only its log; None if it has no commit.
 
     delta-rs reports a folder without read permission as missing, so that is checked here.

@@ -18,7 +18,7 @@ from deltalake import DeltaTable
 
 from pipeline.lake import delta, stores
 from pipeline.lake.child_sessions import is_elsewhere
-from pipeline.lake.delta_log.delta_rs import opened_as_it_is
+from pipeline.lake.delta_log.delta_rs import opened_unchecked
 from pipeline.lake.delta_log.table import Commit, TableState
 from pipeline.lake.delta_log.table_log import commits_of, may_have_rows, names_in_files, state_of
 from pipeline.lake.sql_text import is_name, unquoted
@@ -117,7 +117,7 @@ def version_of(table: str) -> int | None:
 
 
 def _opened(table: str) -> DeltaTable | None:
-    return opened_as_it_is(table, stores.options_for(table).delta)
+    return opened_unchecked(table, stores.options_for(table).delta)
 
 
 def _there(table: str) -> DeltaTable:

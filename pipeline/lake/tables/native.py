@@ -155,20 +155,20 @@ class NativeTables:
     def state(self, table: LakeTable) -> TableState | None:
         """Return the table's state by its log; see `Tables.state`."""
         with delta_rs.errors_of(table.reference):
-            opened = delta_rs.opened_as_it_is(table.reference, self.options)
+            opened = delta_rs.opened_unchecked(table.reference, self.options)
             return None if opened is None else state_of(opened)
 
     def history(self, table: LakeTable, limit: int | None) -> Sequence[Commit]:
         """Return the last commits, latest first."""
         with delta_rs.errors_of(table.reference):
-            opened = delta_rs.opened_as_it_is(table.reference, self.options)
+            opened = delta_rs.opened_unchecked(table.reference, self.options)
             return [] if opened is None else commits_of(opened, limit)
 
     def old_files(self, table: LakeTable) -> int:
         """Return how many files `vacuum` would remove. Deletion vectors, which gold's tables have,
         are not counted: delta-rs does not know which are in use."""
         with delta_rs.errors_of(table.reference):
-            opened = delta_rs.opened_as_it_is(table.reference, self.options)
+            opened = delta_rs.opened_unchecked(table.reference, self.options)
             return 0 if opened is None else len(old_files(opened))
 
     def compact(self, table: LakeTable, note: str) -> bool:

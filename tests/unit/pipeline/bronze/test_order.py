@@ -211,14 +211,14 @@ def test_a_reset_replica_is_distinguished_from_a_copy_by_its_first_transaction(
     assert "r.000001 begins with p:1, which is in the lake" in "".join(order.faults) or ordinals
 
 
-@pytest.mark.parametrize(("gone_until", "ordinals"), [(79, []), (80, [1 + ROOM + 1]), (99, [])])
+@pytest.mark.parametrize(("removed_until", "ordinals"), [(79, []), (80, [1 + ROOM + 1]), (99, [])])
 def test_a_copy_is_detected_by_its_commit_time_if_maintenance_has_removed_its_first_transaction(
-    binlog: MakeBinlog, row: MakeRow, gone_until: int, ordinals: list[int]
+    binlog: MakeBinlog, row: MakeRow, removed_until: int, ordinals: list[int]
 ) -> None:
     known = [row("r.000001", 1, "a1", previous_gtids="", gtids="p:1-10", begun=9)]
-    at = 80 if gone_until < 99 else 100
+    at = 80 if removed_until < 99 else 100
     log = [binlog("r.000001", "b", 90, previous="", gtid="p:1", copied=True, committed=at)]
-    order = place(log, known, 1, gone_until=gone_until)
+    order = place(log, known, 1, removed_until=removed_until)
     assert [f.ordinal for f in order.placed] == ordinals
     assert len(order.faults) == (not ordinals)
 

@@ -23,8 +23,8 @@ BEGINS = replace(DECODED, begins=Begins("a", 1, (), SETTINGS.decoding, DECODED.e
 def looked_up(monkeypatch: pytest.MonkeyPatch, ledger: MemoryLedger) -> tuple[int | None, int, int]:
     """Silver's commit time of `u:1`, until when its history is removed, and the file it reached."""
     monkeypatch.setattr(job, "commits", lambda *_: {"u:1": 7}.get)
-    committed, gone_until = job._lookup(None, SETTINGS, ledger)
-    return committed("u:1"), gone_until, job._reached(ledger)
+    committed, removed_until = job._lookup(None, SETTINGS, ledger)
+    return committed("u:1"), removed_until, job._reached(ledger)
 
 
 def test_during_a_full_refresh_nothing_is_looked_up_and_silvers_earlier_position_counts(
