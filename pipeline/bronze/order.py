@@ -84,7 +84,7 @@ def place(
 
 
 def _origin(log: Log, known: Sequence[FileRow], committed: Committed, removed_until: int) -> Origin:
-    """Return whether a log is that of the last known file, or that log after RESET."""
+    """Return a log's origin: OWN for the log of the last known file, also after RESET."""
     if not known:
         return Origin.OTHER
     last = known[-1]
