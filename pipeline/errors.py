@@ -1,7 +1,7 @@
-"""Errors that a user can cause: one root, fields, a sentence that says what to do, an exit code.
+"""Errors that a user can cause: a common base class with fields, a remedy and an exit code.
 
-Exit codes: 2 for configuration and command line, 3 for work done but with faults or a gap,
-1 for anything else. `retryable` tells a scheduler whether running again can help by itself.
+Exit codes: 2 for configuration and command line errors, 3 for a run that completed with faults or
+a gap, 1 for anything else. `retryable`: True if a scheduler may retry without any other change.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from signal import Signals
 from decoder import BinlogError
 
 LONGEST = 1000
-"""Characters of a sentence about an error that is not ours: Spark's fill pages."""
+"""Most characters kept of a third-party error's message: Spark's run to pages."""
 
 _PYTHON_ERROR = re.compile(r"^([\w.]*(?:Error|Exception)\w*: .*)$", re.MULTILINE)
 _JAVA_FRAME = re.compile(r"^\s*at [\w.$/<>@+-]+\(", re.MULTILINE)
@@ -21,7 +21,7 @@ _CAUSE = re.compile(r"^\s*(Caused by: .*)$", re.MULTILINE)
 
 
 class BinlakeError(Exception):
-    """Something that stops a run, with `reason` and `remedy` (what to do next)."""
+    """An error that stops a run; `reason` is what happened, `remedy` what to do next."""
 
     exit_code = 1
     retryable = False
@@ -36,7 +36,7 @@ class BinlakeError(Exception):
 
 
 class SettingsError(BinlakeError):
-    """A setting or option is wrong; `key` is its dotted path, `file` where it stands."""
+    """An invalid setting or option; `key` is its dotted path, `file` the file it was read from."""
 
     exit_code = 2
 
@@ -53,7 +53,7 @@ class SettingsError(BinlakeError):
 
 
 class InvalidSettingsError(SettingsError):
-    """Several settings are wrong: `mistakes` has an error for each."""
+    """Several invalid settings; `mistakes` has one error for each."""
 
     def __init__(self, mistakes: Sequence[SettingsError], file: str | None = None) -> None:
         lines = "".join(f"\n  {mistake}" for mistake in mistakes)
@@ -62,13 +62,13 @@ class InvalidSettingsError(SettingsError):
 
 
 class MissingRequirementError(BinlakeError):
-    """The machine lacks something (a JDK, Delta's jars, a writable folder)."""
+    """A requirement that this machine lacks (a JDK, Delta's jars, a writable folder)."""
 
 
 class UnreachableError(BinlakeError):
-    """A store does not answer as it should: a network that is down, a token that has run out.
+    """A store that cannot be reached: the network is down, or a token has expired.
 
-    `key` is the setting that leads there: it may be wrong as well, which nothing tells apart.
+    `key` is the setting that names the store. It may be wrong too: the errors look the same.
     """
 
     retryable = True
@@ -82,30 +82,30 @@ class UnreachableError(BinlakeError):
 
 
 class ConcurrentRunError(BinlakeError):
-    """Another run holds what this one needs, and the store cannot tell the two apart."""
+    """Another run holds what this one needs, or a commit lost to another writer each time."""
 
     retryable = True
 
 
 class LakeLostError(ConcurrentRunError):
-    """Another run has taken the lake over, or may have: this one must stop at once."""
+    """This run lost its lease, or may have: another run may own the lake, so it stops at once."""
 
 
 def has_sentence(error: BaseException) -> bool:
-    """Whether it is one of ours, whose text says what to do: where it was raised is of no use."""
+    """Return True if the error is one of Binlake's: its message suffices without a traceback."""
     return isinstance(error, BinlakeError | BinlogError)
 
 
 DONE = 0
 DONE_WITH_FAULTS = 3
-"""The exit code of work that is done but for what is held, missing, or differs."""
+"""The exit code of a run that completed with held tables, gaps or differences."""
 INTERRUPTED = 130
-"""The exit code of a run that is stopped with Ctrl-C, as shells have it."""
-INTERRUPTED_SENTENCE = "Interrupted: what is done stays; run the same command again to go on."
+"""The exit code of a run stopped with Ctrl-C, by the shells' convention."""
+INTERRUPTED_SENTENCE = "Interrupted: committed work is kept. Run the same command again to resume."
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal ended the command. `told`: people have been told."""
+    """A signal ended the command. `told`: True once its message was shown or logged."""
 
     def __init__(self, signal: Signals) -> None:
         super().__init__(signal.name)
@@ -114,21 +114,22 @@ class Interrupted(KeyboardInterrupt):
 
     @property
     def exit_code(self) -> int:
-        """As shells have it: 130 of Ctrl-C, 143 of SIGTERM."""
+        """128 plus the signal, by the shells' convention: 130 for Ctrl-C, 143 for SIGTERM."""
         return 128 + self.signal
 
 
 def exit_code_of(error: BaseException) -> int:
-    """What a process that ends with this error exits with."""
+    """Return the exit code of a process that ends with this error."""
     if isinstance(error, KeyboardInterrupt):
         return error.exit_code if isinstance(error, Interrupted) else INTERRUPTED
     return error.exit_code if isinstance(error, BinlakeError) else 1
 
 
 def sentence_of(error: BaseException) -> str:
-    """An error in a line: what it says, without the stack traces that others put into theirs.
+    """Return an error's message in one line, without the stack traces that Spark and Java embed.
 
-    Of those their causes stay. Never raises: an error of Java's asks Java what it says.
+    The "Caused by" lines of a Java stack trace are kept. Never raises: the text of a Java error is
+    fetched from the JVM, which may be gone.
     """
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED_SENTENCE
@@ -138,7 +139,7 @@ def sentence_of(error: BaseException) -> str:
         text = ""
     causes: list[str] = []
     if "Traceback (most recent call last)" in text and (found := _PYTHON_ERROR.findall(text)):
-        text = found[-1]  # what a task of Spark's raised
+        text = found[-1]  # raised in a Spark task
     elif frame := _JAVA_FRAME.search(text):
         causes = _CAUSE.findall(text, frame.start())
         text = text[: frame.start()]
@@ -149,14 +150,14 @@ def sentence_of(error: BaseException) -> str:
 
 
 def _with_causes(text: str, causes: Sequence[str]) -> str:
-    """All of them, or, where that is too long, the last: it is what began it."""
-    told = [" ".join(cause.split()) for cause in dict.fromkeys(causes)]
-    whole = " ".join([text, *told])
-    if len(whole) <= LONGEST or not told:
-        return _cut(whole, LONGEST)
-    last = _cut(told[-1], LONGEST // 2)
-    return f"{_cut(text, LONGEST - len(last) - 1)} {last}"
+    """Append all causes, or only the last, which is the root cause, if that gets too long."""
+    lines = [" ".join(cause.split()) for cause in dict.fromkeys(causes)]
+    whole = " ".join([text, *lines])
+    if len(whole) <= LONGEST or not lines:
+        return _shortened(whole, LONGEST)
+    last = _shortened(lines[-1], LONGEST // 2)
+    return f"{_shortened(text, LONGEST - len(last) - 1)} {last}"
 
 
-def _cut(text: str, longest: int) -> str:
+def _shortened(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -1,4 +1,4 @@
-"""Bronze: the input files' bytes, as segments that decode one by one."""
+"""Bronze: the bytes of the input files, as segments that can be decoded independently."""
 
 from __future__ import annotations
 

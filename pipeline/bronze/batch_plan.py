@@ -1,7 +1,7 @@
-"""A batch of bronze as its plan says it: the exact segments of every file, and what becomes of it.
+"""The plan of a batch of bronze: the exact segments of every file, and the file's row after it.
 
-The plan is decided from one look at the input, and committed before anything is written; what
-carries it out reads bytes and nothing else from the input.
+The plan is made from a single scan of the input, and committed before anything is written; its
+execution reads only the planned bytes from the input.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pipeline.bronze.verdict import COPY_AGAIN, Successor, judge
 from pipeline.settings.settings import SegmentSettings
 
 _EXPANSION = 5
-"""How many times its bytes a compressed log is taken to be, before it is read."""
+"""The assumed compression ratio of a compressed log that has not been read."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilePlan:
-    """What a batch does with a file: the cuts to ingest, then the row it is to have.
+    """The plan for a file: the cuts to ingest, and the file's row after the batch.
 
-    The last cut is `tail` where it is no whole transaction. `clear_in_use`: the flag that bronze
-    holds is set, and the server has cleared it. `codec`: what the file is compressed with.
+    `tail`: the last cut is not made of whole transactions. `clear_in_use`: the in-use flag is set
+    in bronze, but the server has cleared it. `codec`: the file's compression.
     """
 
     row: FileRow
@@ -38,11 +38,11 @@ class FilePlan:
 
     @property
     def start(self) -> Mark:
-        """The end of what bronze holds of it before the batch."""
+        """The end of the file's bytes in bronze before the batch."""
         return self.cuts[0].start if self.cuts else self.row.stored
 
     def row_after(self, ingested_upto: int) -> FileRow:
-        """The file's row, given how far the batch really came."""
+        """Return the file's row after the batch, by how much was actually committed."""
         if ingested_upto == self.row.ingested_upto:
             return self.row
         marks = {cut.end.position: cut.end.crc for cut in self.cuts}
@@ -51,7 +51,7 @@ class FilePlan:
             self.row,
             state="faulty",
             complete=False,
-            fault=f"{self.row.file}: it changed or vanished while it was ingested. {COPY_AGAIN}",
+            fault=f"{self.row.file} changed or vanished while it was ingested. {COPY_AGAIN}",
             ingested_upto=ingested_upto,
             crc32=marks[ingested_upto],
             sha256=None,
@@ -62,9 +62,10 @@ class FilePlan:
 def tasks(
     placed: Sequence[Placed], segments: SegmentSettings, *, succeeded: Collection[int]
 ) -> tuple[list[tuple[Placed, ScanTask]], bool]:
-    """The files to read: new, changed, or perhaps complete now; and whether there are more.
+    """Return the files to read for one batch, and True if there are more.
 
-    As many as fill a batch are given. `succeeded` are the ordinals after which the log goes on.
+    These are files that are new or changed, or that may be complete now. `succeeded`: the ordinals
+    of files that are followed by another.
     """
     chosen: list[tuple[Placed, ScanTask]] = []
     size = 0
@@ -93,7 +94,7 @@ def tasks(
 
 
 def expected_size(file: Placed) -> int:
-    """About how many bytes of the log are in a file; of a compressed one that is a guess."""
+    """Return the approximate bytes of log in a file; an estimate if it is compressed."""
     size = file.binlog.stored.size
     return size * _EXPANSION if file.binlog.codec else size
 
@@ -112,7 +113,7 @@ def _worth_reading(file: Placed, *, succeeded: bool) -> bool:
 def plan_file(
     source: str, file: Placed, scan: Scan, successor: Successor | None, *, batch: int
 ) -> FilePlan | None:
-    """What to do with a file that was scanned; None where nothing changes."""
+    """Return the plan for a scanned file; None if nothing changes."""
     head = file.binlog.head
     name = file.binlog.stored.name
     before = file.row
@@ -128,7 +129,7 @@ def plan_file(
     if before is not None and size < before.ingested_upto and not scan.changed:
         if scan.fault is None and file.binlog.codec and file.binlog.stored.path != before.path:
             return None  # an older copy
-        shorter = f"{name} has become shorter than what was ingested of it. {COPY_AGAIN}"
+        shorter = f"{name} has become shorter than what was ingested from it. {COPY_AGAIN}"
         reason = shorter if scan.fault is None else verdict.fault or shorter
         return _only_faulty(before, file, size, reason, batch)
     if scan.changed:
@@ -163,12 +164,12 @@ def plan_file(
     )
     clear = in_bronze and not scan.in_use
     packed = file.binlog.codec is not None
-    unchanged = before is not None and not cuts and _says_the_same(before, row, packed=packed)
+    unchanged = before is not None and not cuts and _is_same_row(before, row, packed=packed)
     return None if unchanged else FilePlan(row, cuts, tail, clear, file.binlog.codec)
 
 
 def _with_tail(scan: Scan, *, keep: bool) -> tuple[tuple[Cut, ...], bool]:
-    """The cuts, with what is behind the last whole transaction as one more if it is kept."""
+    """Return the cuts, with the bytes after the last whole transaction as one more if `keep`."""
     if not keep or scan.end.position <= scan.boundary.position:
         return scan.cuts, False
     return (*scan.cuts, Cut(scan.boundary, scan.end, None, b"")), True
@@ -188,19 +189,22 @@ def _only_faulty(
         path=stored.path,
         batch=batch,
     )
-    return None if _says_the_same(before, row) else FilePlan(row, (), False, False)
+    return None if _is_same_row(before, row) else FilePlan(row, (), False, False)
 
 
-def _says_the_same(before: FileRow, after: FileRow, *, packed: bool = False) -> bool:
-    """Whether writing `after` would tell nothing new; an open file is looked at anew anyway, but
-    for a compressed one, which is read only where it is another than its row says."""
+def _is_same_row(before: FileRow, after: FileRow, *, packed: bool = False) -> bool:
+    """Return True if `after` differs only in its batch.
+
+    Size and modification time of an open file are ignored, since it is scanned again anyway; a
+    compressed file is only read if these differ from its row.
+    """
     if before.state == after.state == "open" and not packed:
         after = replace(after, size=before.size, modified=before.modified)
     return before == replace(after, batch=before.batch)
 
 
 def to_body(files: Iterable[FilePlan], *, part_size: int, limit: int, more: bool) -> dict[str, Any]:
-    """The plan's body for the ledger; `more`: the batch could not take all that was new."""
+    """Return the plan's body for the ledger; `more`: True if another batch has to follow."""
     return {
         "more": more,
         "part_size": part_size,
@@ -219,7 +223,8 @@ def to_body(files: Iterable[FilePlan], *, part_size: int, limit: int, more: bool
 
 
 def from_body(body: Mapping[str, Any]) -> tuple[list[FilePlan], int, int]:
-    """The files of a plan's body, the size of parts, and from which size on there are any."""
+    """Return the files of a plan's body, the part size, and the segment size above which segments
+    are split into parts."""
     files = [
         FilePlan(
             FileRow(**file["row"]),

@@ -1,4 +1,4 @@
-"""Carrying out one batch of bronze: its steps, each a commit that may be repeated."""
+"""Execution of one batch of bronze, in idempotent steps."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pipeline.bronze.ingest import (
     Ciphers,
     clear_in_use_flags,
     commit_segments,
+    planned_segments,
     still_as_planned,
-    stretches_of,
     write_all,
 )
 from pipeline.bronze.tables import segments_table
@@ -38,8 +38,8 @@ Identity = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Committed:
-    """The segments of one file that a batch brought: where they end, how many, their GTIDs, and
-    the events in each by type."""
+    """The segments of one file that a batch committed: their end, number and GTIDs, and the events
+    in each by type."""
 
     end: int
     segments: int
@@ -49,7 +49,7 @@ class _Committed:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a batch did, and all of the source's files as it left them."""
+    """The result of a batch: its counts, and all of the source's files after it."""
 
     number: int
     counts: Mapping[str, int]
@@ -59,7 +59,7 @@ class Done:
 def carry_out(
     spark: Spark, settings: Settings, ledger: Ledger, plan: Plan, progress: Progress
 ) -> Done:
-    """Do what the plan says, as far as it is not done, and finish it."""
+    """Execute the remaining steps of a plan, and finish it."""
     files, part_size, limit = from_body(plan.body)
     lake = settings.layout
     tables = tables_of(spark, lake)
@@ -67,7 +67,7 @@ def carry_out(
     if not committed and any(file.cuts for file in files):
         planned = sum(file.row.ingested_upto - file.start.position for file in files)
         engine = engine_of(spark, settings, planned)
-        # Not in the plan, which would keep secrets in the ledger.
+        # Ciphers are not in the plan, to keep secrets out of the ledger.
         encrypted = ((file.row.path, file.codec) for file in files if file.cuts)
         ciphers = find_ciphers(encrypted, read_keys(settings.encryption))
         with progress.task("bronze: ingesting", planned, "bytes") as task:
@@ -97,27 +97,27 @@ def _write(
     ciphers: Ciphers,
     progress: Task,
 ) -> list[Written]:
-    """Write the segments; without those of files that changed or vanished since the plan."""
+    """Write the segments, except those of files that changed or vanished since the plan."""
     table = segments_table(tables.lake)
     folder = tables.folder(table)
 
     def write(files: Sequence[FilePlan]) -> list[Written]:
-        stretches = stretches_of(files, plan.batch, limit, part_size, ciphers)
-        return write_all(engine, folder, table, stretches, progress)
+        segments = planned_segments(files, plan.batch, limit, part_size, ciphers)
+        return write_all(engine, folder, table, segments, progress)
 
     try:
         return write(files)
     except Exception:
-        left = still_as_planned(engine, files, ciphers)
-        if len(left) == len(files):
+        unchanged = still_as_planned(engine, files, ciphers)
+        if len(unchanged) == len(files):
             raise
-        return write(left)
+        return write(unchanged)
 
 
 def _committed(
     tables: Tables, plan: Plan, files: Sequence[FilePlan]
 ) -> Mapping[Identity, _Committed]:
-    """The segments of each file that this batch has really brought, by whichever run."""
+    """Return the segments of each file that any run has committed for this batch."""
     if not any(file.cuts for file in files):
         return {}
     mine = equal("source", plan.source) & equal("batch", plan.batch) & equal("part", 0)
@@ -137,7 +137,7 @@ def _committed(
 
 
 def _events(committed: Iterable[_Committed]) -> dict[str, int]:
-    """How many events of each type the batch brought."""
+    """Count the batch's events by type."""
     found: Counter[str] = Counter()
     for file in committed:
         for events in file.events:
@@ -153,7 +153,7 @@ def _reached(file: FilePlan, committed: Mapping[Identity, _Committed]) -> int:
 
 
 def _row_after(file: FilePlan, committed: Mapping[Identity, _Committed]) -> FileRow:
-    """The file's row, given what of it was really brought."""
+    """Return the file's row after the batch, by what was actually committed."""
     row = file.row_after(_reached(file, committed))
     found = committed.get((row.file, row.incarnation))
     if found is None or row.gtids is None:

@@ -1,8 +1,8 @@
-"""Whether a source's files follow each other without a gap, in which changes would be lost.
+"""Detection of gaps between a source's files, in which changes would be lost.
 
-Numbers tell of missing files, and a file's state of a missing end. That nothing is missing between
-two files is shown by GTIDs alone: what the second one's PREVIOUS_GTIDS holds, the files before it
-must hold too. Between the logs of two servers there is nothing else to go by.
+Missing files are detected by their numbers, a missing end by a file's state. Only GTIDs prove that
+nothing is missing between two files: all in the second one's PREVIOUS_GTIDS must be in the files
+before it. Between the logs of two servers this is the only check.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from pipeline.bronze.executed_gtids import Executed, Following, follows
 from pipeline.bronze.files import FileRow
 from pipeline.source import GtidSet
 
-BRING = "bring the files between them from the server or its backup."
+BRING = "copy the files between them from the server or its backup."
 
 
 def gaps(rows: Sequence[FileRow], given_up: Collection[int] = (), since: int = 0) -> Iterator[str]:
-    """A sentence for each place where the log is not continuous; `rows` in order of ordinals.
+    """Yield a sentence for each gap in the log; `rows` in order of ordinals.
 
-    `given_up` holds the ordinals of files behind which a gap is accepted; what is before the file
-    `since` is not told.
+    `given_up`: the ordinals of files after which a gap is accepted. Gaps after files before `since`
+    are not reported.
     """
     for row, following, gap in _between(rows):
-        told = row.ordinal >= since and row.ordinal not in given_up and row.fault is None
-        if gap and told:
+        reported = row.ordinal >= since and row.ordinal not in given_up and row.fault is None
+        if gap and reported:
             yield f"{gap} {remedy(row, following)}"
 
 
 def accepted(rows: Sequence[FileRow], given_up: Collection[int]) -> Iterator[tuple[FileRow, str]]:
-    """The files behind which a gap is accepted, with the gap."""
+    """Yield the files after which a gap is accepted, with the gap."""
     for row, _, gap in _between(rows):
         if gap and row.ordinal in given_up:
             yield row, gap
@@ -47,30 +47,30 @@ def _between(rows: Sequence[FileRow]) -> Iterator[tuple[FileRow, FileRow, str | 
 
 
 def remedy(row: FileRow, following: FileRow) -> str:
-    """What a gap between two files means, and the way on where it cannot be closed."""
+    """Return what a gap between two files means, and what to do if it cannot be closed."""
     return (
-        f"{following.file} and what follows wait. If it is lost for good, name file number"
-        f" {row.ordinal} under given_up in conf: then what follows is taken as it is, and tables"
-        " may differ from the source until they are seeded anew."
+        f"{following.file} and all later files wait. If the missing changes are lost for good, add"
+        f" file number {row.ordinal} to given_up in conf: then later files are applied, and tables"
+        " may differ from the source until they are seeded again."
     )
 
 
 def gap_between(
     row: FileRow, following: FileRow, executed: Executed, ordinals: Collection[int]
 ) -> str | None:
-    """What is missing between two files, or nothing. `executed` is as it is at the first's end."""
+    """Return what is missing between two files, or None; `executed`: at the end of the first."""
     how = follows(row, following, ordinals)
     if how is Following.OTHER:
         return _of_another_server(following, executed)
     gap = _missing_files(row, following)
     if gap and executed.seen and following.previous_gtids:
-        # What the missing files of an overlapping log held may all have been there before.
+        # All transactions in missing files of an overlapping log may have been in the lake before.
         lacking = executed.gtids.lacking(GtidSet.of(following.previous_gtids))
         return gap if lacking else None
     if gap:
         return gap
     return (
-        _begun_anew(following, executed)
+        _after_reset(following, executed)
         if how is Following.ANEW
         else _other_history(row, following, executed)
     )
@@ -82,43 +82,43 @@ def _missing_files(row: FileRow, following: FileRow) -> str | None:
         what = "1 file is" if absent == 1 else f"{absent} files are"
         return (
             f"{what} missing between {row.file} and {following.file}:"
-            " bring the missing from the server or its backup."
+            " copy the missing files from the server or its backup."
         )
     if not row.complete:
         why = row.fault or "the server has not closed it"
         return (
-            f"{row.file} (number {row.ordinal}) is ingested up to {row.ingested_upto} and not"
-            f" complete ({why}), but {following.file} follows: copy {row.file} again."
+            f"{row.file} (number {row.ordinal}) is ingested up to position {row.ingested_upto} and"
+            f" not complete ({why}), but {following.file} follows: copy {row.file} again."
         )
     return None
 
 
-def _begun_anew(following: FileRow, executed: Executed) -> str | None:
-    """After RESET, GTIDs begin anew too, unless the server was told what it has."""
+def _after_reset(following: FileRow, executed: Executed) -> str | None:
+    """Check a log after RESET, which clears GTIDs too, unless they were set on the server again."""
     lacking = executed.gtids.lacking(GtidSet.of(following.previous_gtids))
     return _comes_after(following, lacking) if lacking else _foreign(following, executed)
 
 
 def _foreign(following: FileRow, executed: Executed) -> str | None:
-    """A server that was set up like the lake's may have its name and id, but not its UUID."""
+    """Check for a server with the same file names and id as the lake's, but another UUID."""
     its = GtidSet.of(following.previous_gtids, following.gtids)
     if not its.is_foreign_to(executed.gtids):
         return None
     return (
-        f"{following.file} has {its}, and shares no transaction with what is before it: is it"
-        " another server's? That needs a source name of its own."
+        f"{following.file} has {its}, and shares no transaction with the files before it. If it is"
+        " from another server, ingest it under another source name (--source)."
     )
 
 
 def _of_another_server(following: FileRow, executed: Executed) -> str | None:
     if following.previous_gtids is None:
         return (
-            f"{following.file} is of another server (its id is {following.server_id}), and without"
-            " GTIDs nothing tells what of it is in the lake already."
+            f"{following.file} is from another server (id {following.server_id}), and without GTIDs"
+            " it cannot be determined which of its transactions are in the lake already."
         )
     previous = GtidSet.of(following.previous_gtids)
-    # Two servers may use the same numbers of a MariaDB domain: of those that the lake names it must
-    # have each one's.
+    # Two servers may use the same sequence numbers of a MariaDB domain: for each server that the
+    # lake has, its own transactions must be in the lake.
     lacking = executed.gtids.lacking(previous) or executed.gtids.lacking_of_servers(
         previous.of_servers_in(executed.gtids)
     )
@@ -127,8 +127,8 @@ def _of_another_server(following: FileRow, executed: Executed) -> str | None:
 
 def _comes_after(following: FileRow, lacking: str) -> str:
     return (
-        f"{following.file} (server {following.server_id}) comes after {lacking}, which no file"
-        f" before it has: {BRING}"
+        f"{following.file} (server {following.server_id}) comes after {lacking}, which no earlier"
+        f" file has: {BRING}"
     )
 
 
@@ -138,20 +138,21 @@ def _other_history(row: FileRow, following: FileRow, executed: Executed) -> str 
         if row.server_id == following.server_id:
             return _foreign(following, executed)
         return (
-            f"{row.file} is of server {row.server_id} and {following.file} of server"
-            f" {following.server_id}, and without GTIDs nothing tells what is between them:"
-            " is it another server's? That needs a source name of its own."
+            f"{row.file} is from server {row.server_id}, {following.file} from server"
+            f" {following.server_id}, and without GTIDs it cannot be determined what is missing"
+            " between them. Ingest another server's log under another source name (--source)."
         )
     earlier, previous = GtidSet.of(before), GtidSet.of(after)
     if forgotten := previous.lacking(earlier):
         return (
-            f"{following.file} is of a server that has not seen {forgotten}, which {row.file} has:"
-            " is it another server's, or was the log begun anew? Then bring the files between."
+            f"{following.file} is from a server that has not seen {forgotten}, which {row.file}"
+            " has. If the log was reset (RESET), copy the files between them; if it is another"
+            " server's, ingest it under another source name (--source)."
         )
     had = earlier | GtidSet.of(row.gtids) | executed.gtids
     if row.gtids is not None and (lacking := had.lacking(previous)):
         return (
-            f"{following.file} comes after {lacking}, which neither {row.file} nor a file before it"
+            f"{following.file} comes after {lacking}, which neither {row.file} nor an earlier file"
             f" has: {BRING}"
         )
     return _foreign(following, executed)

@@ -1,9 +1,9 @@
-"""Whether a log that begins again is its server's own, or that of a copy with the server's name
-and id.
+"""Origin of a log that starts over: the lake's server after RESET, or another server (a copy) with
+the same file names and server id.
 
-A replica that keeps another server's transactions, as an archive is made of, has them copied in
-either case: after RESET on both servers the numbers of its transactions begin again, too. What
-tells is when the first of them was committed: that is logged with it wherever it is copied to.
+Both may contain transactions copied from another server, as a replica or an archive does: after
+RESET on both servers, the numbers in the copied GTIDs start over as well. So the first transaction
+is identified by the time of its original commit, which is logged wherever it is replicated to.
 """
 
 from __future__ import annotations
@@ -34,21 +34,23 @@ _LOOKED_UP = pa.schema(
 """The columns of `silver/transactions` that are read here."""
 
 Committed = Callable[[str], int | None]
-"""When a GTID's transaction was first committed, in microseconds since 1970, if the lake knows."""
+"""Returns a GTID's original commit time, in microseconds since 1970; None if the lake lacks it."""
 
 
 class Origin(Enum):
-    """Whose a log is, beside the lake's last file."""
+    """The origin of a log, compared with the lake's last file."""
 
-    OWN = "the server's, which goes on or is begun anew"
+    OWN = "the same server's, continued or after RESET"
     OTHER = "a copy's, or another server's"
-    UNKNOWN = "not told"
+    UNKNOWN = "cannot be determined"
 
 
-def origin(log: Log, known: Sequence[FileRow], committed: Committed, gone_until: int = 0) -> Origin:
-    """Decide by the log's beginning; `known` are the lake's files, in order of ordinals.
+def origin(
+    log: Log, known: Sequence[FileRow], committed: Committed, removed_until: int = 0
+) -> Origin:
+    """Return the log's origin by its first transaction; `known`: the lake's files, by ordinal.
 
-    `gone_until`: of transactions that were committed later, none has been removed from silver.
+    `removed_until`: silver still has all transactions that were originally committed later.
     """
     last = known[-1]
     if not (log.copied and _lacks(log, last)):
@@ -61,8 +63,8 @@ def origin(log: Log, known: Sequence[FileRow], committed: Committed, gone_until:
     if first.committed is None:
         return Origin.UNKNOWN
     if before is None:
-        # A log that is begun anew has nothing from before, and the lake was past that time.
-        return Origin.OTHER if first.committed <= gone_until else Origin.UNKNOWN
+        # A log after RESET has no earlier transactions, and the lake was already past that time.
+        return Origin.OTHER if first.committed <= removed_until else Origin.UNKNOWN
     if before == first.committed:
         return Origin.OTHER
     younger = log.files[0].head.description.timestamp > last.begun
@@ -70,43 +72,43 @@ def origin(log: Log, known: Sequence[FileRow], committed: Committed, gone_until:
 
 
 def foreign(binlogs: Sequence[Binlog], known: Sequence[FileRow]) -> dict[str, str]:
-    """What is said of files of a server that shares no transaction with the lake, by path.
+    """Return the faults, by path, of files from a server without any transaction of the lake.
 
-    They have the name and the server id of the lake's log, as two servers may that were set up
-    alike, but nothing in it tells of the other: not even RESET takes a server its UUID.
+    They have the file names and the server id of the lake's log, as two servers with the same setup
+    may have, but share no GTID's source with it: not even RESET changes a server's UUID.
     """
     held = GtidSet.of(*(gtids for row in known for gtids in (row.previous_gtids, row.gtids)))
-    return {b.stored.path: _foreign(b, known) for b in binlogs if _told_by(b).is_foreign_to(held)}
+    return {b.stored.path: _foreign(b, known) for b in binlogs if _gtids_at(b).is_foreign_to(held)}
 
 
-def _told_by(binlog: Binlog) -> GtidSet:
-    """What a file's beginning tells of its server's transactions."""
+def _gtids_at(binlog: Binlog) -> GtidSet:
+    """Return the GTIDs at the beginning of a file: PREVIOUS_GTIDS and the first transaction's."""
     first = binlog.head.first
     return GtidSet.of(binlog.head.previous_gtids, first.gtid if first else None)
 
 
 def _foreign(binlog: Binlog, known: Sequence[FileRow]) -> str:
     return (
-        f"{binlog.stored.path} is of another server (it tells of {_told_by(binlog)}), which shares"
-        f" no transaction with what {known[-1].source} has in this lake: it is left out. Give its"
-        " files a source name of their own (--source), or name fewer of them: a narrower binlogs."
+        f"{binlog.stored.path} is from another server (with GTIDs {_gtids_at(binlog)}), which"
+        f" shares no transaction with source {known[-1].source} of this lake: the file is skipped."
+        " Ingest its files under another source name (--source), or narrow binlogs to exclude them."
     )
 
 
-def untold(log: Log, known: Sequence[FileRow]) -> str:
-    """What is said of a log whose origin is unknown."""
+def unknown_origin(log: Log, known: Sequence[FileRow]) -> str:
+    """Return the fault of a log whose origin is unknown."""
     first = log.files[0]
     gtid = first.head.first.gtid if first.head.first else None
     return (
-        f"{first.stored.name} begins with {gtid}, which is in the lake, and nothing tells whether"
-        f" it is the same transaction: its server (id {known[-1].server_id}) may have begun its log"
-        " anew (RESET), or be a copy. The log is left out. If what the lake has is not decoded yet,"
-        " run again; else give the log a source name of its own (--source)."
+        f"{first.stored.name} begins with {gtid}, which is in the lake, but it cannot be determined"
+        f" whether it is the same transaction: its server (id {known[-1].server_id}) may have reset"
+        " its log (RESET), or be a copy. The log is skipped. If the lake's files are not decoded"
+        " yet, run again; otherwise ingest the log under another source name (--source)."
     )
 
 
 def commits(spark: Spark, lake: Lake, source: str) -> Committed:
-    """Looks in what silver has decoded; of several of one GTID the last one counts."""
+    """Return a lookup in silver's transactions; of several with the same GTID, the last counts."""
     tables = tables_of(spark, lake)
     transactions = LakeTable(lake.transactions, _LOOKED_UP)
 
@@ -123,8 +125,9 @@ def commits(spark: Spark, lake: Lake, source: str) -> Committed:
 
 
 def _lacks(log: Log, last: FileRow) -> bool:
-    """Whether the log begins behind less than the lake's last file does."""
+    """Return True if the log's first file has no higher number than the lake's last file, or lacks
+    some of its PREVIOUS_GTIDS."""
     first = log.files[0]
     seen = GtidSet.of(first.head.previous_gtids)
-    begins_anew = first.number <= split_name(last.file)[1]
-    return begins_anew or bool(seen.lacking(GtidSet.of(last.previous_gtids)))
+    starts_over = first.number <= split_name(last.file)[1]
+    return starts_over or bool(seen.lacking(GtidSet.of(last.previous_gtids)))

@@ -1,8 +1,8 @@
-"""Which transactions are in the lake at a place in its files, by GTID, and how logs follow there.
+"""The GTIDs executed at a position in a source's files, and how its logs follow each other.
 
-A source's files are those of its server's log, then maybe of the same begun anew (RESET), or of
-another server that has the same transactions: a replica, or an archive under other names. What of
-such a log was in the lake before it is told by GTIDs alone.
+A source's files are those of its server's log, possibly followed by the same server's log after
+RESET, or by the log of another server with the same transactions: a replica, or an archive under
+other names. Only GTIDs show which transactions of such a log were in the lake before.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from pipeline.source.logs.listing import split_name
 
 
 class Following(Enum):
-    """What a file's log is to that of the file before it."""
+    """How a file's log relates to that of the previous file."""
 
     SAME = "same"
-    ANEW = "begun anew"
+    ANEW = "after RESET"
     OTHER = "another server's, or under other names"
 
 
 def log_base(row: FileRow) -> int:
-    """What is added to the numbers of a log's files for their ordinals: each log has its own."""
+    """Return a log's base: a file's ordinal minus the number in its name."""
     return row.ordinal - split_name(row.file)[1]
 
 
 def follows(row: FileRow, following: FileRow, ordinals: Collection[int]) -> Following:
-    """How the log goes on between two files; `ordinals` are those of all the source's.
+    """Return how the log continues between two files; `ordinals`: of all the source's files.
 
-    A log that is begun anew has the ordinal of the last file as its base, another one a free one.
+    The base of a log after RESET is the ordinal of the last file before it; that of another log is
+    an ordinal that no file has.
     """
     base = log_base(following)
     if base == log_base(row):
@@ -43,23 +44,25 @@ def follows(row: FileRow, following: FileRow, ordinals: Collection[int]) -> Foll
 
 
 def last_begun_anew(rows: Sequence[FileRow], upto: int) -> FileRow | None:
-    """The file with which the log was begun anew last (RESET), of those up to an ordinal; None
-    where it never was. `rows` are the source's, in order of ordinals."""
+    """Return the first file after the last RESET, of files up to an ordinal; None if the log was
+    never reset. `rows` are the source's, in order of ordinals."""
     ordinals = {row.ordinal for row in rows}
-    anew = [
+    after_reset = [
         following
         for row, following in pairwise(rows)
         if following.ordinal <= upto and follows(row, following, ordinals) is Following.ANEW
     ]
-    return anew[-1] if anew else None
+    return after_reset[-1] if after_reset else None
 
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """At a place in the files: `gtids` are of all transactions up to it, and of those before the
-    first file. `seen` are those that were there when the log under way began, where it is another
-    server's: what it holds of them is in the lake already. `shown` is what this log is known to
-    hold up to there, by its PREVIOUS_GTIDS and its transactions.
+    """The GTIDs at a position in the files.
+
+    `gtids`: of all transactions up to it, including those before the first file. `seen`: those that
+    were in the lake when the current log began, if it is another server's: its copies of them are
+    not applied again. `shown`: those that this log is known to contain up to the position, by its
+    PREVIOUS_GTIDS and its transactions.
     """
 
     gtids: GtidSet = NO_GTIDS
@@ -67,7 +70,7 @@ class Executed:
     shown: GtidSet = NO_GTIDS
 
     def entering(self, following: FileRow, how: Following) -> Executed:
-        """At the start of a file."""
+        """Return the state at the start of a file."""
         previous = GtidSet.of(following.previous_gtids)
         if how is Following.SAME:
             return replace(self, gtids=self.gtids | previous, shown=self.shown | previous)
@@ -76,29 +79,29 @@ class Executed:
         return Executed(self.gtids | previous, self.gtids, previous)
 
     def behind(self, gtids: GtidSet) -> Executed:
-        """Behind these transactions."""
+        """Return the state after these transactions."""
         return replace(self, gtids=self.gtids | gtids, shown=self.shown | gtids)
 
     def unseen(self, shown: GtidSet) -> str:
-        """What was in the lake when this log began, and is not in it, if it holds `shown`.
+        """Return what the lake had when this log began, but a log that contains `shown` lacks.
 
-        Of a MariaDB server that the log names, the lake may have more than it although the domain
-        goes on with another one's: that was lost in a failover.
+        In MariaDB, the lake may have more transactions of a server than a log that names it, while
+        the domain continues with another server's: these were lost in a failover.
         """
         lacking = shown.lacking(self.seen.from_first_of(shown))
         return lacking or shown.lacking_of_servers(self.seen.of_servers_in(shown))
 
     @property
     def is_whole(self) -> bool:
-        """Whether the log under way has shown all that the lake had when it began: before that, a
-        transaction of its own may be one that no server had without the others."""
+        """True if the current log has shown all that the lake had when it began. Before that, one
+        of its new transactions may be a state that no server was in without the others."""
         return not self.seen or not self.unseen(self.shown)
 
     def to_dict(self) -> dict[str, str]:
-        """For the ledger."""
+        """Return the form in the ledger."""
         return {"gtids": str(self.gtids), "seen": str(self.seen), "shown": str(self.shown)}
 
     @classmethod
     def from_dict(cls, texts: Mapping[str, str]) -> Executed:
-        """What `to_dict` gave."""
+        """Return the state from the result of `to_dict`."""
         return cls(*(GtidSet.of(texts[name]) for name in ("gtids", "seen", "shown")))

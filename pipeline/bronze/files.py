@@ -1,4 +1,4 @@
-"""`bronze/files`: one row per file, saying how far it is ingested and what is wrong with it."""
+"""The table `bronze/files`: one row per file, with its ingested size and its fault, if any."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ State = Literal["open", "complete", "faulty"]
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A row of `bronze/files`; the columns are told in `tables.FILES`."""
+    """A row of `bronze/files`; the columns are documented in `tables.FILES`."""
 
     source: str
     file: str
@@ -48,12 +48,12 @@ class FileRow:
 
     @property
     def stored(self) -> Mark:
-        """The end of what bronze holds of it."""
+        """The end of the file's bytes in bronze."""
         return Mark(self.ingested_upto, self.crc32)
 
 
 def read_files(spark: Spark, lake: Lake, source: str) -> list[FileRow]:
-    """The source's files, in order of ordinals."""
+    """Return the source's files, in order of ordinals."""
     rows = tables_of(spark, lake).read(files_table(lake), equal("source", source))
     return sorted((FileRow(**row) for row in rows.to_pylist()), key=lambda row: row.ordinal)
 
@@ -68,6 +68,6 @@ def write_files(
 
 
 def stored_ordinals(spark: Spark, lake: Lake, source: str) -> set[int]:
-    """The ordinals of the files whose bytes bronze has: maintenance may have removed others'."""
+    """Return the ordinals of files with bytes in bronze: maintenance may have removed others'."""
     rows = tables_of(spark, lake).read(segments_table(lake), equal("source", source), ["ordinal"])
     return set(rows.column("ordinal").unique().to_pylist())

@@ -1,4 +1,4 @@
-"""Carrying out a plan: the planned stretches of the input become rows of `bronze/segments`."""
+"""Ingestion of the planned cuts of the input as rows of `bronze/segments`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.segments.framer import FLAGS_POSITION
 from pipeline.bronze.batch_plan import FilePlan
-from pipeline.bronze.rows import Stretch, masked, segment_rows
+from pipeline.bronze.rows import PlannedSegment, masked, segment_rows
 from pipeline.bronze.tables import segments_table
 from pipeline.lake.dealing import dealt
 from pipeline.lake.delta_log.conditions import among, equal
@@ -27,33 +27,33 @@ from pipeline.source.logs.storage import opened, read_anew, read_windows
 from pipeline.spark.engine import Engine
 
 Ciphers = Mapping[str, StreamCipher]
-"""What reads encrypted files, by path."""
+"""Ciphers of encrypted files, by path."""
 _NONE: Ciphers = MappingProxyType({})
 
 SEGMENTS = "segments"
-"""The only target of what tasks write."""
+"""The only target of the tasks' writers."""
 
 
 def write_all(
     engine: Engine,
     folder: str,
     table: LakeTable,
-    stretches: Iterable[Stretch],
+    segments: Iterable[PlannedSegment],
     progress: Task,
 ) -> list[Written]:
-    """Write the planned segments, in tasks, to files in `folder` that no commit names yet.
+    """Write the planned segments, in tasks, to uncommitted files in `folder`.
 
-    Fails as a whole where a file is not any more as it was planned.
+    Fails as a whole if a file has changed since it was planned.
     """
     size = attrgetter("size")
-    tasks = list(dealt(list(stretches), size, engine.tasks, _of_one_archive))
+    tasks = list(dealt(list(segments), size, engine.tasks, _of_one_archive))
     sizes = [sum(map(size, task)) for task in tasks]
     written = engine.run(partial(write_segments, folder, table), tasks, progress, sizes)
     return [result for _, result in sorted(written, key=itemgetter(0))]
 
 
 def commit_segments(tables: Tables, source: str, batch: int, written: Sequence[Written]) -> None:
-    """Make what tasks have written a part of `bronze/segments`, as one step of the batch."""
+    """Commit what tasks have written to `bronze/segments`, as one step of the batch."""
     files = [file for one in written for file in one.files.get(SEGMENTS, ())]
     rests = [one.rest[SEGMENTS] for one in written if SEGMENTS in one.rest]
     if files or rests:
@@ -62,31 +62,31 @@ def commit_segments(tables: Tables, source: str, batch: int, written: Sequence[W
         tables.add(segments_table(tables.lake), files, rest, step)
 
 
-def stretches_of(
+def planned_segments(
     files: Sequence[FilePlan], batch: int, limit: int, part_size: int, ciphers: Ciphers
-) -> Iterator[Stretch]:
-    """The planned cuts of all files, with what their rows say."""
+) -> Iterator[PlannedSegment]:
+    """Yield the planned cuts of all files, with the values for their rows."""
     for file in files:
         for cut in file.cuts:
             large = cut.end.position - cut.start.position > limit
             tail = file.tail and cut is file.cuts[-1]
             size = part_size if large else None
             cipher = ciphers.get(file.row.path)
-            yield Stretch(file.row, cut, tail, size, batch, cipher, file.codec)
+            yield PlannedSegment(file.row, cut, tail, size, batch, cipher, file.codec)
 
 
-def _of_one_archive(before: Stretch, after: Stretch) -> bool:
-    """Each task would have to read a compressed file from its start."""
+def _of_one_archive(before: PlannedSegment, after: PlannedSegment) -> bool:
+    """Return True for two segments of one compressed file: every task reads it from its start."""
     return after.codec is not None and before.row.path == after.row.path
 
 
-def write_segments(folder: str, table: LakeTable, stretches: Sequence[Stretch]) -> Written:
-    """Write the segments of one task to files in `folder`; what is too little for one comes back.
+def write_segments(folder: str, table: LakeTable, segments: Sequence[PlannedSegment]) -> Written:
+    """Write the segments of one task to files in `folder`; rows too few for a file are returned.
 
-    Raises OSError or BinlogError where a file is no longer as it was planned.
+    Raises OSError or BinlogError if a file has changed since it was planned.
     """
     with TargetWriter({SEGMENTS: Destination(folder, table)}) as writer:
-        for row in segment_rows(stretches):
+        for row in segment_rows(segments):
             writer.add(SEGMENTS, row)
         return writer.finish()
 
@@ -94,7 +94,7 @@ def write_segments(folder: str, table: LakeTable, stretches: Sequence[Stretch]) 
 def still_as_planned(
     engine: Engine, files: Sequence[FilePlan], ciphers: Ciphers = _NONE
 ) -> list[FilePlan]:
-    """The files whose planned bytes can still be read, and are the same."""
+    """Return the files whose planned bytes can still be read and have not changed."""
     with_cipher = [(file, ciphers.get(file.row.path)) for file in files]
     checked = dict(engine.run(_is_as_planned, with_cipher))
     return [file for index, file in enumerate(files) if checked[index]]
@@ -123,7 +123,7 @@ def _has_planned_bytes(file: FilePlan, cipher: StreamCipher | None) -> bool:
 def clear_in_use_flags(
     tables: Tables, source: str, files: Sequence[FilePlan], *, batch: int
 ) -> None:
-    """Clear the flag in what bronze holds of files that the server has closed since."""
+    """Clear the in-use flag in bronze's bytes of files that the server has closed since."""
     closed = [file.row for file in files if file.clear_in_use]
     if not closed:
         return
@@ -156,4 +156,4 @@ _CLEARING = (
     Change("content", _CLEARED, _contents),
     Change("sha256", f"sha2({_CLEARED}, 256)", _digests),
 )
-"""Of rows whether they are cleared already or not: SQL reads all columns as they were before."""
+"""Idempotent changes: each is computed from the row before the update."""

@@ -1,4 +1,4 @@
-"""Bronze's job: ingests what is new among the input files.
+"""Bronze's job: ingest new bytes of the input files.
 
 spark-submit pipeline/bronze/job.py --source NAME --binlogs PATH_OR_GLOB --lake DIR [--conf FILE]
 """
@@ -33,19 +33,19 @@ LAYER: Layer = "bronze"
 
 
 def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
-    """Finish the open batch, if there is one, then ingest everything that is new."""
+    """Finish the open batch, if there is one, then ingest everything new."""
     began = time.monotonic()
     warm_kernels(spark, progress)
     lake = settings.layout
     ledger = Ledger(spark, lake, settings.source)
-    committed, gone_until = _lookup(spark, settings, ledger)
+    committed, removed_until = _lookup(spark, settings, ledger)
     done: list[Done] = []
     if plan := ledger.take_up(LAYER):
         done.append(carry_out(spark, settings, ledger, plan, progress))
     while True:
         known = read_files(spark, lake, settings.source)
         listing = find_binlogs(settings.binlogs, read_keys(settings.encryption))
-        order = place(listing.binlogs, known, _reached(ledger), committed, gone_until)
+        order = place(listing.binlogs, known, _reached(ledger), committed, removed_until)
         _require_something(settings, listing, known)
         body = next_body(spark, settings, order.placed, known, ledger.last(LAYER), progress)
         if body is None:
@@ -65,35 +65,35 @@ def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
         counts=dict(counts),
         faults=(*listing.faults, *order.faults, *(row.fault for row in known if row.fault)),
         gaps=tuple(gaps(known, settings.given_up)),
-        notes=(*listing.notes, *order.notes, *problems, *_given_up(known, settings)),
+        notes=(*listing.notes, *order.notes, *problems, *_accepted_gaps(known, settings)),
         seconds=time.monotonic() - began,
     )
 
 
 def _lookup(spark: Spark, settings: Settings, ledger: Ledger) -> tuple[Committed, int]:
-    """What silver tells of the lake's transactions (see `order.place`): nothing, while a full
-    refresh fills it again."""
+    """Return the lookup of the lake's transactions in silver, and until when silver's history was
+    removed (see `order.place`); an empty lookup during a full refresh of silver."""
     if refilled_upto(ledger) is not None:
         return (lambda _: None), 0
     return commits(spark, settings.layout, settings.source), removed(ledger).committed_at
 
 
 def _reached(ledger: Ledger) -> int:
-    """The ordinal of the file that silver has come to, or had before a full refresh."""
+    """Return the ordinal of the last file that silver has reached, or had before a full refresh."""
     plan = ledger.open("silver") or ledger.last("silver")
     before, _ = refilled_upto(ledger) or (0, 0)
     return max(int(plan.body["to"][0]), before) if plan else 0
 
 
 def _begun(known: Sequence[FileRow]) -> int:
-    """When the first file was begun, by the server's clock."""
+    """Return when the server began the first file, by its clock, in seconds since 1970."""
     return known[0].begun if known else 0
 
 
-def _given_up(known: Sequence[FileRow], settings: Settings) -> list[str]:
-    """What conf accepts is told every time, since tables may not be as the source's."""
+def _accepted_gaps(known: Sequence[FileRow], settings: Settings) -> list[str]:
+    """Report accepted gaps in every run, since tables may differ from the source."""
     return [
-        f"what is missing behind {row.file} (number {row.ordinal}) was given up: {gap}"
+        f"the gap after {row.file} (number {row.ordinal}) is accepted by given_up in conf: {gap}"
         for row, gap in accepted(known, settings.given_up)
     ]
 
@@ -101,7 +101,7 @@ def _given_up(known: Sequence[FileRow], settings: Settings) -> list[str]:
 def _require_something(settings: Settings, listing: Listing, known: Sequence[FileRow]) -> None:
     if not (known or listing.binlogs or listing.faults or listing.begun):
         raise SettingsError(
-            f"there is no binary log at {settings.inputs}.",
+            f"no binary log found at {settings.inputs}.",
             key="binlogs",
             remedy=" ".join(listing.notes),
         )

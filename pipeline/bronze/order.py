@@ -1,13 +1,13 @@
-"""A file's place in its source's log: the ordinal, which keeps increasing when names start anew.
+"""Ordinals: a file's place in its source's log, which keeps increasing when names start over.
 
-ordinal = base + the number in the name. RESET makes the server begin at number 1 again: then the
-base moves on behind every file so far. It shows by a name that was there before, or by a file that
-is younger than the last and has a number from before the first.
+ordinal = base + the number in the name. After RESET the server starts again at number 1: then the
+base becomes the last ordinal. A RESET is detected by a name that was used before, or by a file that
+is newer than the last one but has a lower number than the first.
 
-With GTIDs, the files of another server, or the same under other names, go on with the log too:
-they are a log with a base of their own, behind every file so far, and what of them was there before
-is told in silver. Between the two ordinals are left free, which tells them from a log begun anew:
-files that the log before lacked may take them, as long as silver has not come further.
+With GTIDs, the files of another server, or of the same one under other names, continue the log as
+well: they are a log with a base of its own, after all files so far, and silver decides what of it
+was in the lake before. Ordinals in between are left free, which distinguishes such a log from one
+after RESET: missing files of the previous log may get them, as long as silver has not gone further.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.bronze.copies import Committed, Origin, foreign, origin, untold
+from pipeline.bronze.copies import Committed, Origin, foreign, origin, unknown_origin
 from pipeline.bronze.executed_gtids import log_base
 from pipeline.bronze.files import FileRow
 from pipeline.errors import SettingsError
@@ -39,7 +39,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The files that have a place; the others are in `faults` or `notes`, as sentences."""
+    """The files with an ordinal; `faults` and `notes`: sentences about the skipped ones."""
 
     placed: tuple[Placed, ...]
     faults: tuple[str, ...]
@@ -51,26 +51,28 @@ def place(
     known: Sequence[FileRow],
     reached: int = 0,
     committed: Committed = lambda gtid: None,
-    gone_until: int = 0,
+    removed_until: int = 0,
 ) -> Order:
-    """Give every file its ordinal. `known` is in order of ordinals; up to the file `reached` silver
-    has gone on; `committed` looks up transactions of the lake (`gone_until`: see `copies`).
+    """Assign an ordinal to every file.
 
-    Raises SettingsError for files of several logs, or of another than the known one, where GTIDs
-    do not tell their order.
+    `known` is in order of ordinals; `reached`: the ordinal of the last file that silver has
+    reached; `committed` looks up transactions of the lake (`removed_until`: see `copies`).
+
+    Raises SettingsError for files of several logs, or of another log than the known one, if they
+    have no GTIDs to determine their order.
     """
     logs, notes = split_logs(binlogs)
     orders = [Order((), (), notes)]
     last = known[-1].ordinal if known else None
-    origins = [(log, _origin(log, known, committed, gone_until)) for log in logs]
+    origins = [(log, _origin(log, known, committed, removed_until)) for log in logs]
     for log, whose in sorted(origins, key=lambda pair: pair[1] is not Origin.OWN):
         if whose is Origin.UNKNOWN:
-            order = Order((), (untold(log, known),), ())
+            order = Order((), (unknown_origin(log, known),), ())
         elif last is None or whose is Origin.OWN:
-            order = _go_on(log.files, known)
+            order = _continued(log.files, known)
         else:
             _require_gtids(log, known)
-            order = _join(log, known, behind=last, reached=reached)
+            order = _joined(log, known, after=last, reached=reached)
         orders.append(order)
         last = max([last or 0, *(file.ordinal for file in order.placed)])
     placed = [file for order in orders for file in order.placed]
@@ -81,8 +83,8 @@ def place(
     )
 
 
-def _origin(log: Log, known: Sequence[FileRow], committed: Committed, gone_until: int) -> Origin:
-    """Whether it is the log that the last known file is of, or that log begun anew."""
+def _origin(log: Log, known: Sequence[FileRow], committed: Committed, removed_until: int) -> Origin:
+    """Return a log's origin: OWN for the log of the last known file, also after RESET."""
     if not known:
         return Origin.OTHER
     last = known[-1]
@@ -97,27 +99,27 @@ def _origin(log: Log, known: Sequence[FileRow], committed: Committed, gone_until
     renamed = any(file.head.incarnation in incarnations for file in log.files)
     if renamed or last.server_id not in log.servers:
         return Origin.OTHER
-    return origin(log, known, committed, gone_until)
+    return origin(log, known, committed, removed_until)
 
 
 def _matches(binlogs: Sequence[Binlog], known: Sequence[FileRow]) -> list[FileRow | None]:
-    """The rows of those that are known."""
+    """Return the row of each file; None for unknown files."""
     by_identity = {(row.file, row.incarnation): row for row in known}
     return [by_identity.get((b.stored.name, b.head.incarnation)) for b in binlogs]
 
 
-# --- the log under way ----------------------------------------------------------------------------
+# --- the current log ------------------------------------------------------------------------------
 
 
-def _go_on(found: Sequence[Binlog], known: Sequence[FileRow]) -> Order:
+def _continued(found: Sequence[Binlog], known: Sequence[FileRow]) -> Order:
     new = [b for b, row in zip(found, _matches(found, known), strict=True) if row is None]
-    strange = foreign(new, known)
-    binlogs = [binlog for binlog in found if binlog.stored.path not in strange]
+    foreign_faults = foreign(new, known)
+    binlogs = [binlog for binlog in found if binlog.stored.path not in foreign_faults]
     matches = _matches(binlogs, known)
     base, first, reset_at, faults = _epoch(binlogs, matches, known)
     placed: list[Placed] = []
     notes: list[str] = []
-    wrong: list[str] = [*strange.values(), *faults.values()]
+    skipped: list[str] = [*foreign_faults.values(), *faults.values()]
     for binlog, row in zip(binlogs, matches, strict=True):
         if row is not None:
             placed.append(Placed(binlog, row.ordinal, row))
@@ -129,20 +131,20 @@ def _go_on(found: Sequence[Binlog], known: Sequence[FileRow]) -> Order:
             notes.append(_from_before_start(binlog, known[0]))
         else:
             placed.append(Placed(binlog, base + binlog.number, None))
-    return Order(tuple(placed), tuple(wrong), tuple(notes))
+    return Order(tuple(placed), tuple(skipped), tuple(notes))
 
 
 def _epoch(
     binlogs: Sequence[Binlog], matches: Sequence[FileRow | None], known: Sequence[FileRow]
 ) -> tuple[int, int, int | None, Mapping[str, str]]:
-    """(base, first ordinal, index of the first file after a RESET, faults by file name)."""
+    """Return (base, first ordinal, index of the first file after a RESET, faults by file name)."""
     if not known:
         return 0, 0, None, {}
     last = known[-1]
     base = log_base(last)
     names = {row.file for row in known if row.ordinal > base}
     first = min(row.ordinal for row in known if row.ordinal > base)
-    strangers = [
+    conflicting = [
         index
         for index, (binlog, row) in enumerate(zip(binlogs, matches, strict=True))
         if row is None
@@ -151,39 +153,44 @@ def _epoch(
             or (base + binlog.number < first and _begun(binlog) > last.begun)
         )
     ]
-    if not strangers:
+    if not conflicting:
         return base, first, None, {}
-    continues = any(row is not None and row.ordinal > base for row in matches[: strangers[0]])
+    continues = any(row is not None and row.ordinal > base for row in matches[: conflicting[0]])
     if continues:
-        return base, first, None, {binlogs[i].stored.name: _stranger(binlogs[i]) for i in strangers}
-    return last.ordinal, last.ordinal, strangers[0], {}
+        return (
+            base,
+            first,
+            None,
+            {binlogs[i].stored.name: _name_conflict(binlogs[i]) for i in conflicting},
+        )
+    return last.ordinal, last.ordinal, conflicting[0], {}
 
 
 # --- other logs -----------------------------------------------------------------------------------
 
 
-def _join(log: Log, known: Sequence[FileRow], *, behind: int, reached: int) -> Order:
-    """The places of a log that is not the one under way: known ones, free ones, or new ones."""
-    stretches = list(_stretches(log, known))
+def _joined(log: Log, known: Sequence[FileRow], *, after: int, reached: int) -> Order:
+    """Return the places of a log other than the current one: known, free or new ordinals."""
+    runs = list(_runs(log, known))
     placed: list[Placed] = []
     notes: list[str] = []
     faults: list[str] = []
     for binlog, row in zip(log.files, _matches(log.files, known), strict=True):
         if row is not None:
             placed.append(Placed(binlog, row.ordinal, row))
-        elif (free := _free_place(binlog, stretches, known, reached)) is not None:
+        elif (free := _free_place(binlog, runs, known, reached)) is not None:
             placed.append(Placed(binlog, free, None))
-        elif stretches and _is_before(binlog, stretches[0][0]):
-            notes.append(_from_before_start(binlog, stretches[0][0]))
-        elif (waiting := _waits_for(binlog, stretches, known, reached)) is not None:
+        elif runs and _is_before(binlog, runs[0][0]):
+            notes.append(_from_before_start(binlog, runs[0][0]))
+        elif (waiting := _waits_for(binlog, runs, known, reached)) is not None:
             faults.append(_no_room(binlog, waiting))
         else:
-            placed.append(Placed(binlog, behind + ROOM + binlog.number, None))
+            placed.append(Placed(binlog, after + ROOM + binlog.number, None))
     return Order(tuple(placed), tuple(faults), tuple(notes))
 
 
-def _stretches(log: Log, known: Sequence[FileRow]) -> Iterator[list[FileRow]]:
-    """The rows of the log's files, those of one base together."""
+def _runs(log: Log, known: Sequence[FileRow]) -> Iterator[list[FileRow]]:
+    """Yield the known rows of the log's files, grouped by base."""
     by_base: dict[int, list[FileRow]] = {}
     for row in known:
         of_its_turn = turn_of(row.path) == log.turn
@@ -193,12 +200,12 @@ def _stretches(log: Log, known: Sequence[FileRow]) -> Iterator[list[FileRow]]:
 
 
 def _free_place(
-    binlog: Binlog, stretches: Sequence[Sequence[FileRow]], known: Sequence[FileRow], reached: int
+    binlog: Binlog, runs: Sequence[Sequence[FileRow]], known: Sequence[FileRow], reached: int
 ) -> int | None:
-    """The ordinal of the file in a stretch of its log: where it is missing, or behind the last one
-    as long as nothing of what follows was decoded."""
+    """Return a free ordinal for the file in a run of its log, if there is one: where it is missing,
+    or after the run's last file as long as nothing that follows was decoded."""
     taken = {row.ordinal for row in known}
-    for rows in stretches:
+    for rows in runs:
         first, last = rows[0], rows[-1]
         ordinal = log_base(first) + binlog.number
         following = min((log_base(r) for r in known if r.ordinal > last.ordinal), default=ordinal)
@@ -213,12 +220,12 @@ def _free_place(
 
 
 def _waits_for(
-    binlog: Binlog, stretches: Sequence[Sequence[FileRow]], known: Sequence[FileRow], reached: int
+    binlog: Binlog, runs: Sequence[Sequence[FileRow]], known: Sequence[FileRow], reached: int
 ) -> FileRow | None:
-    """The file behind the log's that waits for what this one begins with, if there is one: behind
-    that it would never be read."""
+    """Return the file, after one of the log's runs, that waits for the first transaction of this
+    one, if there is one: placed after that file, this one would never be read."""
     first = binlog.head.first
-    for rows in stretches:
+    for rows in runs:
         last = rows[-1]
         following = next((row for row in known if row.ordinal > last.ordinal), None)
         if following is None or reached > last.ordinal or first is None or first.gtid is None:
@@ -236,14 +243,14 @@ def _is_before(binlog: Binlog, first: FileRow) -> bool:
 def _require_gtids(log: Log, known: Sequence[FileRow]) -> None:
     with_gtids = not known or any(row.gtids or row.previous_gtids for row in known)
     places = zip(log.files, _matches(log.files, known), strict=True)
-    # What is known has its place: an earlier turn may be from before GTIDs were turned on.
+    # Known files have their ordinals: they may date from before GTIDs were enabled.
     if with_gtids and all(has_gtids(binlog) for binlog, row in places if row is None):
         return
     raise SettingsError(
-        f"the log of {known[-1].source} is named {split_name(known[-1].file)[0]}, and these files"
-        f" are of {log.base}.",
+        f"the log of {known[-1].source} is named {split_name(known[-1].file)[0]}, but these files"
+        f" belong to {log.base}.",
         key="source",
-        remedy="Without GTIDs, another server's log needs a source name of its own (--source).",
+        remedy="Without GTIDs, another server's log needs its own source name (--source).",
     )
 
 
@@ -251,30 +258,31 @@ def _begun(binlog: Binlog) -> int:
     return binlog.head.description.timestamp
 
 
-def _stranger(binlog: Binlog) -> str:
+def _name_conflict(binlog: Binlog) -> str:
     return (
-        f"{binlog.stored.name}: another file of this name was ingested before, and the files before"
-        " it are the same as then. It is left out. Is it of another server? Copy it again."
+        f"{binlog.stored.name}: another file of this name was ingested before, while the files"
+        " before it have not changed. The file is skipped. If it is from the same server, copy it"
+        " again."
     )
 
 
 def _no_room(binlog: Binlog, waiting: FileRow) -> str:
     return (
-        f"{binlog.stored.name} belongs before {waiting.file}, which waits for it, and the {ROOM}"
-        " places that were left free there are not enough: it is left out. Ingest the files anew"
-        " into another lake, from the first one on."
+        f"{binlog.stored.name} belongs before {waiting.file}, which waits for it, but the {ROOM}"
+        " ordinals reserved there are not enough: the file is skipped. Ingest all files into a new"
+        " lake, from the first one on."
     )
 
 
 def _from_before_start(binlog: Binlog, first: FileRow) -> str:
     return (
-        f"{binlog.stored.name} is from before {first.file}, with which the source's log began"
-        " in this lake: it is left out."
+        f"{binlog.stored.name} is older than {first.file}, the first file of this log in the lake:"
+        " it is skipped."
     )
 
 
 def _from_before_reset(binlog: Binlog, first: Binlog) -> str:
     return (
-        f"{binlog.stored.name} is older than {first.stored.name}, with which the server began its"
-        " log anew: it is left out."
+        f"{binlog.stored.name} is older than {first.stored.name}, the first file after the server's"
+        " log was reset (RESET): it is skipped."
     )

@@ -1,4 +1,4 @@
-"""The next plan of bronze: the input scanned, and what it means for every file."""
+"""Bronze's next plan: scan the input, and decide what to do with every file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def next_body(
     last: Plan | None,
     progress: Progress,
 ) -> dict[str, Any] | None:
-    """The body of the batch after `last`; None where nothing is new."""
+    """Return the body of the plan after `last`; None if nothing is new."""
     batch = last.batch + 1 if last else 1
     successors = {
         row.ordinal - 1: Successor(row.file, row.restarted, row.previous_gtids) for row in known

@@ -1,4 +1,4 @@
-"""Giving an ingested file back, byte for byte."""
+"""Restore of an ingested file, byte for byte."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pipeline.lake.starting import Spark
 from pipeline.lake.tables.opening import tables_of
 
 FETCH_BYTES = 32 << 20
-"""About as much is brought to the driver at a time."""
+"""Approximate bytes fetched to the driver at a time."""
 
 
 class _Place(NamedTuple):
-    """Where a row of `bronze/segments` stands in its file."""
+    """The place of a row of `bronze/segments` in its file."""
 
     start_pos: int
     part: int
@@ -35,11 +35,11 @@ def restore(
     incarnation: str | None = None,
     fetch_bytes: int = FETCH_BYTES,
 ) -> Iterator[bytes]:
-    """The bytes of a file as bronze holds them, in pieces, in order.
+    """Yield the bytes of a file in bronze, in chunks, in order.
 
-    Of files of that name the last is taken, unless `incarnation` names one. About `fetch_bytes` are
-    in memory at a time. Raises SettingsError where there is no such file, or where maintenance has
-    removed its bytes.
+    Of several files with that name, restore the last, unless `incarnation` selects one. About
+    `fetch_bytes` are in memory at a time. Raises SettingsError if there is no such file, or if
+    maintenance has removed its bytes.
     """
     rows = [row for row in read_files(spark, lake, source) if row.file == file]
     if incarnation is not None:
@@ -53,7 +53,7 @@ def restore(
         raise SettingsError(
             f"the bytes of {file} were removed from bronze by binlake maintain.",
             key="file",
-            remedy="retention.bronze in conf says for how long they stay.",
+            remedy="retention.bronze in conf sets how long they are kept.",
         )
     for first, last in groups:
         pieces = tables.read(
@@ -64,7 +64,7 @@ def restore(
 
 
 def _between(first: _Place, last: _Place) -> Condition:
-    """Rows from one place to another; files are pruned by its first conditions."""
+    """Match rows from one place to another; files are skipped by the first two conditions."""
     return (
         compare("start_pos", ">=", first.start_pos)
         & compare("start_pos", "<=", last.start_pos)
@@ -74,9 +74,10 @@ def _between(first: _Place, last: _Place) -> Condition:
 
 
 def _groups(segments: pa.Table, fetch_bytes: int) -> Iterator[tuple[_Place, _Place]]:
-    """The first and the last of the rows that are fetched together.
+    """Yield the first and last place of each group of rows to fetch together.
 
-    A segment's parts are all of one size except the last, so that none of them need be read for it.
+    All parts of a segment but the last have the same size, so their sizes are known without reading
+    them.
     """
     found = segments.group_by(["start_pos", "end_pos"]).aggregate([([], "count_all")])
     group: list[_Place] = []

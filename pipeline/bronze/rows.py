@@ -1,4 +1,4 @@
-"""The rows of `bronze/segments`, made from the bytes of planned cuts."""
+"""Rows of `bronze/segments` from the bytes of planned cuts."""
 
 from __future__ import annotations
 
@@ -30,8 +30,12 @@ _CONTENT = SEGMENTS.get_field_index("content")
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """A cut of a file to ingest, with all that its rows say."""
+class PlannedSegment:
+    """A cut of a file to ingest, with the values for its rows.
+
+    `incomplete`: the cut is not made of whole transactions. `part_size`: the size of the parts that
+    it is split into; None for a single row.
+    """
 
     row: FileRow
     cut: Cut
@@ -43,13 +47,13 @@ class Stretch:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The segment's size in bytes."""
         return self.cut.end.position - self.cut.start.position
 
 
-def segment_rows(stretches: Iterable[Stretch]) -> Iterator[pa.RecordBatch]:
-    """The rows, each a batch that has its bytes as they were read."""
-    for _, of_one_file in groupby(stretches, key=lambda stretch: stretch.row.path):
+def segment_rows(segments: Iterable[PlannedSegment]) -> Iterator[pa.RecordBatch]:
+    """Yield each row as a batch of its own, without copying the bytes read."""
+    for _, of_one_file in groupby(segments, key=lambda segment: segment.row.path):
         for row in _rows_of_file(list(of_one_file)):
             content = pa.py_buffer(row["content"])
             offsets = pa.py_buffer(np.array([0, content.size], np.int32))
@@ -58,52 +62,52 @@ def segment_rows(stretches: Iterable[Stretch]) -> Iterator[pa.RecordBatch]:
             yield batch.set_column(_CONTENT, SEGMENTS.field(_CONTENT), cell)
 
 
-def _rows_of_file(stretches: Sequence[Stretch]) -> Iterator[dict[str, Any]]:
-    """Opened once: what is compressed can only be read from its beginning on."""
-    one = stretches[0]
+def _rows_of_file(segments: Sequence[PlannedSegment]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one file, opened once: a compressed file is read from its beginning."""
+    one = segments[0]
     with ResumedFile(one.row.path, one.cipher, one.codec) as log:
-        for stretch in stretches:
-            yield from _rows(log, stretch)
+        for segment in segments:
+            yield from _rows(log, segment)
 
 
-def _rows(log: ResumedFile, stretch: Stretch) -> Iterator[dict[str, Any]]:
-    """The rows of one segment. The tally is of all its parts, so that part 0 comes last."""
-    cut, row = stretch.cut, stretch.row
+def _rows(log: ResumedFile, segment: PlannedSegment) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one segment; part 0 comes last, since it has the totals of all parts."""
+    cut, row = segment.cut, segment.row
     first: dict[str, Any] | None = None
-    tally = _Tallying(stretch)
+    statistics = _SegmentStatistics(segment)
     crc = cut.start.crc
-    for part, content in enumerate(_parts(log, stretch)):
+    for part, content in enumerate(_parts(log, segment)):
         if part == 0:
             crc = zlib.crc32(masked(content, cut.start.position), crc)
             content = masked(content, cut.start.position, in_use=row.in_use)
         else:
             crc = zlib.crc32(content, crc)
-        tally.add(content)
-        values = _values(stretch, part, content)
+        statistics.add(content)
+        values = _values(segment, part, content)
         if part:
             yield values
         else:
             first = values
     if crc != cut.end.crc or first is None:
         raise BinlogError(
-            "the bytes from here on are not those that were planned",
+            "the bytes from here on have changed since they were planned",
             file=row.file,
             position=cut.start.position,
         )
-    yield first | tally.values()
+    yield first | statistics.values()
 
 
-def _parts(log: ResumedFile, stretch: Stretch) -> Iterator[bytes]:
-    """The segment's bytes, whole or in parts, as far as the log has them."""
-    end = stretch.cut.end.position
-    size = stretch.part_size or stretch.size
-    for position in range(stretch.cut.start.position, end, size):
+def _parts(log: ResumedFile, segment: PlannedSegment) -> Iterator[bytes]:
+    """Yield the segment's bytes, whole or in parts, as far as the log has them."""
+    end = segment.cut.end.position
+    size = segment.part_size or segment.size
+    for position in range(segment.cut.start.position, end, size):
         if content := log.read(position, min(size, end - position)):
             yield content
 
 
 def masked(content: bytes, position: int, *, in_use: bool = False) -> bytes:
-    """The bytes from `position` of the file on, with its in-use flag cleared (or set)."""
+    """Return the bytes from `position` of a file with the file's in-use flag cleared (or set)."""
     if position or not has_in_use_flag(content[: FLAGS_POSITION + 1]):
         return content
     changed = bytearray(content)
@@ -112,23 +116,22 @@ def masked(content: bytes, position: int, *, in_use: bool = False) -> bytes:
     return bytes(changed)
 
 
-class _Tallying:
-    """Counts a segment's events on the way, and keeps its excerpt. A tail that is no whole
-    transaction has neither."""
+class _SegmentStatistics:
+    """Counts a segment's events and collects its excerpt, but not for an incomplete tail."""
 
-    def __init__(self, stretch: Stretch) -> None:
-        self._stretch = stretch
+    def __init__(self, segment: PlannedSegment) -> None:
+        self._segment = segment
         self._tally = Tally()
         self._excerpt = Excerpt()
         self._framer = Framer(verify=False)
-        cut = stretch.cut
+        cut = segment.cut
         self._description: FormatDescriptionEvent | None = None
-        if cut.start.position and not stretch.incomplete:
+        if cut.start.position and not segment.incomplete:
             self._framer.resume(cut.start, cut.preamble, cut.transaction_pos)
             self._description = read_description(cut.preamble)
 
     def add(self, content: bytes) -> None:
-        if self._stretch.incomplete:
+        if self._segment.incomplete:
             return
         if self._description is None:
             self._description = read_description(content)
@@ -149,15 +152,15 @@ class _Tallying:
         }
 
     def _events(self) -> list[dict[str, Any]] | None:
-        """The excerpt, if all of the segment was framed."""
+        """Return the excerpt; None unless the whole segment was framed."""
         framer, events = self._framer, self._excerpt.events
-        if framer.fault or framer.end.position != self._stretch.cut.end.position or events is None:
+        if framer.fault or framer.end.position != self._segment.cut.end.position or events is None:
             return None
         return [{"position": position, "event": event} for position, event in events]
 
 
-def _values(stretch: Stretch, part: int, content: bytes) -> dict[str, Any]:
-    row, cut = stretch.row, stretch.cut
+def _values(segment: PlannedSegment, part: int, content: bytes) -> dict[str, Any]:
+    row, cut = segment.row, segment.cut
     return {
         "source": row.source,
         "file": row.file,
@@ -170,6 +173,6 @@ def _values(stretch: Stretch, part: int, content: bytes) -> dict[str, Any]:
         "content": content,
         "sha256": hashlib.sha256(content).hexdigest(),
         "transaction_pos": cut.transaction_pos,
-        "incomplete": stretch.incomplete,
-        "batch": stretch.batch,
+        "incomplete": segment.incomplete,
+        "batch": segment.batch,
     }

@@ -1,4 +1,4 @@
-"""Reading a file once to find where to cut it and whether it is sound: one task per file."""
+"""Scan of a file, to find its cuts and to check that it is sound: one task per file."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _ENDS = (EventType.ROTATE, EventType.STOP)
 
 @dataclass(frozen=True, slots=True)
 class ScanTask:
-    """A file to read up to `size`, of which bronze holds what is before `stored`.
+    """A file to read up to `size`, whose bytes before `stored` are in bronze.
 
-    `succeeded`: the log goes on in another file. `cipher`: what reads it, if it is encrypted;
-    `codec`, if it is compressed. Then its `size` is None: all of it is read.
+    `succeeded`: another file follows. `cipher`: the cipher of an encrypted file; `codec`: the
+    compression of a compressed one, whose `size` is None, so that all of it is read.
     """
 
     path: str
@@ -50,13 +50,13 @@ class ScanTask:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What reading found. `boundary` marks the end of the last whole transaction, `end` the file's.
+    """The result of a scan. `boundary`: the end of the last whole transaction; `end`: the file's.
 
-    `fault`: the first event at fault, as a sentence, or that the stored bytes have `changed`;
-    `incomplete`: why the bytes behind `boundary` are no transaction, if there are such; `ended`:
-    whether the server wrote a ROTATE or STOP last, then at most padding; `growing`: whether it is
-    still being written. `sha256` is of the file. `gtids`: its whole transactions', where it has no
-    end though the log goes on.
+    `fault`: a sentence about the first faulty event, or that the stored bytes have `changed`;
+    `incomplete`: why the bytes after `boundary`, if any, are not a whole transaction; `ended`: the
+    last event is ROTATE or STOP, followed by padding at most; `growing`: the file is still being
+    written; `sha256`: of the file; `gtids`: of its whole transactions, if it has no ROTATE or STOP
+    although another file follows.
     """
 
     cuts: tuple[Cut, ...]
@@ -73,7 +73,7 @@ class Scan:
 
 
 def cut_to_json(cut: Cut) -> dict[str, Any]:
-    """A cut for the plan: marks as [position, crc], the preamble as base64."""
+    """Return a cut as JSON for the plan: marks as [position, crc], the preamble in base64."""
     return {
         "start": [cut.start.position, cut.start.crc],
         "end": [cut.end.position, cut.end.crc],
@@ -83,7 +83,7 @@ def cut_to_json(cut: Cut) -> dict[str, Any]:
 
 
 def cut_from_json(values: dict[str, Any]) -> Cut:
-    """The cut that `cut_to_json` gave."""
+    """Return the cut from the result of `cut_to_json`."""
     return Cut(
         Mark(*values["start"]),
         Mark(*values["end"]),
@@ -93,7 +93,7 @@ def cut_from_json(values: dict[str, Any]) -> Cut:
 
 
 def scan(task: ScanTask) -> Scan:
-    """Read the file from its beginning, which also tells whether what is stored is still there."""
+    """Read the file from its beginning, and check that it still starts with the stored bytes."""
     segmenter = Segmenter(target=task.target, limit=task.limit, stored=task.stored)
     digest = hashlib.sha256()
     size = 0
@@ -134,11 +134,11 @@ def scan(task: ScanTask) -> Scan:
 def scan_all(
     engine: Engine, tasks: Sequence[ScanTask], progress: Task | None = None
 ) -> dict[int, Scan]:
-    """Scan files; what was found, by the file's index. `progress` advances by files.
+    """Scan files; return the results by the task's index. `progress` advances by files.
 
-    A file that is gone (purged since it was listed) is left out: the next run lists anew, and where
-    files follow it is missing between them. Raises MissingRequirementError for one that is there,
-    and that tasks cannot read.
+    A file that is gone (purged since it was listed) is skipped: the next run lists the files again,
+    and reports it as missing if others follow. Raises MissingRequirementError for a file that
+    exists but that tasks cannot read.
     """
     found: dict[int, Scan] = {}
     for index, scanned in engine.run(_attempt, tasks, progress):
@@ -150,7 +150,7 @@ def scan_all(
 
 
 def _attempt(task: ScanTask) -> Scan | str:
-    """The scan, or why the file cannot be read."""
+    """Return the scan, or a message if the file cannot be read."""
     try:
         return read_anew(partial(scan, task))
     except (OSError, ImportError) as error:
@@ -160,13 +160,13 @@ def _attempt(task: ScanTask) -> Scan | str:
 def _require_gone(path: str, problem: str, readers: str) -> None:
     if stores.exists(path):
         raise MissingRequirementError(
-            f"{readers} cannot read {path}, which is there: {problem}.",
-            remedy="Whoever reads it needs the paths, packages and credentials to do so.",
+            f"{readers} cannot read {path}, although it exists: {problem}.",
+            remedy="Check the path, the installed packages and the credentials there.",
         )
 
 
 def _gtids(task: ScanTask, boundary: Mark) -> str:
-    """The GTIDs of the transactions before the boundary."""
+    """Return the GTIDs of the transactions before the boundary."""
     framer, tally = Framer(verify=False), Tally()
     description: FormatDescriptionEvent | None = None
     with opened(task.path, task.cipher, task.codec) as stream:
@@ -177,7 +177,7 @@ def _gtids(task: ScanTask, boundary: Mark) -> str:
 
 
 def _rest(task: ScanTask, boundary: Mark, size: int) -> tuple[Mark, bool]:
-    """The mark at the end of the file, and whether only zeros are behind the boundary."""
+    """Return the mark at the end of the file, and True if only zeros follow the boundary."""
     if boundary.position == size:
         return boundary, False
     crc, zeros = boundary.crc, True
@@ -190,7 +190,7 @@ def _rest(task: ScanTask, boundary: Mark, size: int) -> tuple[Mark, bool]:
 
 
 def _sentence(error: BinlogError | None, task: ScanTask) -> str | None:
-    """What is wrong: with the log, or with the archive that it is in."""
+    """Return the message of an error in the log, or in the archive that contains it."""
     if error is None:
         return None
     return str(error.at(file=file_name(task.path) if task.codec else task.file))

@@ -1,4 +1,4 @@
-"""What a scan means for a file: whether it is complete, still being written, or to be held."""
+"""The state of a scanned file: complete, still being written, or faulty."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COPY_AGAIN = "Copy the file from the server again, and run again."
 
 @dataclass(frozen=True, slots=True)
 class Successor:
-    """The file that follows. `restarted`: the server started with it, maybe after a crash.
+    """The next file of the log. `restarted`: the server started with it, maybe after a crash.
 
     `previous_gtids`: every transaction of the log before it.
     """
@@ -25,7 +25,7 @@ class Successor:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A file's state. `keep_tail`: the bytes behind the last whole transaction are kept too."""
+    """A file's state. `keep_tail`: also keep the bytes after the last whole transaction."""
 
     state: State
     fault: str | None = None
@@ -41,14 +41,15 @@ def judge(
     previous_gtids: str | None = None,
     recovered: bool = False,
 ) -> Verdict:
-    """Decide from how the file ends and what follows it.
+    """Return a file's state by how it ends and which file follows it.
 
-    A file that the server closed ends in ROTATE or STOP. One without such an end, behind which the
-    server was started anew, may be a crash's; or this is a copy that lacks something. GTIDs tell:
-    the next file's PREVIOUS_GTIDS has none that neither this one nor its own (`previous_gtids`)
-    have. Without them only a flag that was seen set, and is clear now, shows that the server has
-    recovered the file (`recovered`): a copy by `mysqlbinlog --raw` never has it set, and one that
-    has it set was made before the server closed or recovered the file. A relay log does not say.
+    A file that the server closed ends in ROTATE or STOP. If a file without such an end is followed
+    by a restart of the server, either the server crashed, or this copy is incomplete. GTIDs decide:
+    the copy is complete if this file's GTIDs and its `previous_gtids` contain all of the next
+    file's PREVIOUS_GTIDS. Without GTIDs, only an in-use flag that was set earlier and is clear now
+    proves that the server has recovered the file (`recovered`): a copy by `mysqlbinlog --raw` never
+    has it set, and a copy that has it set was made before the server closed or recovered the file.
+    A relay log is always taken as complete then.
     """
     if scan.fault is not None:
         return Verdict("faulty", f"{scan.fault}. {COPY_AGAIN}")
@@ -66,12 +67,14 @@ def judge(
             return Verdict("faulty", _unproved(file, scan, successor))
         if successor.restarted:
             return Verdict(
-                "faulty", f"{file} lacks {lacking}, which {successor.file} has seen. {COPY_AGAIN}"
+                "faulty",
+                f"{file} lacks {lacking}, which {successor.file} has in its PREVIOUS_GTIDS."
+                f" {COPY_AGAIN}",
             )
         found = scan.incomplete or f"{file}, position {scan.end.position}: the file has no end"
         return Verdict(
             "faulty",
-            f"{found}, though the server went on with {successor.file} without a restart."
+            f"{found}, though the server continued with {successor.file} without a restart."
             f" {COPY_AGAIN}",
         )
     return Verdict("open")
@@ -80,13 +83,13 @@ def judge(
 def _unproved(file: str, scan: Scan, successor: Successor) -> str:
     if scan.in_use:
         return (
-            f"{file} was copied before the server closed or recovered it, and without GTIDs"
-            f" nothing tells whether it lacks something that is before {successor.file}."
+            f"{file} was copied before the server closed or recovered it, and without GTIDs it"
+            f" cannot be determined whether events before {successor.file} are missing."
             f" {COPY_AGAIN}"
         )
     return (
-        f"{file} has no end, and without GTIDs nothing tells whether the server crashed there or"
-        f" this copy (by mysqlbinlog --raw, say) lacks something that is before {successor.file}."
-        f" {COPY_AGAIN} If the server did crash, and the copy is the same, name the file under"
-        " given_up in conf."
+        f"{file} has no ROTATE or STOP at its end, and without GTIDs it cannot be determined"
+        " whether the server crashed there, or whether this copy (by mysqlbinlog --raw, for"
+        f" example) lacks events before {successor.file}. {COPY_AGAIN} If the server did crash, and"
+        " a new copy is the same, add the file's number to given_up in conf."
     )

@@ -1,4 +1,4 @@
-"""Where a lake's data lies, and how it is read and committed."""
+"""A lake's layout, tables, ledger and locks: where its data lies, how it is read and committed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Sessions beside a session: with settings of their own, which no other thread sees.
+"""Child sessions of a Spark session, with settings that no other thread sees.
 
-In this process a copy of the Java session, behind Spark Connect a copy that the server makes.
+They are clones of the Java session in this process or, with Spark Connect, of the server's session.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from pipeline.lake.starting import Spark, StartingSpark
 NOT_SETTABLE = frozenset(
     {"CANNOT_MODIFY_CONFIG", "CANNOT_MODIFY_STATIC_CONFIG", "CONFIG_NOT_AVAILABLE"}
 )
-"""Conditions of errors about settings that a server does not let be set, or does not tell."""
+"""Error conditions for settings that a server refuses to set or to return."""
 _MASTER = "spark.master"
 _PARTITIONS = "spark.sql.shuffle.partitions"
-_UNTOLD = 200
-"""Spark's own default, where Databricks finds the number itself (`auto`)."""
+_DEFAULT_PARTITIONS = 200
+"""Spark's default, used where Databricks chooses the number itself (`auto`)."""
 _CLONE = "cloneSession"
 _CONNECTED: set[SparkSession] = set()
-"""Sessions of Spark Connect that are in use until the program ends."""
+"""Spark Connect sessions to close when the program ends."""
 
 
 def own_session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
-    """A session beside `spark`, with its settings, and those of `conf` that may be set there."""
+    """Return a clone of the session with the settings of `conf` that the server accepts."""
     session = _clone(spark)
     for key, value in conf.items():
         set_if_allowed(session, key, value)
@@ -37,7 +37,7 @@ def own_session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
 
 
 def set_if_allowed(session: SparkSession, key: str, value: str) -> bool:
-    """Set it; False where the server does not let it be set, as Databricks' serverless compute."""
+    """Set a setting; return False if the server refuses, as Databricks' serverless compute does."""
     try:
         session.conf.set(key, value)
     except PySparkException as error:
@@ -48,9 +48,9 @@ def set_if_allowed(session: SparkSession, key: str, value: str) -> bool:
 
 
 def setting(session: SparkSession, key: str) -> str | None:
-    """What a setting is; None where it is not set, or where the server does not tell it.
+    """Return a setting's value; None if it is not set, or if the server refuses to return it.
 
-    Databricks' serverless compute refuses to, whatever default is asked for.
+    Databricks' serverless compute refuses even if a default is given.
     """
     try:
         return session.conf.get(key, None)
@@ -61,64 +61,65 @@ def setting(session: SparkSession, key: str) -> str | None:
 
 
 def tasks_of_a_job(spark: SparkSession) -> int:
-    """Into how many tasks a job's work is to be dealt: what `spark.sql.shuffle.partitions` says.
+    """Return the number of tasks to split a job into: `spark.sql.shuffle.partitions`.
 
-    It is what conf tells of a cluster's size, and Spark's own jobs go by it too.
+    It is the setting that reflects a cluster's size, and Spark's own jobs use it too.
     """
     tasks = setting(spark, _PARTITIONS) or ""
-    return max(int(tasks), 1) if tasks.isdecimal() else _UNTOLD
+    return max(int(tasks), 1) if tasks.isdecimal() else _DEFAULT_PARTITIONS
 
 
 def condition(error: PySparkException) -> str:
-    """What Spark calls an error, without the part behind a dot; empty where it has no name."""
+    """Return Spark's error condition up to the first dot; empty if it has none."""
     return (error.getCondition() or "").partition(".")[0]
 
 
 def _clone(spark: SparkSession) -> SparkSession:
-    """Spark Connect's clone, or the same of the Java session that another SparkSession stands for.
+    """Clone a session of Spark Connect, or the Java session of a classic one.
 
-    PySpark's newSession would start from the application's settings, and to bring the session's own
-    along is hundreds of calls.
+    PySpark's newSession starts from the application's settings; copying the session's own over
+    takes hundreds of calls.
     """
     if not is_connected(spark):
         return type(spark)(spark.sparkContext, spark._jsparkSession.cloneSession())
     if not hasattr(spark, _CLONE):
         raise MissingRequirementError(
-            "this Spark Connect cannot clone sessions.", remedy="Spark 4.1 or newer can."
+            "this version of Spark Connect cannot clone sessions.",
+            remedy="Use Spark 4.1 or newer, on the client and on the server.",
         )
     connected: SparkSession = getattr(spark, _CLONE)()
-    let_go_at_exit(connected)
+    close_session_at_exit(connected)
     return connected
 
 
 def is_connected(spark: Spark) -> bool:
-    """Whether Spark is elsewhere, behind Spark Connect."""
+    """Return True if the session is one of Spark Connect."""
     return not isinstance(spark, StartingSpark) and not hasattr(spark, "_jsparkSession")
 
 
 def is_elsewhere(spark: Spark, path: str) -> bool:
-    """Whether a path is another place for Spark than for this process: one without a scheme, which
-    Spark Connect's server takes for a folder of its own."""
+    """Return True if Spark would not find a path where this process does: Spark Connect's server
+    takes a path without a scheme for a folder of its own machine."""
     return is_connected(spark) and "://" not in path
 
 
 def master_of(spark: Spark) -> str:
-    """Where Spark's tasks run, as it names it; empty where it does not tell."""
+    """Return `spark.master`; empty if the server does not return it."""
     return spark.master if isinstance(spark, StartingSpark) else setting(spark, _MASTER) or ""
 
 
-def let_go_at_exit(connected: SparkSession) -> None:
-    """Let go of a session of Spark Connect when the program ends.
+def close_session_at_exit(connected: SparkSession) -> None:
+    """Close a Spark Connect session when the program ends.
 
-    One that is only deleted then waits for threads that there are no more.
+    A session that is only garbage-collected then waits for threads that have already ended.
     """
     _CONNECTED.add(connected)
 
 
 def let_go(connected: SparkSession) -> None:
-    """Tell the server that a session is not needed any more, which else it keeps for an hour.
+    """Release a session on the server, which would keep it for an hour, and close its client.
 
-    Not by `stop`, for which a clone lacks attributes. What cannot be told now it finds out then.
+    `stop` needs attributes that a clone lacks. If the release fails, the session times out.
     """
     _CONNECTED.discard(connected)
     if connected.client.is_closed:
@@ -129,6 +130,6 @@ def let_go(connected: SparkSession) -> None:
 
 
 @atexit.register
-def _let_all_go() -> None:
+def _close_sessions() -> None:
     for session in list(_CONNECTED):
         let_go(session)

@@ -1,4 +1,4 @@
-"""Items put together by size: a batch's bytes for its tasks, small files for larger ones."""
+"""Grouping of items by size: a batch's bytes into tasks, small files into larger ones."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TypeVar
 T = TypeVar("T")
 
 LEAST_BYTES = 16 << 20
-"""Of the log to a task, where there is so much …"""
+"""Least bytes of log per task: smaller batches take fewer tasks."""
 MOST_BYTES = 256 << 20
-"""… and where there is much more."""
+"""Most bytes of log per task: larger batches take more tasks."""
 
 
 def dealt(
@@ -19,9 +19,10 @@ def dealt(
     tasks: int,
     inseparable: Callable[[T, T], bool] = lambda before, after: False,
 ) -> Iterator[list[T]]:
-    """Items that follow each other, as many as one of so many tasks takes.
+    """Yield the items in order, in one list for each of about `tasks` tasks of similar size.
 
-    `inseparable`: whether two of them must be of one task.
+    A task gets between LEAST_BYTES and MOST_BYTES. `inseparable`: True if two neighbors must be in
+    the same task.
     """
     most = min(max(sum(map(size, items)) // tasks, LEAST_BYTES), MOST_BYTES)
     return packed(items, size, most, inseparable)
@@ -33,7 +34,7 @@ def packed(
     most: int,
     inseparable: Callable[[T, T], bool] = lambda before, after: False,
 ) -> Iterator[list[T]]:
-    """Runs of items that are no larger than `most` together, or one that is by itself.
+    """Yield the items in order, in lists of at most `most` in total; a larger item is alone.
 
     `inseparable`: see `dealt`.
     """

@@ -1,16 +1,16 @@
-"""The only place that writes Delta tables: every write of data is a step that may be repeated.
+"""Idempotent writes of Delta tables by Spark; nothing else in the pipeline writes them with Spark.
 
-A step is named by `app` (layer, source and table) and `version` (its batch), which Delta keeps in
-the commit itself as a transaction identifier. A step whose version an app has reached already is
-skipped by Delta whatever its data, so versions of an app only grow and a step's data never
-changes. Two runs at the same step conflict; the loser looks again and finds it done. So after any
-of these functions returns the step is done, and by whom makes no difference.
+A step is identified by `app` (layer, source and table) and `version` (its batch), which Delta
+stores in the commit as a transaction identifier. Delta skips a step whose version the app has
+already reached, whatever its data, so an app's versions only grow and a step's data never changes.
+Two runs that commit the same step conflict; the loser retries and finds it committed. So after any
+of these functions returns, the step is committed, no matter by which run.
 
-A table is a path, or, quoted with backquotes, a name in a catalog.
+A table is a path or a name in a catalog, quoted with backquotes.
 
-All is DataFrames and SQL, which Spark Connect and Databricks have too: Delta's own Python classes
-ask for the JVM, or for a plugin in the server. Written for delta-spark 4.4, where options carry the
-identifier of a DataFrame write and session settings that of MERGE, UPDATE and DELETE.
+Everything is done by DataFrames and SQL, which Spark Connect and Databricks support: Delta's own
+Python classes need the JVM, or a plugin in the server. Written for delta-spark 4.4, where options
+carry the identifier of a DataFrame write, and session settings that of MERGE, UPDATE and DELETE.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from pipeline.lake.child_sessions import (
     own_session,
     set_if_allowed,
 )
-from pipeline.lake.delta_conflicts import ATTEMPTS, is_conflict, never_let, wait_after
+from pipeline.lake.delta_conflicts import ATTEMPTS, conflict_error, is_conflict, wait_after
 from pipeline.lake.locks.lease_guard import require_held
 from pipeline.lake.locks.lock import exclusive
 from pipeline.lake.sql_text import in_sql, is_name, quoted
@@ -58,23 +58,23 @@ NO_TABLE_CONDITIONS = frozenset(
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
-"""Whether a MERGE keeps its rows, which it reads twice: `all`, `none`, `auto`."""
-MARKED = 200
-"""How far back a table's commits are looked through for a step's mark."""
+"""Whether a MERGE materializes its source, which it reads twice: `all`, `none`, `auto`."""
+MARKER_COMMITS = 200
+"""How many of a table's last commits are searched for a step's marker."""
 
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-"""The setting with what all commits of a session carry."""
+"""The setting with the user metadata of all commits of a session."""
 
 MERGED = "__binlake_merged"
-"""What the rows of a MERGE are called in its conditions and values."""
+"""The alias of a MERGE's source rows in its conditions and values."""
 
 
 def commit(action: Callable[[], object], *, app: str, version: int, table: str = "") -> None:
-    """Run one Delta commit: every commit of the pipeline passes here, and nowhere else.
+    """Run one Delta commit; every commit by Spark goes through here.
 
-    `action` commits at most once, to `table`, and must bear being run again: it is, when another
-    writer gets in its way. Raises `ConcurrentRunError` when that never ends, `LakeLostError` where
-    another run has, or may have, the lake.
+    `action` commits at most once, to `table`, and must be repeatable: after a conflict with another
+    writer it is run again. Raises `ConcurrentRunError` after too many conflicts, `LakeLostError` if
+    this run lost its lease on the lake, or may have.
     """
     for attempt in range(ATTEMPTS):
         try:
@@ -85,14 +85,14 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str =
             if not is_conflict(conflict):
                 raise
             if attempt == ATTEMPTS - 1:
-                raise never_let(f"Step {version} of {app}") from conflict
+                raise conflict_error(f"Step {version} of {app}") from conflict
             wait_after(attempt)
         else:
             return
 
 
 def exists(spark: SparkSession, table: str) -> bool:
-    """Whether Spark finds a Delta table (a folder without a commit is none)."""
+    """Return True if Spark finds a Delta table; a folder without a commit is not one."""
     try:
         return bool(read(spark, table).schema)
     except AnalysisException as error:
@@ -102,7 +102,7 @@ def exists(spark: SparkSession, table: str) -> bool:
 
 
 def read(spark: SparkSession, table: str, *, version: int | None = None) -> DataFrame:
-    """The table as it is now, or as it was at one of its versions."""
+    """Return the table as a DataFrame, now or at one of its versions."""
     reader = spark.read.format("delta")
     if version is not None:
         reader = reader.option("versionAsOf", version)
@@ -110,16 +110,15 @@ def read(spark: SparkSession, table: str, *, version: int | None = None) -> Data
 
 
 def described(spark: SparkSession, table: str) -> Row:
-    """What DESCRIBE DETAIL says, as it gives it: a choice of its columns would be planned, and be
-    a job more."""
+    """Return the row of DESCRIBE DETAIL; selecting some of its columns would cost another job."""
     (row,) = spark.sql(f"DESCRIBE DETAIL {in_sql(table)}").collect()
     return row
 
 
 def history(spark: SparkSession, table: str, limit: int | None = None) -> DataFrame:
-    """A row for each of the last commits, or of all: `version`, `operationMetrics`, …
+    """Return a row for each of the last commits, or for all: `version`, `operationMetrics`, …
 
-    At hand once this returns; what is done to it by DataFrames is planned, and may be a job.
+    The rows are already on the driver; transforming the DataFrame may cost a job.
     """
     last = "" if limit is None else f" LIMIT {limit}"
     return spark.sql(f"DESCRIBE HISTORY {in_sql(table)}{last}")
@@ -134,9 +133,9 @@ def append_once(
     partition_by: Sequence[str] = (),
     options: Mapping[str, str] | None = None,
 ) -> None:
-    """Append `rows` as one step; creates the table where there is none.
+    """Append `rows` as one step; creates the table if it does not exist.
 
-    A step that is done costs no job: `rows` is not evaluated.
+    A step that is already committed costs no job: `rows` is not evaluated.
     """
     writer = _writer(rows, "append", partition_by, options)
     _write_once(writer, table, rows.sparkSession, app=app, version=version)
@@ -150,10 +149,10 @@ def append(
     partition_by: Sequence[str] = (),
     options: Mapping[str, str] | None = None,
 ) -> None:
-    """Append rows that tell of what was done, and are no step of it; creates the table.
+    """Append rows that record what was done, outside of any step; creates the table.
 
-    Without an identifier: rows of runs at the same time must not displace each other, and none is
-    kept for each row for ever. Rows should have an identity of their own.
+    The commit has no transaction identifier: concurrent runs must not displace each other's rows,
+    and Delta would keep every identifier for ever. The rows should carry an id of their own.
     """
     writer = _writer(rows, "append", partition_by, options)
     commit(lambda: _save(writer, table, rows.sparkSession), app=app, version=0, table=table)
@@ -168,7 +167,7 @@ def overwrite_once(
     partition_by: Sequence[str] = (),
     options: Mapping[str, str] | None = None,
 ) -> None:
-    """Replace rows and schema of the table by `rows` as one step (its older versions stay)."""
+    """Replace the table's rows and schema by `rows` as one step; earlier versions stay readable."""
     writer = _writer(rows, "overwrite", partition_by, options).option("overwriteSchema", "true")
     _write_once(writer, table, rows.sparkSession, app=app, version=version)
 
@@ -183,9 +182,9 @@ def replace_once(
     partition_by: Sequence[str],
     options: Mapping[str, str] | None = None,
 ) -> None:
-    """Replace the rows `where` holds by `rows`, for which it holds too, as one step.
+    """Replace the rows that match `where` by `rows`, which must all match it, as one step.
 
-    Cheap where the condition names partitions: then no row is read.
+    Cheap if the condition only names partitions: then no row is read.
     """
     if is_name(table):
         writer = _writer(rows, "error", partition_by, options)
@@ -212,52 +211,53 @@ def merge_once(
 ) -> None:
     """MERGE `rows` into the table `on` a condition, as one step.
 
-    `clauses` adds the whenMatched… clauses. Columns are `MERGED` ones, of the rows, or
-    `target_column`'s. `conf`: settings of the session that it is done in.
+    `clauses` adds the whenMatched… clauses. They refer to columns by `merged_column` (of the rows)
+    and `target_column` (of the table). `conf`: settings of the session that runs the MERGE.
     """
     view = f"binlake_{uuid.uuid4().hex}"
-    # The session of the step sees the view, since it is a copy of theirs.
+    # The step's session sees the view, since it is a clone of this one.
     rows.createOrReplaceTempView(view)
 
-    def merge(session: SparkSession, mark: str | None) -> None:
+    def merge(session: SparkSession, marker: str | None) -> None:
         matching = on
-        if mark is not None:
-            if _is_marked(session, table, mark):
+        if marker is not None:
+            if _is_marked(session, table, marker):
                 return
-            # Always true, which is not for the optimizer to see: the history has what it leaves.
+            # Always true, in a way that the optimizer cannot remove from the predicate in the
+            # table's history.
             value = sf.col(merged_column(rows.columns[0])).cast("string")
-            matching = on & (sf.coalesce(value, sf.lit("")) != sf.lit(mark))
+            matching = on & (sf.coalesce(value, sf.lit("")) != sf.lit(marker))
         merged = session.table(view).alias(MERGED)
         clauses(merged.mergeInto(in_sql(table), matching)).merge()
 
     try:
-        with _step_session(rows.sparkSession, app, version, conf or {}) as (session, mark):
-            commit(lambda: merge(session, mark), app=app, version=version, table=table)
+        with _step_session(rows.sparkSession, app, version, conf or {}) as (session, marker):
+            commit(lambda: merge(session, marker), app=app, version=version, table=table)
     finally:
         rows.sparkSession.catalog.dropTempView(view)
 
 
-def _is_marked(spark: SparkSession, table: str, mark: str) -> bool:
-    """Whether a commit of the table is that step's. A step stands among the last of a batch's."""
-    commits = history(spark, table, MARKED).collect()
-    told = [(row["operationParameters"] or {}).get("predicate") for row in commits]
-    return any(mark in (predicate or "") for predicate in told)
+def _is_marked(spark: SparkSession, table: str, marker: str) -> bool:
+    """Return True if one of the table's last commits carries the step's marker."""
+    commits = history(spark, table, MARKER_COMMITS).collect()
+    predicates = [(row["operationParameters"] or {}).get("predicate") for row in commits]
+    return any(marker in (predicate or "") for predicate in predicates)
 
 
 def merged_column(name: str) -> str:
-    """A column of the rows, in a MERGE."""
+    """Return a reference to a column of the source rows in a MERGE."""
     return f"{MERGED}.{quoted(name)}"
 
 
 def target_column(table: str, name: str) -> str:
-    """A column of the table, in a MERGE into it."""
+    """Return a reference to a column of the target table in a MERGE."""
     return f"{table if is_name(table) else quoted(table)}.{quoted(name)}"
 
 
 def execute_once(
     spark: SparkSession, statement: str, table: str, *, app: str, version: int
 ) -> None:
-    """Run one UPDATE or DELETE of `table` as a step, which must bear being repeated by itself."""
+    """Run one UPDATE or DELETE of `table` as a step; the statement itself must be idempotent."""
     with _step_session(spark, app, version, {}) as (session, _):
         commit(lambda: session.sql(statement), app=app, version=version, table=table)
 
@@ -266,16 +266,16 @@ def execute_once(
 def _step_session(
     spark: SparkSession, app: str, version: int, conf: Mapping[str, str]
 ) -> Iterator[tuple[SparkSession, str | None]]:
-    """A session of its own for a step that session settings name: no other thread may see them.
+    """Yield a session whose settings identify a step, and which no other thread sees.
 
-    Where they may not be set, as on Databricks' serverless compute, what to mark the step by.
+    If they may not be set, as on Databricks' serverless compute, also yield a marker for the step.
     """
     session = own_session(spark, conf)
     named = set_if_allowed(session, TXN_VERSION, str(version))
     named = set_if_allowed(session, TXN_APP_ID, app) and named
-    mark = hashlib.sha256(f"{app}#{version}".encode()).hexdigest()
+    marker = hashlib.sha256(f"{app}#{version}".encode()).hexdigest()
     try:
-        yield session, None if named else mark
+        yield session, None if named else marker
     finally:
         if is_connected(session):
             let_go(session)
@@ -287,7 +287,7 @@ def _step_session(
 def _replace_named(
     rows: DataFrame, creating: DataFrameWriter, table: str, where: str, app: str, version: int
 ) -> None:
-    """DataFrameWriter's overwriting would replace the table by another one of its name."""
+    """Replace rows of a table in a catalog; DataFrameWriter's overwrite would replace the table."""
     spark = rows.sparkSession
     if not exists(spark, table):
         try:
@@ -333,7 +333,7 @@ def _save(writer: DataFrameWriter, table: str, spark: SparkSession) -> None:
 
 
 def create_schema(spark: SparkSession, table: str) -> None:
-    """Make the schema of a table's name, unless it is there: then nobody need be allowed to."""
+    """Create the schema of a table's name; if it exists, the privilege to create is not needed."""
     schema = table.rsplit(".`", 1)[0]
     if not spark.catalog.databaseExists(schema):
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")

@@ -1,4 +1,4 @@
-"""Another writer came first: which errors say so, and how often the same step is tried again."""
+"""Commit conflicts of Delta: which errors are conflicts, and how often a step is retried."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pipeline.errors import ConcurrentRunError
 from pipeline.lake.child_sessions import condition
 
 ATTEMPTS = 8
-"""How often a step is tried again after losing to another commit of the same table."""
+"""How often a step is tried while it conflicts with other commits of the same table."""
 
 
 def _classes() -> tuple[type[Exception], ...]:
-    """Delta's own; none where its Python package is not installed (a client of Spark Connect)."""
+    """Return Delta's exception classes; none without its Python package (Spark Connect clients)."""
     try:
         from delta import exceptions
     except ImportError:
@@ -43,22 +43,22 @@ CONFLICT_CONDITIONS = frozenset(
         "DELTA_PROTOCOL_CHANGED",
     }
 )
-"""The same by their conditions, where the classes are not known (Spark Connect)."""
+"""The same conflicts by error condition, if the classes are not available (Spark Connect)."""
 
 
 def is_conflict(error: PySparkException) -> bool:
-    """Whether a commit lost to another one of the same table."""
+    """Return True if a commit failed because of another commit of the same table."""
     return isinstance(error, CONFLICTS) or condition(error) in CONFLICT_CONDITIONS
 
 
 def wait_after(attempt: int) -> None:
-    """Give the other writers time: the longer, the more attempts were lost."""
+    """Back off exponentially after a lost attempt."""
     time.sleep(0.1 * 2**attempt)
 
 
-def never_let(what: str) -> ConcurrentRunError:
-    """The error for a commit that lost each time."""
+def conflict_error(what: str) -> ConcurrentRunError:
+    """Return the error for a commit that conflicted at every attempt."""
     return ConcurrentRunError(
         f"{what} lost {ATTEMPTS} times to other writers.",
-        remedy="Run it again once the other run is done.",
+        remedy="Run again once the other run is done.",
     )

@@ -1,4 +1,4 @@
-"""Where everything in a lake is: its Delta tables, as paths, or as names in a catalog."""
+"""The layout of a lake: its Delta tables, as paths or as names in a catalog."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ _PLAIN_SIGNS = _LETTERS | frozenset(b"_-.")
 
 
 def encode_part(name: str) -> str:
-    """A source's schema or table name as one path part that every file system keeps apart.
+    """Encode a source's schema or table name as one path component, unique in any file system.
 
-    All but letters, digits, `_`, `-`, `.` of ASCII are `!` and two digits for each byte: of `%`,
-    readers of Delta disagree on what it means in a folder's name. Never gives `.` or `..`.
+    Each byte (of UTF-8) except ASCII letters, digits, `_`, `-` and `.` becomes `!` and two hex
+    digits. Not `%`: Delta's readers disagree on its meaning in a folder's name. The result is never
+    `.` or `..`.
     """
     plain = _PLAIN_SIGNS if name.strip(".") else _LETTERS
     return "".join(chr(byte) if byte in plain else f"!{byte:02X}" for byte in name.encode())
 
 
 def require_writable(root: str) -> None:
-    """Make a lake's folder on a local disk; MissingRequirementError if it cannot be written.
+    """Create a lake's folder on a local disk; raise MissingRequirementError if it is not writable.
 
-    Another store must be reachable, or UnreachableError says why not; whether it can be written
-    shows when it is.
+    For an object store, raise UnreachableError if it cannot be reached; write access is not checked
+    in advance.
     """
     require_openable(root)
     folder = local_path(root)
@@ -44,28 +45,30 @@ def require_writable(root: str) -> None:
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        reason = f"the lake's folder {root} cannot be made: {error.strerror} ({error.filename})."
-        raise MissingRequirementError(reason, remedy="Name another under lake.") from error
+        reason = f"cannot create the lake's folder {root}: {error.strerror} ({error.filename})."
+        raise MissingRequirementError(reason, remedy="Set lake to another folder.") from error
     if not os.access(folder, os.W_OK | os.X_OK):
         reason = f"the lake's folder {root} cannot be written by this user."
-        raise MissingRequirementError(reason, remedy="Change its owner or name another under lake.")
+        raise MissingRequirementError(
+            reason, remedy="Change its owner, or set lake to another folder."
+        )
 
 
 def require_openable(root: str) -> None:
-    """Raise MissingRequirementError for a place whose name libraries of Delta read differently."""
+    """Raise MissingRequirementError if Delta's readers disagree on the meaning of the path."""
     place = local_path(root) or root
     if "%" in place:
         raise MissingRequirementError(
-            f"the lake's folder {place} has % in its name, which readers of Delta take for another"
-            " folder's.",
-            remedy="Name one without it under lake.",
+            f"the lake's folder {place} has % in its name, which some Delta readers decode to"
+            " another path.",
+            remedy="Set lake to a folder without % in its path.",
         )
 
 
 def is_lake(root: str) -> bool:
-    """Whether a run has begun in this folder; True as well where only Spark knows the way there.
+    """Return True if the folder has a ledger, or if only Spark can access its store.
 
-    Raises UnreachableError for a store that cannot be asked.
+    Raises UnreachableError if the store cannot be reached.
     """
     require_openable(root)
     place = f"{root.rstrip('/')}/ledger"
@@ -81,9 +84,9 @@ def is_lake(root: str) -> bool:
 
 
 def encode_name(name: str) -> str:
-    """A source's schema or table name as part of a name that every catalog takes and keeps apart.
+    """Encode a source's schema or table name as part of a name that is unique in any catalog.
 
-    Catalogs know no capitals and few signs: what they would not keep apart gets a digest behind it.
+    Catalogs fold case and allow few characters: a name that is not plain gets a digest appended.
     """
     if _PLAIN.fullmatch(name):
         return name
@@ -93,10 +96,10 @@ def encode_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Lake:
-    """A lake's root folder (a local path or a URI that Spark and fsspec both know).
+    """The layout of a lake below its root (a local path, or a URI that Spark and fsspec support).
 
-    With a `namespace` (``catalog.schema``, quoted) its tables are names there, but for gold's own
-    and for what is scratch.
+    With a `namespace` (``catalog.schema``, quoted) its tables are named there, except gold's
+    replicated tables and scratch folders, which are paths.
     """
 
     root: str
@@ -112,7 +115,7 @@ class Lake:
 
     @property
     def segments(self) -> str:
-        """Bronze: the raw bytes."""
+        """Bronze: the raw bytes of the logs, one row per segment."""
         return self._table("bronze", "segments")
 
     @property
@@ -121,7 +124,7 @@ class Lake:
         return self._table("bronze", "files")
 
     def create_statements(self, source: str) -> str:
-        """Bronze: what servers said of their tables, a small file for each reading."""
+        """Bronze: the CREATE statements read from a source's servers, a small file per reading."""
         return self._path("bronze", "_statements", source)
 
     def changes(self, schema: str, table: str, version: int) -> str:
@@ -133,7 +136,7 @@ class Lake:
         )
 
     def all_changes(self, schema: str, table: str) -> str | None:
-        """Silver: the view of a table's changes under all its definitions; only in a catalog."""
+        """Silver: the view of a table's changes of all its definitions; None without a catalog."""
         if self.namespace is None:
             return None
         return f"{self.namespace}.{quoted(self._changes(schema, table))}"
@@ -153,20 +156,20 @@ class Lake:
 
     @property
     def quarantine(self) -> str:
-        """Silver: what could not be decoded or must not be applied."""
+        """Silver: events that could not be decoded or must not be applied."""
         return self._table("silver", "quarantine")
 
     @property
     def staging(self) -> str:
-        """Scratch space of silver's runs, one sub-folder per run; safe to delete between runs."""
+        """Silver: scratch folder, one sub-folder per run; safe to delete between runs."""
         return self._path("silver", "_staging")
 
     def seeds(self, source: str) -> str:
-        """Rows that tables had at places in the log, a folder for each seed of a table."""
+        """Silver: initial snapshots of tables at positions of the log, a folder for each."""
         return self._path("silver", "_seeds", source)
 
     def halts(self, source: str) -> str:
-        """Places at which gold of a source is to publish a cut on its way, a small file each."""
+        """Gold: positions where gold must publish an intermediate snapshot, a small file each."""
         return self._path("gold", "_halts", source)
 
     def gold(self, schema: str, table: str) -> str:
@@ -174,19 +177,19 @@ class Lake:
         return self._path("gold", encode_part(schema), encode_part(table))
 
     def damaged(self, schema: str, table: str, name: str) -> str:
-        """What was moved away from the place of a gold table, when that was made again."""
+        """Gold: where a damaged table's folder was moved before the table was created again."""
         return self._path("gold", "_damaged", encode_part(schema), encode_part(table), name)
 
     @property
     def cuts(self) -> str:
-        """Gold: the published cuts."""
+        """Gold: the published snapshots."""
         return self._table("gold", "_cuts")
 
     @property
     def cascades(self) -> str:
-        """Gold: what foreign keys did that the log does not hold."""
+        """Gold: changes made by foreign keys, which the log does not contain."""
         return self._table("gold", "_cascades")
 
     def ledger(self, name: str) -> str:
-        """One of the ledger's own tables: `batches`, `definitions`."""
+        """One of the ledger's tables, such as `batches` or `runs`."""
         return self._table("ledger", name)

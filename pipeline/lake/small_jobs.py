@@ -1,4 +1,4 @@
-"""Few rows: Spark works on them sooner than it has compiled code for that."""
+"""Spark sessions for small jobs, which run faster without code generation."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 from pipeline.lake.child_sessions import own_session
 
 FEW = 20_000
-"""Changes of a batch, in all its tables, up to which planning takes longer than working."""
+"""Changes of a batch, over all tables, up to which planning a job takes longer than running it."""
 
 INTERPRETED = {
-    # It makes a job of every exchange, to look at sizes that are known here.
+    # Adaptive execution runs a job per exchange to learn sizes that are known here.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -21,15 +21,15 @@ INTERPRETED = {
 
 
 def interpreted(spark: SparkSession) -> SparkSession:
-    """A session beside `spark` in which nothing is compiled."""
+    """Return a child session of `spark` without code generation."""
     return own_session(spark, INTERPRETED)
 
 
 @contextmanager
 def staying_active(spark: SparkSession) -> Iterator[None]:
-    """That session is the active one again behind the block, whatever rows are created in it."""
+    """Make `spark` the active session again at the end of the block."""
     try:
         yield
     finally:
-        # Whoever creates rows makes theirs the active one: PySpark has no other way to say so.
+        # PySpark can set the active session only by creating a DataFrame in it.
         spark.createDataFrame([], "nothing int")

@@ -1,7 +1,7 @@
-"""Names and values as SQL text reads them.
+"""Identifiers and literals in SQL text.
 
-What cannot be said by DataFrames (CREATE, ALTER, UPDATE, DELETE, DESCRIBE) is said in SQL: that is
-the same to a Spark in this process, to Spark Connect and to Databricks.
+CREATE, ALTER, UPDATE, DELETE and DESCRIBE, which DataFrames lack, are run as SQL: it works the same
+with Spark in this process, with Spark Connect and on Databricks.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ _PLAIN = re.compile(r"[A-Za-z0-9 _.:,+-]*")
 
 
 def quoted(name: str) -> str:
-    """A name of any characters as one identifier."""
+    """Quote a name of any characters as one identifier."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def unquoted(name: str) -> str:
-    """The same back; a name that needs no quotes may come without."""
+    """Return the name of a quoted identifier; an unquoted one is returned as it is."""
     return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
 def is_name(table: str) -> bool:
-    """Whether a reference of a table is a (quoted) name in a catalog, and not a path."""
+    """Return True if a table reference is a (quoted) name in a catalog, False if it is a path."""
     return table.startswith("`")
 
 
 def in_sql(table: str) -> str:
-    """A reference of a Delta table: a name in a catalog as it is, a path as Delta's."""
+    """Return a table reference for SQL: a name in a catalog as it is, a path as delta.`path`."""
     return table if is_name(table) else f"delta.{quoted(table)}"
 
 
 def literal(text: str) -> str:
-    """A string of any characters as a literal, whatever `spark.sql.parser` settings say of `\\`."""
+    """Return any string as a literal, whatever `spark.sql.parser` settings do with `\\`."""
     if _PLAIN.fullmatch(text):
         return f"'{text}'"
     return f"CAST(X'{text.encode().hex()}' AS STRING)"

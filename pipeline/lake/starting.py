@@ -1,8 +1,8 @@
-"""Spark as commands have it: a session that is there, or one that starts when it is first needed.
+"""Lazy start of Spark: a `Spark` is a session, or one that starts when it is first needed.
 
-Bronze, silver, the ledger and every look-up do without Spark where delta-rs reaches the lake, and
-Java takes seconds to start. So they pass on `Spark`, whichever it is, and only what works with
-DataFrames asks for the session, by `started`.
+Bronze, silver, the ledger and all lookups work without Spark if delta-rs can access the lake, and
+Java takes seconds to start. So they pass on a `Spark`, and only code that uses DataFrames gets the
+session, with `started`.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from pyspark.sql import SparkSession
 from pipeline.observe.interruption import end_java
 
 LITTLE = 256 << 20
-"""Bytes of the log up to which Java takes longer to compile well than that saves: files to gold
-took a fifth less time at 1 MB, a tenth at 241 MB (docs/benchmarks.md)."""
+"""Bytes of log up to which Java's optimizing compiler costs more than it saves: without it, files
+to gold took a fifth less time at 1 MB, a tenth less at 241 MB (docs/benchmarks.md)."""
 
 
 class StartingSpark:
-    """A Spark of our own, which `start` starts; `master`: where its tasks run.
+    """A session that `start` starts on first use; `master`: where its tasks run. Thread-safe.
 
-    `beside`: the command goes on to work that needs it, once there is something new: see
-    `expected`. `running`: the session, once it was needed. `little`: whether it is known that
-    there is little to do. Safe to use from several threads.
+    `beside`: True if the command will need the session once there is something new, so that
+    `expect` may start it in the background. `running`: the session, once it was needed. `little`:
+    True if at most LITTLE bytes of log are new.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class StartingSpark:
         self._lock = threading.Lock()
 
     def expect(self, size: int | None) -> None:
-        """Begin to start it in a thread of its own, if the command goes on to what needs it.
+        """Start the session in a background thread, if the command will need it.
 
-        `size`: how many bytes of the log are new, None if it is not known how much there is to do.
-        A command that fails meanwhile does not wait for it: its Java is ended with the program.
+        `size`: the bytes of log that are new, None if unknown. A command that fails meanwhile does
+        not wait for it: its Java process is killed when the program ends.
         """
         with self._lock:
             if self._beside and self._starting is None and self.running is None:
@@ -58,9 +58,9 @@ class StartingSpark:
                 ).start()
 
     def session(self) -> SparkSession:
-        """The session, which is started or waited for if need be.
+        """Return the session; start it, or wait for its start, if necessary.
 
-        Raises what `start` raises.
+        Raises the errors of `start`.
         """
         with self._lock:
             if self.running is None:
@@ -81,21 +81,21 @@ def _abandon(starting: Future[SparkSession]) -> None:
 
 
 Spark: TypeAlias = SparkSession | StartingSpark
-"""Passed on by what may do without a session."""
+"""For code that may not need a session at all."""
 
 
 def started(spark: Spark) -> SparkSession:
-    """The session itself, which starts Spark if nothing has before."""
+    """Return the session, starting Spark if necessary."""
     return spark.session() if isinstance(spark, StartingSpark) else spark
 
 
 def running(spark: Spark) -> SparkSession | None:
-    """The session, if it is there already."""
+    """Return the session if it has been started, else None."""
     return spark.running if isinstance(spark, StartingSpark) else spark
 
 
 def expected(spark: Spark, size: int | None) -> None:
-    """Say that there is something new, and how much: what follows in this command will need the
-    session. See `StartingSpark.expect`."""
+    """Report that there is new log, and how many bytes, so that this command will need the session.
+    See `StartingSpark.expect`."""
     if isinstance(spark, StartingSpark):
         spark.expect(size)

@@ -1,8 +1,8 @@
-"""One account for a store's three clients: Hadoop's keys in conf, as delta-rs and fsspec take them.
+"""Translation of Hadoop's store settings in conf to options of delta-rs and fsspec.
 
 Hadoop reads `spark.hadoop.fs.…` itself. Here the same keys become delta-rs's and fsspec's options,
-with S3's endpoint from the environment where conf has none. Keys that choose an account in a way
-that only Hadoop knows are refused: the other clients would silently use another account.
+with S3's endpoint from the environment if conf has none. Keys that select credentials in a way that
+only Hadoop supports are refused: the other clients would silently use other credentials.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 from pipeline.errors import SettingsError
 
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
-"""The variables that AWS's own clients, and s3fs, take another S3 from; the first one wins."""
+"""The variables from which AWS's clients and s3fs read the endpoint; the first one set wins."""
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 DEFAULT_REGION = "us-east-1"
 HADOOP = "spark.hadoop."
-"""What Spark's name of a setting of Hadoop begins with."""
+"""The prefix of Hadoop's settings in Spark's conf."""
 STORE_KEYS = ("fs.s3a.", "fs.gs.", "google.cloud.auth.", "fs.azure.", "hadoop.security.credential.")
-"""What Hadoop's names of the settings of stores begin with."""
+"""Prefixes of Hadoop's store settings."""
 
 _PLAIN_PROVIDERS = frozenset({"SimpleAWSCredentialsProvider", "TemporaryAWSCredentialsProvider"})
 _ENVIRONMENT_PROVIDERS = frozenset(
@@ -52,14 +52,14 @@ _AZURE_ENDPOINT = re.compile(r"https?://[^/]+/([^/]+)/oauth2(?:/v2\.0)?/token/?"
 
 @dataclass(frozen=True, slots=True)
 class StoreOptions:
-    """What delta-rs's `storage_options` and fsspec's keyword arguments are for one place."""
+    """delta-rs's `storage_options` and fsspec's keyword arguments for one location."""
 
     delta: dict[str, str] = field(default_factory=dict, repr=False)
     fsspec: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
 def store_keys(conf: Mapping[str, str]) -> dict[str, str]:
-    """Those settings of Spark that are Hadoop's of a store, by Hadoop's names."""
+    """Return Hadoop's store settings in Spark's conf, by Hadoop's names."""
     hadoop = {k.removeprefix(HADOOP): v for k, v in conf.items() if k.startswith(HADOOP)}
     return {key: value for key, value in hadoop.items() if key.startswith(STORE_KEYS)}
 
@@ -67,24 +67,27 @@ def store_keys(conf: Mapping[str, str]) -> dict[str, str]:
 def options_of(
     location: str, keys: Mapping[str, str], environment: Mapping[str, str]
 ) -> StoreOptions:
-    """The options for the store of a path or URL; none on a local disk and in unknown stores.
+    """Return the options for a path or URL; none for local disks and unknown stores.
 
-    `keys`: as `store_keys` gives them. Raises SettingsError for keys that only Hadoop knows.
+    `keys`: as returned by `store_keys`. Raises SettingsError for keys that only Hadoop supports.
     """
     protocol, separator, rest = location.partition("://")
-    made = _STORES.get(protocol) if separator else None
-    if made is None:
+    store = _STORES.get(protocol) if separator else None
+    if store is None:
         return StoreOptions()
     if "hadoop.security.credential.provider.path" in keys:
         raise _only_hadoop("hadoop.security.credential.provider.path", "a credential store")
-    return made(rest.partition("/")[0], keys, environment)
+    return store(rest.partition("/")[0], keys, environment)
 
 
 def _s3(bucket: str, keys: Mapping[str, str], environment: Mapping[str, str]) -> StoreOptions:
     prefix = f"fs.s3a.bucket.{bucket}."
     every = {k.removeprefix("fs.s3a."): v for k, v in keys.items() if k.startswith("fs.s3a.")}
     own = {k.removeprefix(prefix): v for k, v in keys.items() if k.startswith(prefix)}
-    found = {key: value.strip() for key, value in {**_spelled(every), **_spelled(own)}.items()}
+    found = {
+        key: value.strip()
+        for key, value in {**_current_names(every), **_current_names(own)}.items()
+    }
     delta, options = _s3_place(found, environment)
     for one, other in (_s3_encryption(found), *_s3_account(found, environment)):
         delta |= one
@@ -92,15 +95,15 @@ def _s3(bucket: str, keys: Mapping[str, str], environment: Mapping[str, str]) ->
     return StoreOptions(delta, options)
 
 
-def _spelled(keys: Mapping[str, str]) -> dict[str, str]:
-    """Settings of S3 under the names that Hadoop has for them now; where both are given, these."""
+def _current_names(keys: Mapping[str, str]) -> dict[str, str]:
+    """Rename S3's deprecated settings to Hadoop's current names, which win if both are given."""
     return {**{_NEW_NAMES.get(name, name): value for name, value in keys.items()}, **keys}
 
 
 def _s3_encryption(found: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
-    """How S3 encrypts what is written: nothing where the bucket itself decides.
+    """Return the options for server-side encryption; none if the bucket decides.
 
-    Hadoop's "Working with Encrypted S3 Data" has the names of both algorithms.
+    The algorithms' names are in Hadoop's "Working with Encrypted S3 Data".
     """
     given = found.get("encryption.algorithm")
     if not given:
@@ -118,12 +121,12 @@ def _s3_encryption(found: Mapping[str, str]) -> tuple[dict[str, str], dict[str, 
 def _s3_place(
     found: Mapping[str, str], environment: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """Where S3 is: nothing for AWS's own, whose region the clients find."""
+    """Return the options for endpoint and region; none for AWS, whose region the clients find."""
     endpoint = found.get("endpoint") or _first(ENDPOINTS, environment)
     region = found.get("endpoint.region") or _first(REGIONS, environment)
     if endpoint and (aws := _AWS_ENDPOINT.fullmatch(endpoint)):
         region = aws[1] or region
-        endpoint = endpoint if aws[1] else None  # any region's, which the clients find
+        endpoint = endpoint if aws[1] else None  # the global endpoint: the clients find the region
     if endpoint:
         region = region or DEFAULT_REGION
         if "://" not in endpoint:
@@ -146,7 +149,7 @@ def _s3_place(
 def _s3_account(
     found: Mapping[str, str], environment: Mapping[str, str]
 ) -> list[tuple[dict[str, str], dict[str, Any]]]:
-    """Whose requests they are: conf's keys, else nothing, so that the environment says it."""
+    """Return the options for conf's credentials; none if they come from the environment."""
     for key, about in (
         ("security.credential.provider.path", "a credential store"),
         ("assumed.role.arn", "a role that Hadoop assumes"),
@@ -161,9 +164,9 @@ def _s3_account(
     access, secret = found.get("access.key"), found.get("secret.key")
     if bool(access) != bool(secret):
         raise SettingsError(
-            "fs.s3a.access.key and fs.s3a.secret.key are given one without the other.",
+            "only one of fs.s3a.access.key and fs.s3a.secret.key is set.",
             key="spark.conf",
-            remedy="Give both, or neither and let the environment say who reads and writes.",
+            remedy="Set both, or neither to use the credentials of the environment.",
         )
     if access and secret and (not names or _PLAIN_PROVIDERS & {*names}):
         return [_s3_keys(access, secret, found.get("session.token"), environment)]
@@ -176,10 +179,10 @@ def _s3_account(
         and not environment.get("AWS_PROFILE")
     ):
         raise SettingsError(
-            f"fs.s3a.aws.credentials.provider names {', '.join(names)}, and the environment has"
-            " AWS_ACCESS_KEY_ID: Spark would be another account than the other clients.",
+            f"fs.s3a.aws.credentials.provider is {', '.join(names)}, but the environment has"
+            " AWS_ACCESS_KEY_ID: Spark would use other credentials than the other clients.",
             key="spark.conf",
-            remedy="Unset AWS_ACCESS_KEY_ID, or leave fs.s3a.aws.credentials.provider out.",
+            remedy="Unset AWS_ACCESS_KEY_ID, or remove fs.s3a.aws.credentials.provider.",
         )
     return []
 
@@ -189,10 +192,10 @@ def _s3_keys(
 ) -> tuple[dict[str, str], dict[str, Any]]:
     if not token and environment.get("AWS_SESSION_TOKEN"):
         raise SettingsError(
-            "conf gives fs.s3a.access.key without fs.s3a.session.token, and the environment has"
+            "conf sets fs.s3a.access.key without fs.s3a.session.token, but the environment has"
             " AWS_SESSION_TOKEN, which belongs to other keys.",
             key="spark.conf",
-            remedy="Unset AWS_SESSION_TOKEN, or give the keys in one place only.",
+            remedy="Unset AWS_SESSION_TOKEN, or set the keys either in conf or in the environment.",
         )
     delta = {"aws_access_key_id": access, "aws_secret_access_key": secret}
     options: dict[str, Any] = {"key": access, "secret": secret}
@@ -222,7 +225,7 @@ def _azure(place: str, keys: Mapping[str, str], environment: Mapping[str, str]) 
         host = f"{environment.get('AZURE_STORAGE_ACCOUNT_NAME', '')}.dfs.core.windows.net"
 
     def given(name: str) -> str | None:
-        """A setting of this account, or else of every one."""
+        """Return a setting for this account, or else the one for all accounts."""
         return keys.get(f"{name}.{host}") or keys.get(name)
 
     kind = (given("fs.azure.account.auth.type") or "").lower()
@@ -250,7 +253,9 @@ def _azure(place: str, keys: Mapping[str, str], environment: Mapping[str, str]) 
 def _azure_options(kind: str, names: str, **options: str | None) -> StoreOptions:
     there = {name: value for name, value in options.items() if value}
     if len(there) < len(options):
-        raise _only_hadoop(f"fs.azure.account.auth.type {kind} without {names}", "its own way")
+        raise _only_hadoop(
+            f"fs.azure.account.auth.type {kind} without {names}", "a method of its own"
+        )
     return StoreOptions({f"azure_storage_{name}": v for name, v in there.items()}, dict(there))
 
 
@@ -260,11 +265,11 @@ def _first(names: tuple[str, ...] | list[str], values: Mapping[str, str]) -> str
 
 def _only_hadoop(key: str, value: str) -> SettingsError:
     return SettingsError(
-        f"{key} ({value}) is known to Hadoop alone: bronze and silver, which Python writes, would"
-        " use another account or way.",
+        f"{key} ({value}) is supported by Hadoop only: bronze and silver, which are written by"
+        " Python, would use other credentials or options.",
         key="spark.conf",
-        remedy="Give the store's keys in spark.conf, or the environment a profile or role, and"
-        " leave this setting out (docs/object-stores.md).",
+        remedy="Remove this setting, and set the store's keys in spark.conf, or a profile or role"
+        " in the environment (docs/object-stores.md).",
     )
 
 

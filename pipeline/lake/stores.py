@@ -1,7 +1,7 @@
-"""Object stores and other file systems, as fsspec and Spark know them.
+"""Access to files in object stores and other file systems, by fsspec.
 
-A store is named by its protocol: `s3://` and `s3a://` are one, of which Spark knows the second.
-Who reads and writes it is what conf's settings of Hadoop say, else the environment
+A store is named by its protocol: `s3://` and `s3a://` are the same store, and Spark knows only the
+second. Credentials come from Hadoop's settings in conf, else from the environment
 (AWS_ACCESS_KEY_ID, a role of the machine, …): see `pipeline.lake.store_options`.
 """
 
@@ -34,42 +34,42 @@ _PACKAGES = {
     **dict.fromkeys(("gs", "gcs"), "gcsfs"),
     **dict.fromkeys(("abfs", "abfss", "az"), "adlfs"),
 }
-"""fsspec's package for a store, by protocol: those of Binlake's extras."""
+"""fsspec's package for a store, by protocol, as in Binlake's extras."""
 
 REMEDY = (
     "Check the path, and the store's endpoint and credentials in spark.conf or in the environment."
 )
-"""What to do about a store that cannot be reached."""
+"""The remedy for a store that cannot be reached."""
 VARIABLE = "BINLAKE_STORE_SECRETS"
-"""Has the settings of stores that conf gives, as JSON, for children and for workers."""
+"""The environment variable with conf's store settings, as JSON, for child processes and workers."""
 
 
 def filesystem_of(location: str, *, key: str) -> tuple[Any, str]:
-    """The store of a path or URL, and the path in it.
+    """Return the file system of a path or URL, and the path in it.
 
-    Raises SettingsError (of `key`) for a protocol that is not known, or without its package.
+    Raises SettingsError (for `key`) if the protocol is unknown, or its package is not installed.
     """
     try:
         filesystem, path = fsspec_of(location)
     except (ImportError, ValueError) as error:
-        # fsspec says which package a store needs, or that it does not know the protocol.
+        # fsspec's message names the missing package, or the unknown protocol.
         protocol = location.partition("://")[0]
         package = _PACKAGES.get(protocol)
         raise SettingsError(
             f"{location} cannot be read: {error}.",
             key=key,
-            remedy=f"Install {package} beside Binlake: pip install {package}"
+            remedy=f"Install its package: pip install {package}"
             if package
-            else "Install the fsspec package of that store beside Binlake, or check the URL.",
+            else "Check the URL, or install the fsspec package for that protocol.",
         ) from error
     return filesystem, path
 
 
 @contextmanager
 def sentences(location: str, *, key: str) -> Iterator[None]:
-    """UnreachableError (of `key`) for whatever keeps the body from asking what there is.
+    """Raise UnreachableError (for `key`) for any error in the block.
 
-    Each store's client has errors of its own: no credentials, no such bucket, no network.
+    Each store's client has error classes of its own for missing credentials, buckets or networks.
     """
     try:
         yield
@@ -82,13 +82,13 @@ def sentences(location: str, *, key: str) -> Iterator[None]:
 
 
 def is_known(location: str) -> bool:
-    """Whether it is in a store of those above. Of others only Spark may know the way."""
+    """Return True for a location in S3, GCS or Azure; other stores may be known only to Spark."""
     return location.partition("://")[0] in _PACKAGES
 
 
 def require_reachable(location: str, *, key: str) -> None:
-    """UnreachableError (of `key`) where one of the stores above cannot be asked what it has there,
-    SettingsError where its package is not installed. Of others only Spark may know the way."""
+    """Raise UnreachableError (for `key`) if a location in S3, GCS or Azure cannot be accessed,
+    SettingsError if the store's package is not installed. Other stores are not checked."""
     if not is_known(location):
         return
     filesystem, path = filesystem_of(location, key=key)
@@ -97,14 +97,14 @@ def require_reachable(location: str, *, key: str) -> None:
 
 
 ASIDE = ".aside"
-"""At the end of the name of a file that is being written."""
+"""The suffix of a file that is being written."""
 
 
 def exists(path: str) -> bool:
-    """Whether there is a file or folder now, whoever put it there.
+    """Return True if a file or folder exists now, bypassing caches.
 
-    Raises what the store's client raises where it does not tell: fsspec's own question takes a
-    local disk's errors (a stale NFS handle, say) for a no.
+    Errors of the store's client are raised: fsspec's own `exists` returns False for errors of a
+    local disk (a stale NFS handle, for example).
     """
     filesystem, place = _fresh(path)
     try:
@@ -115,7 +115,7 @@ def exists(path: str) -> bool:
 
 
 def content(path: str) -> bytes | None:
-    """A small file's bytes as they are now; None where there is no such file."""
+    """Return a small file's current bytes; None if it does not exist."""
     filesystem, place = _fresh(path)
     try:
         found: bytes = filesystem.cat_file(place)
@@ -125,7 +125,7 @@ def content(path: str) -> bytes | None:
 
 
 def write(path: str, content: bytes) -> None:
-    """Put a small file there, whole: nobody sees half of it. Its folder is made."""
+    """Write a small file atomically, by a rename; its folder is created."""
     filesystem, place = _fresh(path)
     filesystem.makedirs(place.rpartition("/")[0], exist_ok=True)
     filesystem.pipe_file(f"{place}{ASIDE}", content)
@@ -134,7 +134,7 @@ def write(path: str, content: bytes) -> None:
 
 @contextmanager
 def binary(path: str) -> Iterator[BinaryIO]:
-    """A file that is written as it comes. Its folder is made."""
+    """Open a file for streaming writes; its folder is created."""
     filesystem, place = _fresh(path)
     filesystem.makedirs(place.rpartition("/")[0], exist_ok=True)
     with filesystem.open(place, "wb") as out:
@@ -143,27 +143,27 @@ def binary(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def readable(path: str) -> Iterator[BinaryIO]:
-    """A file that is read in places."""
+    """Open a file for random reads."""
     filesystem, place = _fresh(path)
     with filesystem.open(place, "rb") as file:
         yield file
 
 
 def make_folder(folder: str) -> None:
-    """Make a folder and those it is in, unless they are there."""
+    """Create a folder and its parents, unless they exist."""
     filesystem, place = _fresh(folder)
     filesystem.makedirs(place, exist_ok=True)
 
 
 def size(path: str) -> int:
-    """How many bytes are in a file."""
+    """Return a file's size in bytes."""
     filesystem, place = _fresh(path)
     return int(filesystem.info(place)["size"])
 
 
 @contextmanager
 def gzipped(path: str) -> Iterator[TextIO]:
-    """A text file (ASCII), compressed as it is written. Its folder is made."""
+    """Open a gzip-compressed text file (ASCII) for writing; its folder is created."""
     filesystem, place = _fresh(path)
     filesystem.makedirs(place.rpartition("/")[0], exist_ok=True)
     with (
@@ -174,7 +174,7 @@ def gzipped(path: str) -> Iterator[TextIO]:
 
 
 def names_in(folder: str) -> list[str]:
-    """The names of what is in a folder; none where there is no such folder."""
+    """Return the names of a folder's entries; none if it does not exist."""
     filesystem, path = _fresh(folder)
     if not filesystem.exists(path):
         return []
@@ -183,29 +183,29 @@ def names_in(folder: str) -> list[str]:
 
 
 def remove(folder: str) -> None:
-    """Remove a folder with all that is in it, if it is there."""
+    """Remove a folder and its contents, if it exists."""
     filesystem, path = _fresh(folder)
     if filesystem.exists(path):
-        with suppress(FileNotFoundError):  # somebody else was quicker
+        with suppress(FileNotFoundError):  # removed by another process meanwhile
             filesystem.rm(path, recursive=True)
 
 
 def last_modified(folder: str) -> datetime | None:
-    """When the youngest file in a folder was written; None where there is no such folder.
+    """Return when the newest file in a folder was written; None if the folder does not exist.
 
-    Of an empty folder, which only disks have, when it was made.
+    For an empty folder, which only file systems have, its own modification time.
     """
     filesystem, path = _fresh(folder)
     try:
         files = filesystem.find(path) or [path]
         times: list[datetime] = [filesystem.modified(file) for file in files]
-    except FileNotFoundError:  # somebody removes it
+    except FileNotFoundError:  # being removed by another process
         return None
     return max(times)
 
 
 def move(path: str, to: str) -> None:
-    """Move a file or folder to a place where nothing is yet."""
+    """Move a file or folder to a path that does not exist yet."""
     filesystem, place = _fresh(path)
     _, target = _fresh(to)
     filesystem.makedirs(target.rpartition("/")[0], exist_ok=True)
@@ -213,23 +213,23 @@ def move(path: str, to: str) -> None:
 
 
 def _fresh(location: str) -> tuple[Any, str]:
-    """The store and the path in it, without what is remembered of it: Spark writes there too."""
+    """Return the file system and the path in it, with its cache cleared: Spark writes there too."""
     filesystem, path = fsspec_of(location)
     filesystem.invalidate_cache()
     return filesystem, path
 
 
 def said_by(error: Exception) -> str:
-    """What an error of a store or its client says, in a line."""
-    told = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return " ".join(str(told).split()).rstrip(".")
+    """Return the message of an error of a store or its client, in one line."""
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return " ".join(str(text).split()).rstrip(".")
 
 
 def use_conf(conf: Mapping[str, str]) -> None:
-    """Let every client of stores in this process, and in its children, heed conf's settings.
+    """Make every store client in this process and its children use conf's settings.
 
-    They are in a variable of the environment, whose name has Spark and Binlake hide its value:
-    children and workers have it without a plan or a record that would keep it.
+    They are passed in an environment variable, whose name makes Spark and Binlake redact its value:
+    children and workers get them without any plan or record that would store them.
     """
     keys = store_keys(conf)
     redact.learn(value for name, value in keys.items() if is_secret(name))
@@ -240,15 +240,15 @@ def use_conf(conf: Mapping[str, str]) -> None:
 
 
 def options_for(location: str, environment: Mapping[str, str] = os.environ) -> StoreOptions:
-    """What delta-rs and fsspec need to find a place as Hadoop does.
+    """Return the options with which delta-rs and fsspec access a location as Hadoop does.
 
-    Raises SettingsError for settings that only Hadoop knows.
+    Raises SettingsError for settings that only Hadoop supports.
     """
     return options_of(location, json.loads(environment.get(VARIABLE, "{}")), environment)
 
 
 def fsspec_of(location: str) -> tuple[Any, str]:
-    """The store of a path or URL, and the path in it, as conf and environment say."""
+    """Return the file system of a path or URL, by conf and environment, and the path in it."""
     filesystem, path = url_to_fs(location, **options_for(location).fsspec)
     return filesystem, path
 
@@ -256,24 +256,24 @@ def fsspec_of(location: str) -> tuple[Any, str]:
 def hadoop_conf(
     environment: Mapping[str, str] = os.environ, *, workers_elsewhere: bool = True
 ) -> dict[str, str]:
-    """What Spark needs so that it finds the stores that the other clients find.
+    """Return the Spark settings with which Spark accesses the same stores as the other clients.
 
-    Nothing where S3 is AWS's own and conf says nothing of stores: what is in conf Hadoop reads.
-    Workers on this machine have this process's environment: no command line needs to show keys.
+    None are needed for AWS's own S3 without store settings in conf: Hadoop reads those itself.
+    Workers on this machine inherit this process's environment, so that no command line shows keys.
     """
-    told: dict[str, str] = {}
+    settings: dict[str, str] = {}
     if workers_elsewhere and VARIABLE in environment:
-        told[f"spark.executorEnv.{VARIABLE}"] = environment[VARIABLE]
+        settings[f"spark.executorEnv.{VARIABLE}"] = environment[VARIABLE]
     endpoints = {name: environment[name] for name in ENDPOINTS if environment.get(name)}
     if not endpoints:
-        return told
+        return settings
     region = next((environment[name] for name in REGIONS if environment.get(name)), DEFAULT_REGION)
     return {
-        **told,
+        **settings,
         "spark.hadoop.fs.s3a.endpoint": next(iter(endpoints.values())),
         "spark.hadoop.fs.s3a.endpoint.region": region,
-        # Few of them have a host name for each bucket.
+        # Few S3-compatible stores have a host name per bucket.
         "spark.hadoop.fs.s3a.path.style.access": "true",
-        # Workers on other machines read binlogs from there, too.
+        # Workers on other machines read binlogs from there too.
         **{f"spark.executorEnv.{name}": endpoint for name, endpoint in endpoints.items()},
     }

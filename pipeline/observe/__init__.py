@@ -1,4 +1,4 @@
-"""What a run reports: log lines, progress, counts, and no secrets in any of them."""
+"""Reporting of a run: log lines, progress and layer reports, with secrets redacted."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Ending tasks that run in threads of this process, where nobody waits for them any more.
+"""Cooperative cancellation of tasks that run in threads of this process.
 
-A thread cannot be ended from outside: a task that reads for long asks here, between two reads,
-whether it is still wanted. In Spark's workers nothing cancels a task so, since Spark ends those
-itself.
+A thread cannot be killed from outside, so a task that reads for a long time checks here between
+two reads. Spark's workers do not need it: Spark kills their tasks itself.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import threading
 
 
 class CancelledTaskError(Exception):
-    """Raised in the thread of a task that is not wanted any more; nobody looks at it."""
+    """Raised in the thread of a cancelled task; nobody handles it."""
 
 
 class _Tasks(threading.local):
@@ -21,7 +20,7 @@ class _Tasks(threading.local):
 _OF_THIS_THREAD = _Tasks()
 
 
-def heed(cancelled: threading.Event) -> None:
+def cancel_when_set(cancelled: threading.Event) -> None:
     """Cancel the tasks of this thread once `cancelled` is set."""
     _OF_THIS_THREAD.cancelled = cancelled
 

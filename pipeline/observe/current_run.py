@@ -1,7 +1,7 @@
-"""The run under way: its id, and the batches that it has finished so far.
+"""The current run: its id, and the batches it has finished so far.
 
-Ledgers take the run's id and tell it each batch that they finish. So a run that fails knows what it
-did before, and plans, records, log lines and the run's own record are all found by one id.
+Ledgers use the run's id and add each batch that they finish. So a failed run knows which batches
+it completed, and plans, batch records, log lines and the run's record share one id.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 class FinishedBatch:
     """A batch that a run carried out, and its record in the ledger.
 
-    `planned_by`: the id of the run that planned it. Where that is another, it was killed before it
-    was done, or is at it too.
+    `planned_by`: the id of the run that planned it. If that is another run, it was killed before
+    the batch was finished, or runs concurrently.
     """
 
     layer: str
@@ -30,7 +30,7 @@ class FinishedBatch:
 
 @dataclass(slots=True)
 class UnderWay:
-    """One run; `source` is the one that it is of."""
+    """A run of one source."""
 
     source: str = ""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -42,7 +42,7 @@ _UNDER_WAY: ContextVar[UnderWay | None] = ContextVar("binlake_run", default=None
 
 @contextmanager
 def begin(source: str) -> Iterator[UnderWay]:
-    """A run of the source, under way in this thread until the block ends."""
+    """Begin a run of the source, which is this thread's current run until the block ends."""
     run = UnderWay(source)
     token = _UNDER_WAY.set(run)
     try:
@@ -52,11 +52,11 @@ def begin(source: str) -> Iterator[UnderWay]:
 
 
 def under_way() -> UnderWay | None:
-    """The run that this thread is at; None where a layer's job is called by itself."""
+    """Return this thread's current run; None if a layer's job was called directly."""
     return _UNDER_WAY.get()
 
 
 def run_id() -> str:
-    """The id of the run under way, or a new one."""
+    """Return the current run's id, or a new one if no run is under way."""
     run = under_way()
     return run.id if run else uuid.uuid4().hex

@@ -1,10 +1,10 @@
-"""Ctrl-C and SIGTERM: a command ends within seconds, with a line, its record, and no Java left.
+"""Ctrl-C and SIGTERM: a command ends within seconds, with a message, its run record and no Java.
 
-The signal raises `Interrupted` in the main thread, which then waits, on its way out, for threads
-that wait for Spark. So Spark's jobs are cancelled meanwhile, again and again: these threads may
-begin others. What does not end in time is recorded and ended as it is, as Spark that still plans a
-MERGE; at a second signal everything is ended. A run may be killed at any instant, and the next one
-goes on from what is committed.
+The signal raises `Interrupted` in the main thread, which then waits for threads that wait for
+Spark. Spark's jobs are therefore cancelled repeatedly, since these threads may start others. A
+command that does not end in time (Spark may be planning a MERGE) is recorded and killed; a second
+signal kills it immediately. A run may be killed at any instant: the next one resumes from what is
+committed.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ if TYPE_CHECKING:
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LONGEST, WITH_RECORD = 4.5, 9.0
-"""Seconds from the signal to the end, whatever is under way; and where a record is being written,
-which takes Spark some seconds as long as it is cold."""
-_AGAIN = 0.2
+"""Seconds from the signal to the end of the process; and the same if a run record is being written,
+which takes a cold Spark some seconds."""
+_CANCEL_INTERVAL = 0.2
 """Seconds between two cancellations."""
 _SAME_SIGNAL = 0.5
-"""Seconds in which a second signal is the first one: a wrapper passes on what a terminal sends to
-both."""
+"""Seconds in which a second signal counts as the first: a terminal sends it to the wrapper and to
+this process, and the wrapper forwards it."""
 _JAVA_SECONDS = 1.0
-"""Seconds that Java is given to remove its temporary files."""
+"""Seconds that Java gets to remove its temporary files."""
 _SHOW_CURSOR = "\x1b[?25h"
 
 
 class Interruption:
-    """Heeds the signals of one command. `tell` says an error where people read it."""
+    """The signal handler of one command. `show` shows an error to the user."""
 
-    def __init__(self, tell: Callable[[Interrupted], None]) -> None:
+    def __init__(self, show: Callable[[Interrupted], None]) -> None:
         self.error: Interrupted | None = None
-        self._tell = tell
+        self._show = show
         self._spark: SparkSession | None = None
         self._cancelling = threading.Lock()
         self._unwound = False
-        self._last_words: Callable[[BaseException], None] | None = None
+        self._write_record: Callable[[BaseException], None] | None = None
         self._context = copy_context()
         self._began = 0.0
         self._longest = LONGEST
@@ -68,25 +68,25 @@ class Interruption:
         raise self.error
 
     def watch(self, spark: SparkSession) -> None:
-        """Cancel the jobs of this session when it comes to that."""
+        """Cancel the jobs of this session on a signal."""
         self._spark = spark
-        _install(self)  # PySpark has put a handler of its own in place of this one
+        _install(self)  # PySpark has replaced this handler by its own
 
     def unwound(self, *, waits: bool) -> None:
-        """What is begun from now on is to be done: the record of the run. `waits`: it is waited for
-        longer than for anything else."""
+        """Stop cancelling: jobs started from now on write the run's record. `waits`: allow the time
+        that a record takes."""
         with self._cancelling:
             self._unwound = True
             self._longest = WITH_RECORD if waits else LONGEST
 
-    def record_by(self, last_words: Callable[[BaseException], None] | None) -> None:
-        """Have a run that does not end in time recorded by `last_words`, in a thread of its own."""
-        self._last_words = last_words
-        # By which lines of the log tell the run that they are of.
+    def record_by(self, write_record: Callable[[BaseException], None] | None) -> None:
+        """Record a run that does not end in time with `write_record`, in a thread of its own."""
+        self._write_record = write_record
+        # Log lines take the run's id from the context.
         self._context = copy_context()
 
     def finish(self) -> None:
-        """End Java, and this process: nothing that a thread still does is waited for."""
+        """End Java and this process without waiting for any thread."""
         code = exit_code_of(self.error) if self.error else 0
         end_java(gently=self._spark is not None)
         os._exit(code)
@@ -98,30 +98,30 @@ class Interruption:
             with self._cancelling, suppress(Exception):
                 if not self._unwound:
                     self._cancel()
-            time.sleep(_AGAIN)
-        self._say_last_words()
+            time.sleep(_CANCEL_INTERVAL)
+        self._record_run()
         self._end_now()
 
-    def _say_last_words(self) -> None:
+    def _record_run(self) -> None:
         with self._cancelling:
-            if self._unwound or self._last_words is None:
+            if self._unwound or self._write_record is None:
                 return
             self._unwound = True
-        arguments = (self._last_words, self.error)
-        words = threading.Thread(target=self._context.run, args=arguments, daemon=True)
-        words.start()
-        words.join(max(self._began + WITH_RECORD - time.monotonic(), 0))
+        arguments = (self._write_record, self.error)
+        writer = threading.Thread(target=self._context.run, args=arguments, daemon=True)
+        writer.start()
+        writer.join(max(self._began + WITH_RECORD - time.monotonic(), 0))
 
     def _end_now(self) -> None:
         if self.error is not None and not self.error.told:
             if sys.stderr.isatty():
-                sys.stderr.write(_SHOW_CURSOR)  # a bar that is still drawn hides it
-            self._tell(self.error)
+                sys.stderr.write(_SHOW_CURSOR)  # hidden by a progress bar that is still drawn
+            self._show(self.error)
         self._spark = None
         self.finish()
 
     def _silence_java(self) -> None:
-        """What it says of jobs that are cancelled is no news."""
+        """Turn off Spark's log: it reports each cancelled job."""
         context = _context_of(self._spark)
         if context is not None:
             context.setLogLevel("OFF")
@@ -138,44 +138,44 @@ _current: Interruption | None = None
 
 
 @contextmanager
-def heeding_signals(tell: Callable[[Interrupted], None]) -> Iterator[Interruption]:
-    """Have the signals heeded until the end of the block, as far as this is the main thread."""
+def heeding_signals(show: Callable[[Interrupted], None]) -> Iterator[Interruption]:
+    """Handle the signals until the end of the block; a no-op outside of the main thread."""
     global _current
-    made = Interruption(tell)
-    before = [signal.getsignal(number) for number in SIGNALS]
-    _current = made
-    _install(made)
+    interruption = Interruption(show)
+    previous = [signal.getsignal(number) for number in SIGNALS]
+    _current = interruption
+    _install(interruption)
     try:
-        yield made
+        yield interruption
     finally:
         _current = None
         if _is_main_thread():
-            for number, handler in zip(SIGNALS, before, strict=True):
+            for number, handler in zip(SIGNALS, previous, strict=True):
                 signal.signal(number, handler)
 
 
 def watch(spark: SparkSession) -> None:
-    """Tell the command under way, if there is one, of the session that it has begun."""
+    """Register the Spark session of the current command, if there is one."""
     if _current is not None:
         _current.watch(spark)
 
 
-def record_by(last_words: Callable[[BaseException], None] | None) -> None:
-    """Tell it what records the run that has begun; None once it has come to its end."""
+def record_by(write_record: Callable[[BaseException], None] | None) -> None:
+    """Register the callback that records the current run; None when the run has ended."""
     if _current is not None:
-        _current.record_by(last_words)
+        _current.record_by(write_record)
 
 
 def unwound(*, waits: bool) -> None:
-    """Tell it that what ended the run has come to where its record is written."""
+    """Report that the current run has stopped and now writes its record."""
     if _current is not None:
         _current.unwound(waits=waits)
 
 
-def _install(made: Interruption) -> None:
+def _install(interruption: Interruption) -> None:
     if _is_main_thread():
         for number in SIGNALS:
-            signal.signal(number, made.handle)
+            signal.signal(number, interruption.handle)
 
 
 def _is_main_thread() -> bool:
@@ -183,26 +183,26 @@ def _is_main_thread() -> bool:
 
 
 def _context_of(spark: SparkSession | None) -> Any:
-    """Spark's context where it is in this process's Java; None behind Spark Connect."""
+    """Return the SparkContext of this process's Java; None with Spark Connect."""
     if spark is None or not hasattr(spark, "_jsparkSession"):
         return None
     return spark.sparkContext
 
 
 def end_java(*, gently: bool) -> None:
-    """End what this process has started, when it ends itself; nothing is said from here on.
+    """Kill the processes that this one has started, as its last step; standard error is closed.
 
-    `gently`: Java removes its temporary files first.
+    `gently`: let Java remove its temporary files first.
     """
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
-    # All is said: PySpark's threads would add that Java has gone.
+    # PySpark's threads would report the lost connection to Java.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     started = _descendants(os.getpid())
     launched = _launched_java()
     if launched is not None and gently:
-        # It ends by itself where nobody can tell it anything any more.
+        # PySpark's gateway exits when its standard input is closed.
         with suppress(OSError):
             launched.stdin.close()
         with suppress(TimeoutExpired):
@@ -216,13 +216,13 @@ def end_java(*, gently: bool) -> None:
 
 
 def _launched_java() -> Any:
-    """The process that PySpark has started, where it has."""
+    """Return the Java process that PySpark has started; None if it has not."""
     context = getattr(sys.modules.get("pyspark.core.context"), "SparkContext", None)
     return getattr(getattr(context, "_gateway", None), "proc", None)
 
 
 def _descendants(process: int) -> list[int]:
-    """Processes that a process has started, and those that these have; none without /proc."""
+    """Return the ids of all descendants of a process; none without /proc."""
     children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):

@@ -1,9 +1,9 @@
-"""What a run says while it runs: lines of a log, on standard error.
+"""The log of a run, on standard error.
 
-Everything is said through Python's logger `binlake`, with its fields as attributes of the record:
-whoever calls Binlake from Python gets them in a handler of its own, without secrets. The command
-line's are set up here: a line of text, or a JSON object a line, or, on a terminal, only what no
-display shows.
+Everything is logged by Python's logger `binlake`, with the fields as attributes of the record:
+programs that call Binlake from Python can add a handler of their own, and get no secrets either.
+This module sets up the command line's handlers: text lines, one JSON object per line, or, on a
+terminal, only what is not displayed otherwise.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _ON_SCREEN = frozenset({"fault", "gap", "note", "run_failed"})
 """Events that a terminal shows by other means."""
 
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
-"""Attributes of every record: what else one has are the line's fields."""
+"""Attributes that every record has; all others are the line's fields."""
 
 _NAMES = frozenset({"event", "run_id", "planned_by", "source", "command", "layer", "outcome"})
-"""Fields by which lines are found, which are no secrets whatever word a secret is."""
+"""Fields that lines are searched by: never redacted, even if a secret has the same text."""
 
 
 class _Redacting(logging.Filter):
-    """Takes secrets out of a record, whoever handles it: of its message, fields and stack trace."""
+    """Redacts a record's message, fields and stack trace before any handler sees it."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = redact(record.getMessage()), None
@@ -48,7 +48,7 @@ class _Redacting(logging.Filter):
 
 
 class _NotOfPy4j(logging.Filter):
-    """Without what py4j says of a connection that was interrupted: it raises that too."""
+    """Drops py4j's lines about interrupted connections: it raises these errors as well."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return Path(record.pathname).parent.name != "py4j"
@@ -65,21 +65,21 @@ def say(
     trace: BaseException | None = None,
     **fields: object,
 ) -> None:
-    """Log a line: `event` is its kind, which stays the same, `message` is for people.
+    """Log a line: `event` is the stable name of its kind, `message` is for people.
 
-    `trace` is an error, shown with where it was raised. Fields that are None are left out.
+    `trace` is an error to log with its traceback. Fields that are None are left out.
     """
     run = under_way()
     known = {"run_id": run.id, "source": run.source} if run else {}
-    told = {name: value for name, value in {**known, **fields}.items() if value is not None}
-    LOGGER.log(level, message, exc_info=trace, extra={"event": event, **told})
+    extra = {name: value for name, value in {**known, **fields}.items() if value is not None}
+    LOGGER.log(level, message, exc_info=trace, extra={"event": event, **extra})
 
 
 class TextFormatter(logging.Formatter):
     """`2026-11-22T13:30:00.123Z INFO bronze: batch 3: done event=batch_finished layer=bronze …`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """A line, with its fields behind the message; a stack trace on lines of its own."""
+        """Format a line with its fields after the message, and any stack trace below it."""
         fields = {name: value for name, value in vars(record).items() if name not in _OWN}
         words = [
             datetime.fromtimestamp(record.created, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f"),
@@ -93,7 +93,7 @@ class TextFormatter(logging.Formatter):
 
 
 def json_formatter() -> logging.Formatter:
-    """One JSON object a line: time, level, logger, message, event, then the fields."""
+    """Return a formatter of JSON lines: time, level, logger, message, event, then the fields."""
     return JsonFormatter(
         ["levelname", "name", "message", "event"],
         rename_fields={"levelname": "level", "name": "logger"},
@@ -104,10 +104,10 @@ def json_formatter() -> logging.Formatter:
 
 
 def set_up(kind: Kind, stream: TextIO | None = None) -> bool:
-    """Send the lines to standard error (or `stream`), and nowhere else; may be called again.
+    """Log to standard error (or `stream`) only; may be called again.
 
-    Whether they tell everything: on a terminal, `text` leaves faults, gaps and notes to the report
-    at the end, and says only what is not in it. What libraries warn of goes there too.
+    Return True if all lines are logged: on a terminal, `text` logs only warnings, and leaves
+    faults, gaps and notes to the report at the end. Warnings of libraries are logged as well.
     """
     screen = stream or sys.stderr
     everything = kind == "json" or not screen.isatty()
@@ -123,22 +123,22 @@ def set_up(kind: Kind, stream: TextIO | None = None) -> bool:
 
 
 def says_json() -> bool:
-    """Whether standard error is to have nothing but JSON."""
+    """Return True if standard error must contain nothing but JSON lines."""
     return any(isinstance(handler, _JsonLines) for handler in LOGGER.handlers)
 
 
 def says_everything() -> bool:
-    """Whether the command line's lines tell whatever is said."""
+    """Return True if the command line logs all lines, not only warnings."""
     own = (handler for handler in LOGGER.handlers if isinstance(handler, _Lines))
     return any(handler.level == logging.NOTSET for handler in own)
 
 
 class _Lines(logging.StreamHandler[TextIO]):
-    """Where the command line's lines go."""
+    """The command line's own handler."""
 
 
 class _JsonLines(_Lines):
-    """Where JSON goes."""
+    """The command line's own handler for JSON."""
 
 
 def _handler(kind: Kind, screen: TextIO, *, everything: bool) -> _Lines:
@@ -157,7 +157,7 @@ def _handler(kind: Kind, screen: TextIO, *, everything: bool) -> _Lines:
 
 
 def _word(value: Any) -> str:
-    """A value as one word, or in quotes."""
+    """Return a value as one word, or quoted."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, float):

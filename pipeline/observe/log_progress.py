@@ -1,7 +1,7 @@
-"""How far long work is, as lines of the log, where nobody looks at bars.
+"""Progress of long work as log lines, for runs without a terminal.
 
-Each task says where it is at intervals, whether it has gone on or not: a line that stays the same
-tells what a run waits for. One that is done before the first interval says nothing.
+Each task logs its progress at intervals, even if there was none: a line that does not change shows
+what a run is waiting for. A task that ends before the first interval logs nothing.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ INTERVAL = 30.0
 
 
 class LogProgress:
-    """Tasks that say where they are."""
+    """A Progress that logs."""
 
     def __init__(self, interval: float = INTERVAL) -> None:
         self._interval = interval
 
     @contextmanager
     def task(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Task]:
-        """Begins now."""
+        """Begin a task that logs its progress until the block ends."""
         task = _LoggedTask(name, total, unit, self._interval)
         task.thread.start()
         try:
@@ -39,7 +39,7 @@ class LogProgress:
 
 
 class _LoggedTask:
-    """One piece of work, and the thread that says how far it is."""
+    """A task, and the thread that logs its progress."""
 
     def __init__(self, name: str, total: int | None, unit: str, interval: float) -> None:
         self._name = name
@@ -48,25 +48,25 @@ class _LoggedTask:
         self._interval = interval
         self._done = 0
         self._began = time.monotonic()
-        self._told = False
+        self._logged = False
         self._lock = threading.Lock()
         self.over = threading.Event()
-        # Its lines are of the run that began the task.
+        # The thread's lines carry the id of the run that began the task.
         context = contextvars.copy_context()
-        self.thread = threading.Thread(target=context.run, args=(self._tell,), daemon=True)
+        self.thread = threading.Thread(target=context.run, args=(self._log,), daemon=True)
 
     def advance(self, amount: int = 1) -> None:
         with self._lock:
             self._done += amount
 
     def end(self) -> None:
-        """Say so, if anything was said of it."""
-        if self._told:
+        """Log the end of the task, if it logged anything before."""
+        if self._logged:
             self._say("is done")
 
-    def _tell(self) -> None:
+    def _log(self) -> None:
         while not self.over.wait(self._interval):
-            self._told = True
+            self._logged = True
             self._say("is under way")
 
     def _say(self, state: str) -> None:
@@ -87,7 +87,7 @@ class _LoggedTask:
 
 
 def amount(done: int, total: int | None, unit: str) -> str:
-    """`12 of 40 files`, `1.5 of 3.0 MiB`."""
+    """Return an amount with its unit: `12 of 40 files`, `1.5 of 3.0 MiB`."""
     if unit == "bytes":
         parts, unit = [f"{n / (1 << 20):,.1f}" for n in (done, total) if n is not None], "MiB"
     else:

@@ -1,8 +1,8 @@
-"""Memory of this process: kept when it is freed, so that the same pages serve the next block.
+"""Memory allocation of this process: freed memory is kept, so that its pages can be reused.
 
-A task works through blocks of 4 to 64 MiB. By default each is given back to the system when it is
-freed, and the next one's pages are cleared by the kernel again (docs/benchmarks.md). What is kept
-is what was in use at once; `give_back` returns it.
+A task works through blocks of 4 to 64 MiB. By default glibc returns each to the system when it is
+freed, and the kernel clears the pages of the next one again (docs/benchmarks.md). The memory kept
+is what was in use at the peak; `give_back` returns it to the system.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """Parameters of glibc's mallopt."""
 _KEPT = 1 << 30
 _LARGEST = 32 << 20
-"""glibc takes no larger threshold; above, a block is the system's own."""
+"""The largest threshold that glibc accepts; larger blocks are always mapped separately."""
 
 
 def keep_freed() -> None:
-    """Have Arrow and Python allocate from one heap that keeps what is freed.
+    """Make Arrow and Python allocate from one heap that keeps freed memory; needs glibc.
 
-    It is called before numpy or pyarrow is imported: their threads settle how many heaps there are.
-    Only glibc can do it.
+    Call it before numpy or pyarrow is imported: the number of heaps is fixed once their threads
+    have started.
     """
     if (libc := _glibc()) is None:
         return
@@ -34,7 +34,7 @@ def keep_freed() -> None:
 
 
 def give_back() -> None:
-    """Return what is free to the system."""
+    """Return freed memory to the system."""
     if (libc := _glibc()) is not None:
         libc.malloc_trim(0)
 

@@ -1,7 +1,7 @@
-"""Telling a person how far long work is: how much is done, how fast, how long still.
+"""Progress of long work, for a person: amount done, rate and time left.
 
-Work reports to a `Progress` and never asks whether anyone looks. `for_terminal` gives bars where
-standard error is a terminal, and silence elsewhere.
+Code reports to a `Progress` whether or not it is displayed. `for_terminal` returns progress bars
+if standard error is a terminal, and a silent Progress otherwise.
 """
 
 from __future__ import annotations
@@ -36,39 +36,39 @@ class Task(Protocol):
 
 
 class Progress(Protocol):
-    """Where work reports to."""
+    """A receiver of progress reports."""
 
     def task(
         self, name: str, total: int | None = None, unit: str = ""
     ) -> AbstractContextManager[Task]:
-        """Begin work of `total` units (None: not known), which the block's end completes; unit
-        `bytes` is shown as MB."""
+        """Begin a task of `total` units (None: unknown), which ends with the block; unit `bytes` is
+        shown as MiB."""
 
 
 class _Silent:
     def advance(self, amount: int = 1) -> None:
-        """Nothing is shown."""
+        """Show nothing."""
 
 
 class QuietProgress:
-    """Shows nothing: for logs, pipes and tests."""
+    """A Progress that shows nothing: for logs, pipes and tests."""
 
     def task(
         self, name: str, total: int | None = None, unit: str = ""
     ) -> AbstractContextManager[Task]:
-        """A task that nobody sees."""
+        """Begin a task that is not shown."""
         return nullcontext(_Silent())
 
 
 class _CountColumn(ProgressColumn):
-    """`12/40 files`, or the same in MB, with the rate."""
+    """Count and rate: `12/40 files  3.0/s`, or in MiB."""
 
     def __init__(self) -> None:
         super().__init__()
         self._bytes = DownloadColumn(binary_units=True)
 
     def render(self, task: RichTask) -> Text:
-        """The counts of one task."""
+        """Return the text for one task."""
         unit = task.fields["unit"]
         if unit == "bytes":
             done = self._bytes.render(task)
@@ -92,7 +92,7 @@ class _Bar:
 
 
 class TerminalProgress:
-    """Bars on a terminal, drawn only while a task is under way."""
+    """A Progress with bars on a terminal, drawn only while a task is running."""
 
     def __init__(self, console: Console) -> None:
         self._progress = RichProgress(
@@ -109,7 +109,7 @@ class TerminalProgress:
 
     @contextmanager
     def task(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Task]:
-        """A line of the display; it goes when it is done, so that only work under way is shown."""
+        """Add a line to the display, and remove it when the task ends: only running tasks show."""
         self._progress.start()
         line = self._progress.add_task(name, total=total, unit=unit)
         try:
@@ -120,13 +120,13 @@ class TerminalProgress:
                 self._progress.stop()
 
     def refresh(self) -> None:
-        """Draw now, if anything is under way, instead of at the next tenth of a second."""
+        """Redraw now if any task is running, instead of at the next tenth of a second."""
         if self._progress.tasks:
             self._progress.refresh()
 
 
 def for_terminal() -> Progress:
-    """Bars if standard error is a terminal, silence otherwise."""
+    """Return progress bars if standard error is a terminal, a silent Progress otherwise."""
     if not sys.stderr.isatty():
         return QuietProgress()
     return TerminalProgress(Console(stderr=True))

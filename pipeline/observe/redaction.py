@@ -1,8 +1,8 @@
-"""Secrets, kept out of what is written for others to read: log lines and the records of runs.
+"""Redaction of secrets in log lines and run records.
 
-Errors of Spark and of stores quote what they were given. So the values of secrets that this process
-knows are looked for in every text, and so is what has the form of one: in a URL, behind the name of
-one. Too much goes rather than too little.
+Errors of Spark and of stores quote their arguments. So every text is searched for the values of the
+secrets that this process knows, and for anything in the form of a secret: in a URL, or after the
+name of one. Better to redact too much than too little.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pipeline.observe.statement_passwords import without_passwords
 
 MASK = "***"
 SHORTEST = 4
-"""A value of fewer characters is a word of the text by chance."""
+"""Shorter values are not redacted: they occur in texts by chance."""
 WHOLE_WORDS = 12
-"""A value of fewer characters is one only where no letter or digit stands beside it."""
+"""Shorter values are redacted only as whole words, without a letter or digit next to them."""
 ORDINARY = frozenset(
     {
         *("true", "false", "none", "null", "default", "password", "secret", "token", "localhost"),
@@ -32,7 +32,7 @@ ORDINARY = frozenset(
         *("time", "level", "seconds", "done", "failed", "fault", "faults", "gap", "gaps", "notes"),
     }
 )
-"""Words that lines say of themselves: as a value they tell nothing apart, and are left."""
+"""Words of Binlake's own log lines, never redacted even if they are the value of a secret."""
 
 _NAMED = (
     r"(?:secret|passw|passphrase|[._-]pwd\b|(?:\b|[._-])pass\b|token|credential|signature"
@@ -40,20 +40,20 @@ _NAMED = (
     r"|connection[._-]?string|\bsas\b)"
 )
 _SECRET_NAME = re.compile(_NAMED, re.IGNORECASE)
-# What is about a secret, and is none.
+# Names of settings about a secret whose value is not secret itself.
 _PLAIN_NAME = re.compile(
     r"(?:provider|providers|provider[._-]list|type|class|file|path|enabled|url|uri|endpoint)$",
     re.IGNORECASE,
 )
-# Lengths are bounded, so that no text takes longer than it is long.
-# A secret may hold slashes and @; what follows a host is its port; s3 has buckets, without ports.
+# Lengths are bounded so that the time is linear in the text's length.
+# A secret may contain slashes and @. After a host follows its port, but an s3 bucket has no port.
 _USER_INFO = re.compile(
     r"(\bs3[an]?://(?=[^\s@'\"]{0,2000}@)|://)"
     r"(?:(?<=s3://)|(?<=s3[an]://)|(?![^/\s:@'\"]{0,200}:\d{1,5}(?:[/,;?#\s'\"]|$)))"
     r"([^/\s:@'\"]{0,200}:[^\s'\"]{1,2000})@"
 )
-# Alone before a host it may be a token; before the host of Azure it is the container. What messages
-# of ours give as the form of a URL is neither.
+# A user name without a password may be a token; in Azure's URLs it is the container. `user@host:`
+# is the placeholder of Binlake's own messages.
 _USER = re.compile(
     r"(?<!abfs)(?<!abfss)(?<!wasb)(?<!wasbs)(://)(?!user@host:)([^/\s:@'\"?#*]{1,2000})@"
 )
@@ -69,14 +69,14 @@ _QUOTED = re.compile(
 
 
 def is_secret(name: str) -> bool:
-    """Whether a setting or variable of this name has a value that nobody else should read."""
+    """Return True if the value of a setting or variable of this name is secret."""
     return bool(_SECRET_NAME.search(name)) and not _PLAIN_NAME.search(name)
 
 
 class Redaction:
-    """Replaces what must not be read by `***`: what it has learned, and what the environment has.
+    """Replaces secrets by `***`: those it was given or has learned, and those of the environment.
 
-    `environment` is looked at each time: credentials come into it late.
+    `environment` is read at each call, since credentials may be set late.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class Redaction:
         self._environment = environment
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """These are secrets too."""
+        """Redact these secrets too from now on."""
         self._secrets |= frozenset(secrets)
 
     def __call__(self, text: str) -> str:
-        """The text without them."""
+        """Return the text without secrets."""
         outside = (value for name, value in self._environment.items() if is_secret(name))
         if known := _pattern(self._secrets.union(outside)):
             text = known.sub(MASK, text)
@@ -99,7 +99,7 @@ class Redaction:
         return _ASSIGNED.sub(rf"\1{MASK}", _QUOTED.sub(rf'\1"{MASK}"', text))
 
     def value(self, value: Any) -> Any:
-        """The same of texts in a value; names in it, and what is no text, stay as they are."""
+        """Redact all strings in a value; keys and values of other types are kept."""
         if isinstance(value, str):
             return self(value)
         if isinstance(value, Mapping):
@@ -110,17 +110,17 @@ class Redaction:
 
 
 redact = Redaction()
-"""This process's: every line and record goes through it."""
+"""The redaction of this process: every log line and run record passes through it."""
 
 
 def shown_statement(text: str) -> str:
-    """A statement of a log without passwords: of accounts, and of servers in URLs. All else stays,
-    since it is what is looked at."""
+    """Return a logged statement for display, without passwords of accounts and in URLs. The rest is
+    kept: the statement itself is what the user asked for."""
     return _USER_INFO.sub(rf"\1{MASK}@", without_passwords(text))
 
 
 def secrets_in(values: Mapping[str, Any]) -> Iterator[str]:
-    """The secrets in settings: values of such a name, and what stands in texts in such a form."""
+    """Yield the secrets in settings: values with a secret's name, and secrets inside of strings."""
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from secrets_in(value)
@@ -135,14 +135,15 @@ def secrets_in(values: Mapping[str, Any]) -> Iterator[str]:
 
 @lru_cache(maxsize=64)
 def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
-    """Finds any of them, also as JSON and URLs have it; the longest first: one may hold another."""
+    """Return a pattern for all secrets, also as escaped in JSON and URLs; the longest come first,
+    since one may contain another."""
     kept = [s for s in secrets if len(s) >= SHORTEST and s.lower() not in ORDINARY]
     forms = {form for s in kept for form in (s, json.dumps(s)[1:-1], quote(s, safe=""), quote(s))}
     texts = sorted(forms, key=lambda form: (-len(form), form))
-    return re.compile("|".join(map(_sought, texts))) if texts else None
+    return re.compile("|".join(map(_pattern_of, texts))) if texts else None
 
 
-def _sought(text: str) -> str:
+def _pattern_of(text: str) -> str:
     if len(text) >= WHOLE_WORDS:
         return re.escape(text)
     return rf"(?<![A-Za-z0-9]){re.escape(text)}(?![A-Za-z0-9])"

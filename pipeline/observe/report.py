@@ -1,4 +1,4 @@
-"""What a layer's run did: what the command line, the DAG and the status show of it."""
+"""The report of a layer's run, which the command line, the DAG and the status show."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 NAMED = 3
-"""Tables that one sentence about several names."""
+"""Most tables named in a sentence about several."""
 _PLACED = re.compile(
     r"(?P<place>[^:]+, position \d+): (?:[A-Z_]+: )?(?P<cause>.*?)\.?(?: Held before it: .*)?",
     re.DOTALL,
 )
-"""A reason with the place of its event, as silver's quarantine and gold's blocks have it."""
+"""A reason that starts with its event's position, as in silver's quarantine and gold's blockers."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayerReport:
-    """One layer's run. Nothing to do gives the report with everything empty.
+    """The report of one layer's run; everything is empty if there was nothing to do.
 
-    `batches`: the batch numbers it finished, `counts`: totals over them by name, `faults` and
-    `gaps`: sentences for the user, each naming file, position or table and what to do next;
-    any of them makes the exit code 3. `notes`: what was left out on purpose, no error.
+    `batches`: the numbers of the batches it finished; `counts`: their totals by name; `faults` and
+    `gaps`: sentences for the user, each with file, position or table and the remedy; any of them
+    makes the exit code 3. `notes`: what was skipped on purpose, not an error.
     """
 
     layer: str
@@ -35,25 +35,25 @@ class LayerReport:
 
     @property
     def worked(self) -> bool:
-        """Whether it did anything: also what comes in no batches, as seeds do."""
+        """True if it did anything, also outside of batches, as seeding does."""
         return bool(self.batches) or any(self.counts.values())
 
     @property
     def clean(self) -> bool:
-        """No fault and no gap."""
+        """True if there is neither a fault nor a gap."""
         return not self.faults and not self.gaps
 
 
 def one_for_each_cause(
-    told: Iterable[tuple[str, str]], single: Callable[[str, str], str]
+    held_tables: Iterable[tuple[str, str]], single: Callable[[str, str], str]
 ) -> list[str]:
-    """Sentences about tables that are held, each given with its reason.
+    """Return sentences about held tables, given as (name, reason).
 
-    Tables with the same cause, wherever in the log, are one sentence; of one alone it is `single`,
-    of its name and its reason.
+    Tables with the same cause, wherever in the log, share one sentence; the sentence about a single
+    table is `single(name, reason)`.
     """
     by_cause: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for name, reason in told:
+    for name, reason in held_tables:
         placed = _PLACED.fullmatch(reason)
         by_cause[placed["cause"] if placed else reason].append((name, reason))
     found = []

@@ -1,8 +1,8 @@
-"""How far Spark's jobs are, told to a progress task while they run.
+"""Progress of Spark's jobs, reported to a progress task while they run.
 
-One Spark job can take in gigabytes, and the call that starts it returns when all is done. So a
-thread looks at how many of its tasks have ended. Where Spark cannot be asked (Spark Connect), the
-amount is counted when the job ends.
+One Spark job can process gigabytes, and the call that starts it returns when it ends. So a thread
+polls how many of its tasks have completed. With Spark Connect, which has no status tracker, the
+whole amount is reported when the job ends.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from pyspark import SparkContext, StatusTracker
 
 INTERVAL = 0.5
-"""Seconds between looks."""
+"""Seconds between polls."""
 _GROUP = "spark.jobGroup.id"
 
 
 @contextmanager
 def following(spark: SparkSession, task: Task, amount: int) -> Iterator[None]:
-    """Advances `task` by `amount` while the jobs run that this thread starts meanwhile."""
+    """Advance `task` by `amount` in step with the jobs that this thread starts in the block."""
     context = _context(spark)
     if context is None:
         yield
@@ -36,13 +36,13 @@ def following(spark: SparkSession, task: Task, amount: int) -> Iterator[None]:
         return
     group, over, advanced = uuid.uuid4().hex, threading.Event(), [0]
 
-    def look() -> None:
+    def poll() -> None:
         while not over.wait(INTERVAL):
             reached = int(amount * share_done(context.statusTracker(), group))
             task.advance(max(reached - advanced[0], 0))
             advanced[0] = max(reached, advanced[0])
 
-    thread = threading.Thread(target=look, daemon=True)
+    thread = threading.Thread(target=poll, daemon=True)
     before = context.getLocalProperty(_GROUP)
     context.setLocalProperty(_GROUP, group)
     thread.start()
@@ -56,7 +56,7 @@ def following(spark: SparkSession, task: Task, amount: int) -> Iterator[None]:
 
 
 def share_done(tracker: StatusTracker, group: str) -> float:
-    """Which part of the group's tasks have ended, between 0 and 1."""
+    """Return the completed share of a job group's tasks, between 0 and 1."""
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
     stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
     tasks = sum(stage.numTasks for stage in stages if stage)

@@ -1,8 +1,8 @@
-"""Passwords and their hashes in SQL statements, as servers log them, replaced by `'***'`.
+"""Redaction of passwords and their hashes in logged SQL statements, by `'***'`.
 
-MySQL logs hashes (`IDENTIFIED WITH '…' AS '…'`, as hex with print_identified_with_as_hex), MariaDB
-statements as they were typed (`IDENTIFIED BY '…'`, `VIA … USING '…' OR …`), both what is inside of
-procedures, options of servers (`PASSWORD '…'`) and of replication (`SOURCE_PASSWORD = '…'`).
+MySQL logs hashes (`IDENTIFIED WITH '…' AS '…'`, in hex with print_identified_with_as_hex), MariaDB
+logs statements as typed (`IDENTIFIED BY '…'`, `VIA … USING '…' OR …`). Both log the bodies of
+procedures, server options (`PASSWORD '…'`) and replication options (`SOURCE_PASSWORD = '…'`).
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ _TOKEN = re.compile(
     r"|0[xX][0-9A-Fa-f]+\b)"
     r"|(?P<name>`[^`]*`)"
     r"|(?P<word>[\w$]+)"
-    # Code in comments counts.
+    # Only the delimiters of an executable comment are skipped: its code counts.
     r"|(?P<space>\s+|/\*M?!\d*|\*/|/\*.*?(?:\*/|\Z)|--(?=\s)[^\n]*|\#[^\n]*)"
     r"|(?P<sign>.)",
     re.DOTALL,
 )
 _OF_ACCOUNTS = ("BY", "AS", "USING", "REPLACE")
-"""Before a literal, behind IDENTIFIED."""
+"""Keywords before a secret literal, anywhere after IDENTIFIED."""
 _PASSWORD = "PASSWORD"
 _BETWEEN = frozenset("=(:")
-"""What may stand between PASSWORD and a literal."""
+"""Signs allowed between PASSWORD and its literal."""
 
 
 def without_passwords(statement: str) -> str:
-    """The statement without its passwords. Too much goes rather than too little."""
+    """Return the statement without passwords; better too much redacted than too little."""
     if not _MAY_HOLD_ONE.search(statement):
         return statement
     return "".join(_masked(statement))

@@ -1,4 +1,4 @@
-"""Settings: files, variables and options to one checked model."""
+"""Settings: one validated model from a file, environment variables and command line options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of `binlake capture`: where a live server's logs are landed, and how often for good."""
+"""Settings of `binlake capture`: where a server's logs are written, and how often durably."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a setting expects, in words and with an example, as its model declares it."""
+"""Descriptions of what a setting expects, with an example, by its model."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ _BOUNDS = ((Ge, "ge", "{} or more"), (Gt, "gt", "more than {}"), (Lt, "lt", "les
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A type as a model declares it, with what is said of it: bounds, description, examples."""
+    """A declared type with its metadata: bounds, description, examples."""
 
     type: Any
     info: tuple[Any, ...] = ()
 
     @classmethod
     def of(cls, annotation: Any, info: Iterable[Any] = ()) -> Declared:
-        """Taken out of `Annotated`."""
+        """Return an annotation's type, unwrapped from `Annotated`, with its metadata."""
         if get_origin(annotation) is not Annotated:
             return cls(annotation, tuple(info))
-        inner, *said = get_args(annotation)
-        return cls.of(inner, [*info, *said])
+        inner, *metadata = get_args(annotation)
+        return cls.of(inner, [*info, *metadata])
 
     @property
     def fields(self) -> Sequence[FieldInfo]:
-        """What `Field()` says of it."""
-        return [said for said in self.info if isinstance(said, FieldInfo)]
+        """Its `Field()` metadata."""
+        return [one for one in self.info if isinstance(one, FieldInfo)]
 
     def inside(self, part: str | int) -> Declared | None:
-        """The type of a key or an item in it; None where it has none."""
+        """Return the type of a key or an item in it; None if it has none."""
         if isinstance(self.type, type) and issubclass(self.type, BaseModel):
             field = self.type.model_fields.get(str(part))
             return None if field is None else Declared.of(field.annotation, [field])
@@ -58,19 +58,19 @@ class Declared:
 
     @property
     def is_text(self) -> bool:
-        """Whether any text may stand there."""
+        """True if any text is accepted."""
         if self.is_union:
             return any(Declared.of(one).is_text for one in get_args(self.type))
         return self.type in (str, SecretStr)
 
     @property
     def is_union(self) -> bool:
-        """Whether it may be of several types."""
+        """True if several types are accepted."""
         return get_origin(self.type) in (Union, types.UnionType)
 
 
 def declared(model: type[BaseModel], path: Sequence[str | int]) -> Declared | None:
-    """The type of the setting at a path; None where there is none."""
+    """Return the declared type of the setting at a path; None if there is no such setting."""
     found: Declared | None = Declared(model)
     for part in path:
         found = found.inside(part) if found is not None else None
@@ -78,7 +78,7 @@ def declared(model: type[BaseModel], path: Sequence[str | int]) -> Declared | No
 
 
 def expected(what: Declared) -> str:
-    """`a size in bytes, such as 16 MiB`."""
+    """Return what a setting expects: `a size in bytes, such as 16 MiB`."""
     words = _words(what)
     example = _example(what)
     return f"{words}, such as {example}" if example and example not in words else words
@@ -93,7 +93,7 @@ def _words(what: Declared) -> str:
         kinds = [Declared.of(one) for one in arguments if one is not types.NoneType]
         return " or ".join(_words(kind) for kind in kinds)
     if origin is Literal:
-        *others, last = (spelled(one) for one in arguments)
+        *others, last = (yaml_text(one) for one in arguments)
         return f"{', '.join(others)} or {last}" if others else last
     if isinstance(what.type, type) and issubclass(what.type, BaseModel):
         return f"keys with values ({', '.join(what.type.model_fields)})"
@@ -103,14 +103,14 @@ def _words(what: Declared) -> str:
 
 
 def _bounds(what: Declared) -> str:
-    said = [*what.info, *(one for field in what.fields for one in field.metadata)]
-    lowest = next((one.ge for one in said if isinstance(one, Ge)), None)
-    highest = next((one.le for one in said if isinstance(one, Le)), None)
+    metadata = [*what.info, *(one for field in what.fields for one in field.metadata)]
+    lowest = next((one.ge for one in metadata if isinstance(one, Ge)), None)
+    highest = next((one.le for one in metadata if isinstance(one, Le)), None)
     if lowest is not None and highest is not None:
         return f" from {lowest} to {highest}"
     parts = [
         text.format(getattr(one, name))
-        for one in said
+        for one in metadata
         for kind, name, text in (*_BOUNDS, (Le, "le", "at most {}"))
         if isinstance(one, kind)
     ]
@@ -118,19 +118,19 @@ def _bounds(what: Declared) -> str:
 
 
 def _example(what: Declared) -> str:
-    """One that the model gives, or else the default."""
+    """Return the model's example, or else the default."""
     for field in what.fields:
         if field.examples:
             return str(field.examples[0])
         if isinstance(field.default, int | float | str):
-            return spelled(field.default)
+            return yaml_text(field.default)
     if what.is_union:
         return next(filter(None, (_example(Declared.of(one)) for one in get_args(what.type))), "")
     return ""
 
 
-def spelled(value: Any) -> str:
-    """A plain value as YAML has it."""
+def yaml_text(value: Any) -> str:
+    """Return a plain value in YAML's notation."""
     if value is None:
         return "nothing"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Reads a settings file: its values, the line of each key, and mistakes that are YAML's."""
+"""Reader of settings files: values, the line of each key, and YAML errors."""
 
 from __future__ import annotations
 
@@ -18,44 +18,47 @@ from pipeline.settings.variables import VariableError, Variables
 
 KeyPath = tuple[str | int, ...]
 LITERAL = "airflow"
-"""The section whose texts are taken as they are: the DAGs read it, in another environment."""
+"""The section in which variables are not replaced: the DAGs read it, in another environment."""
 UNSET = object()
-"""Stands for a text of variables that are all empty: the setting keeps its default."""
+"""The value of a text whose variables are all empty: the setting keeps its default."""
 _NUMBERS = ("int", "float")
 _REMEDIES = (
-    (r"'\\t' that cannot start", "Indent with spaces: YAML takes no tabs."),
+    (r"'\\t' that cannot start", "Indent with spaces: YAML does not allow tabs."),
     (
         r"alias|anchor|tag|directive|cannot start any token",
-        "Put a value that begins with a sign (*, &, !, %, @) in quotes.",
+        "Quote values that begin with a special character (*, &, !, %, @).",
     ),
     (
         r"mapping values are not allowed",
-        "Put a value with a colon in it in quotes, and begin each key on a line of its own.",
+        "Quote values that contain a colon, and begin each key on a line of its own.",
     ),
     (
         r"could not find expected ':'",
-        "A key needs a colon and a space after it, as in lake: /data/lake.",
+        "Write a colon and a space after each key, as in lake: /data/lake.",
     ),
     (
         r"stream end|end of stream|expected ',' or|flow node",
-        "Close what is opened: a bracket, a brace, or a quote. Within braces, ${…} goes in quotes.",
+        "Close each bracket, brace and quote. Within braces, quote ${…}.",
     ),
-    (r"block end|block mapping|block collection", "Begin all keys of a section in one column."),
+    (
+        r"block end|block mapping|block collection",
+        "Begin all keys of a section in the same column.",
+    ),
 )
-"""What to do, by what PyYAML says: the first that fits."""
+"""Remedies by a pattern in PyYAML's message; the first match is used."""
 
 
 def dotted(path: KeyPath) -> str:
-    """`server.tls.mode`; items of a list by number."""
+    """Return a key path as text, `server.tls.mode`; items of a list by number."""
     return ".".join(str(part) for part in path)
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """A YAML mapping with the line (from 1) on which each key and item stands, by its path.
+    """A YAML mapping, with the line (from 1) of each key and item by its path.
 
-    `numbers`: the text of those values that YAML reads as numbers. `mistakes`: keys that are given
-    twice, and variables that are not set.
+    `numbers`: the original text of values that YAML reads as numbers. `mistakes`: duplicate keys,
+    and variables that are not set.
     """
 
     name: str = ""
@@ -66,14 +69,14 @@ class SettingsFile:
 
     @classmethod
     def empty(cls) -> SettingsFile:
-        """No file: only defaults and the command line."""
+        """Return settings without a file: only defaults and the command line."""
         return cls()
 
     @classmethod
     def read(cls, file: Path, environment: Mapping[str, str] = os.environ) -> SettingsFile:
-        """The file's mapping, with the variables of the environment in its texts.
+        """Read a file, and replace environment variables in its texts.
 
-        Raises SettingsError if it cannot be read or is no YAML mapping.
+        Raises SettingsError if it cannot be read or is not a YAML mapping.
         """
         name = str(file)
         try:
@@ -89,7 +92,7 @@ class SettingsFile:
             return cls(name)
         if not isinstance(values, dict):
             raise SettingsError(
-                f"holds no settings: keys with values are expected, such as lake: /data/lake,"
+                f"contains no settings: keys with values are expected, such as lake: /data/lake,"
                 f" not {'a list' if isinstance(values, list) else 'a text'}.",
                 file=f"{name}:{root.start_mark.line + 1}",
             )
@@ -99,7 +102,7 @@ class SettingsFile:
         return found._with_variables(environment)
 
     def place(self, path: KeyPath) -> str | None:
-        """`file:line` of a key, or of the nearest one above it that the file holds."""
+        """Return `file:line` of a key, or of its nearest parent in the file."""
         parts = tuple(map(str, path))
         for length in range(len(parts), 0, -1):
             if parts[:length] in self.lines:
@@ -107,7 +110,7 @@ class SettingsFile:
         return self.name or None
 
     def with_texts(self, is_text: Callable[[KeyPath], bool]) -> SettingsFile:
-        """The same with each number as it is written where text is expected (`0123`, `+02:00`)."""
+        """Return the file with the original text of numbers where text is expected (`0123`)."""
         written = {path: text for path, text in self.numbers.items() if is_text(path)}
         return replace(self, values=_mapped(self.values, lambda path, v: written.get(path, v)))
 
@@ -133,7 +136,7 @@ class SettingsFile:
 
 
 def _mapped(value: Any, change: Callable[[KeyPath, Any], Any], path: KeyPath = ()) -> Any:
-    """The same mappings and lists with each value in them changed, without those that are UNSET."""
+    """Return mappings and lists with each value changed, and without those that become UNSET."""
     if isinstance(value, dict):
         inner = {key: _mapped(one, change, (*path, str(key))) for key, one in value.items()}
         return {key: one for key, one in inner.items() if one is not UNSET}
@@ -144,7 +147,7 @@ def _mapped(value: Any, change: Callable[[KeyPath, Any], Any], path: KeyPath = (
 
 
 class _Places:
-    """Where everything in a YAML document stands."""
+    """Collects the line of every key and item of a YAML document."""
 
     def __init__(self, file: str) -> None:
         self.lines: dict[tuple[str, ...], int] = {}
@@ -154,14 +157,14 @@ class _Places:
         self._above: list[yaml.Node] = []
 
     def collect(self, node: yaml.Node, path: KeyPath) -> None:
-        """All below a node. Raises SettingsError for one that is inside itself."""
+        """Collect everything below a node; raise SettingsError if a node contains itself."""
         if isinstance(node, yaml.ScalarNode):
             if node.tag.rpartition(":")[2] in _NUMBERS and node.style is None:
                 self.numbers[path] = node.value
             return
         if any(node is one for one in self._above):
             place = f"{self._file}:{node.start_mark.line + 1}"
-            raise SettingsError("is not YAML of settings: a value holds itself.", file=place)
+            raise SettingsError("is not a settings file: a value contains itself.", file=place)
         self._above.append(node)
         for named, part, inner in _parts(node):
             here = (*path, part)
@@ -175,14 +178,14 @@ class _Places:
             self.lines[parts] = line
             return True
         reason = f"is given twice, first on line {self.lines[parts]}."
-        remedy = "Leave one of them: YAML would silently take the later one."
+        remedy = "Remove one of them: YAML would silently use the later one."
         place = f"{self._file}:{line}"
         self.mistakes.append(SettingsError(reason, key=dotted(path), file=place, remedy=remedy))
         return False
 
 
 def _parts(node: yaml.Node) -> Iterator[tuple[yaml.Node, str | int, yaml.Node]]:
-    """Where each key or item stands, what it is called, and its value."""
+    """Yield the node, the name or index, and the value of each key or item."""
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
             yield item, index, item
@@ -192,11 +195,11 @@ def _parts(node: yaml.Node) -> Iterator[tuple[yaml.Node, str | int, yaml.Node]]:
 
 
 def _parsed(text: str, name: str) -> tuple[yaml.Node | None, Any]:
-    """The document as nodes and as values. Raises SettingsError, without what stands there."""
+    """Parse a document to nodes and to values. Raises SettingsError, which quotes no values."""
     try:
         return yaml.compose(text, Loader=yaml.SafeLoader), yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, KeyError, RecursionError) as error:
-        # A date that is none is no YAMLError; nor is a !!bool that is none, or a very deep list.
+        # An invalid date or !!bool, and a very deep list, raise errors that are not YAMLErrors.
         problem, line = _yaml_problem(error)
         place = f"{name}:{line}" if line else name
         raise SettingsError(
@@ -205,19 +208,19 @@ def _parsed(text: str, name: str) -> tuple[yaml.Node | None, Any]:
 
 
 def _yaml_problem(error: Exception) -> tuple[str, int]:
-    """What is wrong and on which line (0: unknown), without values, which may be secrets."""
+    """Return the problem and its line (0: unknown), without values, which may be secrets."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        said = f"{error.context or ''} {error.problem or ''}".strip()
-        # A value that begins with * & or ! and is not in quotes, as a password may.
-        said = re.sub(r"(alias|anchor|tag) (['\"]).*\2", r"\1", said)
-        return " ".join(said.split()), error.problem_mark.line + 1
+        problem = f"{error.context or ''} {error.problem or ''}".strip()
+        # An unquoted value that begins with *, & or ! may be a password.
+        problem = re.sub(r"(alias|anchor|tag) (['\"]).*\2", r"\1", problem)
+        return " ".join(problem.split()), error.problem_mark.line + 1
     if isinstance(error, yaml.reader.ReaderError):
-        return "it holds a character that no text has", 0
+        return "it contains a character that YAML does not allow", 0
     if isinstance(error, RecursionError):
         return "it is nested too deeply", 0
-    # Of a date, and not of what is in quotes.
+    # The message about an invalid date quotes no value; any other might.
     plain = type(error) is ValueError and "'" not in str(error)
-    return str(error) if plain else "a value is not of the type that it is said to be (!!)", 0
+    return str(error) if plain else "a value does not match its type tag (!!)", 0
 
 
 def _remedy(problem: str) -> str:

@@ -1,4 +1,4 @@
-"""All that is wrong with settings: each mistake with its place, what is expected and given."""
+"""Errors in settings: the place of each, the expected value and the given one."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from pydantic import BaseModel, ValidationError
 from pipeline.errors import InvalidSettingsError, SettingsError
 from pipeline.observe import redact
 from pipeline.observe.redaction import is_secret
-from pipeline.settings.expectations import declared, expected, spelled
+from pipeline.settings.expectations import declared, expected, yaml_text
 from pipeline.settings.file import KeyPath, SettingsFile, dotted
 
 _OWN = ("value_error", "assertion_error")
-"""pydantic's names for errors that a model's own validators raise, whose text says it all."""
+"""pydantic's types of errors from a model's own validators, whose message suffices."""
 _NO_SETTING = ("extra_forbidden", "invalid_key")
 _REMEDIES: Mapping[str, str] = {
-    "sources": "A settings file is of one source: make a file for each, named by source: NAME.",
-    "password": "No settings file holds a password: name a file under server.password_file, or set"
+    "sources": "A settings file has one source: write a file for each, with source: NAME.",
+    "password": "Settings files must not contain passwords: set server.password_file, or"
     " BINLAKE_SERVER_PASSWORD in the environment.",
 }
-"""Of names that are no settings, and that people try: what to do instead."""
+"""Remedies for names that are not settings but are often tried."""
 
 
 def one_error(mistakes: Sequence[SettingsError], file: SettingsFile) -> SettingsError:
-    """The only mistake, or an error that says all of them, in order of their lines."""
+    """Return the only mistake, or an error with all of them, in order of their lines."""
     if len(mistakes) == 1:
         return mistakes[0]
     return InvalidSettingsError(sorted(mistakes, key=_line), file.name or None)
@@ -44,9 +44,9 @@ def mistakes_in(
     file: SettingsFile,
     outside: Collection[KeyPath],
 ) -> Iterator[SettingsError]:
-    """A mistake for each setting that pydantic found wrong in `values`.
+    """Yield a mistake for each setting that pydantic found invalid in `values`.
 
-    Those `outside` stand in no file. What the file's own mistakes are about is left out.
+    Keys in `outside` did not come from the file. Settings with a mistake of the file are skipped.
     """
     known = {mistake.key for mistake in file.mistakes}
     found: dict[KeyPath, SettingsError] = {}
@@ -56,15 +56,15 @@ def mistakes_in(
             given = any(path[: len(key)] == key for key in outside)
             place = None if given else file.place(path)
             found[path] = _mistake(one, path, model, values, place)
-    # Of a setting that may be one value or a list, pydantic refuses both: the item is meant.
-    meant = [
+    # For a setting of one value or a list, pydantic reports both types: keep only the item's error.
+    innermost = [
         path for path in found if not any(path == other[: len(path)] != other for other in found)
     ]
-    yield from (found[path] for path in meant)
+    yield from (found[path] for path in innermost)
 
 
 def _path(loc: Sequence[str | int], values: Any) -> KeyPath:
-    """The keys on the way to a value, without pydantic's names for types that it tried."""
+    """Return the key path of a value, without pydantic's names for the types it tried."""
     path: list[str | int] = []
     for part in loc:
         if _has(values, part):
@@ -84,7 +84,7 @@ def _mistake(
 ) -> SettingsError:
     key = dotted(path)
     if one["type"] in _NO_SETTING:
-        remedy = _meant(model, path)
+        remedy = _suggestion(model, path)
         return SettingsError("is not a setting.", key=key, file=place, remedy=remedy)
     given = _given(path, model, values)
     own = one["type"] in _OWN
@@ -98,7 +98,7 @@ def _mistake(
 
 
 def _given(path: KeyPath, model: type[BaseModel], values: Any) -> str | None:
-    """The value as it may be shown; None where it may be a secret, or is a section."""
+    """Return the given value for display; None if it may be a secret, or is a section."""
     for part in path:
         values = values[part]
     if isinstance(values, list | tuple):
@@ -106,29 +106,29 @@ def _given(path: KeyPath, model: type[BaseModel], values: Any) -> str | None:
     if isinstance(values, Mapping):
         return None if _model(model, path) else "keys with values"
     if values is None:
-        return spelled(values)
+        return yaml_text(values)
     if any(is_secret(str(part)) for part in path) or any(
         section.model_config.get("hide_input_in_errors", False) for section in _models(model, path)
     ):
         return None
-    return redact(repr(values) if isinstance(values, str) else spelled(values))
+    return redact(repr(values) if isinstance(values, str) else yaml_text(values))
 
 
 def _models(model: type[BaseModel], path: KeyPath) -> Iterator[type[BaseModel]]:
-    """The models on the way to a key."""
+    """Yield the models on the path to a key."""
     found = (_model(model, path[:length]) for length in range(len(path) + 1))
     yield from (one for one in found if one is not None)
 
 
 def _model(model: type[BaseModel], path: KeyPath) -> type[BaseModel] | None:
-    """The model of the section at a path; None where no section is expected."""
+    """Return the model of the section at a path; None if the path is not a section."""
     found = declared(model, path)
     kind = found.type if found is not None else None
     return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
 
 
-def _meant(model: type[BaseModel], path: KeyPath) -> str:
-    """`Did you mean segments.target?`, or the keys that there are."""
+def _suggestion(model: type[BaseModel], path: KeyPath) -> str:
+    """Return `Did you mean segments.target?`, or the list of valid keys."""
     *above, wrong = path
     name = str(wrong)
     if remedy := _REMEDIES.get(name):
@@ -139,7 +139,7 @@ def _meant(model: type[BaseModel], path: KeyPath) -> str:
         return f"Did you mean {dotted((*above, close[0]))}?"
     if elsewhere := [dotted(one) for one in _all_keys(model) if one[-1] == name]:
         return f"Did you mean {' or '.join(elsewhere)}?"
-    return f"There are: {', '.join(dotted((*above, key)) for key in known)}."
+    return f"Valid keys are: {', '.join(dotted((*above, key)) for key in known)}."
 
 
 def _all_keys(model: type[BaseModel], above: KeyPath = ()) -> Iterator[KeyPath]:

@@ -1,4 +1,4 @@
-"""Settings of `binlake seed`: which tables get their starting state, and how they are read."""
+"""Settings of `binlake seed`: which tables get an initial snapshot, and how they are read."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Settings of the source server itself: where it is, who logs in, and how the way is protected.
+"""Settings of the connection to the source server: address, user and TLS.
 
-No password is among them: it comes from a file or from the environment
+They contain no password: it comes from a file or from the environment
 (`pipeline.source.server.login`).
 """
 
@@ -21,18 +21,18 @@ CONNECT_SECONDS = 10.0
 SCHEMES = frozenset({"mysql", "mariadb"})
 FORM = "mysql://user@host:3306"
 THE_SERVER = "server"
-"""What stands for the server that settings or the environment name, where its URL may stand."""
+"""The word for the server of settings or environment, in place of its URL."""
 
 TlsMode = Literal["disabled", "preferred", "required", "verify_ca", "verify_identity"]
 VERIFYING: frozenset[TlsMode] = frozenset({"verify_ca", "verify_identity"})
-"""Modes in which the server's certificate is looked at."""
+"""Modes that verify the server's certificate."""
 ALWAYS: frozenset[TlsMode] = VERIFYING | {"required"}
-"""Modes in which there is no connection without TLS."""
+"""Modes that refuse a connection without TLS."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerUrl:
-    """`mysql://user:password@host:port`, taken apart; user and password may be missing."""
+    """The parts of `mysql://user:password@host:port`; user and password are optional."""
 
     host: str
     port: int = PORT
@@ -41,39 +41,39 @@ class ServerUrl:
 
     @classmethod
     def read(cls, url: str) -> ServerUrl:
-        """The parts of a URL, whose user and password are percent-encoded. A schema is passed over.
+        """Parse a URL, whose user and password are percent-encoded; a schema in it is ignored.
 
-        Raises ValueError, whose text has nothing of the URL: it may hold a password.
+        Raises ValueError, whose message does not quote the URL, which may contain a password.
         """
         try:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port
         except ValueError:
-            # Not chained: the text of urllib's quotes what it cannot read.
+            # Not chained: urllib's message quotes the URL.
             raise ValueError(_wrong_form()) from None
         if parts.scheme not in SCHEMES or not host:
             raise ValueError(_wrong_form())
-        # A password whose slash, ? or # is not encoded ends the host before its @: what then looks
-        # like host and port are the user and the beginning of the password.
-        behind = parts.path + parts.query + parts.fragment
-        if "@" in behind or "/" in parts.path.strip("/"):
+        # An unencoded /, ? or # in the password ends the authority before its @: then host and port
+        # are in fact the user and the beginning of the password.
+        after_authority = parts.path + parts.query + parts.fragment
+        if "@" in after_authority or "/" in parts.path.strip("/"):
             raise ValueError(_wrong_form())
         if parts.query or parts.fragment:
-            raise ValueError(f"has more behind the port than {FORM}: TLS is set in server.tls")
+            raise ValueError(f"has more after the port than {FORM}: set TLS in server.tls")
         password = None if parts.password is None else SecretStr(unquote(parts.password))
         user = unquote(parts.username) if parts.username else None
         return cls(unquote(host), PORT if port is None else port, user, password)
 
 
 def _wrong_form() -> str:
-    return f"is no URL such as {FORM} (what is special in it is percent-encoded)"
+    return f"is not a URL such as {FORM} (with special characters percent-encoded)"
 
 
 def _without_password(url: str | None) -> str | None:
     if url is not None and ServerUrl.read(url).password is not None:
         raise ValueError(
-            "holds a password, which the process list would show: give it as"
-            " server.password_file, or in the environment as BINLAKE_SERVER_PASSWORD"
+            "contains a password, which the process list would show: set server.password_file, or"
+            " BINLAKE_SERVER_PASSWORD in the environment"
         )
     return url
 
@@ -96,13 +96,15 @@ class TlsSettings(Model):
 
     @model_validator(mode="after")
     def _looked_at(self) -> TlsSettings:
-        """A file that no mode looks at would be a protection that is not there."""
+        """Reject files that the mode ignores: they would suggest a protection that is not there."""
         if self.ca is not None and self.mode not in VERIFYING:
-            raise ValueError(f"ca counts with mode verify_ca or verify_identity, not {self.mode}")
+            raise ValueError(f"ca needs mode verify_ca or verify_identity, not {self.mode}")
         if self.cert is not None and self.mode not in ALWAYS:
-            raise ValueError(f"cert needs mode required or one that verifies, not {self.mode}")
+            raise ValueError(
+                f"cert needs mode required, verify_ca or verify_identity, not {self.mode}"
+            )
         if self.key is not None and self.cert is None:
-            raise ValueError("key is that of cert, which is not given")
+            raise ValueError("key needs cert, which is not set")
         return self
 
 
@@ -128,14 +130,14 @@ class ServerSettings(Model):
 
 
 def is_server(text: str) -> bool:
-    """Whether that is a server's URL, and not a file."""
+    """Return True if a text is a server's URL, not a file."""
     return text.partition("://")[0] in SCHEMES
 
 
 def with_url(section: Any, url: str) -> Any:
-    """The section `server` of a settings file, with the URL of the command line in it.
+    """Return the `server` section of a settings file with the URL of the command line.
 
-    What is no section stays what it is, for validation to refuse.
+    A value that is not a section is returned unchanged, for validation to reject.
     """
     if section is None:
         return {"url": url}

@@ -1,7 +1,7 @@
-"""What a run is told to do: frozen models over a YAML file and the command line.
+"""The settings of a run: frozen models of a YAML file and the command line.
 
-Every model refuses keys that it does not know. `Settings.load` turns pydantic's errors into one
-`SettingsError` that names the key, the file and line, and what was probably meant.
+Every model rejects unknown keys. `Settings.load` converts pydantic's errors to one `SettingsError`
+with the key, file and line of each, and a suggestion.
 """
 
 from __future__ import annotations
@@ -48,13 +48,12 @@ from pipeline.settings.values import (
 
 MIB = 1 << 20
 SYSTEM_SCHEMAS = frozenset({"mysql", "sys", "performance_schema", "information_schema"})
-"""Left out unless an include pattern names one of them in full before its dot."""
+"""Schemas that are excluded unless an include pattern has their full name before its dot."""
 
 
 def key_given(keys: Mapping[str, Sequence[str]], name: str) -> tuple[str, ...]:
-    """The key that conf's `keys`, by pattern, give to `schema.table`; its own name goes first.
-
-    Empty where they give none, and the table's own counts.
+    """Return the key columns of `schema.table` in conf's `keys`, by its exact name or else by
+    pattern; empty if there are none, so that the table's own key is used.
     """
     given = keys.get(name)
     if given is None:
@@ -182,11 +181,10 @@ class Settings(Model):
 
     @classmethod
     def load(cls, file: Path | None = None, **overrides: Any) -> Settings:
-        """The settings in `file`, with every override that is not None on top.
+        """Load the settings in `file`; every override that is not None replaces the file's.
 
-        `server` may be a URL, which goes into that section of the file.
-        Raises SettingsError for a file that cannot be read, and for wrong and unknown keys: all of
-        them, if there are several.
+        `server` may be a URL, which is set in that section of the file. Raises SettingsError if the
+        file cannot be read, or for all invalid and unknown keys together.
         """
         given = {key: value for key, value in overrides.items() if value is not None}
         outside: set[KeyPath] = {(key,) for key in given}
@@ -212,44 +210,44 @@ class Settings(Model):
         except ValidationError as error:
             mistakes += mistakes_in(error, cls, values, document, outside)
         if mistakes:
-            # Not chained: pydantic's error shows what was given, which may be a secret.
+            # Not chained: pydantic's error quotes the input, which may be a secret.
             raise one_error(mistakes, document)
         return found
 
     def require(self, *keys: str) -> Settings:
-        """These settings, or a SettingsError for the first of `keys` that is still empty."""
+        """Return these settings; raise SettingsError for the first of `keys` that is empty."""
         for key in keys:
             if not getattr(self, key):
-                remedy = f"Give --{key.replace('_', '-')}, or {key}: in the file of --conf."
+                remedy = f"Give --{key.replace('_', '-')}, or set {key} in the --conf file."
                 raise SettingsError("is not set.", key=key, remedy=remedy)
         return self
 
     @model_validator(mode="after")
     def _named_in_a_catalog(self) -> Settings:
         if self.lake_schema is not None and self.catalog is None:
-            raise ValueError("lake_schema is a schema of catalog, which is not given")
+            raise ValueError("lake_schema needs catalog, which is not set")
         return self
 
     @property
     def inputs(self) -> str:
-        """Where binlogs are, to be read by people."""
+        """The location of the binlogs, for messages."""
         return self.binlogs if isinstance(self.binlogs, str) else ", ".join(self.binlogs)
 
     @property
     def secrets(self) -> frozenset[str]:
-        """What of them must not be read in a log."""
+        """All secret values, which must not be logged."""
         passwords = {one.get_secret_value() for one in self.encryption.passwords.values()}
         return frozenset(passwords.union(secrets_in(self.model_dump())))
 
     @property
     def layout(self) -> Lake:
-        """Where everything in the lake is."""
+        """The layout of the lake."""
         if self.catalog is None or self.lake_schema is None:
             return Lake(self.lake)
         return Lake(self.lake, f"{quoted(self.catalog)}.{quoted(self.lake_schema)}")
 
     def wanted(self, schema: str, table: str) -> bool:
-        """Whether this table is replicated: included, not excluded, and not the server's own."""
+        """Return True if a table is replicated: included, not excluded, and not a system table."""
         if schema.lower() in SYSTEM_SCHEMAS and not any(
             pattern.partition(".")[0].lower() == schema.lower() for pattern in self.include
         ):
@@ -259,21 +257,21 @@ class Settings(Model):
         return included and not any(fnmatchcase(name, p) for p in self.exclude)
 
     def with_section(self, section: str, **values: Any) -> Settings:
-        """These settings with other values in a section. Raises SettingsError."""
+        """Return a copy with other values in a section. Raises SettingsError."""
         kept = self.model_dump()
         kept[section] = {**kept[section], **values}
         return self._validated(kept, SettingsFile.empty(), ())
 
     @property
     def decoding(self) -> dict[str, Any]:
-        """What decides which rows silver has, and how, as JSON: its plans keep it."""
+        """The settings that determine silver's rows, as JSON, which silver's plans record."""
         return self.model_dump(mode="json", include={"include", "exclude", "types"})
 
     def with_decoding(self, kept: Mapping[str, Any]) -> Settings:
-        """These settings, with what `decoding` gave once."""
+        """Return a copy with an earlier value of `decoding`."""
         return self.model_validate({**self.model_dump(), **kept})
 
     @property
     def type_options(self) -> TypeOptions:
-        """The choices that the decoder needs."""
+        """The decoder's type options."""
         return TypeOptions(time=self.types.time, zero_dates=self.types.zero_dates)

@@ -1,4 +1,4 @@
-"""Settings as `binlake config` shows them: as a settings file has them, without secrets."""
+"""Settings as `binlake config` shows them: in the form of a settings file, without secrets."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from pipeline.settings.settings import Settings
 
 
 def as_yaml(settings: Settings) -> str:
-    """All settings, as a file of `--conf` may have them."""
+    """Return all settings as YAML, which can be used as a `--conf` file."""
     values = shown(settings)
     written = {key: one if key == LITERAL else _written(one) for key, one in values.items()}
     return yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=100)
 
 
 def as_json(settings: Settings) -> str:
-    """The same as one JSON object."""
+    """Return all settings as one JSON object."""
     return json.dumps(shown(settings), ensure_ascii=False)
 
 
 def shown(settings: Settings) -> dict[str, Any]:
-    """All settings by name, in plain values; what is secret is `***`."""
+    """Return all settings by name, as plain values; secrets are `***`."""
     values: dict[str, Any] = settings.model_dump(mode="json")
     return {name: _without_secrets(name, value) for name, value in values.items()}
 
 
 def _written(value: Any) -> Any:
-    """As a file has it, where `${` begins a variable."""
+    """Escape `${` in all texts, where it would begin a variable."""
     if isinstance(value, dict):
         return {key: _written(one) for key, one in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Time zones as MySQL names them: an offset such as `+05:30`, or a name of the zone database."""
+"""MySQL's time zones: an offset such as `+05:30`, or a name of the time zone database."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _OFFSET = re.compile(r"([+-])(\d{1,2}):(\d{2})$")
 
 
 def zone(name: str) -> tzinfo:
-    """A session's time zone: an offset or a name. Raises ValueError for one that is not known."""
+    """Return a session's time zone, by offset or name; raise ValueError if it is unknown."""
     if match := _OFFSET.match(name):
         sign, hours, minutes = match.groups()
         offset = timedelta(hours=int(hours), minutes=int(minutes))
@@ -18,4 +18,4 @@ def zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError) as error:
-        raise ValueError(f"time zone {name!r} is not known here") from error
+        raise ValueError(f"time zone {name!r} is unknown on this machine") from error

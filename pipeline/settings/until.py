@@ -1,4 +1,4 @@
-"""Where a run is to stop, as a user writes it: a time, a GTID, a place in the log, or an LSN."""
+"""The `until` setting, where gold stops: a time, a GTID, a position in the log, or an LSN."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _PLACE = re.compile(r"(?P<file>[^:/]+\.\d+):(?P<pos>\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """One of these; `text` is how it was written.
+    """One of the forms; `text` is the original text.
 
-    What is committed at `time`, the transaction `gtid`, what ends at the byte offset of a `place`,
-    and the transaction that begins at `lsn` are the last to be taken.
+    All of them are inclusive: the last to be applied are the transactions committed at `time`, the
+    transaction `gtid`, the one that ends at the byte offset of `place`, or the one that begins at
+    `lsn`.
     """
 
     text: str
@@ -31,7 +32,7 @@ class Until:
 
     @classmethod
     def read(cls, text: str) -> Until:
-        """Raises ValueError for what is none of the forms. Times without an offset are in UTC."""
+        """Parse a text; times without an offset are UTC. Raises ValueError for any other form."""
         written = text.strip()
         if written.isdigit():
             return cls(written, lsn=int(written))
@@ -49,5 +50,5 @@ def _time(text: str) -> datetime:
         # Python 3.10 does not read Z.
         time = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text))
     except ValueError as error:
-        raise ValueError(f"{text!r} is no time in ISO 8601: {error}") from error
+        raise ValueError(f"{text!r} is not a time in ISO 8601: {error}") from error
     return time if time.tzinfo else time.replace(tzinfo=timezone.utc)

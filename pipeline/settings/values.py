@@ -1,4 +1,4 @@
-"""Types of single settings, each with a `description` and an example that messages quote."""
+"""Types of settings, with descriptions and examples that error messages quote."""
 
 from __future__ import annotations
 
@@ -48,36 +48,36 @@ def _time_zone(name: str) -> str:
 
 def _charset(name: str | None) -> str | None:
     if name is not None and name.lower() not in {*COLLATIONS, "utf8"}:
-        raise ValueError(f"{name!r} is no character set of MySQL, such as utf8mb4 or latin1")
+        raise ValueError(f"{name!r} is not a MySQL character set, such as utf8mb4 or latin1")
     return name if name is None else name.lower()
 
 
 def _file_password(password: SecretStr) -> SecretStr:
     if re.fullmatch(r"[0-9A-Fa-f]{64}", password.get_secret_value()) is None:
-        raise ValueError("is no password: 64 hexadecimal digits, in quotes")
+        raise ValueError("is not a file password: expects 64 hexadecimal digits, in quotes")
     return password
 
 
 def _java_memory(value: Any) -> Any:
-    """Java's own spelling (`2g`, `1500m`) read as it reads it: in powers of 1024."""
+    """Accept Java's notation (`2g`, `1500m`), in powers of 1024."""
     short = re.fullmatch(r"(\d+)([kmgKMG])", value) if isinstance(value, str) else None
     return f"{short[1]}{short[2]}iB" if short else value
 
 
 def _duration(value: Any) -> Any:
-    """`7 days`, `36h`, or `forever` (None). A number without a unit is refused."""
+    """Parse `7 days`, `36h` or `forever` (None); raise ValueError for a number without a unit."""
     if value is None or isinstance(value, timedelta):
         return value
     if isinstance(value, str) and value.strip().lower() == FOREVER:
         return None
     written = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if written is None:
-        raise ValueError(f"{_yaml(value)} is no duration, such as {_DURATIONS}")
+        raise ValueError(f"{_yaml(value)} is not a duration, such as {_DURATIONS}")
     return timedelta(**{_UNITS[written["unit"][0].lower()]: int(written["count"])})
 
 
 def duration_text(duration: timedelta | None) -> str:
-    """As settings have it, in the largest unit that says it exactly: `36 hours`, `forever`."""
+    """Return a duration in the largest unit that is exact: `36 hours`, `forever`."""
     if duration is None:
         return FOREVER
     seconds = int(duration.total_seconds())
@@ -88,7 +88,7 @@ def duration_text(duration: timedelta | None) -> str:
 
 
 def size_text(size: int) -> str:
-    """As settings have it, in the largest unit that says it exactly: `16 MiB`, `1000 B`."""
+    """Return a size in the largest unit that is exact: `16 MiB`, `1000 B`."""
     for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
         if size and size % (1 << power) == 0:
             return f"{size >> power} {unit}"
@@ -104,24 +104,24 @@ def _yaml(value: Any) -> str:
 
 
 def _spark_value(value: Any) -> Any:
-    """Numbers and booleans as Spark spells them: `200`, `0.5`, `true`."""
+    """Return numbers and booleans in Spark's notation: `200`, `0.5`, `true`."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, int | float) else value
 
 
 def _one_or_several(value: Any) -> Any:
-    """A list of one is that one."""
+    """Return the only item of a list of one."""
     return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
 
 
 def _digit(value: Any) -> Any:
-    """A variable of the environment is text."""
+    """Accept a digit as text, as from an environment variable."""
     return int(value) if isinstance(value, str) and value in ("0", "1", "2") else value
 
 
 def _until(value: Any) -> Any:
-    """As text: YAML reads a time as one, and an LSN as a number."""
+    """Return the value as text: YAML reads times as dates, and LSNs as numbers."""
     if isinstance(value, date):
         value = value.isoformat()
     text = str(value) if isinstance(value, int | str) else value
@@ -142,21 +142,21 @@ Name = Annotated[
 LocalPath = Annotated[
     str, AfterValidator(expanduser), Field(description="a path", examples=["/etc/binlake/ca.pem"])
 ]
-"""A path of this machine; `~` is the user's home."""
+"""A path on this machine; `~` is the user's home."""
 
 Location = Annotated[
     str,
     AfterValidator(expanduser),
     Field(description="a path or URL", examples=["/data/lake or s3a://bucket/lake"]),
 ]
-"""A path, in which `~` is the user's home, or a URL that fsspec knows."""
+"""A path, in which `~` is the user's home, or a URL that fsspec supports."""
 
 LakeRoot = Annotated[
     Location,
     AfterValidator(absolute),
     Field(description="a path or URL", examples=["/data/lake or s3a://bucket/lake"]),
 ]
-"""A lake's place: a relative path is one from the current folder, which SQL on Delta refuses."""
+"""A lake's root; a relative path is made absolute, since Delta's SQL does not accept it."""
 
 Locations = Annotated[
     Location | tuple[Location, ...],
@@ -172,7 +172,7 @@ TablePattern = Annotated[
     AfterValidator(_table_pattern),
     Field(description="a pattern over schema.table", examples=["shop.*"]),
 ]
-"""`schema.table`, each with the wildcards `*`, `?`, `[…]` of a shell, case-sensitive."""
+"""`schema.table`, both with a shell's wildcards `*`, `?`, `[…]`; case-sensitive."""
 
 TablePatterns = Annotated[
     tuple[TablePattern, ...],
@@ -197,14 +197,14 @@ Keys = Annotated[
 ]
 
 FileNumbers = Annotated[
-    tuple[int, ...], Field(description="a list of numbers of files", examples=["[42]"])
+    tuple[int, ...], Field(description="a list of file numbers", examples=["[42]"])
 ]
 
 Place = Annotated[
     str,
     Field(
         pattern=r"^.+:[0-9]+$",
-        description="FILE:POSITION, a place in the log",
+        description="FILE:POSITION, a position in the log",
         examples=["binlog.000007:154"],
     ),
 ]
@@ -233,12 +233,12 @@ OrForever = Annotated[
     Field(description="a duration or forever", examples=[_DURATIONS]),
     _SHOWN_DURATION,
 ]
-"""A duration, or None for what is never removed."""
+"""A duration, or None to keep data forever."""
 
 Charset = Annotated[
     str | None,
     AfterValidator(_charset),
-    Field(description="a character set of MySQL", examples=["utf8mb4"]),
+    Field(description="a MySQL character set", examples=["utf8mb4"]),
 ]
 TimeZone = Annotated[
     str,

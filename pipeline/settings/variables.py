@@ -17,7 +17,7 @@ _FORMS = "${NAME} and ${NAME:-default} are environment variables; a literal ${ i
 
 
 class VariableError(ValueError):
-    """A reference that stands for no value; `remedy` is what to do about it."""
+    """A reference without a value, or a malformed one; `remedy` is what to do about it."""
 
     def __init__(self, reason: str, remedy: str) -> None:
         super().__init__(reason)
@@ -26,16 +26,16 @@ class VariableError(ValueError):
 
 @dataclass
 class Variables:
-    """Replaces references in texts by the environment's values, and keeps the secret ones."""
+    """Replaces references in texts by the environment's values, and collects the secret ones."""
 
     environment: Mapping[str, str]
     secrets: set[str] = field(default_factory=set)
 
     def replaced(self, text: str, *, secret: bool = False) -> str:
-        """The text with the value of each variable; `secret`: whatever they are called.
+        """Return the text with each variable replaced; `secret`: all values in it are secret.
 
-        As in a shell, a default also stands in for a variable that is set and empty. Raises
-        VariableError for one that is not set, and for `${` that begins no reference.
+        As in a shell, a default is also used for a variable that is set but empty. Raises
+        VariableError for a variable that is not set, and for `${` that does not begin a reference.
         """
         return _REFERENCE.sub(lambda found: self._value(found, secret=secret), text)
 
@@ -43,14 +43,14 @@ class Variables:
         if found["literal"]:
             return "${"
         if found["malformed"]:
-            raise VariableError("has ${ which begins no reference to a variable.", _FORMS)
+            raise VariableError("has a ${ that does not begin a variable.", _FORMS)
         name = found["name"]
         value = self.environment.get(name)
         if found["has_default"]:
             value = value or found["default"]
         if value is None:
             raise VariableError(
-                f"takes the environment variable {name}, which is not set.",
+                f"uses the environment variable {name}, which is not set.",
                 f"Set {name}, or write ${{{name}:-…}} with a default. A literal ${{ is $${{.",
             )
         if value and (secret or is_secret(name)):

@@ -1,4 +1,4 @@
-"""Spark: starting a session, its jars, its Java, and where tasks run."""
+"""Spark: start of the session, its jars and JDK, and the engines that run tasks."""
 
 from __future__ import annotations
 

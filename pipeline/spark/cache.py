@@ -1,4 +1,4 @@
-"""Where things that can be made again are kept on this machine."""
+"""The cache folder on this machine, for files that can be created again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def cache_folder(name: str) -> Path:
-    """The folder `name` in $BINLAKE_CACHE, or else in the user's cache folder; made if missing."""
+    """Return the folder `name` in $BINLAKE_CACHE, or in the user's cache; create it if needed."""
     folder = _root() / name
     folder.mkdir(parents=True, exist_ok=True)
     return folder

@@ -1,8 +1,8 @@
-"""Where the tasks of bronze and silver run: in this process, or on Spark's workers.
+"""Engines that run the tasks of bronze and silver: in this process or on Spark's workers.
 
-A task is a function of a small description that gives a small result; what it reads and writes, it
-reads and writes itself. So the same function runs in a thread here, where one machine is all there
-is and starting jobs would take longer than the work, and in a `mapInArrow` of a cluster.
+A task is a function of a small description with a small result; it reads and writes its data
+itself. So the same function can run in a thread here, on a single machine, where starting jobs
+would take longer than the work, or in a `mapInArrow` on a cluster.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pyarrow as pa
 from decoder.stream.precompile import warm
 from pipeline.lake.child_sessions import is_connected, master_of, tasks_of_a_job
 from pipeline.lake.starting import Spark, started
-from pipeline.observe.cancellation import heed
+from pipeline.observe.cancellation import cancel_when_set
 from pipeline.observe.memory import give_back
 from pipeline.observe.progress import Task
 from pipeline.observe.spark_job_progress import following
@@ -35,23 +35,24 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 SMALL = 1 << 30
-"""Bytes up to which tasks run in this process, where Spark has no other machine: up to there they
-were measured to end earlier here (docs/scaling.md)."""
+"""Bytes up to which tasks run in this process if Spark has no other machine: up to there this was
+measured to be faster (docs/scaling.md)."""
 _TASKS_PER_THREAD = 2
 _MOST_PARTITIONS = 1000
-"""Spark takes some milliseconds to begin a task: thousands of small files go some to a task."""
+"""Most Spark tasks of a job: each takes some milliseconds to start, so that of thousands of small
+files several go into one."""
 
 
 class Engine(Protocol):
-    """Runs tasks, several at a time."""
+    """Runs tasks in parallel."""
 
     @property
     def tasks(self) -> int:
-        """Into how many tasks much work is dealt, so that all that there is has some."""
+        """The number of tasks to split large work into, so that all cores are used."""
 
     @property
     def readers(self) -> str:
-        """Who reads what tasks read, as messages name it."""
+        """The name, in messages, of the processes that run tasks."""
 
     def run(
         self,
@@ -60,18 +61,18 @@ class Engine(Protocol):
         progress: Task | None = None,
         sizes: Sequence[int] | None = None,
     ) -> list[tuple[int, R]]:
-        """Each task's number, and its result, as they came.
+        """Return each task's index and result, in the order of completion.
 
-        `function` and `tasks` are such that they can be pickled, and so are results. `progress`
-        advances by a task's size (1 without `sizes`) as it ends.
+        `function`, `tasks` and results must be picklable. `progress` advances by a task's size (1
+        without `sizes`) when it ends.
 
-        Raises the first error of a task: in this process the error itself, on Spark the
-        PythonException that tells of it. No task goes on after that, nor after Ctrl-C.
+        Raises the first error of a task: in this process the error itself, on Spark a
+        PythonException with its text. All other tasks are cancelled then, and after Ctrl-C.
         """
 
 
 def engine_of(spark: Spark, settings: Settings, size: int) -> Engine:
-    """The engine for tasks that read so many bytes together, as `engine` in conf says."""
+    """Return the engine for tasks that read `size` bytes in total, by `engine` in conf."""
     small = size <= SMALL and _is_alone(spark)
     local = settings.engine == "local" or (settings.engine == "auto" and small)
     if local and not _is_job():
@@ -80,19 +81,19 @@ def engine_of(spark: Spark, settings: Settings, size: int) -> Engine:
 
 
 def _is_job() -> bool:
-    """Return whether spark-submit or Databricks started this program: its driver is not for tasks,
-    and may be much smaller than its workers."""
+    """Return True if spark-submit or Databricks started this program: its driver should not run
+    tasks, since it may be much smaller than its workers."""
     return is_submitted() or DATABRICKS in os.environ
 
 
 def _is_alone(spark: Spark) -> bool:
-    """Return whether Spark has this machine only."""
+    """Return True if Spark has only this machine."""
     return not is_connected(spark) and on_this_machine(master_of(spark))
 
 
 @dataclass(frozen=True, slots=True)
 class LocalEngine:
-    """Threads of this process: the decoder and Parquet work without Python's lock."""
+    """Runs tasks in threads of this process: the decoder and Parquet release the GIL."""
 
     threads: int
     readers = "this process"
@@ -116,7 +117,9 @@ class LocalEngine:
         found: list[tuple[int, R]] = []
         cancelled = threading.Event()
         threads = min(len(tasks), self.threads)
-        with ThreadPoolExecutor(threads, initializer=heed, initargs=(cancelled,)) as pool:
+        with ThreadPoolExecutor(
+            threads, initializer=cancel_when_set, initargs=(cancelled,)
+        ) as pool:
             try:
                 numbers = {pool.submit(function, task): index for index, task in enumerate(tasks)}
                 for done in as_completed(numbers):
@@ -134,7 +137,7 @@ class LocalEngine:
 
 @dataclass(frozen=True, slots=True)
 class SparkEngine:
-    """Spark's workers, which have the code from `pipeline.spark.ship_code`."""
+    """Runs tasks on Spark's workers, which get the code from `pipeline.spark.ship_code`."""
 
     spark: Spark
     readers = "Spark's workers"

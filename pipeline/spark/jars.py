@@ -1,5 +1,4 @@
-"""Jars of Delta and of MariaDB's connector: fetched once through Spark's own resolver, then taken
-from the cache folder."""
+"""Jars of Delta and of MariaDB's connector, downloaded once by Spark's resolver and then cached."""
 
 from __future__ import annotations
 
@@ -34,11 +33,12 @@ BUNDLED = (
     "org.roaringbitmap:RoaringBitmap",
     "org.slf4j:slf4j-api",
 )
-"""What Delta depends on and Spark has already: 75 MB and three quarters of the time not spent."""
+"""Delta's dependencies that Spark already includes: excluding them saves 75 MB, and three quarters
+of the time."""
 
 CONNECTOR = "org.mariadb.jdbc:mariadb-java-client:3.5.6"
-"""The Maven coordinates of what `binlake seed` reads servers with, MySQL's too. What it depends on
-is for clouds' own logins."""
+"""The Maven coordinates of the JDBC driver with which `binlake seed` reads MariaDB and MySQL. Its
+dependencies are not needed: they are for logins of cloud providers."""
 BESIDE_CONNECTOR = (
     "com.github.waffle:waffle-jna",
     "net.java.dev.jna:jna",
@@ -49,25 +49,25 @@ BESIDE_CONNECTOR = (
 )
 
 RESOLVER_SETTINGS = ("spark.jars.ivySettings", "spark.jars.repositories")
-"""Settings of the user's that say where jars come from."""
+"""The user's settings for where jars are downloaded from."""
 
 
 def delta_package() -> str:
-    """The Maven coordinates of Delta for the installed pyspark and delta-spark."""
+    """Return Delta's Maven coordinates for the installed pyspark and delta-spark."""
     spark = ".".join(version("pyspark").split(".")[:2])
     return f"io.delta:delta-spark_{spark}_2.13:{version('delta-spark')}"
 
 
 def delta_jars(java_home: Path, conf: Mapping[str, str]) -> list[Path]:
-    """Delta's jars; the first call on a machine fetches them, which takes some seconds.
+    """Return Delta's jars; the first call on a machine downloads them, which takes some seconds.
 
-    Raises MissingRequirementError with the resolver's own words if they cannot be fetched.
+    Raises MissingRequirementError with the resolver's message if that fails.
     """
     return _jars(delta_package(), BUNDLED, java_home, conf)
 
 
 def connector_jars(java_home: Path, conf: Mapping[str, str]) -> list[Path]:
-    """The same of MariaDB's connector."""
+    """Return the jars of MariaDB's connector; see `delta_jars`."""
     return _jars(CONNECTOR, BESIDE_CONNECTOR, java_home, conf)
 
 
@@ -83,27 +83,27 @@ def _jars(
 def _fetch(
     package: str, without: Sequence[str], folder: Path, java_home: Path, conf: Mapping[str, str]
 ) -> None:
-    """Resolve into a folder of our own, and rename: nobody ever sees half of the jars."""
-    print(f"Fetching jars once ({package}) …", file=sys.stderr, flush=True)
+    """Download to a temporary folder, and rename it: no process sees an incomplete set of jars."""
+    print(f"Downloading jars once ({package}) …", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="ivy.", dir=folder.parent) as scratch:
-        told = _resolve(package, without, Path(scratch), java_home, conf)
+        resolved = _resolve(package, without, Path(scratch), java_home, conf)
         fetched = Path(scratch) / "jars"
-        if told.returncode != 0 or not any(fetched.glob("*.jar")):
+        if resolved.returncode != 0 or not any(fetched.glob("*.jar")):
             raise MissingRequirementError(
-                f"Jars ({package}) could not be fetched: {_problem(told)}",
-                remedy=_remedy(told.stderr),
+                f"The jars of {package} could not be downloaded: {_problem(resolved)}",
+                remedy=_remedy(resolved.stderr),
             )
         try:
             fetched.rename(folder)
         except OSError:
-            if not folder.is_dir():  # otherwise another process was quicker, with the same jars
+            if not folder.is_dir():  # otherwise another process has downloaded the same jars
                 raise
 
 
 def _resolve(
     package: str, without: Sequence[str], ivy: Path, java_home: Path, conf: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Run spark-submit on a program that does nothing: resolving its packages is all it does."""
+    """Run spark-submit with an empty program, only to resolve its packages."""
     program = ivy / "nothing.py"
     program.touch()
     settings = {
@@ -128,24 +128,24 @@ def _resolve(
 
 
 def spark_home() -> Path:
-    """The Spark inside the installed pyspark."""
+    """Return the Spark folder of the installed pyspark."""
     spec = find_spec("pyspark")
     if spec is None or spec.origin is None or shutil.which("sh") is None:
         raise MissingRequirementError("pyspark is not installed.", remedy="pip install pyspark")
     return Path(spec.origin).parent
 
 
-def _remedy(told: str) -> str:
-    if "PKIX" in told or "SSLHandshake" in told:
+def _remedy(output: str) -> str:
+    if "PKIX" in output or "SSLHandshake" in output:
         return (
-            "Java does not trust the certificate of the repository, or of a proxy before it: point"
-            " it to a trust store that does, with JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore=…,"
-            " or set JAVA_HOME to a JDK that uses this machine's."
+            "Java does not trust the certificate of the repository, or of a proxy: set a trust"
+            " store that contains it with JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore=…, or set"
+            " JAVA_HOME to a JDK that uses this machine's."
         )
     return "Check the network, or set spark.jars.ivySettings in spark.conf."
 
 
-def _problem(told: subprocess.CompletedProcess[str]) -> str:
-    lines = [line.strip() for line in told.stderr.splitlines()]
-    telling = [line for line in lines if "unresolved dependency" in line or "Exception" in line]
-    return (telling or lines or ["no reason given"])[0]
+def _problem(resolved: subprocess.CompletedProcess[str]) -> str:
+    lines = [line.strip() for line in resolved.stderr.splitlines()]
+    errors = [line for line in lines if "unresolved dependency" in line or "Exception" in line]
+    return (errors or lines or ["no reason given"])[0]

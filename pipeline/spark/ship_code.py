@@ -1,8 +1,8 @@
-"""The code that workers run is the driver's own, from wherever the driver has it.
+"""Distribution of the driver's own code to Spark's workers.
 
-spark-submit brings a wheel to its driver only: on workers PySpark looks into archives by the end of
-their names, and `.whl` is none of those it knows. Where workers have Binlake of their own, as in an
-image, it may be another version; what decodes must be what has planned.
+spark-submit makes a wheel available to its driver only: on workers, PySpark recognizes archives by
+their suffix, and `.whl` is not among them. If workers have their own Binlake, as in an image, it
+may be another version, but the version that decodes must be the one that planned.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ NAME = "binlake-of-the-driver.zip"
 
 
 def ship(spark: SparkSession) -> None:
-    """Have every worker of the application import Binlake from an archive of what runs here."""
+    """Make every worker of the application import Binlake from an archive of the driver's code."""
     if not on_this_machine(spark.sparkContext.master or ""):
         spark.sparkContext.addPyFile(str(Path(_folder().name) / NAME))
 
 
 def on_this_machine(master: str) -> bool:
-    """Whether workers are processes that the driver starts beside it, with its own paths."""
+    """Return True if a master's workers run on the driver's machine, with the same paths."""
     return master.startswith("local") and not master.startswith("local-cluster")
 
 
 @cache
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder with the archive. Workers fetch it until the application ends, and with it this."""
+    """Return a folder with the archive, kept until this process ends: workers may fetch it late."""
     folder = tempfile.TemporaryDirectory(prefix="binlake-")
     write_archive(Path(folder.name) / NAME)
     return folder
 
 
 def write_archive(file: Path) -> None:
-    """An archive of Binlake's packages, from a folder or an archive."""
+    """Write an archive of Binlake's packages, which may be installed as folders or an archive."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in PACKAGES:
             for name, content in _members(files(package), package):

@@ -1,4 +1,4 @@
-"""A Spark that spark-submit has started: what it was given stands, and what it lacks is told."""
+"""Support for spark-submit: its options take precedence, and what it lacks is reported."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NAME = "spark.app.name"
-"""Without --name it is that of the program's file, `job.py`, which tells nobody anything."""
+"""The application's name; without --name it is the program's file, `job.py`."""
 EXTENSIONS = "spark.sql.extensions"
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 
 
 def is_submitted() -> bool:
-    """Whether this process is a program that spark-submit runs: Java was there before it."""
+    """Return True if spark-submit runs this process, so that Java is already running."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def given_conf() -> dict[str, str]:
-    """What spark-submit's options and its defaults file say."""
+    """Return the settings of spark-submit's options and its defaults file."""
     from pyspark import SparkConf, SparkContext
 
     SparkContext._ensure_initialized()
@@ -36,16 +36,16 @@ def given_conf() -> dict[str, str]:
 
 
 def use_stores(conf: Mapping[str, str]) -> None:
-    """Let every client of stores heed conf's settings, and those that spark-submit was given."""
+    """Make all store clients use conf's settings, and those that spark-submit was given."""
     use_conf({**(given_conf() if is_submitted() else {}), **conf})
 
 
 def merged(
     ours: Mapping[str, str], relied_on: Mapping[str, str], given: Mapping[str, str]
 ) -> dict[str, str]:
-    """What to add to `given`: of `ours` what is not said there, and what values rest on.
+    """Return the settings to add to `given`: those of `ours` that it lacks, and `relied_on`.
 
-    Extensions stand beside those of others, and a name that spark-submit was given stays.
+    Delta's extension is added to those given, and a name given to spark-submit is kept.
     """
     added = {key: value for key, value in ours.items() if key not in given} | dict(relied_on)
     if given.get(NAME) not in (None, Path(sys.argv[0]).name):
@@ -57,17 +57,17 @@ def merged(
 
 
 def require_delta(spark: SparkSession, name: str = DELTA) -> None:
-    """MissingRequirementError where Java has no Delta, which Spark itself would tell much later."""
+    """Raise MissingRequirementError if Java has no Delta; Spark would report it much later."""
     if is_loadable(spark, name):
         return
     raise MissingRequirementError(
-        "this Spark has no Delta, which spark-submit must be given.",
+        "this Spark has no Delta jars: spark-submit must be given them.",
         remedy=f"Submit with --packages {_package()}, or its jars with --jars (docs/clusters.md).",
     )
 
 
 def is_loadable(spark: SparkSession, name: str) -> bool:
-    """Whether Java has a class, as far as that can be asked."""
+    """Return True if Java can load a class, or if there is no JVM to ask."""
     jvm = spark.sparkContext._jvm
     return jvm is None or bool(getattr(jvm, "org.apache.spark.util.Utils").classIsLoadable(name))
 
@@ -75,5 +75,5 @@ def is_loadable(spark: SparkSession, name: str) -> bool:
 def _package() -> str:
     try:
         return delta_package()
-    except PackageNotFoundError:  # Spark is there without pip
+    except PackageNotFoundError:  # Spark was not installed by pip
         return "io.delta:delta-spark_…"

@@ -1,4 +1,4 @@
-"""The decoder's kernels are compiled once per machine: by the driver where it is the only one."""
+"""Compilation of the decoder's kernels, once per machine: by the driver or by the workers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Batches = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def warm_kernels(spark: Spark, progress: Progress) -> None:
-    """Compile them, if the workers are on this machine and nobody has: some 20 seconds, shown."""
+    """Compile the kernels if workers run on this machine and it has none; takes some 20 seconds."""
     if is_connected(spark) or is_warm() or not on_this_machine(master_of(spark)):
         return
     with progress.task("compile the decoder for this machine, once", unit="kernels") as task:
@@ -26,11 +26,11 @@ def warm_kernels(spark: Spark, progress: Progress) -> None:
 
 
 def warm_first(function: Batches) -> Batches:
-    """`function`, before which the worker sees to its own machine.
+    """Return `function` preceded by the compilation of kernels on the worker's machine.
 
-    Nobody can tell from the driver which machines there are, or will be. Where kernels are compiled
-    already, this looks for one file; of workers that come to a new machine at the same time, one
-    compiles and the others wait for it.
+    The driver does not know which machines there are, or will be. If kernels are compiled already,
+    this only looks for one file; of several workers on a new machine, one compiles and the others
+    wait for it.
     """
 
     def on_a_warm_machine(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -73,7 +73,7 @@ def test_bronze_silver_and_status_of_a_lake_in_s3_never_start_java(tmp_path: Pat
         other = conf_of(store, tmp_path / "vault.yml", **vault)
         refused = binlake(other, "status", expected=2)
         assert "Vault" in refused
-        assert "known to Hadoop alone" in " ".join(refused.split())
+        assert "supported by Hadoop only" in " ".join(refused.split())
         with store.knowing_nobody():
             denied = " ".join(binlake(conf, "status", expected=1).split())
         assert LAKE in denied

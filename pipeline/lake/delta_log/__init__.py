@@ -1,4 +1,4 @@
-"""What a table of the lake is, and what its Delta log says of it."""
+"""A lake's table definitions, and readers of their Delta logs."""
 
 from __future__ import annotations
 

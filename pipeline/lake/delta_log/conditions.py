@@ -1,6 +1,6 @@
-"""Which rows of a lake's table are meant, said once for pyarrow and for Spark's SQL.
+"""Row filters of a lake's tables, for both pyarrow and Spark's SQL.
 
-Nulls count as in SQL: a comparison with one holds for no row, and neither does its opposite.
+Nulls behave as in SQL: a row matches neither a comparison with null nor its negation.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _COMPARED = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Condition:
-    """A condition on rows, in both forms; `&`, `|` and `~` put conditions together.
+    """A row filter in both forms; combine filters with `&`, `|` and `~`.
 
-    `opposite` is what `~` gives: pyarrow's own negation says more of nulls than SQL's.
+    `opposite` is the expression of `~`: pyarrow's own negation treats nulls differently from SQL's.
     """
 
     sql: str
@@ -57,18 +57,18 @@ class Condition:
 
 
 def compare(column: str, comparison: str, value: Value) -> Condition:
-    """`comparison`: `=`, `<`, `<=`, `>` or `>=`."""
+    """Match rows by a comparison with a value: `=`, `<`, `<=`, `>` or `>=`."""
     expression = _COMPARED[comparison](pc.field(column), pc.scalar(value))
     return Condition(f"{quoted(column)} {comparison} {_sql(value)}", expression, ~expression)
 
 
 def equal(column: str, value: Value) -> Condition:
-    """The column has this value."""
+    """Match rows whose column has this value."""
     return compare(column, "=", value)
 
 
 def among(column: str, values: Collection[Value]) -> Condition:
-    """The column has one of these values; without any, no row is meant."""
+    """Match rows whose column has one of these values; no row if there are none."""
     if not values:
         return NO_ROWS
     listed = ", ".join(map(_sql, values))
@@ -77,20 +77,20 @@ def among(column: str, values: Collection[Value]) -> Condition:
 
 
 def missing(column: str) -> Condition:
-    """The column is null."""
+    """Match rows whose column is null."""
     values = pc.field(column)
     return Condition(f"{quoted(column)} IS NULL", values.is_null(), values.is_valid())
 
 
 def matches(column: str, pattern: str) -> Condition:
-    """The column's text has something in it that a regular expression matches: one that means the
+    """Match rows whose text column contains a match of a regular expression, which must mean the
     same in RE2 and in Java."""
     found = pc.match_substring_regex(pc.field(column), pattern)
     return Condition(f"{quoted(column)} RLIKE {literal(pattern)}", found, ~found)
 
 
 def only_one(column: str, values: Collection[str]) -> Condition:
-    """The column is a list with one element, which is one of these; holds for no null."""
+    """Match rows whose column is a list of one element, which is one of these values."""
     if not values:
         return NO_ROWS
     first = pc.list_element(pc.if_else(_has_one(column), pc.field(column), pa.scalar([""])), 0)
@@ -102,7 +102,7 @@ def only_one(column: str, values: Collection[str]) -> Condition:
 
 
 def any_of(conditions: Collection[Condition]) -> Condition:
-    """At least one of them holds."""
+    """Match rows that match at least one of the conditions."""
     return reduce(or_, conditions, NO_ROWS) if conditions else NO_ROWS
 
 
@@ -120,6 +120,6 @@ def _sql(value: Value) -> str:
 
 
 NO_ROWS = Condition("false", pc.scalar(False), pc.scalar(True))
-"""No row at all."""
+"""Matches no row."""
 ALL_ROWS = Condition("true", pc.scalar(True), pc.scalar(False))
-"""Every row."""
+"""Matches every row."""

@@ -1,4 +1,4 @@
-"""A lake's table as delta-rs opens it: whether it is there, and is as Binlake makes it."""
+"""Opening of a lake's tables by delta-rs, with checks that nobody has altered them."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from pipeline.lake.locks.lock import local_path
 _KNOWN = frozenset(
     {"appendOnly", "changeDataFeed", "invariants", "timestampNtz", "vacuumProtocolCheck"}
 )
-"""Features of tables with which files may be added and removed as they are here."""
+"""Table features that do not change how files are added and removed."""
 _NTZ = '"timestamp_ntz"'
 _FIRST_WITH_FEATURES = 7
 _LAST_WITHOUT = 2
-"""Of the protocol's versions for writers: those between have features that it does not list."""
+"""Writer versions of the protocol: those in between have features that the table does not list."""
 
 
 _RETENTION = "delta.deletedFileRetentionDuration"
 _INTERVAL = re.compile(
     r"interval \d+ (nanosecond|microsecond|millisecond|second|minute|hour|day|week)s?"
 )
-"""What delta-rs reads (`parse_interval` of its table/config.rs)."""
+"""Intervals that delta-rs can parse (`parse_interval` in its table/config.rs)."""
 
 
 class AlteredTableError(BinlakeError):
-    """Somebody changed what a table of the lake is."""
+    """A table of the lake that was altered by another program."""
 
     def __init__(self, reference: str, what: str, remedy: str) -> None:
-        super().__init__(f"{reference} {what}; Binlake alone may change it.", remedy=remedy)
+        super().__init__(f"{reference} {what}; only Binlake may alter it.", remedy=remedy)
 
 
 @contextmanager
 def errors_of(reference: str) -> Iterator[None]:
-    """Errors of delta-rs and of its files as ours; conflicts of commits as they are."""
+    """Convert errors of delta-rs and of files to Binlake's; commit conflicts pass unchanged."""
     try:
         yield
     except CommitFailedError:
@@ -58,7 +58,7 @@ def errors_of(reference: str) -> Iterator[None]:
 
 
 def unreachable(reference: str, error: Exception) -> UnreachableError:
-    """What delta-rs, or a disk, says of a table that it cannot read or write."""
+    """Return the error for a table that delta-rs, or the disk, cannot read or write."""
     return UnreachableError(
         f"{reference} cannot be read or written: {_first_line(error)}.",
         key="lake",
@@ -67,32 +67,32 @@ def unreachable(reference: str, error: Exception) -> UnreachableError:
 
 
 def opened(reference: str, options: Mapping[str, str]) -> DeltaTable | None:
-    """The table as it is now; None where nothing was ever committed to it.
+    """Open the table at its latest version; None if it has no commit.
 
-    Raises AlteredTableError for one that was given features with which it is not written here.
+    Raises AlteredTableError if it has table features that Binlake does not support.
     """
     with errors_of(reference):
-        table = opened_as_it_is(reference, options)
+        table = opened_unchecked(reference, options)
     if table is not None:
         _require_known_features(reference, table)
     return table
 
 
-def opened_as_it_is(reference: str, options: Mapping[str, str]) -> DeltaTable | None:
-    """The same of a table of any features, gold's too, of which only the log is read.
+def opened_unchecked(reference: str, options: Mapping[str, str]) -> DeltaTable | None:
+    """Open a table with any features, also gold's, to read only its log; None if it has no commit.
 
-    delta-rs takes a folder that it may not look into for one that is not there.
+    delta-rs reports a folder without read permission as missing, so that is checked here.
     """
     try:
         return _open(reference, options)
     except TableNotFoundError:
-        # It may have been made since.
+        # It may have been created meanwhile.
         return _open(reference, options) if _has_commits(reference) else None
 
 
 def require_read_retention(reference: str, table: DeltaTable) -> None:
-    """Raise AlteredTableError where somebody set how long removed files stay, in a form that Spark
-    reads and delta-rs does not: it would keep them for a week."""
+    """Raise AlteredTableError if the retention of removed files was set in a form that Spark can
+    parse and delta-rs cannot: delta-rs would silently use a week."""
     kept = table.metadata().configuration.get(_RETENTION, "")
     if kept and not _INTERVAL.fullmatch(kept):
         raise AlteredTableError(
@@ -103,7 +103,7 @@ def require_read_retention(reference: str, table: DeltaTable) -> None:
 
 
 def place(reference: str) -> str:
-    """The table as delta-rs knows it: it has no file URLs of one slash, and no `gcs`."""
+    """Return the table's location for delta-rs, which knows neither `file:/…` nor `gcs://`."""
     scheme, separator, rest = reference.partition("://")
     return local_path(reference) or (
         f"gs://{rest}" if scheme + separator == "gcs://" else reference
@@ -111,9 +111,9 @@ def place(reference: str) -> str:
 
 
 def with_features(table: DeltaTable, schema: pa.Schema) -> bool:
-    """Give a table what a schema's types need, by a commit of its own; whether there was one.
+    """Add the table features that a schema's types need; return True if that took a commit.
 
-    delta-rs itself would commit a schema with which it cannot open the table any more.
+    Without them, delta-rs would commit a schema with which it can no longer open the table.
     """
     needed = _NTZ in Schema.from_arrow(schema).to_json()
     if not needed or "timestampNtz" in (table.protocol().writer_features or ()):
@@ -127,7 +127,7 @@ def with_features(table: DeltaTable, schema: pa.Schema) -> bool:
 
 
 def lacks(table: DeltaTable, schema: pa.Schema) -> list[str]:
-    """Columns of a schema that a table does not have, or has of another type."""
+    """Return the columns of a schema that a table lacks, or has with another type."""
     there = {field.name: field for field in plain(table.schema())}
     return [
         field.name
@@ -139,16 +139,16 @@ def lacks(table: DeltaTable, schema: pa.Schema) -> list[str]:
 
 
 def schema_to_commit(table: LakeTable, opened: DeltaTable) -> pa.Schema | None:
-    """The schema that a table without rows gets with its first ones; None where it has it.
+    """Return the schema to commit with an empty table's first rows; None if it already has it.
 
-    Raises AlteredTableError for a table with rows: of these no column changes.
+    Raises AlteredTableError if a table with rows lacks a column or has another type.
     """
     lacking = lacks(opened, table.schema)
     if lacking and opened.get_add_actions().num_rows:
         raise AlteredTableError(
             table.reference,
-            f"lacks columns that it should have ({', '.join(lacking)}), or has other types",
-            remedy="Give them back, or build the lake again from its binlogs.",
+            f"lacks these columns, or has them with other types: {', '.join(lacking)}",
+            remedy="Restore the columns, or build the lake again from its binlogs.",
         )
     return table.schema if lacking else None
 
@@ -158,7 +158,7 @@ def _open(reference: str, options: Mapping[str, str]) -> DeltaTable:
 
 
 def plain(schema: Schema) -> pa.Schema:
-    """A table's schema as Arrow has it."""
+    """Return a table's schema as an Arrow schema."""
     return pa.schema(schema.to_arrow())
 
 
@@ -182,11 +182,11 @@ def _require_known_features(reference: str, table: DeltaTable) -> None:
 def _altered_features(reference: str, features: str) -> AlteredTableError:
     return AlteredTableError(
         reference,
-        f"was given features of Delta ({features})",
+        f"has Delta table features that Binlake did not add ({features})",
         remedy="Drop them (ALTER TABLE … DROP FEATURE), or build the lake again from its binlogs.",
     )
 
 
 def _first_line(error: Exception) -> str:
-    """Without the stack trace that delta-rs puts into some."""
+    """Return an error's message without the stack trace that delta-rs appends to some."""
     return (stores.said_by(error) if isinstance(error, OSError) else str(error)).split("\n")[0]

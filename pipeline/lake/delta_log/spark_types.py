@@ -1,4 +1,4 @@
-"""Arrow types as Spark's, the way that silver's tables keep them."""
+"""Spark types of Arrow types, as used in silver's tables."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _SIMPLE: dict[pa.DataType, st.DataType] = {
     pa.string(): st.StringType(),
     pa.binary(): st.BinaryType(),
     pa.date32(): st.DateType(),
-    # A DATETIME is a wall clock's; a TIMESTAMP is an instant.
+    # MySQL's DATETIME is a wall-clock time, TIMESTAMP an instant.
     pa.timestamp("us"): st.TimestampNTZType(),
     pa.timestamp("us", "UTC"): st.TimestampType(),
 }
 
 
 def spark_type(arrow: pa.DataType) -> st.DataType:
-    """The Spark type of an Arrow type that the decoder gives. Raises TypeError for another."""
+    """Return the Spark type of one of the decoder's Arrow types; raise TypeError for any other."""
     if arrow in _SIMPLE:
         return _SIMPLE[arrow]
     for accepts, convert in _NESTED:
         if accepts(arrow):
             return convert(arrow)
-    raise TypeError(f"the decoder gives no Arrow type {arrow}")
+    raise TypeError(f"{arrow} is not an Arrow type of the decoder")
 
 
 def spark_schema(schema: pa.Schema | pa.StructType) -> st.StructType:
-    """The Spark schema of an Arrow schema or struct."""
+    """Return the Spark schema of an Arrow schema or struct."""
     return st.StructType(
         [st.StructField(field.name, spark_type(field.type), field.nullable) for field in schema]
     )

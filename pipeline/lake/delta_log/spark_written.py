@@ -1,9 +1,9 @@
-"""The log of a table that Spark writes, as gold's are: read by delta-rs, or else asked of Spark.
+"""The Delta log of a table written by Spark, such as gold's, read by delta-rs or else by Spark.
 
-delta-rs takes milliseconds where Spark takes a job or two after each commit. Spark is asked where a
-catalog has the table, where this process cannot read its store, and of a log whose files are
-damaged. Source of the checksum file, which tells by what a table is clustered: Delta's PROTOCOL.md,
-"Version Checksum File", "Clustered Table" and "Column Mapping".
+delta-rs takes milliseconds, Spark a job or two after each commit. Spark is used for tables in a
+catalog, for stores that this process cannot read, and for logs with damaged files. The checksum
+file, which has a table's clustering columns, is specified in Delta's PROTOCOL.md, "Version Checksum
+File", "Clustered Table" and "Column Mapping".
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from deltalake import DeltaTable
 
 from pipeline.lake import delta, stores
 from pipeline.lake.child_sessions import is_elsewhere
-from pipeline.lake.delta_log.delta_rs import opened_as_it_is
+from pipeline.lake.delta_log.delta_rs import opened_unchecked
 from pipeline.lake.delta_log.table import Commit, TableState
 from pipeline.lake.delta_log.table_log import commits_of, may_have_rows, names_in_files, state_of
 from pipeline.lake.sql_text import is_name, unquoted
@@ -28,15 +28,15 @@ _CLUSTERING = "delta.clustering"
 
 
 def has_log(spark: Spark, table: str) -> bool:
-    """Whether this process may find the files of its log: a catalog knows where some tables are,
-    and some paths are another place for Spark."""
+    """Return True if this process can locate the files of the table's log: False for names in a
+    catalog, and for paths that only Spark's machine has."""
     return not is_name(table) and not is_elsewhere(spark, table)
 
 
 def state(spark: Spark, table: str) -> TableState | None:
-    """The table now; None where there is none."""
+    """Return the table's state now; None if it does not exist."""
     if has_log(spark, table):
-        with suppress(Exception):  # Spark may know the way
+        with suppress(Exception):  # Spark may be able to read it
             opened = _opened(table)
             return None if opened is None else state_of(opened)
     if not delta.exists(started(spark), table):
@@ -46,9 +46,9 @@ def state(spark: Spark, table: str) -> TableState | None:
 
 
 def properties(spark: Spark, table: str) -> Mapping[str, str] | None:
-    """The table's properties now; None where there is none. Without a look at its files."""
+    """Return the table's properties now, without listing its files; None if it does not exist."""
     if has_log(spark, table):
-        with suppress(Exception):  # Spark may know the way
+        with suppress(Exception):  # Spark may be able to read it
             opened = _opened(table)
             return None if opened is None else opened.metadata().configuration
     found = state(spark, table)
@@ -56,28 +56,28 @@ def properties(spark: Spark, table: str) -> Mapping[str, str] | None:
 
 
 def has_none_within(spark: Spark, table: str, ranges: Mapping[str, tuple[Any, Any]]) -> bool | None:
-    """Return True if no row has its columns within `ranges` for certain (see `may_have_rows`); None
-    where this process cannot read the log."""
+    """Return True if certainly no row has its columns within `ranges` (see `may_have_rows`); None
+    if this process cannot read the log."""
     if has_log(spark, table):
-        with suppress(Exception):  # Spark may know the way
+        with suppress(Exception):  # Spark may be able to read it
             return not may_have_rows(_there(table), ranges)
     return None
 
 
 def clustered_by(spark: Spark, table: str) -> tuple[str, ...]:
-    """The columns that a table is clustered by."""
+    """Return the columns that a table is clustered by."""
     if has_log(spark, table):
-        with suppress(Exception):  # Spark may know the way
+        with suppress(Exception):  # Spark may be able to read it
             return _clustering(table)
     row = delta.described(started(spark), table)
     return tuple(map(unquoted, row["clusteringColumns"] or ()))
 
 
 def commits_since(spark: Spark, table: str, before: int | None) -> Sequence[Commit]:
-    """A table's commits after version `before`, or all, the newest first: at least that one,
-    whatever its version is."""
+    """Return a table's commits after version `before`, or all, latest first; always at least the
+    latest."""
     if has_log(spark, table):
-        with suppress(Exception):  # Spark may know the way
+        with suppress(Exception):  # Spark may be able to read it
             return _commits_since(table, before)
     commits = history(spark, table, None if before is None else 1)
     if before is not None and commits[0].version - before > 1:
@@ -86,7 +86,7 @@ def commits_since(spark: Spark, table: str, before: int | None) -> Sequence[Comm
 
 
 def history(spark: Spark, table: str, limit: int | None) -> Sequence[Commit]:
-    """The last commits, or all, the newest first, as Spark has them."""
+    """Return the last commits, or all, latest first, by Spark."""
     columns = ("version", "operation", "operationParameters", "operationMetrics", "userMetadata")
     rows = delta.history(started(spark), table, limit)
     return [
@@ -103,13 +103,13 @@ def history(spark: Spark, table: str, limit: int | None) -> Sequence[Commit]:
 
 
 def latest_version(spark: Spark, table: str) -> int:
-    """Return the version of a table that is there."""
+    """Return the version of an existing table."""
     found = version_of(table) if has_log(spark, table) else None
     return history(spark, table, 1)[0].version if found is None else found
 
 
 def version_of(table: str) -> int | None:
-    """The table's version now; None where there is none, or where this process cannot tell."""
+    """Return the table's version now; None if it does not exist or this process cannot read it."""
     with suppress(Exception):  # each store's client has errors of its own
         opened = None if is_name(table) else _opened(table)
         return None if opened is None else opened.version()
@@ -117,7 +117,7 @@ def version_of(table: str) -> int | None:
 
 
 def _opened(table: str) -> DeltaTable | None:
-    return opened_as_it_is(table, stores.options_for(table).delta)
+    return opened_unchecked(table, stores.options_for(table).delta)
 
 
 def _there(table: str) -> DeltaTable:
@@ -128,7 +128,7 @@ def _there(table: str) -> DeltaTable:
 
 
 def _commits_since(table: str, before: int | None) -> Sequence[Commit]:
-    """As the log's files tell; raises LookupError where one is cleaned away, or does not tell."""
+    """Read the commits from the log's files; raise LookupError if one is missing or incomplete."""
     opened = _there(table)
     latest = opened.version()
     first = 0 if before is None else min(before + 1, latest)
@@ -139,7 +139,7 @@ def _commits_since(table: str, before: int | None) -> Sequence[Commit]:
 
 
 def _clustering(table: str) -> tuple[str, ...]:
-    """As the checksum file of the latest version has it; raises where that does not tell."""
+    """Read the clustering columns from the latest checksum file; raise if it lacks them."""
     opened = _there(table)
     content = stores.content(f"{table}/_delta_log/{opened.version():020d}.crc")
     domains = json.loads(content or b"")["domainMetadata"]
@@ -150,5 +150,5 @@ def _clustering(table: str) -> tuple[str, ...]:
         if domain["domain"] == _CLUSTERING and not domain["removed"]
         for path in json.loads(domain["configuration"])["clusteringColumns"]
     ]
-    # By a field of a struct, which a path of more names is, gold's tables are not clustered.
+    # A path of several names is a field of a struct, by which gold's tables are never clustered.
     return tuple(names[name] for (name,) in paths)

@@ -1,4 +1,4 @@
-"""What a table of bronze, silver or the ledger is, and what is committed to it."""
+"""Models of tables of bronze, silver and the ledger, and of commits and files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pyarrow as pa
 
 @dataclass(frozen=True, slots=True)
 class LakeTable:
-    """A table that Binlake alone writes: where it is, and what it is made with.
+    """The definition of a table that only Binlake writes.
 
-    `reference`: a path, or, quoted with backquotes, a name in a catalog. `schema` has the partition
-    columns too. `statistics`: the columns whose least and greatest value each commit tells, by
-    which files are skipped: integers and strings. `properties`: Delta's, from the first commit on.
+    `reference`: a path, or a name in a catalog, quoted with backquotes. `schema` includes the
+    partition columns. `statistics`: the columns (integers and strings) whose minimum and maximum
+    each commit records, for file skipping. `properties`: Delta's, set at the first commit.
     """
 
     reference: str
@@ -28,10 +28,10 @@ class LakeTable:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A commit that may be repeated: `app` is what writes the table (layer, source and table),
-    `version` its batch. A step whose version an app has reached is done, whatever its rows.
+    """The identity of an idempotent commit: `app` is the writer (layer, source and table),
+    `version` its batch. A step is done once its app has reached its version, whatever its rows.
 
-    `note`: what the commit carries as Delta's user metadata, by which `Commit`s are found again."""
+    `note`: the commit's user metadata in Delta, by which its `Commit` is found."""
 
     app: str
     version: int
@@ -40,9 +40,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """A table as its log has it now: Delta's `id`, its properties, its files and their bytes.
+    """A table's state by its log: Delta's `id`, properties, number of files and their bytes.
 
-    `rows`: in these files, with those that deletion vectors strike out; None if not known.
+    `rows`: the rows in these files, including those marked by deletion vectors; None if unknown.
     """
 
     id: str
@@ -54,8 +54,8 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit of a table's history; `metrics`, `note` (see `Step`) and `parameters` of its
-    operation as Delta has them."""
+    """A commit of a table's history, with Delta's `metrics` and `parameters` of its operation;
+    `note`: see `Step`."""
 
     version: int
     at: datetime
@@ -67,11 +67,11 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A Parquet file that was written and that no commit names yet.
+    """A Parquet file that is written but not committed yet.
 
-    `folder` is its table's, or a place from which Spark appends it, and `name` its name there;
-    `size` is in bytes. `statistics`: as Delta's log has them
-    (`minValues`, `maxValues`, `nullCount`). `partition`: the values of its partition columns.
+    `folder` is its table's, or one from which Spark appends it; `name` is its name there; `size` is
+    in bytes. `statistics`: in the form of Delta's log (`minValues`, `maxValues`, `nullCount`).
+    `partition`: the values of its partition columns.
     """
 
     folder: str

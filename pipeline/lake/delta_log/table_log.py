@@ -1,7 +1,8 @@
-"""A table's log as delta-rs reads it: state, history, and files that no version needs any more.
+"""A table's Delta log, read by delta-rs: state, history and files that can be vacuumed.
 
-All but `vacuumed` is for tables of any features. Source of the names: Delta's PROTOCOL.md, "Commit
-Provenance Information", and what delta-rs and Spark write of VACUUM.
+All functions but `vacuumed` support tables with any features. Sources of the field names: Delta's
+PROTOCOL.md, "Commit Provenance Information", and the entries that delta-rs and Spark log for
+VACUUM.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from pipeline.lake.delta_log.table import Commit, TableState
 
 NOTE = "userMetadata"
 OPERATION = "binlake"
-"""Where a commit by `create_write_transaction`, of which delta-rs says WRITE, has what it was: JSON
-with its `operation` and `metrics`."""
+"""The key, in a commit's metadata, of JSON with its `operation` and `metrics`: delta-rs logs every
+commit by `create_write_transaction` as WRITE."""
 _PHYSICAL = "delta.columnMapping.physicalName"
-"""A field's metadata that has its column's name in files and statistics, if it has another."""
+"""Metadata of a field: the column's name in files and statistics, if that is another."""
 _DATA = ".parquet"
 
 
 def state_of(table: DeltaTable) -> TableState:
-    """The table now."""
+    """Return the table's state."""
     metadata, files = table.metadata(), pa.table(table.get_add_actions())
     records = files.column("num_records")
     return TableState(
@@ -40,8 +41,8 @@ def state_of(table: DeltaTable) -> TableState:
 
 
 def may_have_rows(table: DeltaTable, ranges: Mapping[str, tuple[Any, Any]]) -> bool:
-    """Return whether a file may have a row whose columns are all within `ranges` (least and
-    greatest value by column, both included), as far as the log's statistics tell."""
+    """Return True if, by the log's statistics, a file may have a row whose columns are all within
+    `ranges` (minimum and maximum by column, both inclusive)."""
     files = pa.table(table.get_add_actions())
     names = names_in_files(table)
     found = pa.chunked_array([pa.repeat(pa.scalar(True), len(files))])
@@ -60,8 +61,8 @@ def names_in_files(table: DeltaTable) -> dict[str, str]:
 
 
 def _sure(greatest: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return greatest values with null for those that may be too low: of a character beyond U+FFFF
-    that a log has as an escaped pair, delta-rs 1.6 loses a bit."""
+    """Return maximum values, with null for those that may be too low: delta-rs 1.6 loses a bit of
+    characters beyond U+FFFF that the log has as an escaped surrogate pair."""
     if not pa.types.is_string(greatest.type):
         return greatest
     lost = pc.match_substring_regex(greatest, r"[\x{10000}-\x{10FFFF}]")
@@ -69,8 +70,8 @@ def _sure(greatest: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def statistic(files: pa.Table, struct: str, name: str) -> pa.ChunkedArray:
-    """Return a statistic of a column, by its name in the files, of every file: null where the log
-    has none. `files`: as `DeltaTable.get_add_actions` has them; `struct`: `min`, `max`,
+    """Return a statistic of a column (by its name in the files) for every file, null if the log has
+    none. `files`: as returned by `DeltaTable.get_add_actions`; `struct`: `min`, `max`,
     `null_count` or `partition`."""
     if struct in files.column_names:
         at = files.schema.field(struct).type.get_field_index(name)
@@ -80,18 +81,18 @@ def statistic(files: pa.Table, struct: str, name: str) -> pa.ChunkedArray:
 
 
 def commits_of(table: DeltaTable, limit: int | None) -> Sequence[Commit]:
-    """The last commits, the latest first."""
+    """Return the last commits, latest first."""
     return [_commit(entry) for entry in table.history(limit)]
 
 
 def old_files(table: DeltaTable) -> list[str]:
-    """Data files that no version within the table's retention has; without deletion vectors, of
-    which delta-rs does not know which are in use."""
+    """Return data files that no version within the table's retention refers to. Deletion vectors
+    are not included: delta-rs does not know which are in use."""
     return [path for path in table.vacuum(dry_run=True, full=True) if path.endswith(_DATA)]
 
 
 def vacuumed(table: DeltaTable, note: str) -> None:
-    """Remove them; of a table without deletion vectors."""
+    """Remove old files of a table without deletion vectors."""
     properties = CommitProperties(custom_metadata={NOTE: note})
     table.vacuum(dry_run=False, full=True, commit_properties=properties)
 
@@ -109,10 +110,10 @@ def _commit(entry: Mapping[str, Any]) -> Commit:
     )
 
 
-def _own(told: str | None) -> dict[str, Any]:
-    """What a commit of ours says it was; nothing where somebody else wrote it."""
+def _own(text: str | None) -> dict[str, Any]:
+    """Return operation and metrics of one of Binlake's commits; empty for another writer's."""
     try:
-        found = json.loads(told or "{}")
+        found = json.loads(text or "{}")
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""Parquet files of the lake's tables: written, scanned, skipped, rewritten, compacted."""
+"""Parquet files of a lake's tables: writing, scanning, skipping, rewriting and compaction."""
 
 from __future__ import annotations
 

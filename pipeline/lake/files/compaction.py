@@ -1,4 +1,4 @@
-"""Small files of a table put together into large ones, a row group in memory at a time."""
+"""Compaction of a table's small files into larger ones, with one row group in memory at a time."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pipeline.lake.files.scanning import LogEntry, Scan
 from pipeline.lake.files.target_writer import GROUP_BYTES, GROUP_ROWS
 
 TARGET_BYTES = 128 << 20
-"""About as large files are to be."""
+"""The size that compacted files should have, approximately."""
 SMALL_BYTES = 64 << 20
-"""Files below that are put together."""
+"""Smaller files are compacted."""
 
 _File = tuple[LogEntry, ds.ParquetFileFragment]
 
 
-def put_together(files: Scan) -> Rewritten:
-    """Write the small files of each partition again, as few.
+def compact_files(files: Scan) -> Rewritten:
+    """Rewrite the small files of each partition as fewer, larger ones.
 
-    In the order of their least values, so that what is written can be skipped by them as well.
+    Files are combined in the order of their minimum values, so that file skipping still works.
     """
     done = Rewritten()
     for partition, some in _bins(files):
@@ -39,7 +39,7 @@ def put_together(files: Scan) -> Rewritten:
 
 
 def _bins(files: Scan) -> Iterator[tuple[Mapping[str, str | None], list[_File]]]:
-    """Files that become one, with their partition."""
+    """Yield each group of files to combine, with their partition."""
     small: dict[tuple[str | None, ...], list[_File]] = defaultdict(list)
     for entry, fragment in files.files(ALL_ROWS):
         if entry["size_bytes"] < SMALL_BYTES:
@@ -60,7 +60,7 @@ def _size(file: _File) -> int:
 
 
 def _order(table: LakeTable, entry: LogEntry) -> list[tuple[bool, Any]]:
-    """By the least values that the log has of a file, what it lacks first."""
+    """Return the sort key of a file: its minimum values in the log, missing ones first."""
     least = entry.get("min") or {}
     values = [least.get(name) for name in table.statistics]
     return [(value is not None, value if value is not None else 0) for value in values]
@@ -69,7 +69,7 @@ def _order(table: LakeTable, entry: LogEntry) -> list[tuple[bool, Any]]:
 def _row_groups(
     table: LakeTable, fragments: Iterable[ds.ParquetFileFragment]
 ) -> Iterator[pa.Table]:
-    """All rows, in row groups that are large enough; one that is too large stays as it is."""
+    """Yield all rows, with small row groups combined; a group that is too large is kept."""
     waiting: list[pa.Table] = []
     rows = size = 0
     for fragment in fragments:

@@ -1,7 +1,7 @@
-"""Parquet files of a lake's tables, written where their rows are: in a task, without Java.
+"""Writing of a lake's Parquet files in the task that has their rows, without Java.
 
-A file has a name that nobody else uses, and is part of its table once a commit names it: one of a
-task that died is never read, and maintenance removes it. How the files are written, and why:
+A file has a unique name, and is part of its table only once it is committed: the file of a failed
+task is never read, and maintenance removes it. For the format and its reasons see
 docs/decisions/0024.
 """
 
@@ -22,16 +22,17 @@ from pipeline.lake.delta_log.table import DataFile, LakeTable
 from pipeline.lake.locks.lock import local_path
 
 _LONGEST = 64
-"""Characters of a string that is kept as a statistic; with a longer one the column has none."""
+"""Most characters of a string in the statistics; with a longer minimum or maximum, a column has
+no statistics."""
 _PAGE_BYTES = 1 << 20
 _PAGE_ROWS = 100_000
 
 
 class DataFileWriter:
-    """One file of a table, written a row group at a time; nothing of it is kept in memory.
+    """Writes one file of a table, a row group at a time, without keeping rows in memory.
 
     `folder`: where the table's files are written (`Tables.folder`). Raises ValueError for rows or
-    partitions that the table may not have: Delta itself checks no file that a commit names.
+    partitions that the table must not have: Delta does not check the files of a commit.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class DataFileWriter:
         self._folder = folder.rstrip("/")
         self._partition = dict(partition or {})
         if sorted(self._partition) != sorted(table.partition_by) or "" in self._partition.values():
-            raise ValueError(f"{table.reference} has no partition {self._partition}")
+            raise ValueError(f"not a partition of {table.reference}: {self._partition}")
         fields = [field for field in table.schema if field.name not in table.partition_by]
         self._schema = pa.schema(fields)
         self._name = f"part-{uuid.uuid4()}.zstd.parquet"
@@ -54,16 +55,16 @@ class DataFileWriter:
 
     @property
     def rows(self) -> int:
-        """How many rows were written."""
+        """The number of rows written."""
         return self._rows
 
     @property
     def size(self) -> int:
-        """How many bytes the file has, as far as it is written."""
+        """The number of bytes written so far."""
         return 0 if self._sink is None else int(self._sink.tell())
 
     def write(self, rows: pa.Table) -> None:
-        """Write one row group: rows with the table's columns."""
+        """Write one row group of rows with the table's columns."""
         if not len(rows):
             return
         typed = rows.select(self._schema.names).cast(self._schema)
@@ -74,7 +75,7 @@ class DataFileWriter:
         self._rows += len(typed)
 
     def close(self) -> DataFile:
-        """End the file; what a commit needs to name it."""
+        """Finish the file, and return what a commit needs to add it."""
         if self._writer is None:
             self._writer = self._begin()
         self._open.close()
@@ -88,7 +89,7 @@ class DataFileWriter:
         )
 
     def abandon(self) -> None:
-        """Give the file up where its task fails: no commit will name it."""
+        """Close and remove the file of a failed task."""
         self._open.close()
         if self._writer is not None:
             stores.remove(self._path)
@@ -118,7 +119,7 @@ class DataFileWriter:
 
 @contextmanager
 def opened(path: str, footer: pq.FileMetaData | None = None) -> Iterator[pq.ParquetFile]:
-    """A Parquet file that is read in places; `footer`: its own, if it was read already."""
+    """Open a Parquet file for random reads; `footer`: the file's own, if it was read before."""
     local = local_path(path)
     with ExitStack() as resources:
         source = local or resources.enter_context(stores.readable(path))
@@ -127,14 +128,14 @@ def opened(path: str, footer: pq.FileMetaData | None = None) -> Iterator[pq.Parq
 
 
 def row_groups(file: DataFile) -> Iterator[pa.Table]:
-    """The rows of a file that was written, a row group at a time."""
+    """Yield the row groups of a written file."""
     with opened(f"{file.folder}/{file.name}") as parquet:
         for group in range(parquet.num_row_groups):
             yield parquet.read_row_group(group)
 
 
 def write_rows(folder: str, table: LakeTable, rows: pa.Table) -> list[DataFile]:
-    """Write rows that are in memory: one file for each of their partitions, none without rows."""
+    """Write rows to one file per partition; no file without rows."""
     written = []
     for partition, part in _partitions(table, rows):
         written += write_groups(folder, table, partition, [part])
@@ -144,7 +145,7 @@ def write_rows(folder: str, table: LakeTable, rows: pa.Table) -> list[DataFile]:
 def write_groups(
     folder: str, table: LakeTable, partition: Mapping[str, str | None], groups: Iterable[pa.Table]
 ) -> list[DataFile]:
-    """Write row groups to one file; none without rows. What was begun when it fails is ended."""
+    """Write row groups to one file; no file without rows. If it fails, the file is removed."""
     writer = DataFileWriter(folder, table, partition)
     try:
         for group in groups:
@@ -172,25 +173,25 @@ def _partitions(
 
 
 def partition_values(values: Mapping[str, Any]) -> dict[str, str | None]:
-    """As Delta's log has them: of strings, integers and dates."""
+    """Return partition values (strings, integers and dates) in the form of Delta's log."""
     return {name: None if value is None else str(value) for name, value in values.items()}
 
 
 class _Statistics:
-    """The least and greatest values of some columns, and how many nulls they have."""
+    """Minimum, maximum and null count of some columns."""
 
     def __init__(self, schema: pa.Schema, columns: Sequence[str]) -> None:
         for name in columns:
             kind = schema.field(name).type
             if not (pa.types.is_integer(kind) or pa.types.is_string(kind)):
-                raise TypeError(f"{name}: of {kind} there are no statistics")
+                raise TypeError(f"{name}: no statistics are supported for {kind}")
         self.columns = tuple(columns)
         self._least: dict[str, Any] = {}
         self._greatest: dict[str, Any] = {}
         self._nulls: Counter[str] = Counter(dict.fromkeys(columns, 0))
 
     def add(self, rows: pa.Table) -> None:
-        """Take in a row group."""
+        """Add a row group."""
         for name in self.columns:
             column = rows.column(name)
             self._nulls[name] += column.null_count
@@ -201,7 +202,7 @@ class _Statistics:
                 self._greatest[name] = max(greatest, self._greatest.get(name, greatest))
 
     def values(self) -> dict[str, dict[str, Any]]:
-        """As Delta's log has them."""
+        """Return the statistics in the form of Delta's log."""
         short = [name for name in self._least if self._is_short(name)]
         return {
             "minValues": {name: self._least[name] for name in short},

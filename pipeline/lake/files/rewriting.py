@@ -1,4 +1,4 @@
-"""Files of a table that are written again, with some of their rows changed or left out."""
+"""Rewriting of a table's files with some rows changed or removed."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from pipeline.lake.files.scanning import LogEntry, Scan
 
 @dataclass(slots=True)
 class Rewritten:
-    """`removed`: files as the log has them. `added`: what takes their place. `rows`: how many of
-    their rows were meant."""
+    """The result of a rewrite: files to be added, files to be removed (their log entries), and how
+    many rows matched."""
 
     added: list[DataFile] = field(default_factory=list)
     removed: list[LogEntry] = field(default_factory=list)
@@ -26,18 +26,20 @@ class Rewritten:
 
 
 def without(files: Scan, where: Condition) -> Rewritten:
-    """The files without the rows that `where` means; one of which all are meant is not read."""
+    """Rewrite files without the rows matching `where`; if all match, a file is just removed."""
     rest = _not(where)
     return _rewritten(files, where, lambda group: group.filter(rest), whole_files=True)
 
 
 def changed(files: Scan, where: Condition, change: Callable[[pa.Table], pa.Table]) -> Rewritten:
-    """The files with rows that `where` means as `change` gives them."""
+    """Rewrite files with the rows matching `where` replaced by the result of `change`."""
     rest = _not(where)
 
     def group_changed(group: pa.Table) -> pa.Table:
-        meant = group.filter(where.expression)
-        return pa.concat_tables([group.filter(rest), change(meant)]) if len(meant) else group
+        matching = group.filter(where.expression)
+        if not len(matching):
+            return group
+        return pa.concat_tables([group.filter(rest), change(matching)])
 
     return _rewritten(files, where, group_changed, whole_files=False)
 
@@ -49,35 +51,35 @@ def _rewritten(
     *,
     whole_files: bool,
 ) -> Rewritten:
-    """`whole_files`: nothing is left of a file of which all rows are meant."""
+    """Rewrite files; `whole_files`: a file in which all rows match is removed without a rewrite."""
     done = Rewritten()
     for entry, fragment in files.files(where):
-        meant = count(fragment, files.table.schema, where)
-        if not meant:
+        matching = count(fragment, files.table.schema, where)
+        if not matching:
             continue
         done.removed.append(entry)
-        done.rows += meant
-        if not (whole_files and meant == fragment.metadata.num_rows):
-            done.added += _written_again(files.table, fragment, entry, change)
+        done.rows += matching
+        if not (whole_files and matching == fragment.metadata.num_rows):
+            done.added += _rewrite_file(files.table, fragment, entry, change)
     return done
 
 
 def count(fragment: ds.ParquetFileFragment, schema: pa.Schema, where: Condition) -> int:
-    """How many rows of a file are meant; reads the columns of the condition alone.
+    """Return how many rows of a file match; reads only the condition's columns.
 
-    Not by `count_rows`, which keeps Python's lock: files of a store are opened in Python.
+    `count_rows` is not used: it holds Python's GIL, and a store's files are opened in Python.
     """
     scanner = ds.Scanner.from_fragment(fragment, schema=schema, columns=[], filter=where.expression)
     return int(scanner.to_table().num_rows)
 
 
-def _written_again(
+def _rewrite_file(
     table: LakeTable,
     fragment: ds.ParquetFileFragment,
     entry: LogEntry,
     change: Callable[[pa.Table], pa.Table],
 ) -> list[DataFile]:
-    """A file with what is left of another, a row group at a time; none where nothing is left."""
+    """Write a file's changed rows to another, a row group at a time; none if no row is left."""
     partition = partition_values(entry.get("partition") or {})
     groups = fragment.split_by_row_group()
     changed_groups = (change(group.to_table(schema=table.schema)) for group in groups)
@@ -85,5 +87,5 @@ def _written_again(
 
 
 def _not(where: Condition) -> pc.Expression:
-    """The rows that a condition does not mean: also those of which nulls leave it unknown."""
+    """Return an expression for the rows that do not match, also those that nulls leave unknown."""
     return ~pc.coalesce(where.expression, pc.scalar(False))

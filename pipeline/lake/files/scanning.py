@@ -1,7 +1,6 @@
-"""A table's files as pyarrow reads them, with what the log tells of each.
+"""Scans of a table's files by pyarrow, with the log's statistics of each file.
 
-Not by delta-rs's own dataset: that takes a statistic that a file lacks for one that no row meets,
-and leaves the file out.
+delta-rs's own dataset is not used: if a file lacks a statistic, it skips the file.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ _FORMAT = ds.ParquetFileFormat(
 )
 
 LogEntry = Mapping[str, Any]
-"""What the log has of a file: `path`, `size_bytes`, `partition`, `min`, `max`, `null_count`, …"""
+"""A file's entry in the log: `path`, `size_bytes`, `partition`, `min`, `max`, `null_count`, …"""
 _PLAIN = "/!'()&,;@$+=~:"
-"""Signs that delta-rs leaves in a path, as URLs have them, beside letters and digits of ASCII."""
+"""Characters that delta-rs does not percent-encode in a path, besides ASCII letters and digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +42,23 @@ class Scan:
     dataset: ds.FileSystemDataset
 
     def files(self, where: Condition) -> Iterator[tuple[LogEntry, ds.ParquetFileFragment]]:
-        """The files that may have rows which a condition means."""
+        """Yield the files that may have rows matching a condition."""
         for fragment in self.dataset.get_fragments(filter=where.expression):
             yield self.entries[fragment.path], fragment
 
 
 def removable_path(table: LakeTable, entry: LogEntry) -> str:
-    """A file's path as a commit that removes it is given it.
+    """Return a file's path for a commit that removes it.
 
-    delta-rs spells it as a URL again. Raises AlteredTableError where the log has another spelling:
-    the file would stay, and its rows would be there twice.
+    delta-rs percent-encodes it again. Raises AlteredTableError if the log encodes it differently:
+    the file would not be removed, and its rows would be in the table twice.
     """
     path = unquote(entry["path"])
     if quote(path, safe=_PLAIN) != entry["path"]:
         raise AlteredTableError(
             table.reference,
-            f"has a file whose name only Spark can spell ({path})",
-            remedy="Delete the rows by Spark, or build the lake again from its binlogs.",
+            f"has a file whose path delta-rs cannot remove ({path})",
+            remedy="Delete its rows with Spark, or build the lake again from its binlogs.",
         )
     return path
 
@@ -70,15 +69,15 @@ def scan(
     options: Mapping[str, str],
     where: Condition | None = None,
 ) -> Scan:
-    """The table's files now, or those that may have rows which `where` means; columns that they
-    lack are null."""
+    """Scan the table's current files, or those that may have rows matching `where`; columns that
+    a file lacks are null."""
     files = pa.table(opened.get_add_actions())
     return scan_files(table, files if where is None else may_have(files, table, where), options)
 
 
 def scan_files(table: LakeTable, found: pa.Table, options: Mapping[str, str]) -> Scan:
-    """Some of a table's files; `found`: as `DeltaTable.get_add_actions` has them."""
-    # The log has names as URLs have them: Spark's folders of partitions may hold any sign.
+    """Scan some of a table's files; `found`: as returned by `DeltaTable.get_add_actions`."""
+    # The log has percent-encoded paths: Spark's partition folders may contain any character.
     entries = {unquote(entry["path"]): entry for entry in found.to_pylist()}
     files = _files(table.reference, options, entries)
     fragments = [
@@ -91,7 +90,8 @@ def scan_files(table: LakeTable, found: pa.Table, options: Mapping[str, str]) ->
 def _files(
     reference: str, options: Mapping[str, str], entries: Mapping[str, LogEntry]
 ) -> pafs.FileSystem:
-    """A store's files, of known sizes: to ask for one takes a request, under Python's lock."""
+    """Return the table's file system, which knows the files' sizes: to look one up costs a request,
+    while holding Python's GIL."""
     folder = local_path(reference)
     if folder is not None:
         return pafs.SubTreeFileSystem(folder, pafs.LocalFileSystem())
@@ -100,7 +100,7 @@ def _files(
 
 
 def _known_of(table: LakeTable, entry: LogEntry) -> pc.Expression:
-    """What holds for all rows of a file."""
+    """Return an expression that holds for all rows of a file."""
     known = pc.scalar(True)
     for name, value in (entry.get("partition") or {}).items():
         known &= pc.field(name).is_null() if value is None else _is(table, name, "equal", value)
@@ -112,7 +112,7 @@ def _known_of(table: LakeTable, entry: LogEntry) -> pc.Expression:
             continue
         for comparison, end in (("greater_equal", least), ("less_equal", greatest)):
             held = _is(table, name, comparison, end)
-            # One by one: of both at once with nulls, Arrow makes nothing.
+            # One by one: Arrow cannot simplify both at once if there are nulls.
             known &= held if nulls == 0 else held | pc.field(name).is_null()
     return known
 

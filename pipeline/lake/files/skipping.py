@@ -1,7 +1,8 @@
-"""Which of a table's files may have some rows, as far as its log tells: no file is opened.
+"""File skipping by the statistics in a table's log; no file is opened.
 
-Of a file with one row, as all of the ledger's are, statistics give the row's own values: so tens of
-thousands of files are looked through at once, where asking each for its promises takes seconds.
+For a file of one row, as all of the ledger's are, the statistics are the row's own values: so tens
+of thousands of files are filtered at once, while evaluating each file's statistics one by one takes
+seconds.
 """
 
 from __future__ import annotations
@@ -14,35 +15,35 @@ from pipeline.lake.delta_log.table import LakeTable
 from pipeline.lake.delta_log.table_log import statistic
 
 PATH = "__path"
-"""The column of `only_rows` that says which file has the row."""
+"""The column of `only_rows` with the path of the row's file."""
 
 
 def may_have(files: pa.Table, table: LakeTable, where: Condition) -> pa.Table:
-    """The files that may have rows which `where` means; `files`: as `DeltaTable.get_add_actions`
-    has them."""
+    """Return the files that may have rows matching `where`; `files`: as returned by
+    `DeltaTable.get_add_actions`."""
     rows = _single_rows(files, table)
     try:
         known = _known(rows).filter(where.expression)
     except pa.ArrowInvalid:
-        return files  # It asks for columns that have no statistics: reading the files answers it.
+        return files  # The condition has columns without statistics, so the files must be read.
     return files.filter(pc.or_(_among(files, known), _unknown(rows)))
 
 
 def only_rows(files: pa.Table, table: LakeTable) -> tuple[pa.Table, pa.Table]:
-    """The rows of the files that have one each, as far as there are statistics of its columns;
-    and the files of which the log does not tell that."""
+    """Return the rows of single-row files, from their statistics (only columns that have some);
+    and all other files."""
     rows = _single_rows(files, table)
     return _known(rows), files.filter(_unknown(rows))
 
 
 def with_rows(files: pa.Table, rows: pa.Table) -> pa.Table:
-    """The files that have one of the rows."""
+    """Return the files of the rows, which are those of `only_rows`."""
     return files.filter(_among(files, rows))
 
 
 def _single_rows(files: pa.Table, table: LakeTable) -> pa.Table:
-    """A row for each file, with its columns that have statistics, and its path if those are the
-    values of the one row that it has; else null."""
+    """Return a row per file, of the columns with statistics. Its path is null unless the file has a
+    single row whose values these are."""
     known = pc.equal(files.column("num_records"), 1)
     columns = {}
     for name in {*table.statistics, *table.partition_by}:
@@ -52,7 +53,7 @@ def _single_rows(files: pa.Table, table: LakeTable) -> pa.Table:
             continue
         least, greatest = (statistic(files, end, name).cast(kind) for end in ("min", "max"))
         nulls = statistic(files, "null_count", name).cast(pa.int64())
-        # Of a text that was shortened the two ends differ.
+        # The minimum and maximum of a truncated text differ.
         one = pc.or_kleene(pc.equal(least, greatest), pc.equal(nulls, 1))
         known = pc.and_(known, pc.fill_null(one, fill_value=False))
         columns[name] = least

@@ -1,10 +1,10 @@
-"""Rows to Parquet files of bronze's and silver's tables, in the task that makes them.
+"""Writer of Parquet files for many of bronze's or silver's tables in one task.
 
-A task of silver gives rows of many tables at once. Invariant: what is held of all of them together
-is bounded, and a file is begun only for a table that has a row group's worth of rows: what comes
-before that and does not fit is put aside on the local disk, so that neither are a thousand files
-open nor are their row groups small. What is too little for a file at the end comes back as rows: in
-memory, or in one file of the scratch space with those of all tables.
+A task of silver produces rows of many tables at once. Invariant: the memory for all of them
+together is bounded, and a file is opened only for a table with enough rows for a row group. Rows
+that do not fit in memory before that are spilled to the local disk, so that neither a thousand
+files are open nor row groups get small. Rows that are too few for a file at the end are returned:
+in memory, or in one scratch file for all tables.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from pipeline.lake.files.data_files import DataFileWriter
 
 MIB = 1 << 20
 GROUP_BYTES = 16 * MIB
-"""A row group is written when its rows are this large, before compression …"""
+"""Bytes of rows, before compression, at which a row group is written."""
 GROUP_ROWS = 100_000
-"""… or so many."""
+"""Rows at which a row group is written."""
 OPEN_BYTES = 48 * MIB
-"""Bytes of rows that a task holds in memory; beyond, the largest table's are put aside."""
+"""Bytes of rows that a task holds in memory; beyond that the largest table's are spilled."""
 FILE_BYTES = 128 * MIB
-"""A file is ended when it is so large, as it is written."""
+"""Bytes, as written, at which a file is finished."""
 SMALL = 1 * MIB
-"""Too little for a file of its own, before compression."""
+"""Bytes of rows, before compression, below which a table gets no file of its own."""
 REST_BYTES = 1 * MIB
-"""Bytes of rows that a task returns in memory; the rest is left in a scratch file."""
+"""Bytes of rows that a task returns in memory; the rest goes to a scratch file."""
 
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The bounds of a task; see the constants of these names."""
+    """The limits of a task; see the constants of the same names."""
 
     group_bytes: int = GROUP_BYTES
     group_rows: int = GROUP_ROWS
@@ -56,14 +56,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where rows of a target go: files in `folder`, with `constants` in columns of their own."""
+    """Where a target's rows are written: files in `folder`, with `constants` as extra columns."""
 
     folder: str
     table: LakeTable
     constants: Mapping[str, object] = field(default_factory=dict)
 
     def rows(self, batches: list[pa.RecordBatch]) -> pa.Table:
-        """Batches as the table has them."""
+        """Return batches as rows with the table's schema."""
         rows = pa.Table.from_batches(batches)
         for name, value in self.constants.items():
             kind = self.table.schema.field(name)
@@ -73,8 +73,10 @@ class Destination:
 
 @dataclass(slots=True)
 class Written:
-    """The output of a task, by target: files that no commit names yet, rows that are too few for
-    one (as their table has them), in memory or in the `scratch` file, and how many rows there were.
+    """The output of a task, by target: uncommitted files, rows that are too few for a file (with
+    their table's schema), and row counts.
+
+    `rest`: those rows in memory; `places`: offset and length in the `scratch` file of the others.
     """
 
     files: dict[str, list[DataFile]] = field(default_factory=dict)
@@ -84,7 +86,7 @@ class Written:
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def rests(self) -> Iterator[tuple[str, list[pa.RecordBatch]]]:
-        """All rows that are in no table's file, with their targets."""
+        """Yield all rows that are not in a table's file, with their targets."""
         for name, rows in self.rest.items():
             yield name, rows.to_batches()
         if self.places:
@@ -98,20 +100,20 @@ class Written:
 class _Target:
     batches: list[pa.RecordBatch] = field(default_factory=list)
     held: int = 0
-    aside: list[tuple[int, int]] = field(default_factory=list)
+    spilled: list[tuple[int, int]] = field(default_factory=list)
     waiting: int = 0
-    """Bytes that are held or put aside, and `rows`: how many rows that is."""
+    """Bytes that are in memory or spilled; `rows`: how many rows these are."""
     rows: int = 0
     writer: DataFileWriter | None = None
 
 
 class TargetWriter:
-    """Writes batches by target; `destinations` by target, those of others all come back as rows.
+    """Writes batches by target. Rows of targets without a destination are all returned.
 
-    `scratch`: the folder for what is too little for a file and too much to come back in memory;
-    without one, that is written to files all the same.
+    `scratch`: the folder for rows that are too few for a file, but too many to return in memory;
+    without one, these are written to files all the same.
 
-    A context manager: what was begun when it fails is ended, and named by no commit.
+    A context manager: if the task fails, unfinished files are removed.
     """
 
     def __init__(
@@ -126,7 +128,7 @@ class TargetWriter:
         self._targets: dict[str, _Target] = {}
         self._held = 0
         self._open_files = ExitStack()
-        self._aside = _Aside(self._open_files)
+        self._spill = _Spill(self._open_files)
         self._written = Written()
 
     def __enter__(self) -> TargetWriter:
@@ -146,11 +148,11 @@ class TargetWriter:
 
     @property
     def held(self) -> int:
-        """How many bytes of rows are in memory."""
+        """Bytes of rows in memory."""
         return self._held
 
     def add(self, name: str, batch: pa.RecordBatch) -> None:
-        """Take a batch; all of one target have one schema."""
+        """Add a batch; all batches of a target must have the same schema."""
         if not batch.num_rows:
             return
         target = self._targets.setdefault(name, _Target())
@@ -167,10 +169,10 @@ class TargetWriter:
         if enough and name in self._destinations:
             self._write(name)
         while self._held > self._limits.open_bytes:
-            self._put_aside(max(self._targets.values(), key=lambda one: one.held))
+            self._spill_target(max(self._targets.values(), key=lambda one: one.held))
 
     def finish(self) -> Written:
-        """Write what is left, but for what is too little; call it once."""
+        """Write the remaining rows, except those too few for a file; call it only once."""
         small = []
         for name, target in self._targets.items():
             if name not in self._destinations:
@@ -184,14 +186,14 @@ class TargetWriter:
         given = sum(size <= self._limits.rest_bytes for size in sizes)
         for name in small[:given]:
             self._written.rest[name] = _own(self._small(name))
-        self._leave(small[given:])
+        self._write_scratch(small[given:])
         return self._written
 
     def _small(self, name: str) -> pa.Table:
         return self._destinations[name].rows(self._taken(self._targets[name]))
 
-    def _leave(self, names: list[str]) -> None:
-        """Write what is too little for files and too much to come back in memory."""
+    def _write_scratch(self, names: list[str]) -> None:
+        """Write rows that are too few for files, but too many to return in memory."""
         if self._scratch is None:
             for name in names:
                 self._end(name)
@@ -213,7 +215,7 @@ class TargetWriter:
             self._close(name)
 
     def _write(self, name: str) -> None:
-        """Write all that waits of a target as a row group."""
+        """Write a target's waiting rows as a row group."""
         target, destination = self._targets[name], self._destinations[name]
         if target.writer is None:
             target.writer = DataFileWriter(destination.folder, destination.table)
@@ -227,23 +229,23 @@ class TargetWriter:
         self._written.files.setdefault(name, []).append(target.writer.close())
         target.writer = None
 
-    def _put_aside(self, target: _Target) -> None:
-        target.aside.append(self._aside.put(target.batches))
+    def _spill_target(self, target: _Target) -> None:
+        target.spilled.append(self._spill.put(target.batches))
         self._held -= target.held
         target.batches, target.held = [], 0
 
     def _taken(self, target: _Target) -> list[pa.RecordBatch]:
-        """All that waits of a target, in order; nothing waits then."""
-        batches = [batch for place in target.aside for batch in self._aside.get(place)]
+        """Remove and return a target's waiting batches, in order."""
+        batches = [batch for place in target.spilled for batch in self._spill.get(place)]
         batches += target.batches
         self._held -= target.held
-        target.batches, target.held, target.aside = [], 0, []
+        target.batches, target.held, target.spilled = [], 0, []
         target.waiting = target.rows = 0
         return batches
 
 
-class _Aside:
-    """Batches on the local disk, in a file that is gone with its process."""
+class _Spill:
+    """Spilled batches, in a temporary file on the local disk that ends with its process."""
 
     def __init__(self, open_files: ExitStack) -> None:
         self._open_files = open_files
@@ -251,7 +253,7 @@ class _Aside:
         self._end = 0
 
     def put(self, batches: list[pa.RecordBatch]) -> tuple[int, int]:
-        """Write them, and tell where."""
+        """Write batches; return their offset and length in the file."""
         packed = _packed(batches)
         place = self._end, packed.size
         file = self._opened()
@@ -261,7 +263,7 @@ class _Aside:
         return place
 
     def get(self, place: tuple[int, int]) -> Iterator[pa.RecordBatch]:
-        """The batches that were written there."""
+        """Read the batches that `put` wrote."""
         start, size = place
         file = self._opened()
         file.seek(start)
@@ -289,7 +291,7 @@ def _unpacked(packed: bytes) -> Iterator[pa.RecordBatch]:
 
 
 def _own(rows: pa.Table) -> pa.Table:
-    """The same rows without the rest of the buffers that they are slices of."""
+    """Copy rows, so that they do not keep the larger buffers alive that they are slices of."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows)

@@ -1,4 +1,4 @@
-"""The lake's ledger: plans and records of batches, and the records of runs."""
+"""The ledger of a lake: plans and records of batches, and records of runs."""
 
 from __future__ import annotations
 

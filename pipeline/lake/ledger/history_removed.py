@@ -1,6 +1,6 @@
-"""What maintenance has removed of a source's history, or is about to: its plan in the ledger tells.
+"""The history of a source that maintenance has removed, or is about to, by its plan in the ledger.
 
-The plan is committed before anything is removed, so whoever reads it is never told too little.
+The plan is committed before anything is removed, so it never understates what is gone.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import Any
 from pipeline.lake.ledger.ledger import Ledger, Plan
 
 ABANDONED = "abandoned"
-"""In the record of a batch that was to begin a full refresh, and did not: why."""
+"""Key in the record of a batch that was planned to begin a full refresh but did not: the reason."""
 MAINTAINED = "maintained"
-"""In the record of a batch of silver that began one: the last batch of maintenance before it."""
+"""Key in the record of silver's batch that began a full refresh: maintenance's last batch then."""
 SPARED = "spared"
-"""In the record of a batch of maintenance that removed nothing, for the sake of a full refresh."""
+"""Key in the record of a maintenance batch that removed nothing because of a full refresh."""
 BEFORE = "removed_before"
-"""In the same record: what was gone before it, and by which batch."""
+"""Key in the same record: what earlier batches had removed, and the last of these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """Silver's transactions before `lsn` may be gone, with their changes and statements.
+    """The range removed from silver: transactions before `lsn`, with their changes and statements.
 
-    None of them was committed, where it was committed first, after `committed_at` (microseconds
-    since 1970; 0: none is gone).
+    `committed_at`: the latest original commit time among them, in microseconds since 1970; 0 if
+    nothing was removed.
     """
 
     lsn: int = 0
@@ -34,18 +34,18 @@ class Removed:
 
     @property
     def sentence(self) -> str:
-        """Why a table that needs them is not complete."""
-        return f"changes of before LSN {self.lsn} were removed from silver by binlake maintain"
+        """The reason why a table that needs these changes is incomplete."""
+        return f"changes before LSN {self.lsn} were removed from silver by binlake maintain"
 
     def to_dict(self) -> dict[str, Any]:
-        """As a plan of maintenance has it."""
+        """Return the form in maintenance's plans."""
         return {"lsn": self.lsn, "committed_at": self.committed_at}
 
 
 def removed(ledger: Ledger) -> Removed:
-    """What is gone of the ledger's source.
+    """Return what has been removed of the ledger's source.
 
-    What a full refresh has decoded again since, or is about to, is there again.
+    Nothing, if a full refresh has decoded it again since, or is about to.
     """
     plan = ledger.open("maintenance")
     batch, gone = (plan.batch, _of(plan.body["removed"])) if plan else _finished(ledger)
@@ -53,9 +53,10 @@ def removed(ledger: Ledger) -> Removed:
 
 
 def spared(ledger: Ledger, plan: Plan) -> dict[str, Any]:
-    """What the record has of a batch of maintenance that is spared: the last one tells for all.
+    """Return the record of a maintenance batch that removes nothing because of a full refresh.
 
-    Of a plan of another run, that may have removed something of it before a refresh began.
+    It repeats what was removed earlier, so that the last record suffices. For another run's plan
+    that includes the plan's own range: that run may have removed some of it before the refresh.
     """
     batch, gone = _finished(ledger)
     if not ledger.wrote(plan):
@@ -64,7 +65,7 @@ def spared(ledger: Ledger, plan: Plan) -> dict[str, Any]:
 
 
 def _finished(ledger: Ledger) -> tuple[int, Removed]:
-    """What is gone by the batches of maintenance that are done, and the last that removed."""
+    """Return the last finished maintenance batch that removed anything, and what is removed."""
     last, record = ledger.last("maintenance"), ledger.record("maintenance") or {}
     if last is None:
         return 0, Removed()
@@ -79,7 +80,7 @@ def _of(row: Mapping[str, Any]) -> Removed:
 
 
 def _undone(ledger: Ledger) -> int:
-    """The last batch of maintenance whose removals from silver count no more."""
+    """Return the last maintenance batch whose removals a full refresh of silver has undone."""
     last = ledger.last("silver")
     if last is None:
         return 0
@@ -91,6 +92,9 @@ def _undone(ledger: Ledger) -> int:
 
 
 def maintained(record: Mapping[str, Any], planned: int) -> int:
-    """The last batch of maintenance before a full refresh of silver began, by the record of the
-    batch that began it; `planned`: by its plan, which may be older than one that came meanwhile."""
+    """Return the last maintenance batch before a full refresh of silver began.
+
+    It is in the record of the batch that began the refresh; `planned` is the one in its plan, which
+    may be earlier.
+    """
     return int(record.get(MAINTAINED, planned))

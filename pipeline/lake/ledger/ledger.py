@@ -1,12 +1,13 @@
-"""What a lake's runs have planned and done, layer by layer: the order they agree on.
+"""The ledger: plans and records of batches, which order the work of all runs in each layer.
 
-A run commits its plan before it does anything, as the next batch of its layer. Of two runs that
-plan the same batch one commit wins and both carry out the winner's plan. A plan that is not
-finished is finished first, unchanged, by whichever run comes: each of its steps is idempotent
-because the plan, once committed, is the only input of a step.
+A run commits its plan, as the next batch of its layer, before it does anything else. If two runs
+plan the same batch, one commit wins, and both carry out the winner's plan. An unfinished plan is
+finished first, unchanged, by the next run: each of its steps is idempotent, because the committed
+plan is a step's only input.
 
-One Delta table, `ledger/batches`, two rows a batch: its plan, then its record. Each row is a file
-of its own, of which the table's log tells all but the body: the last batches are found there.
+The ledger is one Delta table, `ledger/batches`, with two rows per batch: its plan, then its record.
+Each row is a file of its own, and the table's log has the statistics of all its columns except
+`body`: so the last batches are found from the log alone.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ from pipeline.observe import say
 from pipeline.observe.current_run import FinishedBatch, run_id, under_way
 
 _BY_NAME = ("events", "rows", "changes")
-"""What records have by type or by table."""
+"""Figures that records keep by event type or by table."""
 
 _ENTRY = ("source", "layer", "batch", "state", "run_id", "at")
 _ENDS = ("source", "layer", "state")
 _WINDOWS = (10, 1000, None)
-"""How many batches are looked through for what a record has: the last ones first."""
+"""How many batches to search for a value in their records, latest first."""
 _AT_ONCE = 100
-"""Bodies that are read together: one may tell of a thousand tables."""
+"""Bodies read at a time: one may list a thousand tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one batch of a layer is to do; `body` is JSON that says it completely.
+    """The plan of one batch of a layer; `body` is JSON that describes the work completely.
 
-    `run_id` is of the run that committed it.
+    `run_id`: the run that committed it.
     """
 
     source: str
@@ -78,9 +79,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A layer's end: its last plan, and the last finished plan with its record.
+    """The latest state of a layer: its last plan, and the last finished plan with its record.
 
-    `finished_by`: of the last finished batches, the run whose record the ledger holds.
+    `finished_by`: for the last finished batches, the run whose record is in the ledger.
     """
 
     planned: Plan | None = None
@@ -93,9 +94,9 @@ class _State:
 class Ledger:
     """The ledger of one source as one run sees it, or of all sources if `source` is empty.
 
-    What it has read it keeps, with the plans that it proposes itself, until it finishes a batch or
-    is refreshed: then it shows what other runs have added. Raises SettingsError for a lake that
-    another release made.
+    Rows that were read are cached, along with this run's own plans, until a batch is finished or
+    `refresh` is called: only then it sees what other runs have added. Raises SettingsError for a
+    lake of another release's format.
     """
 
     spark: Spark | None
@@ -109,50 +110,50 @@ class Ledger:
 
     @classmethod
     def of(cls, tables: Tables, source: str) -> Ledger:
-        """The ledger among a lake's tables, where there is no Spark."""
+        """Return the ledger of a lake's tables, without Spark."""
         return cls(None, tables.lake, source, _tables=tables)
 
     @property
     def path(self) -> str:
-        """The Delta table."""
+        """The path or name of its Delta table."""
         return batches(self.lake).reference
 
     @property
     def tables(self) -> Tables:
-        """By which the ledger is read and committed."""
+        """The tables that the ledger is read and committed with."""
         if self._tables is None:
             if self.spark is None:
-                raise TypeError("a ledger is looked up by Spark, or by tables that it is given")
+                raise TypeError("a ledger needs Spark or tables")
             self._tables = tables_of(self.spark, self.lake)
         return self._tables
 
     def refresh(self) -> None:
-        """Forget what was read: the next question reads the table again."""
+        """Drop the cache: the next query reads the table again."""
         self._states = self._begun_by_others = None
 
     def open(self, layer: Layer) -> Plan | None:
-        """The plan that was committed and not finished."""
+        """Return the plan that is committed but not finished, if any."""
         state = self._state(layer)
         done = state.finished.batch if state.finished else 0
         return state.planned if state.planned and state.planned.batch > done else None
 
     def take_up(self, layer: Layer) -> Plan | None:
-        """The open plan, which this run is about to carry out: it says so."""
+        """Return the open plan, if any, and log that this run resumes it."""
         plan = self.open(layer)
         if plan is not None:
-            self._say("plan_taken_up", plan, "the plan of another run is taken up")
+            self._say("plan_taken_up", plan, "resuming the plan of another run")
         return plan
 
     def last(self, layer: Layer) -> Plan | None:
-        """The last finished plan."""
+        """Return the last finished plan."""
         return self._state(layer).finished
 
     def record(self, layer: Layer) -> dict[str, Any] | None:
-        """What the last finished batch recorded."""
+        """Return the record of the last finished batch."""
         return self._state(layer).record
 
     def finished(self, layer: Layer, batch: int) -> tuple[Plan, dict[str, Any]] | None:
-        """The plan and the record of any batch that is finished; of the ledger as it is now."""
+        """Return plan and record of a batch; None if it is not finished. Reads the table."""
         found = self._read(_of(layer) & equal("batch", batch), ("state", "body", "run_id"))
         row = {row["state"]: row for row in found.to_pylist()}
         if FINISHED not in row:
@@ -162,8 +163,7 @@ class Ledger:
         return plan, record
 
     def batch_with(self, layer: Layer, name: str, value: int) -> int | None:
-        """The last finished batch whose record has this number under a name; of the ledger as it is
-        now."""
+        """Return the last finished batch whose record has `value` under `name`. Reads the table."""
         self.refresh()
         below = last.batch + 1 if (last := self.last(layer)) else 1
         for window in _WINDOWS:
@@ -177,17 +177,17 @@ class Ledger:
         raise AssertionError("the last window has no end")
 
     def planned(self, layer: Layer, first: int, last: int) -> Iterator[dict[str, Any]]:
-        """The plans (their bodies) from one batch to another, some at a time, in no order."""
+        """Yield the bodies of the plans of batches `first` to `last`, in no particular order."""
         for start in range(first, last + 1, _AT_ONCE):
             upto = compare("batch", "<=", min(last, start + _AT_ONCE - 1))
             where = _of(layer) & equal("state", PLANNED) & compare("batch", ">=", start) & upto
             yield from map(json.loads, self._read(where, ("body",)).column("body").to_pylist())
 
     def propose(self, layer: Layer, body: dict[str, Any]) -> Plan:
-        """Commit `body` as the layer's next batch; gives the plan that the ledger holds for it.
+        """Commit `body` as the plan of the layer's next batch; return the plan in the ledger.
 
-        That is another run's plan if it came first, and is to be carried out all the same (it may
-        even be finished: carrying it out again changes nothing). An open plan is given unchanged.
+        If another run committed first, that is its plan, which must be carried out all the same (if
+        it is already finished, that is a no-op). If a plan is open, it is returned unchanged.
         """
         if plan := self.open(layer):
             return plan
@@ -200,51 +200,55 @@ class Ledger:
         return plan
 
     def wrote(self, plan: Plan) -> bool:
-        """Whether it is this run's plan, not another's that came first."""
+        """Return True if this run committed the plan, False if another run did."""
         return plan.run_id == self.run_id
 
     def finish(self, plan: Plan, record: dict[str, Any]) -> None:
-        """Commit that the plan is carried out; another run's record of the same batch stays.
+        """Commit the record of a plan that was carried out.
 
-        Then the batch is that run's, to tell what it did: each is told once.
+        If another run has committed one for the same batch, that record stays, and only that run
+        reports the batch.
         """
         self._write(plan.layer, plan.batch, FINISHED, record)
-        # What comes next depends on other layers too, of which other runs may have written.
+        # The next plan depends on other layers too, to which other runs may have added batches.
         self.refresh()
         began = self._began.pop((plan.layer, plan.batch), None)
         seconds = None if began is None else round(time.monotonic() - began, 3)
         run = under_way()
         if run and not self._finished(plan):
-            self._say("batch_finished", plan, "done by another run too", seconds=seconds)
+            self._say("batch_finished", plan, "already done by another run", seconds=seconds)
             return
         if run:
             run.finished.append(FinishedBatch(plan.layer, plan.batch, plan.run_id, record))
         self._say("batch_finished", plan, "done", seconds=seconds, **figures(record))
 
     def finished_by_another(self, plan: Plan) -> bool:
-        """Whether a plan that this run could not carry out is done: looked up again."""
+        """Return True if a plan that this run could not carry out is finished. Reads the table."""
         self.refresh()
         last = self.last(plan.layer)
         return last is not None and last.batch >= plan.batch
 
     def history(self, layer: Layer | None = None) -> list[Entry]:
-        """Every planned and finished batch of the layer, or of all, in order of time.
+        """Return every planned and finished batch of the layer, or of all layers, by time.
 
-        This, and the next two, are of all sources if the ledger was opened with an empty one.
+        This method and the next two cover all sources if the ledger's source is empty.
         """
         return _entries(self._read(ALL_ROWS if layer is None else _of(layer), _ENTRY))
 
     def last_entries(self) -> list[Entry]:
-        """The last batch of each source and layer."""
+        """Return the last batch of each source and layer, by time."""
         last = {(entry.source, entry.layer): entry for entry in _entries(self._last(1))}
         return sorted(last.values(), key=_when)
 
     def sources(self) -> list[str]:
-        """The sources of which anything was ever planned."""
+        """Return the sources with at least one plan."""
         return sorted(set(self._last(1).column("source").to_pylist()))
 
     def begun_by_others(self) -> Mapping[str, Sequence[str]]:
-        """What plans of silver begin (their `begins`, as JSON text), by source, of all others."""
+        """Return the full refreshes that silver's plans of other sources begin, by source.
+
+        They are the plans' `begins`, as JSON text.
+        """
         if self._begun_by_others is None:
             begins = _of("silver") & equal("state", PLANNED) & ~missing("begins")
             rows = self._rows(begins & ~equal("source", self.source), ("source", "begins"))
@@ -256,7 +260,7 @@ class Ledger:
 
     def _state(self, layer: Layer) -> _State:
         if self._states is None:
-            # The last plan may be open; then the one before it is the last finished.
+            # If the last plan is open, the previous one is the last finished.
             ends: dict[Layer, list[dict[str, Any]]] = defaultdict(list)
             for row in self._last(2).to_pylist():
                 ends[row["layer"]].append(row)
@@ -264,14 +268,14 @@ class Ledger:
         return self._states.get(layer, _State())
 
     def _finished(self, plan: Plan) -> bool:
-        """Whether the record of a batch is this run's."""
+        """Return True if the batch's record in the ledger is this run's."""
         return self._state(plan.layer).finished_by.get(plan.batch) == self.run_id
 
     def _own(self) -> Condition:
         return equal("source", self.source) if self.source else ALL_ROWS
 
     def _read(self, where: Condition, columns: Sequence[str]) -> pa.Table:
-        """Columns of the source's rows, of those that are meant."""
+        """Read columns of the source's rows that match `where`."""
         return self._rows(self._own() & where, columns)
 
     def _rows(self, where: Condition, columns: Sequence[str]) -> pa.Table:
@@ -280,9 +284,9 @@ class Ledger:
         return rows
 
     def _last(self, count: int) -> pa.Table:
-        """The last rows of each source, layer and state."""
+        """Read the last `count` rows of each source, layer and state."""
         rows = self.tables.last(batches(self.lake), "batch", _ENDS, count, self._own())
-        # A source that is new to the lake comes into what other sources have made.
+        # For a source that is new to the lake, check the format by other sources' rows.
         known = (
             rows if len(rows) else self.tables.last(batches(self.lake), "batch", _ENDS, 1, ALL_ROWS)
         )
@@ -308,22 +312,23 @@ class Ledger:
         for row in self._read(where, ("body", "run_id")).to_pylist():
             return Plan(self.source, layer, batch, json.loads(row["body"]), row["run_id"])
         raise ConcurrentRunError(
-            f"The plan of {layer} batch {batch} is not in {self.path} after it was committed.",
-            remedy="Does this store give every reader the latest commit? Run it again.",
+            f"The plan of {layer} batch {batch} was committed to {self.path}, but is not found"
+            " there.",
+            remedy="Check that the store is strongly consistent, and run again.",
         )
 
     def _say(self, event: str, plan: Plan, message: str, **fields: Any) -> None:
-        """A line of the log about a plan; one that is not done yet begins now."""
+        """Log an event of a plan; any but `batch_finished` starts the batch's timer."""
         if event != "batch_finished":
             self._began[plan.layer, plan.batch] = time.monotonic()
-        told = f"{plan.layer}: batch {plan.batch}: {message}"
+        text = f"{plan.layer}: batch {plan.batch}: {message}"
         other = None if self.wrote(plan) else plan.run_id
-        say(event, told, layer=plan.layer, batch=plan.batch, planned_by=other, **fields)
+        say(event, text, layer=plan.layer, batch=plan.batch, planned_by=other, **fields)
 
     def _write(self, layer: Layer, batch: int, state: str, body: Mapping[str, Any]) -> None:
-        """Add a row, unless there is one for it.
+        """Add a row, unless the batch has one in this state.
 
-        Whose that is has to be read: Spark does not tell whether it skipped a step.
+        Whose row it is must be read back: Spark does not report whether it skipped a step.
         """
         begins = body.get("begins") if state == PLANNED and layer == "silver" else None
         row = {
@@ -339,11 +344,11 @@ class Ledger:
         }
         table = batches(self.lake)
         rows = pa.Table.from_pylist([row], schema=table.schema)
-        self.tables.append(table, rows, Step(written_as(self.source, layer, state), batch))
+        self.tables.append(table, rows, Step(txn_app_of(self.source, layer, state), batch))
 
 
 def _entries(rows: pa.Table) -> list[Entry]:
-    """All of some rows, in order of time."""
+    """Return the rows as entries, by time."""
     return sorted((Entry(**row) for row in rows.select(_ENTRY).to_pylist()), key=_when)
 
 
@@ -355,8 +360,8 @@ def _of(layer: Layer) -> Condition:
     return equal("layer", layer)
 
 
-def written_as(source: str, layer: Layer, state: str) -> str:
-    """Under which name (see `Step`) such rows are added; the batch is its version."""
+def txn_app_of(source: str, layer: Layer, state: str) -> str:
+    """Return the `app` of the `Step` that adds a row; its version is the batch."""
     return f"ledger/{source}/{layer}/{state}"
 
 
@@ -365,7 +370,7 @@ def _text(body: Mapping[str, Any]) -> str:
 
 
 def figures(record: Mapping[str, Any]) -> dict[str, int]:
-    """The numbers in a batch's record, and the sums of those that are by name (rows by table)."""
+    """Return the numbers in a batch's record; those by type or by table are summed up."""
     flat = {**record, **(record.get("counts") or {})}
     return {
         name: sum(value.values()) if isinstance(value, dict) else value

@@ -1,4 +1,4 @@
-"""The table `ledger/batches`: its columns, and the number that says how a lake is laid out."""
+"""The table `ledger/batches`: its columns, and the number of the lake's format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLANNED = "planned"
 FINISHED = "finished"
 
 FORMAT = 4
-"""Of the lakes that this release makes and reads: another number, or none, is another release's."""
+"""The format of lakes that this release writes and reads; any other is another release's."""
 
 _SCHEMA = pa.schema(
     [
@@ -40,24 +40,24 @@ _STATISTICS = ("source", "layer", "batch", "state", "begins")
 
 
 def batches(lake: Lake) -> LakeTable:
-    """The lake's."""
+    """Return the table of the lake's batches."""
     properties = {
         "delta.dataSkippingStatsColumns": ",".join(_STATISTICS),
-        # A commit for each row: nobody reads the ledger as it was, and all would be listed.
+        # Each row is a commit, every reader lists all commits, and nobody needs old versions.
         "delta.logRetentionDuration": "interval 7 days",
     }
     return LakeTable(lake.ledger("batches"), _SCHEMA, statistics=_STATISTICS, properties=properties)
 
 
 def require_format(rows: pa.Table, lake: Lake) -> None:
-    """Raise SettingsError if another release than this one wrote some of these rows."""
+    """Raise SettingsError if any of the rows has another release's format."""
     for found in pc.unique(rows.column("format")).to_pylist():
         if found != FORMAT:
-            number = "none" if found is None else found
+            number = "missing" if found is None else found
             raise SettingsError(
-                f"{lake.root} was made by another release of Binlake: the format of its ledger is"
-                f" {number}, and this release has {FORMAT}.",
+                f"{lake.root} was written by another release of Binlake: the format of its ledger"
+                f" is {number}, and this release supports only {FORMAT}.",
                 key="lake",
-                remedy="Name a new folder under lake, and build the lake again from its binlogs"
-                " with binlake run.",
+                remedy="Set lake to a new folder, and build the lake again from its binlogs with"
+                " binlake run.",
             )

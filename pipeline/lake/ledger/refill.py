@@ -1,6 +1,6 @@
-"""Whether silver is being filled again, for layers before it: its plans in the ledger tell.
+"""Detection of a full refresh of silver from the ledger, for the layers before silver.
 
-Meanwhile what silver has not is no sign that it was never there.
+During one, data that silver lacks may simply not be decoded again yet.
 """
 
 from __future__ import annotations
@@ -13,22 +13,21 @@ from pipeline.lake.ledger.ledger import Ledger
 
 
 def refilled_upto(ledger: Ledger) -> tuple[int, int] | None:
-    """Where silver stood (file, byte) before a full refresh that is under way or is to begin.
-
-    None where there is none.
+    """Return silver's position (file ordinal, byte) before a full refresh that is running or
+    planned; None if there is none.
     """
     plan, last = ledger.open("silver"), ledger.last("silver")
     if plan is not None and (begins := plan.body.get("begins")):
-        return _mark(begins)
+        return _position(begins)
     if last is None:
         return None
     begins = last.body.get("begins")
     if begins and ABANDONED not in (ledger.record("silver") or {}):
-        return _mark(begins)
+        return _position(begins)
     refresh = last.body.get("refresh") or {}
-    return _mark(refresh) if refresh.get("under_way") else None
+    return _position(refresh) if refresh.get("under_way") else None
 
 
-def _mark(row: Mapping[str, Any]) -> tuple[int, int]:
+def _position(row: Mapping[str, Any]) -> tuple[int, int]:
     ordinal, pos = row["upto"]
     return ordinal, pos

@@ -1,4 +1,4 @@
-"""What is kept of a run: a row of `ledger/runs`."""
+"""The record of a run: a row of `ledger/runs`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BATCHES = pa.list_(
         [
             pa.field("layer", pa.string()),
             pa.field("batch", pa.int64()),
-            # the run that planned it, where that is another: it was killed before it was done
+            # the run that planned it, if it was another: that one was killed before it was done
             pa.field("planned_by", pa.string()),
         ]
     )
@@ -30,23 +30,23 @@ _BATCHES = pa.list_(
 
 RUNS = pa.schema(
     [
-        # also of its plans and batches in ledger/batches, and of its log lines
+        # also in the run's rows of ledger/batches and in its log lines
         pa.field("run_id", pa.string()),
         pa.field("source", pa.string()),
         # run | ingest | decode | apply | retry | maintain
         pa.field("command", pa.string()),
         pa.field("layers", pa.list_(pa.string())),
-        # of started_at, in UTC: the table's partitions
+        # the day of started_at in UTC: the partition column
         pa.field("day", pa.date32()),
         pa.field("started_at", _INSTANT),
         pa.field("finished_at", _INSTANT),
         pa.field("seconds", pa.float64()),
-        # of each layer that came to its end
+        # of each layer that completed
         pa.field("layer_seconds", pa.map_(pa.string(), pa.float64())),
         # done | nothing_new | faults (or a gap) | failed | interrupted
         pa.field("outcome", pa.string()),
         pa.field("exit_code", pa.int32()),
-        # of a run that failed: a sentence, its kind, and whether the same again may help
+        # of a failed run: message, class of the error, and whether a retry may help
         pa.field("error", pa.string()),
         pa.field("error_type", pa.string()),
         pa.field("retryable", pa.bool_()),
@@ -65,13 +65,13 @@ RUNS = pa.schema(
         # gold
         pa.field("rows_applied", pa.int64()),
         pa.field("rows_applied_by_table", _BY_NAME),
-        # the cut that it published: null where it published none
+        # the snapshot that it published; null if it published none
         pa.field("cut_lsn", pa.int64()),
         pa.field("cut_committed_at", _INSTANT),
         pa.field("published_at", _INSTANT),
         # published_at - cut_committed_at
         pa.field("lag_seconds", pa.float64()),
-        # how many, and the first ones
+        # the number of all, and the first sentences
         pa.field("fault_count", pa.int64()),
         pa.field("faults", _SENTENCES),
         pa.field("gap_count", pa.int64()),
@@ -79,9 +79,9 @@ RUNS = pa.schema(
         pa.field("note_count", pa.int64()),
         pa.field("notes", _SENTENCES),
         pa.field("binlake_version", pa.string()),
-        # null where the run did without Spark, as is the next
+        # null, like spark_application, if the run did not use Spark
         pa.field("spark_version", pa.string()),
-        # Spark's id of the application, to find its own logs by
+        # Spark's application id, to find its logs
         pa.field("spark_application", pa.string()),
         pa.field("host", pa.string()),
     ]
@@ -97,7 +97,7 @@ _FIGURES = (
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A fault, gap or note, and the layer that told it."""
+    """A fault, gap or note, and the layer that reported it."""
 
     layer: str
     sentence: str
@@ -105,7 +105,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch that the run finished; `planned_by` is another run, if it was that one's plan."""
+    """A batch that the run finished; `planned_by`: the run that planned it, if it was another."""
 
     layer: str
     batch: int
@@ -114,7 +114,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run that has ended; the columns are told in `RUNS`."""
+    """The record of a run that has ended; the columns are documented in `RUNS`."""
 
     run_id: str
     source: str
@@ -153,46 +153,47 @@ class RunRecord:
 
     @property
     def day(self) -> date:
-        """In UTC."""
+        """The day it started, in UTC."""
         return self.started_at.astimezone(timezone.utc).date()
 
     @property
     def seconds(self) -> float:
-        """From start to end."""
+        """Seconds from start to end."""
         return (self.finished_at - self.started_at).total_seconds()
 
     @property
     def events(self) -> int:
-        """Of all types."""
+        """Events of all types."""
         return sum(self.events_by_type.values())
 
     @property
     def rows_decoded(self) -> int:
-        """Of all tables."""
+        """Rows decoded, of all tables."""
         return sum(self.rows_decoded_by_table.values())
 
     @property
     def rows_applied(self) -> int:
-        """Of all tables."""
+        """Rows applied, of all tables."""
         return sum(self.rows_applied_by_table.values())
 
     @property
     def lag_seconds(self) -> float | None:
-        """From the commit on the source to the cut that shows it; clocks that differ are in it."""
+        """Seconds from the last commit on the source to the snapshot's publication, by the clocks
+        of both machines."""
         if self.published_at is None or self.cut_committed_at is None:
             return None
         return (self.published_at - self.cut_committed_at).total_seconds()
 
     def to_row(self) -> dict[str, Any]:
-        """By the names of `RUNS`, in its order."""
+        """Return the values of the columns of `RUNS`, in its order."""
         own = asdict(self)
         return {name: own[name] if name in own else getattr(self, name) for name in RUNS.names}
 
     def to_json(self) -> str:
-        """One line, times in ISO 8601."""
+        """Return one line of JSON, with times in ISO 8601."""
         return json.dumps(self.to_row(), default=lambda time: time.isoformat(), ensure_ascii=False)
 
     def figures(self) -> dict[str, Any]:
-        """The single values that tell how it went, for a line of the log."""
+        """Return the scalar values that summarize the run, for a log line."""
         row = self.to_row()
         return {name: row[name] for name in _FIGURES}

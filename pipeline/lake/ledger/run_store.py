@@ -1,8 +1,8 @@
-"""`ledger/runs`: the records of runs, a row each, in partitions by day.
+"""The table `ledger/runs`: one row per run, partitioned by day.
 
-A record is appended without a transaction identifier (see `Tables.append`): it has its run's own
-id, and is written once. Its day decides everything else: what is too old goes as whole partitions,
-of which no row is read (`pipeline.maintenance`), and a reader looks at the last days first.
+A record is appended without a transaction identifier (see `Tables.append`): it has its run's id,
+and is written once. Maintenance removes old records as whole partitions, without reading rows
+(`pipeline.maintenance`), and readers look at the last days first.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from pipeline.lake.starting import Spark
 from pipeline.lake.tables.opening import tables_of
 
 WINDOWS = (2, 32, None)
-"""Days to look back for what is asked: more are looked at only if it is not in these."""
+"""Days to look back: the next window is read only if the previous one does not suffice."""
 _STATISTICS = ("source", "command")
 _LOOKS_FOR_CHANGES = ~among("command", ("maintain", "seed"))
 
 
 def runs(lake: Lake) -> LakeTable:
-    """The lake's table."""
-    # Of every record, the table's log keeps these and no more: there is a file for each run.
+    """Return the table of the lake's run records."""
+    # Few statistics keep the table's log small: each run adds a file.
     properties = {"delta.dataSkippingStatsColumns": ",".join(_STATISTICS)}
     return LakeTable(lake.ledger("runs"), RUNS, ("day",), _STATISTICS, properties)
 
 
 def append_run(spark: Spark, lake: Lake, record: RunRecord) -> None:
-    """Keep a record: one commit."""
+    """Append a record, in one commit."""
     tables_of(spark, lake).append(runs(lake), to_arrow(record), None)
 
 
 def to_arrow(record: RunRecord) -> pa.Table:
-    """The record as the table's one row."""
+    """Return the record as an Arrow table of one row."""
     row = {name: _as_arrow(value) for name, value in record.to_row().items()}
     return pa.Table.from_pylist([row], schema=RUNS)
 
@@ -48,7 +48,7 @@ def to_arrow(record: RunRecord) -> pa.Table:
 def read_runs(
     spark: Spark, lake: Lake, *, source: str | None = None, last: int = 20
 ) -> list[RunRecord]:
-    """The last runs that were started, of a source or of all, the newest first."""
+    """Return the last runs of a source or of all sources, the latest start first."""
     tables, own = tables_of(spark, lake), ALL_ROWS if source is None else equal("source", source)
     found: list[RunRecord] = []
     for days in WINDOWS:
@@ -60,7 +60,7 @@ def read_runs(
 
 
 def last_runs(spark: Spark, lake: Lake) -> dict[str, RunRecord]:
-    """The last run of each source that looked for changes, however long ago it was."""
+    """Return each source's last run that looked for changes (not maintain or seed), by source."""
     each = ("source", "command")
     rows = tables_of(spark, lake).last(runs(lake), "day", each, 1, _LOOKS_FOR_CHANGES)
     return {record.source: record for record in from_arrow(rows.sort_by("started_at"))}
@@ -74,7 +74,7 @@ def _since(days: int | None) -> Condition:
 
 
 def from_arrow(rows: pa.Table) -> list[RunRecord]:
-    """Read records back from the table's rows."""
+    """Return the records in rows of the table."""
     return [_RECORD.validate_python(row) for row in rows.to_pylist(maps_as_pydicts="strict")]
 
 
@@ -82,5 +82,5 @@ _RECORD = TypeAdapter(RunRecord)
 
 
 def _as_arrow(value: Any) -> Any:
-    """A map as Arrow takes it."""
+    """Return a mapping as the list of pairs that Arrow expects."""
     return list(value.items()) if isinstance(value, Mapping) else value

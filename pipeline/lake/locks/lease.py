@@ -1,14 +1,13 @@
-"""One run at a time on a lake in S3, where Delta's own log store does not tell two writers apart.
+"""A lease on a lake in S3, where Delta's default log store does not detect concurrent writers.
 
-A run holds an object in the lake: it makes it where there is none, and writes it anew every few
-seconds, each time only over what it wrote last (S3's conditional writes). Who finds it there
-watches it. If it changes, that run lives, and this one is refused; if it does not for long enough,
-that run is dead, and this one takes the object over. No clocks are compared, and a killed run costs
-the next one only the watching.
+A run holds the lease by an object in the lake: it creates it, and rewrites it every few seconds,
+on the condition that the object is still the one it wrote last (S3's conditional writes). A run
+that finds the object watches it. If the object changes, its owner is alive, and this run is
+refused. If it does not change for long enough, the owner is dead, and this run takes the lease
+over. No clocks are compared, and a killed run costs the next one only the time to watch.
 
-A run whose writes do not arrive for half of that time commits nothing more
-(`pipeline.lake.locks.lease_guard`), so that it has stopped before another one can have taken it for
-dead.
+A run that could not renew its lease for half of that time stops committing
+(`pipeline.lake.locks.lease_guard`), before any other run can consider it dead.
 """
 
 from __future__ import annotations
@@ -25,23 +24,24 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from pipeline.errors import BinlakeError, ConcurrentRunError, SettingsError, UnreachableError
-from pipeline.lake.locks.lease_guard import ONE_AT_A_TIME, Hold, asked_before_commits
+from pipeline.lake.locks.lease_guard import ONE_AT_A_TIME, Hold, checked_before_commits
 from pipeline.lake.stores import filesystem_of, said_by
 
 RENEWED_EVERY = 10.0
-"""Seconds between two writes of who holds the lake."""
+"""Seconds between two renewals of the lease."""
 DEAD_AFTER = 60.0
-"""Seconds without a write after which a run is taken for dead."""
+"""Seconds without a renewal after which a run is considered dead."""
 _ON_S3 = re.compile(r"(?P<scheme>s3|s3a|s3n)://(?P<place>.+)", re.IGNORECASE | re.DOTALL)
 _FOR_ONE_WRITER = "S3SingleDriverLogStore"
-"""Delta's own log store, by whatever package it is called."""
+"""The class name of Delta's default log store for S3, in any package."""
 _TRIES = 10
-"""How often entering begins anew because the object comes and goes."""
-_NO_MARK = '"00000000000000000000000000000000"'
+"""How often to start over because the object appears and disappears."""
+_NO_ETAG = '"00000000000000000000000000000000"'
 _REMEDY = (
     "Check the path, the store's endpoint and the credentials (spark.conf or environment). The"
-    " store must know conditional writes (If-None-Match and If-Match), or spark.conf name the log"
-    " store by which several runs are kept apart (spark.delta.logStore.s3a.impl, or another's)."
+    " store must support conditional writes (If-None-Match and If-Match); otherwise set"
+    " spark.delta.logStore.s3a.impl (or another scheme's) in spark.conf to a log store for several"
+    " writers."
 )
 
 
@@ -53,11 +53,11 @@ def only_writer(
     renewed_every: float = RENEWED_EVERY,
     dead_after: float = DEAD_AFTER,
 ) -> Iterator[None]:
-    """Hold a lake in S3 alone; other stores, and other log stores, need no holding.
+    """Hold the lease of a lake in S3; a no-op for other stores and for other log stores.
 
-    Raises ConcurrentRunError where another run holds it, also at the end if one has taken it over
-    (this process stood still for long); UnreachableError where the store does not let it be held,
-    SettingsError where it heeds no conditions.
+    Raises ConcurrentRunError if another run holds the lease, or, at the end, if one has taken it
+    over (this process was suspended for long); UnreachableError if the lease's object cannot be
+    written, SettingsError if the store ignores the conditions of writes.
     """
     place = _to_be_held(lake, conf)
     if place is None:
@@ -71,7 +71,7 @@ def only_writer(
         raise
     except Exception as error:  # each store's client has errors of its own
         raise UnreachableError(
-            f"{lake} cannot be held by this run alone: {said_by(error)}.",
+            f"cannot get the lease of {lake}: {said_by(error)}.",
             key="lake",
             remedy=_REMEDY,
         ) from error
@@ -79,19 +79,19 @@ def only_writer(
     renewing = threading.Thread(target=lease.renew_until, args=(ended, renewed_every), daemon=True)
     renewing.start()
     try:
-        with asked_before_commits(hold):
+        with checked_before_commits(hold):
             yield
     finally:
         ended.set()
         renewing.join()
-        with suppress(Exception):  # else the next run finds out that this one is gone
+        with suppress(Exception):  # the next run then finds out that this one is dead
             lease.leave()
     if hold.lost:
         hold.require()
 
 
 def _to_be_held(lake: str, conf: Mapping[str, str]) -> str | None:
-    """The bucket and path of a lake that Delta's own log store writes; None for others."""
+    """Return bucket and path of a lake that Delta's default log store writes; None for others."""
     found = _ON_S3.fullmatch(lake)
     if found is None:
         return None
@@ -100,45 +100,45 @@ def _to_be_held(lake: str, conf: Mapping[str, str]) -> str | None:
 
 
 class _Lease:
-    """The object, and the mark that the store gave this run's last write of it."""
+    """The lease's object, and the ETag of this run's last write of it."""
 
     def __init__(self, hold: Hold, files: Any, path: str) -> None:
         self._hold = hold
         self._files = files
         self._path = path
         self._run = uuid.uuid4().hex
-        self._mark = ""
+        self._etag = ""
 
     def take(self, dead_after: float) -> None:
-        """Make the object, or take over that of a run which is dead."""
+        """Create the object, or take over the object of a dead run."""
         for _ in range(_TRIES):
             if self._write(mode="create"):
                 break
             found = self._found()
             if found is None or not self._stays(found["ETag"], dead_after):
-                continue  # whoever held it has left
+                continue  # its owner has released it
             if self._write(IfMatch=found["ETag"]):
                 break
         else:
-            raise self._refusal("runs that come and go")
+            raise self._refusal("several runs that start and end")
         self._require_conditions()
 
     def renew_until(self, ended: threading.Event, every: float) -> None:
-        """Write it anew until `ended`; what fails now may be done the next time, whatever it is."""
+        """Renew the lease until `ended`; after any error, try again the next time."""
         while not ended.wait(every) and not self._hold.lost:
             with suppress(Exception):
-                self._hold.lost = not self._write(IfMatch=self._mark)
+                self._hold.lost = not self._write(IfMatch=self._etag)
 
     def leave(self) -> None:
-        """Remove the object, if it is still this run's; else this run has lost it."""
+        """Remove the object if it is still this run's; otherwise the lease is lost."""
         found = self._found()
-        if found is not None and (found["ETag"] == self._mark or self._is_own(found)):
+        if found is not None and (found["ETag"] == self._etag or self._is_own(found)):
             self._files.rm_file(self._path)
         else:
             self._hold.lost = True
 
-    def _stays(self, mark: str, seconds: float) -> bool:
-        """Whether the object does not change for so long; watched until it is gone.
+    def _stays(self, etag: str, seconds: float) -> bool:
+        """Return True if the object does not change for `seconds`, False once it is removed.
 
         Raises ConcurrentRunError as soon as it changes.
         """
@@ -148,7 +148,7 @@ class _Lease:
             found = self._found()
             if found is None:
                 return False
-            if found["ETag"] != mark:
+            if found["ETag"] != etag:
                 raise self._refusal(self._holder())
         return True
 
@@ -169,7 +169,7 @@ class _Lease:
             return None
 
     def _content(self) -> Mapping[str, Any]:
-        """What the object says; nothing where it is gone, or somebody else's."""
+        """Return the object's JSON; empty if it is gone or was not written by Binlake."""
         try:
             content = json.loads(self._files.cat_file(self._path))
         except (FileNotFoundError, ValueError):
@@ -177,25 +177,25 @@ class _Lease:
         return content if isinstance(content, dict) else {}
 
     def _is_own(self, found: Any) -> bool:
-        """Whether the object that was found is this run's: a write's reply may be lost."""
+        """Return True if this run wrote the object: the reply to a write may have been lost."""
         own = self._content().get("run") == self._run
         return own and (self._found() or {}).get("ETag") == found["ETag"]
 
     def _write(self, **condition: str) -> bool:
-        """Put the object under a condition; whether that held, or the object is this run's."""
+        """Put the object on a condition; return True if it held or the object is this run's."""
         try:
             self._put(**condition)
         except Exception as error:
             found = self._found()
             if found is None:
-                # Somebody removed it: no condition on what it was can hold.
+                # It was removed meanwhile, so no condition on its ETag can hold.
                 if "IfMatch" in condition or isinstance(error, FileExistsError):
                     return False
                 raise
             if found["ETag"] == condition.get("IfMatch"):
-                raise  # the condition holds, so it is something else
+                raise  # the condition holds, so the error has another cause
             if not self._is_own(found):
-                return False  # whatever the store's own words for it are
+                return False  # whatever error the store reports for it
             self._put(IfMatch=found["ETag"])
         return True
 
@@ -203,21 +203,20 @@ class _Lease:
         holder = {"host": socket.gethostname(), "process": os.getpid(), "run": self._run}
         content = json.dumps({**holder, "write": uuid.uuid4().hex}).encode()
         asked = time.monotonic()
-        self._mark = self._files.pipe_file(self._path, content, **condition)["ETag"]
+        self._etag = self._files.pipe_file(self._path, content, **condition)["ETag"]
         self._hold.confirmed = asked
 
     def _require_conditions(self) -> None:
-        """SettingsError where the store puts an object whatever the condition is: then it would
-        let everyone in."""
-        for condition in ({"mode": "create"}, {"IfMatch": _NO_MARK}):
+        """Raise SettingsError if the store ignores conditions: every run would get the lease."""
+        for condition in ({"mode": "create"}, {"IfMatch": _NO_ETAG}):
             try:
                 self._put(**condition)
             except OSError:
                 continue
             self._files.rm_file(self._path)
             raise SettingsError(
-                f"{self._hold.lake} cannot be held by this run alone: its store does not heed"
-                " conditional writes.",
+                f"cannot get the lease of {self._hold.lake}: its store does not honor conditional"
+                " writes.",
                 key="lake",
                 remedy=_REMEDY,
             )

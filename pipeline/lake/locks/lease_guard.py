@@ -1,4 +1,4 @@
-"""What this process holds alone, asked before every commit: a run that has lost its lake stops."""
+"""The check before every commit that this process still holds its lease on the lake."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ ONE_AT_A_TIME = "Run again when it is done; a scheduler should run one at a time
 
 @dataclass(eq=False, slots=True)
 class Hold:
-    """A lake that is held, as `pipeline.lake.locks.lease` keeps it up to date.
+    """The state of a lease, kept up to date by `pipeline.lake.locks.lease`.
 
-    `confirmed`: when the store last took a sign of life, by this process's clock; after `seconds`
-    without one another run may be about to take the lake over.
+    `confirmed`: when the store last accepted a renewal (`time.monotonic`); `seconds` after it,
+    another run may be about to take the lease over.
     """
 
     lake: str
@@ -27,16 +27,16 @@ class Hold:
     lost: bool = False
 
     def require(self) -> None:
-        """Raise LakeLostError unless the lake is surely held still."""
+        """Raise LakeLostError unless the lease is certainly still held."""
         if self.lost:
             raise LakeLostError(
-                f"another run took {self.lake} over while this one stood still.",
+                f"another run took {self.lake} over while this one was suspended.",
                 remedy=ONE_AT_A_TIME,
             )
-        silent = time.monotonic() - self.confirmed
-        if silent > self.seconds:
+        age = time.monotonic() - self.confirmed
+        if age > self.seconds:
             raise LakeLostError(
-                f"for {silent:.0f} seconds the store has not confirmed that this run alone writes"
+                f"for {age:.0f} seconds the store has not confirmed this run's lease of"
                 f" {self.lake}.",
                 remedy="Run again when the store can be reached.",
             )
@@ -46,8 +46,8 @@ _HOLDS: list[Hold] = []
 
 
 @contextmanager
-def asked_before_commits(hold: Hold) -> Iterator[None]:
-    """Whoever commits in this process asks the hold, until the end of the `with`."""
+def checked_before_commits(hold: Hold) -> Iterator[None]:
+    """Check the lease before every commit of this process until the end of the block."""
     _HOLDS.append(hold)
     try:
         yield
@@ -56,9 +56,9 @@ def asked_before_commits(hold: Hold) -> Iterator[None]:
 
 
 def require_held(table: str) -> None:
-    """Raise LakeLostError where this process held the table's lake, and may not any more.
+    """Raise LakeLostError if this process held the lease of the table's lake, and may have lost it.
 
-    A name in a catalog does not tell its lake: then all that are held must be.
+    The lake of a name in a catalog is unknown: then all leases are checked.
     """
     if local_path(table) is not None:
         return

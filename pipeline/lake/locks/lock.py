@@ -1,9 +1,9 @@
-"""One writer at a time for a local Delta table.
+"""A lock for one writer at a time of a Delta table on a local disk.
 
-Object stores and HDFS refuse to put a commit file where one exists; on a local disk Delta checks
-first and renames then, so two processes can both believe that they wrote the same version. A lock
-of the operating system, which dies with its process, closes that window. It is no part of the
-protocol elsewhere: other stores are left to their own atomic puts.
+Object stores and HDFS refuse to put a commit file that exists. On a local disk Delta first checks
+and then renames, so two processes can both believe that they wrote the same version. A lock of the
+operating system, which ends with its process, closes that window. Other stores need no lock: their
+puts are atomic.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _OTHER_STORE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-"""`s3a://…`, `hdfs:/…`: what begins as a URI does."""
+"""The start of a URI: `s3a://…`, `hdfs:/…`."""
 
 
 @contextmanager
 def exclusive(table: str) -> Iterator[None]:
-    """Hold `table` (a path or name) alone on this machine; waits for whoever holds it.
+    """Lock `table` (a path or name) on this machine until the end of the block; waits for the lock.
 
-    Names, URIs of other stores and the empty string lock nothing.
-    Not reentrant: the body must not write the same table through another lock.
+    A no-op for names, URIs of other stores and the empty string.
+    Not reentrant: the body must not lock the same table again.
     """
     path = local_path(table)
     if path is None:
@@ -41,7 +41,7 @@ def exclusive(table: str) -> Iterator[None]:
 
 
 def _opened(file: Path) -> int:
-    """The lock's file, which another user may have made: to lock it, reading is enough."""
+    """Open the lock file for reading, which suffices to lock it: another user may own it."""
     try:
         return os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -51,7 +51,7 @@ def _opened(file: Path) -> int:
 
 
 def local_path(table: str) -> str | None:
-    """The folder of a table on a local disk, or None for a URI of another store or a name."""
+    """Return the folder of a table on a local disk; None for a URI of another store or a name."""
     scheme, separator, rest = table.partition(":")
     if scheme == "file" and separator:
         return os.path.realpath("/" + rest.lstrip("/"))
@@ -61,12 +61,13 @@ def local_path(table: str) -> str | None:
 
 
 def absolute(place: str) -> str:
-    """A relative path as one from the root; any other path, URI or name as it is."""
+    """Return a relative path as an absolute one; any other path, URI or name as it is."""
     return place if not place or _OTHER_STORE.match(place) else os.path.abspath(place)
 
 
 def _lock_file(path: str) -> Path:
-    """Outside the lake, whose folders hold Delta tables only; shared by the machine's users."""
+    """Return the path of a lock file, in a temporary folder shared by the machine's users: a lake's
+    folders contain only Delta tables."""
     folder = Path(tempfile.gettempdir()) / "binlake-locks"
     try:
         folder.mkdir(mode=0o777)

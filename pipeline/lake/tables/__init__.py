@@ -1,4 +1,4 @@
-"""One way to read and commit the lake's tables: by delta-rs, or by Spark."""
+"""Access to a lake's tables, to read and to commit: by delta-rs or by Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one commit by delta-rs does to a table, and how delta-rs is given it."""
+"""The actions of one commit by delta-rs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from pipeline.lake.files.scanning import LogEntry, removable_path
 
 @dataclass(frozen=True, slots=True)
 class Actions:
-    """What a commit does; `schema`: the table's from then on, where it replaces everything.
+    """The actions of a commit; `schema`: the table's new schema if the commit replaces everything.
 
-    `operation` and `metrics`: what the table's history says of it. `data_change`: whether readers
-    find other rows after it. `claims`: it is done for its step alone.
+    `operation` and `metrics`: for the table's history. `data_change`: False if the rows stay the
+    same. `claims`: True if it is committed only for its step's identifier.
     """
 
     add: Sequence[DataFile] = ()
@@ -36,17 +36,17 @@ class Actions:
         return bool(self.add or self.remove or self.schema is not None or self.claims)
 
 
-def told(chosen: Actions, note: str | None) -> dict[str, str]:
-    """What the table's history says of a commit beside what delta-rs puts there."""
-    told = {} if note is None else {NOTE: note}
+def commit_metadata(chosen: Actions, note: str | None) -> dict[str, str]:
+    """Return a commit's custom metadata for the table's history."""
+    metadata = {} if note is None else {NOTE: note}
     if chosen.operation is not None:
-        said = {"operation": chosen.operation, "metrics": chosen.metrics}
-        told[OPERATION] = json.dumps(said)
-    return told
+        operation = {"operation": chosen.operation, "metrics": chosen.metrics}
+        metadata[OPERATION] = json.dumps(operation)
+    return metadata
 
 
 def add_action(file: DataFile, chosen: Actions) -> AddAction:
-    """How delta-rs is given a file that comes."""
+    """Return delta-rs's action that adds a file."""
     statistics = {"numRecords": file.rows, **file.statistics}
     return AddAction(
         path=file.name,
@@ -59,7 +59,7 @@ def add_action(file: DataFile, chosen: Actions) -> AddAction:
 
 
 def remove_action(table: LakeTable, file: LogEntry, chosen: Actions) -> RemoveAction:
-    """How delta-rs is given a file that goes."""
+    """Return delta-rs's action that removes a file."""
     return RemoveAction(
         path=removable_path(table, file),
         data_change=chosen.data_change,

@@ -1,7 +1,7 @@
-"""A lake's tables by Spark: those that a catalog has, or that this process does not reach.
+"""A lake's tables by Spark: tables in a catalog, or that this process cannot access.
 
-Tasks write their files to the lake's scratch space; Spark appends them. Every commit passes through
-`pipeline.lake.delta`, by which Delta itself skips a step that is done.
+Tasks write their files to the lake's scratch space, and Spark appends them. Every commit is made by
+`pipeline.lake.delta`, so that Delta itself skips a step that is already committed.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ from pipeline.lake.sql_text import in_sql, quoted
 from pipeline.lake.tables.tables import FILE, Change
 
 BIG_ROWS = {
-    # Parquet counts rows, not bytes, before it looks at how much memory they take.
+    # By default Parquet checks the memory in use only after a number of rows.
     "parquet.page.size.row.check.min": "1",
     "parquet.page.size.row.check.max": "1",
-    # A reader that takes 4096 rows at once would take a whole file.
+    # The vectorized reader reads 4096 rows at once, which may be a whole file.
     "spark.sql.parquet.enableVectorizedReader": "false",
 }
-"""Settings of a session that writes rows of 16 MiB and more, or reads them without Python."""
+"""Settings of a session that writes rows of 16 MiB or more, or reads them without Python."""
 WRITING = {
     **BIG_ROWS,
-    # As pipeline.lake.files.data_files writes them (docs/decisions/0024).
+    # The same format as in pipeline.lake.files.data_files (docs/decisions/0024).
     "spark.sql.parquet.compression.codec": "zstd",
     "parquet.enable.dictionary": "false",
     "parquet.page.row.count.limit": "100000",
 }
-"""Settings of the session in which files become part of a table."""
+"""Settings of the session that appends files to a table."""
 UPKEEP = {
     "spark.databricks.delta.optimize.maxFileSize": str(TARGET_BYTES),
     "spark.databricks.delta.optimize.minFileSize": str(SMALL_BYTES),
-    # The table's history then has what VACUUM removed.
+    # Record VACUUM's removals in the table's history.
     "spark.databricks.delta.vacuum.logging.enabled": "true",
-    # VACUUM lists folders in as many tasks, by default 10,000.
+    # VACUUM lists folders in this many tasks, by default 10,000.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
 }
-"""Settings of the session in which tables are looked after."""
+"""Settings of the session that maintains tables."""
 _FILE = r"\.(parquet|bin)$"
-"""Data, and deletion vectors."""
+"""Data files and deletion vectors."""
 _RANK = "__rank"
 
 _WALL_CLOCKS = "'delta.feature.timestampNtz' = 'supported'"
@@ -61,13 +61,13 @@ _WALL_CLOCKS = "'delta.feature.timestampNtz' = 'supported'"
 
 @dataclass(frozen=True, slots=True)
 class SparkTables:
-    """See `pipeline.lake.tables.tables.Tables`."""
+    """The tables of a lake by Spark. See `pipeline.lake.tables.tables.Tables`."""
 
     spark: SparkSession
     lake: Lake
 
     def exists(self, table: LakeTable) -> bool:
-        """Whether anything was ever committed to it."""
+        """Return True if the table has a commit."""
         return delta.exists(self.spark, table.reference)
 
     def read(
@@ -78,7 +78,7 @@ class SparkTables:
         *,
         with_file: bool = False,
     ) -> pa.Table:
-        """Its rows now; see `Tables.read`."""
+        """Return the current rows; see `Tables.read`."""
         names = table.schema.names if columns is None else list(columns)
         schema = pa.schema([table.schema.field(name) for name in names])
         if with_file:
@@ -94,7 +94,7 @@ class SparkTables:
     def last(
         self, table: LakeTable, by: str, each: Sequence[str], count: int, where: Condition
     ) -> pa.Table:
-        """The last rows of each group; see `Tables.last`."""
+        """Return the last rows of each group; see `Tables.last`."""
         if not self.exists(table):
             return table.schema.empty_table()
         rows = _with_all_columns(delta.read(self.spark, table.reference), table.schema)
@@ -105,17 +105,17 @@ class SparkTables:
         return last.select(*map(quoted, table.schema.names)).toArrow().cast(table.schema)
 
     def count(self, table: LakeTable, where: Condition) -> int:
-        """How many rows are meant; see `Tables.count`."""
+        """Return the number of matching rows; see `Tables.count`."""
         if not self.exists(table):
             return 0
         return delta.read(self.spark, table.reference).where(where.sql).count()
 
     def folder(self, table: LakeTable) -> str:
-        """A new folder in the lake's scratch space."""
+        """Return a new folder in the lake's scratch space."""
         return f"{self.lake.staging}/{uuid.uuid4().hex}"
 
     def append(self, table: LakeTable, rows: pa.Table, step: Step | None) -> bool:
-        """Add rows; see `Tables.append`."""
+        """Append rows; see `Tables.append`."""
         if not len(rows) and self.exists(table):
             return False
         self._append(self._frame(self.spark, table, rows), table, step)
@@ -124,7 +124,7 @@ class SparkTables:
     def add(
         self, table: LakeTable, files: Sequence[DataFile], rest: pa.Table | None, step: Step
     ) -> bool:
-        """Add files, and rows, and remove the files' folder; see `Tables.add`."""
+        """Append files and rows, and remove the files' folder; see `Tables.add`."""
         if not files:
             return self.append(table, table.schema.empty_table() if rest is None else rest, step)
         session = own_session(self.spark, WRITING)
@@ -139,7 +139,7 @@ class SparkTables:
         return True
 
     def replace(self, table: LakeTable, where: Condition, rows: pa.Table, step: Step) -> bool:
-        """Put rows in the place of others; see `Tables.replace`."""
+        """Replace rows; see `Tables.replace`."""
         delta.replace_once(
             self._frame(self.spark, table, rows),
             table.reference,
@@ -152,15 +152,15 @@ class SparkTables:
         return True
 
     def delete(self, table: LakeTable, where: Condition, step: Step) -> bool:
-        """Remove rows; see `Tables.delete`."""
+        """Delete rows; see `Tables.delete`."""
         if not self.count(table, where):
-            return False  # Spark would commit that it found nothing
+            return False  # Spark would make an empty commit
         return self._execute(f"DELETE FROM {in_sql(table.reference)}", table, where, step)
 
     def update(
         self, table: LakeTable, where: Condition, changes: Sequence[Change], step: Step
     ) -> bool:
-        """Change rows; see `Tables.update`."""
+        """Update rows; see `Tables.update`."""
         values = ", ".join(f"{quoted(change.column)} = {change.sql}" for change in changes)
         return self._execute(f"UPDATE {in_sql(table.reference)} SET {values}", table, where, step)
 
@@ -179,25 +179,25 @@ class SparkTables:
         return True
 
     def claim(self, table: LakeTable, step: Step) -> bool:
-        """Do a step without rows; see `Tables.claim`."""
+        """Commit a step without rows; see `Tables.claim`."""
         none = self._frame(self.spark, table, table.schema.empty_table())
         self._append(none, table, step)
         return True
 
     def state(self, table: LakeTable) -> TableState | None:
-        """The table as its log has it; see `Tables.state`."""
+        """Return the table's state by its log; see `Tables.state`."""
         return spark_written.state(self.spark, table.reference)
 
     def history(self, table: LakeTable, limit: int | None) -> Sequence[Commit]:
-        """The last commits, the latest first."""
+        """Return the last commits, latest first."""
         if not self.exists(table):
             return []
         return spark_written.history(self.spark, table.reference, limit)
 
     def old_files(self, table: LakeTable) -> int:
-        """How many files VACUUM would remove.
+        """Return how many files VACUUM would remove.
 
-        It also names folders whose files are all removed and not old yet, and leaves them.
+        Its dry run also lists folders, which it leaves if their files are removed but not old.
         """
         if not self.exists(table):
             return 0
@@ -206,17 +206,17 @@ class SparkTables:
         return paths.where(sf.col("path").rlike(_FILE)).count()
 
     def compact(self, table: LakeTable, note: str) -> bool:
-        """Put small files together; see `Tables.compact`."""
+        """Compact small files; see `Tables.compact`."""
         return self.keep(table, note, f"OPTIMIZE {in_sql(table.reference)}")
 
     def vacuum(self, table: LakeTable, note: str) -> bool:
-        """Remove old files; see `Tables.vacuum`. VACUUM that finds nothing commits that, too."""
+        """Remove old files; see `Tables.vacuum`. A VACUUM without any would still commit."""
         return bool(self.old_files(table)) and self.keep(
             table, note, f"VACUUM {in_sql(table.reference)}"
         )
 
     def keep(self, table: LakeTable, note: str, statement: str) -> bool:
-        """Run a statement by which a table is looked after and no row changes, if it is there."""
+        """Run a maintenance statement that changes no rows, if the table exists."""
         if not self.exists(table):
             return False
         session = self._session(table, note)
@@ -229,12 +229,12 @@ class SparkTables:
         return True
 
     def _session(self, table: LakeTable, note: str | None) -> SparkSession:
-        """A session in which tables are looked after, and whose commits carry a note."""
+        """Return a session for maintenance, whose commits carry a note."""
         big = any(pa.types.is_binary(field.type) for field in table.schema)
         return _session(self.spark, note, big_rows=big)
 
     def _allow_wall_clocks(self, table: LakeTable, step: Step) -> None:
-        """Of columns that a table gets later, Delta asks for the feature of their types first."""
+        """Enable the feature for TIMESTAMP_NTZ, which Delta requires before adding such columns."""
         statement = f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES ({_WALL_CLOCKS})"
         delta.commit(
             lambda: self.spark.sql(statement),
@@ -244,7 +244,7 @@ class SparkTables:
         )
 
     def _append(self, rows: DataFrame, table: LakeTable, step: Step | None) -> None:
-        # A table that was cleared may get columns with its first rows.
+        # A cleared table may get new columns with its first rows.
         options = {**table.properties, "mergeSchema": "true"}
         name, parts = table.reference, table.partition_by
         if step is None:
@@ -273,13 +273,13 @@ class SparkTables:
 
 @lru_cache(maxsize=4)
 def _session(spark: SparkSession, note: str | None, *, big_rows: bool) -> SparkSession:
-    """Kept: behind Spark Connect each one stays until the program ends."""
+    """Return a cached session: with Spark Connect each one stays open until the program ends."""
     noted = {} if note is None else {delta.USER_METADATA: note}
     return own_session(spark, {**UPKEEP, **(BIG_ROWS if big_rows else {}), **noted})
 
 
 def _with_all_columns(rows: DataFrame, schema: pa.Schema) -> DataFrame:
-    """Null where the table lacks a column: one that was cleared to fewer."""
+    """Add columns that the table lacks as null: it may have been cleared with fewer columns."""
     there = set(rows.columns)
     missing = {
         field.name: sf.lit(None).cast(spark_type(field.type))
@@ -292,7 +292,7 @@ def _with_all_columns(rows: DataFrame, schema: pa.Schema) -> DataFrame:
 def _read_files(
     session: SparkSession, table: LakeTable, files: Sequence[DataFile]
 ) -> list[DataFrame]:
-    """The rows of files of each partition, whose columns the files themselves do not have."""
+    """Return a DataFrame per partition; the files themselves do not have the partition columns."""
     fields = [field for field in table.schema if field.name not in table.partition_by]
     paths = defaultdict(list)
     for file in files:

@@ -1,4 +1,4 @@
-"""The last rows of groups, found in the log of a table: see `Tables.last`."""
+"""Lookup of each group's last rows by the log's statistics: see `Tables.last`."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def last_rows(
     count: int,
     where: Condition,
 ) -> pa.Table:
-    """See `Tables.last`; of files that may have such rows and others only the columns that are
-    asked for are read, before it is known which have some."""
+    """Return the rows of `Tables.last`. Of files with several rows, only the key columns are read
+    until it is known which files have such rows."""
     files = pa.table(opened.get_add_actions())
     names = [*each, by]
     known, others = only_rows(files, table)
@@ -40,13 +40,13 @@ def last_rows(
     keys = pa.concat_tables(rows).filter(where.expression)
     found = keys.take(_last(keys, by, each, count))
     dataset = scan_files(table, with_rows(files, found), options).dataset
-    # Of a large file, row groups without such rows are passed over.
+    # In a large file, row groups without such rows are skipped.
     whole = dataset.to_table(filter=where.expression & _same(found.select(names)))
     return whole.take(_last(whole, by, each, count))
 
 
 def _last(rows: pa.Table, by: str, each: Sequence[str], count: int) -> pa.Array:
-    """The numbers of the rows that are among the last of their group."""
+    """Return the indices of the rows that are among the last of their group."""
     groups = rows.select([*each, by]).group_by(list(each)).aggregate([(by, "distinct")])
     ends = [_nth(values.values, count) for values in groups.column(f"{by}_distinct")]
     least = groups.select(list(each)).append_column(
@@ -58,7 +58,7 @@ def _last(rows: pa.Table, by: str, each: Sequence[str], count: int) -> pa.Array:
 
 
 def _same(found: pa.Table) -> pc.Expression:
-    """Rows that have the same values as one of these."""
+    """Return an expression for rows with the same values as one of these."""
     alike = pc.scalar(False)
     for values in found.group_by(found.column_names).aggregate([]).to_pylist():
         alike |= reduce(and_, (pc.field(name) == value for name, value in values.items()))
@@ -66,6 +66,6 @@ def _same(found: pa.Table) -> pc.Expression:
 
 
 def _nth(values: pa.Array, count: int) -> Any:
-    """The greatest value but so many, or the least one."""
+    """Return the `count`-th greatest value, or the least one if there are fewer."""
     ordered = values.drop_null().sort("descending")
     return ordered[min(count, len(ordered)) - 1].as_py() if len(ordered) else None

@@ -1,9 +1,9 @@
-"""A lake's tables by delta-rs: reading and committing without Spark.
+"""A lake's tables by delta-rs: reads and commits without Spark.
 
-Invariant: a step is looked up and committed by one `DeltaTable`, so that the commit conflicts with
-whatever was committed since the look. delta-rs itself would let a step be done twice, and a version
-go backwards. Rows change by files that are written again: the old file goes and the new one comes
-in one commit. Written for deltalake 1.6.
+Invariant: a step is looked up and committed with one `DeltaTable`, so that the commit conflicts
+with any commit after the lookup. delta-rs itself would commit a step twice, or let an app's version
+decrease. Rows are changed by rewriting files: one commit removes the old file and adds the new one.
+Written for deltalake 1.6.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import create_table_with_add_actions
 
-from pipeline.lake.delta_conflicts import ATTEMPTS, never_let, wait_after
+from pipeline.lake.delta_conflicts import ATTEMPTS, conflict_error, wait_after
 from pipeline.lake.delta_log import delta_rs
 from pipeline.lake.delta_log.conditions import Condition
 from pipeline.lake.delta_log.delta_rs import schema_to_commit
 from pipeline.lake.delta_log.table import Commit, DataFile, LakeTable, Step, TableState
 from pipeline.lake.delta_log.table_log import commits_of, old_files, state_of, vacuumed
-from pipeline.lake.files.compaction import put_together
+from pipeline.lake.files.compaction import compact_files
 from pipeline.lake.files.data_files import write_rows
 from pipeline.lake.files.rewriting import Rewritten, changed, count, without
 from pipeline.lake.files.scanning import Scan, scan
 from pipeline.lake.layout import Lake
 from pipeline.lake.locks.lease_guard import require_held
 from pipeline.lake.locks.lock import exclusive, local_path
-from pipeline.lake.tables.actions import Actions, add_action, remove_action, told
+from pipeline.lake.tables.actions import Actions, add_action, commit_metadata, remove_action
 from pipeline.lake.tables.last_rows import last_rows
 from pipeline.lake.tables.tables import FILE, Change
 
 _STALE = "._last_checkpoint.crc"
-"""Hadoop's checksum of a file that delta-rs has written again: Spark would wait for it to agree."""
+"""Hadoop's checksum of a file that delta-rs has rewritten: Spark would wait until they match."""
 
 
 @dataclass(frozen=True, slots=True)
 class NativeTables:
-    """The tables of a lake whose folder this process reaches. `options`: the store's, as delta-rs
-    wants them. See `pipeline.lake.tables.tables.Tables`."""
+    """The tables of a lake whose folder this process can access; `options`: delta-rs's storage
+    options. See `pipeline.lake.tables.tables.Tables`."""
 
     lake: Lake
     options: Mapping[str, str] = field(default_factory=dict)
 
     def exists(self, table: LakeTable) -> bool:
-        """Whether anything was ever committed to it."""
+        """Return True if the table has a commit."""
         return self._opened(table) is not None
 
     def read(
@@ -59,7 +59,7 @@ class NativeTables:
         *,
         with_file: bool = False,
     ) -> pa.Table:
-        """Its rows now; see `Tables.read`."""
+        """Return the current rows; see `Tables.read`."""
         opened = self._opened(table)
         names = [*(table.schema.names if columns is None else columns)]
         if with_file:
@@ -70,13 +70,13 @@ class NativeTables:
             found: pa.Table = scan(table, opened, self.options, where).dataset.to_table(
                 columns=names, filter=None if where is None else where.expression
             )
-        # Where no file has rows, Arrow gives columns without a chunk, which PySpark cannot read.
+        # Without rows, Arrow returns columns without a chunk, which PySpark cannot read.
         return pa.concat_tables([found.schema.empty_table(), found])
 
     def last(
         self, table: LakeTable, by: str, each: Sequence[str], count: int, where: Condition
     ) -> pa.Table:
-        """The last rows of each group; see `Tables.last`."""
+        """Return the last rows of each group; see `Tables.last`."""
         opened = self._opened(table)
         if opened is None:
             return table.schema.empty_table()
@@ -84,7 +84,7 @@ class NativeTables:
             return last_rows(table, opened, self.options, by, each, count, where)
 
     def count(self, table: LakeTable, where: Condition) -> int:
-        """How many rows are meant; see `Tables.count`."""
+        """Return the number of matching rows; see `Tables.count`."""
         opened = self._opened(table)
         if opened is None:
             return 0
@@ -93,21 +93,21 @@ class NativeTables:
             return sum(count(each, files.table.schema, where) for _, each in files.files(where))
 
     def folder(self, table: LakeTable) -> str:
-        """The table's own folder."""
+        """Return the table's own folder."""
         return table.reference
 
     def append(self, table: LakeTable, rows: pa.Table, step: Step | None) -> bool:
-        """Add rows; see `Tables.append`."""
+        """Append rows; see `Tables.append`."""
         return self._add(table, (), rows, step)
 
     def add(
         self, table: LakeTable, files: Sequence[DataFile], rest: pa.Table | None, step: Step
     ) -> bool:
-        """Add files, and rows; see `Tables.add`."""
+        """Append files and rows; see `Tables.add`."""
         return self._add(table, files, rest, step)
 
     def replace(self, table: LakeTable, where: Condition, rows: pa.Table, step: Step) -> bool:
-        """Put rows in the place of others; see `Tables.replace`."""
+        """Replace rows; see `Tables.replace`."""
         written = _written_once(table, rows)
 
         def actions(opened: DeltaTable | None) -> Actions:
@@ -117,7 +117,7 @@ class NativeTables:
         return self._commit(table, step, actions, creates=True)
 
     def delete(self, table: LakeTable, where: Condition, step: Step) -> bool:
-        """Remove rows; see `Tables.delete`."""
+        """Delete rows; see `Tables.delete`."""
 
         def actions(opened: DeltaTable | None) -> Actions:
             kept = self._without(table, opened, where)
@@ -129,12 +129,12 @@ class NativeTables:
     def update(
         self, table: LakeTable, where: Condition, changes: Sequence[Change], step: Step
     ) -> bool:
-        """Change rows; see `Tables.update`."""
+        """Update rows; see `Tables.update`."""
 
-        def change(meant: pa.Table) -> pa.Table:
-            values = {each.column: each.values(meant) for each in changes}
-            columns = {name: values.get(name, meant.column(name)) for name in meant.column_names}
-            return pa.table(columns).cast(meant.schema)
+        def change(rows: pa.Table) -> pa.Table:
+            values = {each.column: each.values(rows) for each in changes}
+            columns = {name: values.get(name, rows.column(name)) for name in rows.column_names}
+            return pa.table(columns).cast(rows.schema)
 
         def actions(opened: DeltaTable | None) -> Actions:
             if opened is None:
@@ -149,35 +149,35 @@ class NativeTables:
         return self._commit(table, step, lambda _: Actions(schema=table.schema), creates=True)
 
     def claim(self, table: LakeTable, step: Step) -> bool:
-        """Do a step without rows; see `Tables.claim`."""
+        """Commit a step without rows; see `Tables.claim`."""
         return self._commit(table, step, lambda _: Actions(claims=True), creates=True)
 
     def state(self, table: LakeTable) -> TableState | None:
-        """The table as its log has it; see `Tables.state`."""
+        """Return the table's state by its log; see `Tables.state`."""
         with delta_rs.errors_of(table.reference):
-            opened = delta_rs.opened_as_it_is(table.reference, self.options)
+            opened = delta_rs.opened_unchecked(table.reference, self.options)
             return None if opened is None else state_of(opened)
 
     def history(self, table: LakeTable, limit: int | None) -> Sequence[Commit]:
-        """The last commits, the latest first."""
+        """Return the last commits, latest first."""
         with delta_rs.errors_of(table.reference):
-            opened = delta_rs.opened_as_it_is(table.reference, self.options)
+            opened = delta_rs.opened_unchecked(table.reference, self.options)
             return [] if opened is None else commits_of(opened, limit)
 
     def old_files(self, table: LakeTable) -> int:
-        """How many files `vacuum` would remove; of deletion vectors, which gold's tables have,
-        delta-rs does not know which are in use: they go when other files do."""
+        """Return how many files `vacuum` would remove. Deletion vectors, which gold's tables have,
+        are not counted: delta-rs does not know which are in use."""
         with delta_rs.errors_of(table.reference):
-            opened = delta_rs.opened_as_it_is(table.reference, self.options)
+            opened = delta_rs.opened_unchecked(table.reference, self.options)
             return 0 if opened is None else len(old_files(opened))
 
     def compact(self, table: LakeTable, note: str) -> bool:
-        """Put small files together; see `Tables.compact`."""
+        """Compact small files; see `Tables.compact`."""
 
         def actions(opened: DeltaTable | None) -> Actions:
             if opened is None:
                 return Actions()
-            done = put_together(self._scan(table, opened))
+            done = compact_files(self._scan(table, opened))
             metrics = {
                 "numRemovedFiles": len(done.removed),
                 "numRemovedBytes": sum(int(entry["size_bytes"]) for entry in done.removed),
@@ -201,7 +201,7 @@ class NativeTables:
             try:
                 vacuumed(opened, note)
             except CommitFailedError as error:
-                raise never_let(f"A commit of {table.reference}") from error
+                raise conflict_error(f"A commit of {table.reference}") from error
             _drop_stale_checksum(table.reference)
             return True
 
@@ -211,7 +211,7 @@ class NativeTables:
         return without(self._scan(table, opened, where), where)
 
     def _scan(self, table: LakeTable, opened: DeltaTable, where: Condition | None = None) -> Scan:
-        """Files that are to be written again: with all columns that the table has."""
+        """Scan files to rewrite, with all columns that the table has."""
         stored = delta_rs.plain(opened.schema())
         added = [field for field in table.schema if field.name not in stored.names]
         whole = replace(table, schema=pa.schema([*stored, *added]))
@@ -245,7 +245,7 @@ class NativeTables:
         creates: bool,
         note: str | None = None,
     ) -> bool:
-        """Do a step unless it is done: every commit by delta-rs passes here, and nowhere else."""
+        """Commit a step unless it is committed already; every commit by delta-rs is made here."""
         lost: DeltaError | None = None
         unsure = False
         note = step.note if step else note
@@ -265,14 +265,14 @@ class NativeTables:
                     if self._has_committed(table, opened, chosen, error):
                         return True
                     lost = error
-                    # A commit that adds no file cannot be told from another writer's.
+                    # Without an added file, it could equally be another writer's commit.
                     unsure = not chosen.add
                 else:
                     continue
             if attempt < ATTEMPTS - 1:
                 wait_after(attempt)
         what = f"Step {step.version} of {step.app}" if step else f"A commit of {table.reference}"
-        raise never_let(what) from lost
+        raise conflict_error(what) from lost
 
     def _has_committed(
         self,
@@ -281,10 +281,10 @@ class NativeTables:
         chosen: Actions,
         error: DeltaError,
     ) -> bool:
-        """Whether a commit is there that ended in an error, as where a store's answer was lost.
+        """Return True if a commit succeeded despite an error: the store's reply may have been lost.
 
-        delta-rs's errors do not tell another writer's commit from a store that refused this one:
-        raises UnreachableError where nobody committed.
+        By its errors, delta-rs does not distinguish a conflict from a failing store: raises
+        UnreachableError if there is no new commit at all.
         """
         now = self._opened(table)
         if now is None or (before is not None and now.version() == before.version()):
@@ -300,10 +300,12 @@ class NativeTables:
         step: Step | None,
         note: str | None,
     ) -> bool:
-        """Commit; False where the table has another version first, and is to be looked at again."""
+        """Commit; return False if the table got a new version first and must be opened again."""
         steps = [Transaction(step.app, step.version)] if step else None
         properties = CommitProperties(
-            app_transactions=steps, max_commit_retries=0, custom_metadata=told(chosen, note)
+            app_transactions=steps,
+            max_commit_retries=0,
+            custom_metadata=commit_metadata(chosen, note),
         )
         added = [add_action(file, chosen) for file in chosen.add]
         if opened is None:
@@ -332,7 +334,7 @@ class NativeTables:
 
 
 def _written_once(table: LakeTable, rows: pa.Table | None) -> Callable[[], list[DataFile]]:
-    """Writes rows into the table's folder when they are needed first, and not at each attempt."""
+    """Return a function that writes rows to the table's folder at its first call only."""
     return cache(lambda: [] if rows is None else write_rows(table.reference, table, rows))
 
 

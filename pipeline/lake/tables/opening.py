@@ -1,4 +1,4 @@
-"""Which way a lake's tables are read and committed: by delta-rs, or by Spark."""
+"""Choice of the implementation for a lake's tables: delta-rs or Spark."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from pipeline.lake.tables.tables import Tables
 
 
 def tables_of(spark: Spark, lake: Lake) -> Tables:
-    """By delta-rs where this process reaches the lake's folder; by Spark where a catalog has the
-    tables, where Spark is elsewhere with a folder of its own, and in stores that only it knows."""
+    """Return the lake's tables by delta-rs if this process can access the lake's folder; by Spark
+    if they are in a catalog, in a folder on Spark's own machine, or in a store that only Spark
+    supports."""
     native = None if is_elsewhere(spark, lake.root) else native_tables(lake)
     return native or SparkTables(started(spark), lake)
 
 
 def native_tables(lake: Lake) -> NativeTables | None:
-    """Those of a lake whose folder this process reaches; None where only Spark has the tables."""
+    """Return the lake's tables by delta-rs; None if this process cannot access its folder."""
     reachable = local_path(lake.root) is not None or is_known(lake.root)
     if lake.namespace is not None or not reachable:
         return None

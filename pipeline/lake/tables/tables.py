@@ -1,10 +1,10 @@
-"""The one way to the tables of bronze, silver and the ledger: look up, and commit steps.
+"""The interface to the tables of bronze, silver and the ledger: read rows and commit steps.
 
-Two implementations keep the same promises, and the same tests: delta-rs's, for what this process
-reaches by path (`native`), and Spark's, for tables that a catalog has or that are on another
-machine (`by_spark`). Every commit asks `pipeline.lake.locks.lease_guard` and holds
-`pipeline.lake.locks.lock` first, and carries its step's transaction identifier, which is looked up
-before: a step is done once, by whichever run.
+Two implementations keep the same contract, and pass the same tests: by delta-rs, for tables that
+this process can access by path (`native`), and by Spark, for tables in a catalog or on another
+machine (`by_spark`). Every commit checks `pipeline.lake.locks.lease_guard`, holds
+`pipeline.lake.locks.lock`, and carries its step's transaction identifier, which is looked up first:
+a step is committed once, by whichever run.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from pipeline.lake.delta_log.table import Commit, DataFile, LakeTable, Step, Tab
 from pipeline.lake.layout import Lake
 
 FILE = "__filename"
-"""The column of `read` with the name of the data file that has the row, in its table's folder."""
+"""The column of `read` with the name of the row's data file, relative to the table's folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A new value of a column, as SQL, and as a function of the rows that are changed."""
+    """A new value for a column, as SQL and as a function of the rows to change."""
 
     column: str
     sql: str
@@ -33,28 +33,30 @@ class Change:
 
 
 def constant(column: str, value: int) -> Change:
-    """The column gets this number."""
+    """Return the change that sets a column to a number."""
     return Change(
         column, str(value), lambda rows: pa.repeat(pa.scalar(value, pa.int64()), len(rows))
     )
 
 
 class Tables(Protocol):
-    """The tables of one lake. Each function returns once its step is done, by whom makes no
-    difference; raises ConcurrentRunError where other writers never let it, LakeLostError where
-    another run has, or may have, the lake, UnreachableError where its store refuses.
+    """The tables of one lake.
 
-    Functions that commit return False where this call surely committed nothing: the step was done
-    before, or there was nothing to do. By delta-rs True means that this call committed; Spark does
-    not tell, and True is what is returned.
+    Each method returns once its step is committed, no matter by which run. Raises
+    ConcurrentRunError after too many conflicts with other writers, LakeLostError if this run lost
+    its lease on the lake, or may have, UnreachableError if the store fails.
+
+    Methods that commit return False if this call certainly committed nothing: the step was already
+    committed, or there was nothing to do. With delta-rs, True means that this call committed; Spark
+    does not report it, so True is returned.
     """
 
     @property
     def lake(self) -> Lake:
-        """Where they are."""
+        """The layout of the lake."""
 
     def exists(self, table: LakeTable) -> bool:
-        """Whether anything was ever committed to it."""
+        """Return True if the table has a commit."""
 
     def read(
         self,
@@ -64,76 +66,75 @@ class Tables(Protocol):
         *,
         with_file: bool = False,
     ) -> pa.Table:
-        """Its rows now, in no order, with its schema's columns or some of them, and `FILE` if asked
-        for; none where there is no table. What files' statistics exclude is not read. Each column
-        has a chunk, be it an empty one."""
+        """Return the table's current rows, in no particular order, with all or some of the schema's
+        columns, and `FILE` if `with_file`; no rows if the table does not exist. Files are skipped
+        by their statistics. Each column has at least one chunk, which may be empty."""
 
     def last(
         self, table: LakeTable, by: str, each: Sequence[str], count: int, where: Condition
     ) -> pa.Table:
-        """Of each group of rows that `where` means and that have the same values in the columns
-        `each`, those with its `count` greatest values of `by`; whole rows, in no order.
+        """Return the rows with the `count` greatest values of `by` in each group; whole rows, in no
+        particular order. Groups are the rows matching `where` with the same values of `each`.
 
-        All these columns, and those of `where`, are of `table.statistics` or `table.partition_by`;
-        rows in which one of `each`, or `by`, is null count for nothing. From files of one row each
-        no other rows are read.
+        All these columns, and those of `where`, must be in `table.statistics` or
+        `table.partition_by`; rows with null in `by` or one of `each` are ignored. Of single-row
+        files, only the rows returned are read.
         """
 
     def count(self, table: LakeTable, where: Condition) -> int:
-        """How many rows a condition means; none where there is no table."""
+        """Return the number of rows matching a condition; 0 if the table does not exist."""
 
     def folder(self, table: LakeTable) -> str:
-        """Where tasks write files that `add` is given: the table's own folder, or a new one in the
-        lake's scratch space, which `add` removes."""
+        """Return the folder in which tasks write files for `add`: the table's own, or a new one in
+        the lake's scratch space, which `add` removes."""
 
     def append(self, table: LakeTable, rows: pa.Table, step: Step | None) -> bool:
-        """Add rows as a step, or, without one, always; creates the table where there is none.
+        """Append rows as a step, or unconditionally without one; creates the table if necessary.
 
-        Without rows only that: a step of none is not remembered. A table that has no rows gets the
+        Without rows it only creates the table: such a step is not recorded. An empty table gets the
         columns of `table.schema` that it lacks.
 
-        Returns whether this call committed them: False where the step was done before.
+        Returns True if this call committed the rows, False if the step was already committed.
         """
 
     def add(
         self, table: LakeTable, files: Sequence[DataFile], rest: pa.Table | None, step: Step
     ) -> bool:
-        """The same of files that tasks have written for it, and of `rest`, which is too little for
-        files of their own. Files whose step is done already are no part of the table."""
+        """Append files that tasks have written, and the rows of `rest`, which were too few for
+        files. If the step was already committed, the files do not become part of the table."""
 
     def replace(self, table: LakeTable, where: Condition, rows: pa.Table, step: Step) -> bool:
-        """Put `rows`, which `where` means too, in the place of those that it means, in one commit;
-        creates the table where there is none. Partitions that go whole are not read."""
+        """Replace the rows matching `where` by `rows`, which must match it too, in one commit;
+        creates the table if necessary. Partitions that match as a whole are not read."""
 
     def delete(self, table: LakeTable, where: Condition, step: Step) -> bool:
-        """Remove rows, in bounded memory; those of which nulls leave the condition unknown stay."""
+        """Delete rows, in bounded memory; rows for which nulls make the condition unknown stay."""
 
     def update(
         self, table: LakeTable, where: Condition, changes: Sequence[Change], step: Step
     ) -> bool:
-        """Change rows, in bounded memory: each change sees them as they were before all."""
+        """Update rows, in bounded memory; each change sees the rows before all changes."""
 
     def clear(self, table: LakeTable, step: Step) -> bool:
-        """Remove all rows and give the table `table.schema`, which may be another than it has."""
+        """Remove all rows and set the schema to `table.schema`, which may differ from before."""
 
     def claim(self, table: LakeTable, step: Step) -> bool:
-        """Do a step that commits nothing, so that it is done for whoever comes to it late; creates
-        the table where there is none."""
+        """Commit a step without rows, so that it counts as done for a run that is late; creates the
+        table if necessary."""
 
     def state(self, table: LakeTable) -> TableState | None:
-        """The table as its log has it; None where there is none. This, `history` and `old_files`
-        are answered for gold's tables, too."""
+        """Return the table's state by its log; None if it does not exist. This, `history` and
+        `old_files` also work for gold's tables."""
 
     def history(self, table: LakeTable, limit: int | None) -> Sequence[Commit]:
-        """The last commits, or all that the log has, the latest first."""
+        """Return the last commits, or all in the log, latest first."""
 
     def old_files(self, table: LakeTable) -> int:
-        """How many files `vacuum` would remove now."""
+        """Return how many files `vacuum` would remove now."""
 
     def compact(self, table: LakeTable, note: str) -> bool:
-        """Put files together that are smaller than they should be, in bounded memory: rows stay as
-        they are. `note`: see `Step`."""
+        """Compact small files, in bounded memory; the rows stay the same. `note`: see `Step`."""
 
     def vacuum(self, table: LakeTable, note: str) -> bool:
-        """Remove files that no version within the table's retention has: those that commits have
-        removed, and those that were written and never committed. What is younger stays."""
+        """Remove files that no version within the table's retention refers to, whether they were
+        removed by a commit or never committed. Newer files stay."""

@@ -163,7 +163,7 @@ def test_a_run_that_fails_in_silver_does_not_wait_for_java(tmp_path: Path, hangs
         eventually(lambda: not of_session(process.pid), 5)
     *_, last = map(json.loads, (tmp_path / "said").read_text().splitlines())
     assert (last["event"], last["exit_code"]) == ("run_failed", 1)
-    assert "lacks columns that it should have" in last["message"]
+    assert "lacks these columns" in last["message"]
     (record,) = read_runs(NO_SPARK, Lake(str(lake)))
     assert (record.outcome, record.error_type) == ("failed", "AlteredTableError")
 

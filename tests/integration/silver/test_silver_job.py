@@ -278,7 +278,7 @@ def test_a_missing_file_that_is_given_up_leaves_tables_that_are_not_complete(
     lake: LakeUnderTest, tmp_path: Path
 ) -> None:
     three_files_without_the_second(lake, tmp_path)
-    (note,) = [n for n in lake.ingest(given_up=[1]).notes if "given up" in n]
+    (note,) = [n for n in lake.ingest(given_up=[1]).notes if "is accepted" in n]
     assert "1 file is missing" in note
     report = lake.decode(given_up=[1])
     assert (report.gaps, report.faults) == ((), ())

@@ -331,7 +331,7 @@ def test_the_command_says_in_a_line_why_it_cannot_ask(source: MySQLServer) -> No
     assert ended.stderr.startswith(f"binlake: reader at 127.0.0.1:{port}: nobody answers: ")
     ended = binlake("--server", f"mysql://reader:{PASSWORD}@127.0.0.1:{source.port}")
     assert ended.returncode == 2
-    assert ended.stderr.startswith("binlake: server.url: holds a password")
+    assert ended.stderr.startswith("binlake: server.url: contains a password")
     assert PASSWORD not in ended.stderr
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from decoder import Segment, TypeOptions
-from pipeline.bronze.rows import Stretch, segment_rows
+from pipeline.bronze.rows import PlannedSegment, segment_rows
 from pipeline.bronze.scan import ScanTask, scan
 from pipeline.silver.decode.decode import SEGMENT_COLUMNS, Survey
 from tests.support.bronze.bronze_rows import file_row
@@ -25,8 +25,8 @@ def segments(file: Path, target: int, part_size: int | None = None) -> Iterator[
     scanned = scan(ScanTask(str(file), file.name, None, None, True, target, 2 * target))
     row = file_row(file.name, 3, path=str(file))
     for cut in scanned.cuts:
-        stretches = [Stretch(row, cut, False, part_size, 1)]
-        rows = [one for batch in segment_rows(stretches) for one in batch.to_pylist()]
+        segments = [PlannedSegment(row, cut, False, part_size, 1)]
+        rows = [one for batch in segment_rows(segments) for one in batch.to_pylist()]
         yield sorted(rows, key=lambda one: one["part"])
 
 

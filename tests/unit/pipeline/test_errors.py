@@ -1,4 +1,4 @@
-"""Errors in a sentence, and what a process that ends with one exits with."""
+"""Errors: their sentences and exit codes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Caused by: SparkException: Task failed.
 
 
 class GoneError(Exception):
-    """One that cannot be asked what it says."""
+    """An error whose text cannot be fetched, like that of a lost JVM."""
 
     def __str__(self) -> str:
         raise ConnectionRefusedError
@@ -66,16 +66,16 @@ class GoneError(Exception):
         (Interrupted(SIGTERM), INTERRUPTED_SENTENCE),
     ],
 )
-def test_an_error_is_told_without_stack_traces(error: BaseException, sentence: str) -> None:
+def test_an_errors_sentence_has_no_stack_traces(error: BaseException, sentence: str) -> None:
     assert sentence_of(error).removeprefix("RuntimeError: ") == sentence
 
 
-def test_pages_are_cut() -> None:
-    told = sentence_of(ValueError("word " * 1000))
-    assert (len(told), told[-1]) == (LONGEST, "…")
-    told = sentence_of(ValueError("word " * 1000 + CAUSED))
-    assert len(told) <= LONGEST
-    assert told.endswith(f"… {ROOT}")
+def test_long_messages_are_shortened() -> None:
+    shortened = sentence_of(ValueError("word " * 1000))
+    assert (len(shortened), shortened[-1]) == (LONGEST, "…")
+    shortened = sentence_of(ValueError("word " * 1000 + CAUSED))
+    assert len(shortened) <= LONGEST
+    assert shortened.endswith(f"… {ROOT}")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Each layer's job.py as a program: its own folder comes first where Python looks for modules."""
+"""Each layer's job.py as a program: Python searches its own folder for modules first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ JOBS = sorted(PIPELINE.glob("*/job.py"))
 
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.parent.name)
-def test_no_module_beside_a_job_has_the_name_of_another_library(job: Path) -> None:
+def test_no_module_next_to_a_job_has_the_name_of_a_library(job: Path) -> None:
     names = {path.stem for path in job.parent.iterdir()}
     assert not names & (set(sys.stdlib_module_names) | packages_distributions().keys())
 

@@ -17,8 +17,8 @@ def bronze(spark: SparkSession, tmp_path: Path) -> Bronze:
     return Bronze(spark, tmp_path)
 
 
-def test_what_only_the_driver_can_read_is_an_error(bronze: Bronze) -> None:
-    """A store in the driver's memory stands for a path or a credential that workers do not have."""
+def test_a_file_that_only_the_driver_can_read_is_an_error(bronze: Bronze) -> None:
+    """The driver's memory file system simulates a path or credential that workers lack."""
     files = fsspec.filesystem("memory")
     files.pipe(f"/shop/{FILES[0].name}", FILES[0].read_bytes())
     changed = {"binlogs": "memory://shop", "engine": "spark"}

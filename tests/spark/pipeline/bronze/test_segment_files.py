@@ -1,4 +1,4 @@
-"""Bronze's files are the same whichever way their tasks run, and however many at once."""
+"""Bronze's files are the same on either engine, with any number of tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.bronze.batch_plan import FilePlan
-from pipeline.bronze.ingest import SEGMENTS as TARGET, stretches_of, write_all
+from pipeline.bronze.ingest import SEGMENTS as TARGET, planned_segments, write_all
 from pipeline.bronze.scan import ScanTask, scan_all
 from pipeline.bronze.tables import segments_table
 from pipeline.lake import Lake, dealing
@@ -37,16 +37,16 @@ def codec_of(file: Path) -> str | None:
 
 
 def written_by(engine: Engine, folder: Path, files: Sequence[Path]) -> list[Any]:
-    """What the scans say, and the files and remainders that tasks leave, without files' names."""
+    """The scans, and the files and remaining rows of the tasks, without file names."""
     scans = scan_all(engine, scan_tasks(files))
     plans = []
     for index, file in enumerate(files):
         row = file_row(file.name, index, path=str(file))
         plans.append(FilePlan(row, scans[index].cuts, False, False, codec_of(file)))
-    stretches = stretches_of(plans, 1, 90_000, 40_000, {})
+    segments = planned_segments(plans, 1, 90_000, 40_000, {})
     table = segments_table(Lake(str(folder)))
     with QuietProgress().task("") as task:
-        written = write_all(engine, table.reference, table, stretches, task)
+        written = write_all(engine, table.reference, table, segments, task)
     return [scans, *map(described, written)]
 
 
@@ -85,7 +85,7 @@ def test_threads_and_sparks_workers_write_the_same_bytes(
         assert written_by(LocalEngine(8), tmp_path / f"many{round_}", files) == one_by_one
 
 
-def test_a_lake_is_the_same_from_both(spark: SparkSession, tmp_path: Path) -> None:
+def test_both_engines_write_the_same_lake(spark: SparkSession, tmp_path: Path) -> None:
     found = []
     for engine in ("local", "spark"):
         bronze = Bronze(spark, tmp_path / engine)

@@ -1,4 +1,4 @@
-"""Steps that are repeated, killed between commits, or raced by another writer."""
+"""Steps that are repeated, killed between commits, or in conflict with another writer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def numbers(spark: SparkSession, table: str) -> list[int]:
 
 
 def together(*actions: Callable[[], object]) -> list[BaseException]:
-    """Run the actions at the same time; what they raised."""
+    """Run the actions concurrently; return the errors they raised."""
     errors: list[BaseException] = []
     barrier = threading.Barrier(len(actions))
 
@@ -55,11 +55,11 @@ def together(*actions: Callable[[], object]) -> list[BaseException]:
 
 @pytest.fixture
 def unlocked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the machine's lock, as on an object store: only Delta's own checks are left."""
+    """Disable the machine's lock, as for an object store: only Delta's own checks remain."""
     monkeypatch.setattr("pipeline.lake.locks.lock.local_path", lambda table: None)
 
 
-def test_a_folder_without_a_commit_is_no_table(spark: SparkSession, table: str) -> None:
+def test_a_folder_without_a_commit_is_not_a_table(spark: SparkSession, table: str) -> None:
     assert not delta.exists(spark, table)
     Path(table, "_delta_log").mkdir(parents=True)
     assert not delta.exists(spark, table)
@@ -121,11 +121,11 @@ def test_a_merge_finds_a_table_at_any_path(spark: SparkSession, tmp_path: Path, 
         assert numbers(spark, table) == [1, 3], number
 
 
-def test_a_merge_is_done_once_where_settings_cannot_name_it(
+def test_a_merge_is_done_once_without_a_transaction_identifier(
     spark: SparkSession, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = {"getCondition": lambda _: "CONFIG_NOT_AVAILABLE"}
-    unavailable = type("Unavailable", (PySparkException,), told)
+    members = {"getCondition": lambda _: "CONFIG_NOT_AVAILABLE"}
+    unavailable = type("Unavailable", (PySparkException,), members)
     set_any = RuntimeConf.set
 
     def refuse(conf: RuntimeConf, key: str, value: str) -> None:
@@ -155,7 +155,7 @@ def test_an_update_is_done_once_and_leaves_nothing_in_the_callers_session(
     assert not [view for view in spark.catalog.listTables() if view.name.startswith("binlake")]
 
 
-def test_a_session_of_its_own_has_the_settings_of_its_parent(spark: SparkSession) -> None:
+def test_a_child_session_has_the_settings_of_its_parent(spark: SparkSession) -> None:
     spark.conf.set("spark.sql.shuffle.partitions", "3")
     try:
         own = own_session(spark, {"parquet.page.size.row.check.min": "1"})
@@ -195,7 +195,7 @@ def test_two_writers_of_different_steps_that_create_a_table_both_write(
     assert numbers(spark, table) == [1, 2]
 
 
-def test_a_step_that_always_loses_says_that_another_run_holds_it(
+def test_a_step_that_always_conflicts_is_a_concurrent_run_error(
     monkeypatch: pytest.MonkeyPatch, table: str
 ) -> None:
     monkeypatch.setattr("pipeline.lake.delta_conflicts.time.sleep", lambda seconds: None)

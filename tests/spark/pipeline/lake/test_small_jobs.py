@@ -1,4 +1,4 @@
-"""A session for few rows."""
+"""Sessions for small jobs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pipeline.lake.child_sessions import own_session
 from pipeline.lake.small_jobs import INTERPRETED, interpreted
 
 
-def test_nothing_is_compiled_in_it_and_its_parent_stays_as_it_is(spark: SparkSession) -> None:
+def test_code_generation_is_off_only_in_the_child_session(spark: SparkSession) -> None:
     before = {name: spark.conf.get(name) for name in INTERPRETED}
     session = interpreted(spark)
     assert {name: session.conf.get(name) for name in INTERPRETED} == INTERPRETED
@@ -18,7 +18,7 @@ def test_nothing_is_compiled_in_it_and_its_parent_stays_as_it_is(spark: SparkSes
     assert [row[0] for row in plan.collect()] == [30]
 
 
-def test_what_a_server_does_not_let_be_set_is_left(spark: SparkSession) -> None:
+def test_settings_that_a_server_refuses_are_skipped(spark: SparkSession) -> None:
     session = interpreted(spark)
     fixed = "spark.sql.warehouse.dir"
     assert not session.conf.isModifiable(fixed)

@@ -1,4 +1,4 @@
-"""Names and texts of any characters, as Spark reads them."""
+"""Names and texts of any characters in Spark's SQL."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ TEXTS = [
 ]
 
 
-def test_texts_are_themselves(spark: SparkSession) -> None:
+def test_literals_are_read_as_the_same_text(spark: SparkSession) -> None:
     row = spark.sql(f"SELECT {', '.join(map(literal, TEXTS))}").first()
     assert row is not None
     assert list(row) == TEXTS
 
 
 @pytest.mark.parametrize("name", [text for text in TEXTS if text])
-def test_names_are_themselves(spark: SparkSession, name: str) -> None:
+def test_quoted_names_are_read_as_the_same_name(spark: SparkSession, name: str) -> None:
     assert spark.sql(f"SELECT 1 AS {quoted(name)}").columns == [name]

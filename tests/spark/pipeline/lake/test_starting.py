@@ -1,4 +1,4 @@
-"""A session that is there is used as it is: none is started."""
+"""An existing session is used: none is started."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from pipeline.settings import Settings
 from pipeline.spark.session import spark_for
 
 
-def test_a_session_that_is_there_is_itself(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Whichever session earlier tests used last: PySpark takes that for the active one.
+def test_an_existing_session_is_used(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    # PySpark's active session is whichever an earlier test used last.
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: spark)
     assert started(spark) is spark
     expected(spark, 1)

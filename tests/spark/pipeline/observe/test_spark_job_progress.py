@@ -1,4 +1,4 @@
-"""What is told of Spark's jobs while they run."""
+"""Progress of Spark's jobs while they run."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ def slowly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
-def test_the_tasks_of_a_job_advance_it_and_its_end_completes_it(
+def test_progress_follows_a_jobs_tasks_and_is_complete_at_its_end(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job_progress, "INTERVAL", 0.05)
-    told = CountedTask()
-    task: Task = told
+    counted = CountedTask()
+    task: Task = counted
     with following(spark, task, 1000):
         spark.range(0, 6, 1, 6).mapInArrow(slowly, "id BIGINT").collect()
-    assert sum(told.amounts) == 1000
-    assert len([amount for amount in told.amounts if 0 < amount < 1000]) > 1
+    assert sum(counted.amounts) == 1000
+    assert len([amount for amount in counted.amounts if 0 < amount < 1000]) > 1
 
 
-def test_a_job_that_fails_completes_nothing(spark: SparkSession) -> None:
-    told = CountedTask()
-    with pytest.raises(ZeroDivisionError), following(spark, told, 1000):
+def test_a_failed_job_advances_nothing(spark: SparkSession) -> None:
+    counted = CountedTask()
+    with pytest.raises(ZeroDivisionError), following(spark, counted, 1000):
         raise ZeroDivisionError
-    assert sum(told.amounts) == 0
+    assert sum(counted.amounts) == 0
     assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") is None

@@ -1,4 +1,4 @@
-"""The settings for a laptop, ten workers and a hundred: Spark knows them, and tasks go by them."""
+"""The settings files for a laptop, ten workers and a hundred: Spark supports all of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CORES = {"laptop": None, "ten-workers": 40, "hundred-workers": 400}
 
 
 @pytest.mark.parametrize("file", SIZES, ids=lambda file: file.stem)
-def test_spark_knows_each_setting(spark: SparkSession, file: Path) -> None:
+def test_spark_knows_every_setting(spark: SparkSession, file: Path) -> None:
     java = spark._jvm.org.apache.spark
     # Delta's are known once the class that declares them is in use.
     java.sql.delta.sources.DeltaSQLConf.DELTA_SNAPSHOT_PARTITIONS()
@@ -25,11 +25,11 @@ def test_spark_knows_each_setting(spark: SparkSession, file: Path) -> None:
         return java.internal.config.ConfigEntry.findEntry(key) is not None
 
     assert [key for key in Settings.load(file).spark.conf if not known(key)] == []
-    assert not known("spark.sql.shuffle.partition")  # a misspelt one is told
+    assert not known("spark.sql.shuffle.partition")  # a misspelled one is detected
 
 
 @pytest.mark.parametrize("file", SIZES, ids=lambda file: file.stem)
-def test_work_is_dealt_to_twice_the_tasks_that_run_at_once(spark: SparkSession, file: Path) -> None:
+def test_work_is_split_into_twice_as_many_tasks_as_cores(spark: SparkSession, file: Path) -> None:
     cores = CORES[file.stem]
     if cores is not None:
         session = own_session(spark, Settings.load(file).spark.conf)

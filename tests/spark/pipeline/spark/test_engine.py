@@ -1,4 +1,4 @@
-"""Tasks run the same here and on Spark's workers, and which of them is chosen."""
+"""Tasks run the same in this process and on Spark's workers; the choice between them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def failing_at_two(number: int) -> int:
     return number
 
 
-def test_each_task_gives_its_result_under_its_number_and_progress_counts_sizes(
+def test_results_come_with_the_tasks_index_and_progress_counts_sizes(
     engine: Engine,
 ) -> None:
-    told = CountedTask()
-    found = engine.run(squared, [3, 4, 5], told, [10, 20, 30])
+    counted = CountedTask()
+    found = engine.run(squared, [3, 4, 5], counted, [10, 20, 30])
     assert dict(found) == {0: 9, 1: 16, 2: 25}
-    assert sum(told.amounts) == 60
+    assert sum(counted.amounts) == 60
     assert engine.run(squared, []) == []
 
 
@@ -44,10 +44,10 @@ def test_more_tasks_than_partitions_all_run(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engines, "_MOST_PARTITIONS", 3)
-    told = CountedTask()
-    found = SparkEngine(spark).run(squared, range(10), told)
+    counted = CountedTask()
+    found = SparkEngine(spark).run(squared, range(10), counted)
     assert dict(found) == {number: number * number for number in range(10)}
-    assert sum(told.amounts) == 10
+    assert sum(counted.amounts) == 10
 
 
 def test_the_first_error_of_a_task_is_raised(engine: Engine) -> None:
@@ -69,7 +69,7 @@ def test_the_first_error_of_a_task_is_raised(engine: Engine) -> None:
         ("spark", 1, {}, SparkEngine),
     ],
 )
-def test_small_work_stays_here_where_spark_is_ours_and_has_one_machine(
+def test_small_work_runs_in_this_process_if_spark_has_only_this_machine(
     spark: SparkSession,
     monkeypatch: pytest.MonkeyPatch,
     choice: str,
@@ -86,7 +86,7 @@ def test_small_work_stays_here_where_spark_is_ours_and_has_one_machine(
         assert chosen.threads == 2  # as local[2] says
 
 
-def test_on_a_cluster_no_task_runs_here_unless_conf_says_so(
+def test_with_a_cluster_tasks_run_in_this_process_only_if_configured(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engines, "master_of", lambda _: "spark://host:7077")

@@ -1,4 +1,4 @@
-"""Which session is taken where one is there."""
+"""Use of an existing session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pipeline.settings import Settings
 from pipeline.spark.session import RELIED_ON, session
 
 
-def test_an_active_session_is_taken_or_one_like_it_on_which_values_do_not_depend(
+def test_an_active_session_is_used_or_a_child_session_with_the_required_settings(
     spark: SparkSession,
 ) -> None:
     spark.createDataFrame([], "nothing int")  # another test's may be the active one

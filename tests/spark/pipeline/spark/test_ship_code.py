@@ -1,4 +1,4 @@
-"""Workers on this machine get no copy of Binlake: they have it already."""
+"""Workers on this machine get no copy of Binlake: they use the same files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session that was submitted without Delta is refused with the option that it lacks."""
+"""A session submitted without Delta is refused with the option to add."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.errors import MissingRequirementError
 from pipeline.spark.spark_submit import require_delta
 
 
-def test_a_spark_without_delta_is_told_what_to_submit_with(spark: SparkSession) -> None:
+def test_a_spark_without_delta_is_an_error_with_the_option_to_add(spark: SparkSession) -> None:
     require_delta(spark)
     with pytest.raises(MissingRequirementError, match=r"--packages io\.delta:delta-spark_4"):
         require_delta(spark, "io.delta.sql.NoSuchExtension")

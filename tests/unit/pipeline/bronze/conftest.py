@@ -1,4 +1,4 @@
-"""Files, heads and scans put together by hand."""
+"""Factories for files, heads and scans."""
 
 from __future__ import annotations
 

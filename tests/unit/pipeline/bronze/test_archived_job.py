@@ -1,4 +1,4 @@
-"""Bronze's job over compressed files: the same rows as over the logs inside."""
+"""Bronze's job on compressed files: the same rows as for the logs inside."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bronze(tmp_path: Path) -> Bronze:
 
 
 def put_packed(bronze: Bronze, codec: str, name: str, log: bytes, folder: str = ".") -> Path:
-    """A compressed file among the input."""
+    """Put a compressed file into the input folder."""
     file = bronze.input / folder / f"{name}{SUFFIXES[codec]}"
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(pack(codec, log))
@@ -32,14 +32,14 @@ def put_packed(bronze: Bronze, codec: str, name: str, log: bytes, folder: str = 
 
 
 def finish(bronze: Bronze) -> None:
-    """Carry the open plan out."""
+    """Execute the open plan."""
     ledger = Ledger(bronze.spark, bronze.lake, "shop")
     plan = ledger.open("bronze")
     assert plan is not None
     carry_out(bronze.spark, bronze.settings, ledger, plan, QuietProgress())
 
 
-def test_archives_of_every_kind_come_back_as_the_logs_they_hold(bronze: Bronze) -> None:
+def test_archives_of_every_kind_are_restored_as_the_logs_inside(bronze: Bronze) -> None:
     logs = [file.read_bytes() for file in (FIRST, SECOND, THIRD)]
     paths = [
         put_packed(bronze, "gzip", FIRST.name, logs[0], "2026-11-21"),
@@ -47,7 +47,7 @@ def test_archives_of_every_kind_come_back_as_the_logs_they_hold(bronze: Bronze) 
         put_packed(bronze, "lz4", THIRD.name, logs[2], "2026-11-22"),
     ]
     copy = put_packed(bronze, "gzip", THIRD.name, logs[2], "2026-11-23")
-    copy.rename(copy.with_name(f"{THIRD.name}.lz4"))  # the suffix does not tell what it is
+    copy.rename(copy.with_name(f"{THIRD.name}.lz4"))  # the suffix is irrelevant
     (bronze.input / ".snapshot").mkdir()
     bronze.put_bytes(".snapshot/other.000001", logs[0])
     report = bronze.run()
@@ -69,7 +69,7 @@ def test_archives_of_every_kind_come_back_as_the_logs_they_hold(bronze: Bronze) 
     assert bronze.segments() == segments
 
 
-def test_a_log_may_be_plain_at_one_run_and_packed_at_another(bronze: Bronze) -> None:
+def test_a_log_may_be_plain_in_one_run_and_compressed_in_another(bronze: Bronze) -> None:
     log = FIRST.read_bytes()
     growing = bytearray(log[:150_000])
     growing[IN_USE] |= 1
@@ -92,14 +92,14 @@ def test_a_log_may_be_plain_at_one_run_and_packed_at_another(bronze: Bronze) -> 
     assert (row.path, row.state, row.in_use) == (str(whole), "complete", False)
     assert row.sha256 == hashlib.sha256(log).hexdigest()
 
-    # What is less than the lake has is an older copy: no fault.
+    # A file with less than the lake has is an older copy, not a fault.
     whole.unlink()
     put_packed(bronze, "lz4", FIRST.name, bytes(growing))
     report = bronze.run()
     assert (report.clean, report.batches) == (True, ())
 
 
-def test_an_archive_that_is_cut_short_keeps_the_whole_transactions_before(bronze: Bronze) -> None:
+def test_a_truncated_archive_is_ingested_up_to_its_last_whole_transaction(bronze: Bronze) -> None:
     file = put_packed(bronze, "gzip", FIRST.name, FIRST.read_bytes())
     packed = file.read_bytes()
     file.write_bytes(packed[: len(packed) // 2])
@@ -119,7 +119,7 @@ def test_an_archive_that_is_cut_short_keeps_the_whole_transactions_before(bronze
     assert bronze.holds(FIRST, SECOND)
 
 
-def test_a_plan_is_carried_out_from_an_archive_that_was_packed_anew(bronze: Bronze) -> None:
+def test_a_plan_can_be_executed_from_a_recompressed_archive(bronze: Bronze) -> None:
     file = put_packed(bronze, "gzip", FIRST.name, FIRST.read_bytes())
     other = put_packed(bronze, "gzip", SECOND.name, SECOND.read_bytes())
     bronze.plan()

@@ -1,4 +1,4 @@
-"""Which files are read, and what their rows become."""
+"""Planning of a batch: which files are read, and their rows after it."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def test_only_what_may_have_changed_is_read(binlog: MakeBinlog, row: MakeRow) ->
     assert read(Placed(binlog("log.000001", **older, folder="/old"), 1, complete)) == []
 
 
-def test_reading_goes_on_behind_what_is_stored(binlog: MakeBinlog, row: MakeRow) -> None:
+def test_reading_continues_after_the_stored_bytes(binlog: MakeBinlog, row: MakeRow) -> None:
     ((_, task),), more = tasks(
         [Placed(binlog("log.000001", size=1500), 1, row("log.000001", 1))], SEGMENTS, succeeded=()
     )
     assert (task.stored, task.size, more) == (Mark(1000, 7), 1500, False)
 
 
-def test_a_new_file_gets_its_row_and_a_known_one_goes_on(
+def test_a_new_file_gets_a_row_and_a_known_one_is_updated(
     binlog: MakeBinlog, row: MakeRow, scanned: MakeScan
 ) -> None:
     new = plan_file(
@@ -67,7 +67,9 @@ def test_a_new_file_gets_its_row_and_a_known_one_goes_on(
     assert (more.row.state, more.row.in_use) == ("complete", False)
 
 
-def test_nothing_new_is_no_plan(binlog: MakeBinlog, row: MakeRow, scanned: MakeScan) -> None:
+def test_without_new_bytes_there_is_no_plan(
+    binlog: MakeBinlog, row: MakeRow, scanned: MakeScan
+) -> None:
     still_open = {"ended": False, "in_use": True, "growing": True}
     before = row("log.000001", 1, state="open", complete=False, sha256=None, in_use=True)
     grown = Placed(binlog("log.000001", size=1300), 1, before)
@@ -76,7 +78,7 @@ def test_nothing_new_is_no_plan(binlog: MakeBinlog, row: MakeRow, scanned: MakeS
     assert plan_file("shop", same, scanned(), None, batch=2) is None
 
 
-def test_a_file_that_shrank_or_changed_is_faulty_and_keeps_what_it_has(
+def test_a_file_that_shrank_or_changed_is_faulty_and_keeps_its_stored_bytes(
     binlog: MakeBinlog, row: MakeRow, scanned: MakeScan
 ) -> None:
     known = row("log.000001", 1)
@@ -135,7 +137,7 @@ def test_a_damaged_archive_is_not_taken_for_an_older_copy(
 def test_a_file_whose_flag_the_server_cleared_is_one_that_it_recovered(
     binlog: MakeBinlog, row: MakeRow, scanned: MakeScan
 ) -> None:
-    """Without GTIDs, and only at the place where it was seen in use."""
+    """Without GTIDs, and only at the path where the flag was set."""
     successor = Successor("log.000002", restarted=True, previous_gtids="")
     for before, folder, state in (
         ({"in_use": True}, "/logs", "complete"),
@@ -150,18 +152,20 @@ def test_a_file_whose_flag_the_server_cleared_is_one_that_it_recovered(
         assert plan.row.state == state
 
 
-def test_a_plan_is_the_same_after_the_ledger(row: MakeRow) -> None:
+def test_a_plan_survives_serialization(row: MakeRow) -> None:
     plan = FilePlan(row("log.000001", 1, previous_gtids="u:1-4"), (CUT,), True, True)
     body = json.loads(json.dumps(to_body([plan], part_size=16, limit=64, more=False)))
     assert from_body(body) == ([plan], 16, 64)
 
 
-def test_a_scan_is_the_same_after_its_way_to_the_driver(scanned: MakeScan) -> None:
+def test_a_scan_survives_pickling(scanned: MakeScan) -> None:
     scan = scanned(cuts=(CUT,), fault="why")
     assert pickle.loads(pickle.dumps(scan)) == scan
 
 
-def test_a_file_that_vanished_on_the_way_is_faulty_where_it_was(row: MakeRow) -> None:
+def test_a_file_that_vanished_during_ingestion_is_faulty_from_the_reached_position(
+    row: MakeRow,
+) -> None:
     plan = FilePlan(row("log.000001", 1), (CUT,), False, False)
     assert plan.row_after(1000) == plan.row
     left = plan.row_after(400)

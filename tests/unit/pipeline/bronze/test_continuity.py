@@ -1,4 +1,4 @@
-"""What is missing between two files, told by numbers, states and GTIDs."""
+"""Detection of gaps between files by numbers, states and GTIDs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ def test_gaps_are_missing_numbers_and_files_that_end_too_early() -> None:
     ]
     missing, early = gaps(rows)
     assert missing.startswith("1 file is missing between log.000001 and log.000003")
-    assert early.startswith("log.000003 (number 3) is ingested up to 1000 and not complete")
-    # a file with a fault of its own tells of itself
+    assert early.startswith(
+        "log.000003 (number 3) is ingested up to position 1000 and not complete"
+    )
+    # a file with a fault of its own is reported by the fault
     sound = [*rows[:2], file_row("log.000004", 4), rows[3]]
     assert list(gaps(sound))[2].startswith("2 files are missing between log.000004 and")
     assert list(gaps(rows, given_up={1, 3})) == []
@@ -42,20 +44,20 @@ def test_gaps_are_missing_numbers_and_files_that_end_too_early() -> None:
         # switched on between the two
         ({"previous_gtids": "", "gtids": ""}, {"previous_gtids": ""}, None),
         ({"previous_gtids": "", "gtids": "u:1"}, {"previous_gtids": "u:1"}, None),
-        # nothing in common, of which PREVIOUS_GTIDS says nothing
+        # nothing in common, which PREVIOUS_GTIDS does not show
         (
             {"previous_gtids": "", "gtids": "u:1-9"},
             {"previous_gtids": "", "gtids": "v:1-2"},
-            "shares no transaction with what is before it",
+            "shares no transaction with the files before it",
         ),
         # a relay log's GTIDs are not counted
         ({"previous_gtids": "u:1", "gtids": None}, {"previous_gtids": "u:1-5"}, None),
         # another server, or another server id, without GTIDs
-        ({}, {"server_id": 2}, "is of server 1 and log.000002 of server 2"),
+        ({}, {"server_id": 2}, "is from server 1, log.000002 from server 2"),
         (GTIDS, {"previous_gtids": "u:1-9", "server_id": 2}, None),
     ],
 )
-def test_gtids_tell_whether_the_second_goes_on_where_the_first_ends(
+def test_gtids_show_whether_the_second_file_continues_the_first(
     first: dict[str, Any], second: dict[str, Any], said: str | None
 ) -> None:
     rows = [file_row("log.000001", 1, **first), file_row("log.000002", 2, **second)]
@@ -63,7 +65,7 @@ def test_gtids_tell_whether_the_second_goes_on_where_the_first_ends(
     assert len(found) == (said is not None)
     for gap in found:
         assert said in gap
-        assert "name file number 1 under given_up" in gap
+        assert "add file number 1 to given_up" in gap
 
 
 ANEW = {"previous_gtids": "", "gtids": "u:1-2"}
@@ -73,32 +75,34 @@ OTHER = {"server_id": 2, "complete": False, "state": "open"}
 @pytest.mark.parametrize(
     ("following", "said"),
     [
-        # RESET: the server forgot its GTIDs, or was told what it has
+        # RESET: the server's GTIDs were cleared, or set again
         (file_row("log.000001", 8, **ANEW), None),
         (file_row("log.000001", 8, previous_gtids="u:1-9"), None),
         (file_row("log.000001", 8, previous_gtids="u:1-9,v:1-4"), "(server 1) comes after v:1-4"),
         (file_row("log.000001", 8, previous_gtids="", gtids="v:1-2"), "log.000001 has v:1-2, and"),
         (file_row("log.000001", 8, previous_gtids="", gtids="u:tag:1"), None),
         (file_row("log.000002", 9, **ANEW), "1 file is missing"),
-        # another server's, or under other names: numbers do not count, and what has been seen
-        # before may be there again
+        # another server's, or under other names: numbers are irrelevant, and transactions seen
+        # before may be repeated
         (file_row("log.000004", 75, previous_gtids="u:1-5", **OTHER), None),
         (file_row("old.000004", 75, previous_gtids=""), None),
         (
             file_row("log.000004", 75, previous_gtids="u:1-12,v:3", **OTHER),
             "comes after u:10-12,v:3",
         ),
-        (file_row("log.000004", 75, **OTHER), "without GTIDs nothing tells"),
+        (file_row("log.000004", 75, **OTHER), "without GTIDs it cannot be determined"),
     ],
 )
-def test_a_log_may_begin_anew_or_in_another_servers(following: FileRow, said: str | None) -> None:
+def test_a_log_may_continue_after_reset_or_in_another_servers_log(
+    following: FileRow, said: str | None
+) -> None:
     row = file_row("log.000007", 7, **GTIDS, complete=following.server_id == 1)
     found = list(gaps([row, following]))
     assert len(found) == (said is not None)
     assert (said or "") in "".join(found)
 
 
-def test_files_that_an_overlapping_log_lacks_do_not_matter_if_all_in_them_was_seen() -> None:
+def test_missing_files_of_an_overlapping_log_do_not_matter_if_all_in_them_was_seen() -> None:
     rows = [file_row("log.000007", 7, **GTIDS)]
     rows += [file_row("b.000001", 9, previous_gtids="", gtids="u:1-2")]
     assert list(gaps([*rows, file_row("b.000003", 11, previous_gtids="u:1-6")])) == []
@@ -106,10 +110,10 @@ def test_files_that_an_overlapping_log_lacks_do_not_matter_if_all_in_them_was_se
     assert "1 file is missing" in gap
 
 
-def test_mariadbs_domains_tell_what_is_missing() -> None:
+def test_mariadb_gaps_are_detected_by_domain() -> None:
     first = file_row("log.000001", 1, previous_gtids="0-1-4,1-1-2", gtids="0-1-7")
     assert list(gaps([first, file_row("log.000002", 2, previous_gtids="0-1-7,1-1-2")])) == []
-    # another server may have a domain's number from one that this one never heard of
+    # another server may have a domain's sequence number from a server that this one does not know
     assert list(gaps([first, file_row("b.000009", 74, previous_gtids="0-2-3,0-1-7")])) == []
     (gap,) = gaps([first, file_row("log.000002", 2, previous_gtids="0-1-9,1-1-2")])
     assert "0-1-9 and what is before it in domain 0 (after number 7)" in gap
@@ -117,12 +121,12 @@ def test_mariadbs_domains_tell_what_is_missing() -> None:
     assert "2-5-1 and what is before it in domain 2 (from the start)" in gap
 
 
-def test_of_each_mariadb_server_that_the_lake_names_it_must_have_what_is_before_a_log() -> None:
+def test_the_lake_must_have_each_known_mariadb_servers_transactions_before_a_log() -> None:
     first = file_row("log.000001", 1, previous_gtids="", gtids="0-11-200,0-12-180")
     b = {"server_id": 12}
     assert not list(
         gaps([first, file_row("b.000002", 74, previous_gtids="0-11-200,0-12-180", **b)])
     )
-    # the domain has come further than its number, with the other server's
+    # the domain is past that number, by the other server's transactions
     (gap,) = gaps([first, file_row("b.000002", 74, previous_gtids="0-11-200,0-12-190", **b)])
-    assert "(server 12) comes after 0-12-190, which no file before it has" in gap
+    assert "(server 12) comes after 0-12-190, which no earlier file has" in gap

@@ -1,4 +1,4 @@
-"""Bronze's job over encrypted files: like their plain twins, whenever the key is there."""
+"""Bronze's job on encrypted files: the same rows as for plain ones, once the key is available."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ KEYRING = str(FOLDER / "keyring")
 
 
 def rows(bronze: Bronze) -> list[FileRow]:
-    """The files, without what differs from folder to folder."""
+    """The files' rows, without columns that depend on the folder."""
     return [replace(row, path="", modified="") for row in bronze.rows().values()]
 
 
-def test_what_bronze_holds_is_the_same_as_of_files_in_the_clear(
+def test_encrypted_files_get_the_same_rows_as_plain_ones(
     tmp_path: Path,
 ) -> None:
     secret = Bronze(NEVER_STARTED, tmp_path / "secret", KEYRING)
@@ -41,7 +41,7 @@ def test_what_bronze_holds_is_the_same_as_of_files_in_the_clear(
 
 @pytest.fixture
 def planned(tmp_path: Path) -> Bronze:
-    """Two encrypted files, planned by a run that was killed before it read them again."""
+    """Two encrypted files, planned by a run that was killed before it executed the plan."""
     bronze = Bronze(NEVER_STARTED, tmp_path, KEYRING)
     bronze.put(FIRST, encrypt=True)
     bronze.put(SECOND, encrypt=True)
@@ -73,7 +73,7 @@ def test_a_killed_run_that_is_finished_without_the_key_leaves_the_files_for_late
     assert planned.holds(FIRST, SECOND)
 
 
-def test_damage_inside_an_encrypted_file_is_told_at_its_position(
+def test_damage_inside_an_encrypted_file_is_reported_at_its_position(
     tmp_path: Path,
 ) -> None:
     bronze = Bronze(NEVER_STARTED, tmp_path, KEYRING)

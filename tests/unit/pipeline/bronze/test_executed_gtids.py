@@ -1,4 +1,4 @@
-"""Where a log was begun anew, by how its files are numbered."""
+"""Detection of a RESET by the ordinals of files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.bronze.bronze_rows import file_row
 FILES = [
     file_row("binlog.000004", 4),
     file_row("binlog.000005", 5),
-    # The last file's ordinal is the base of a log that is begun anew.
+    # The last file's ordinal is the base of a log after RESET.
     file_row("binlog.000001", 6),
     file_row("binlog.000002", 7),
     # Another server's has a free base.
@@ -31,7 +31,7 @@ FILES = [
         (FILES, 13, 13),
     ],
 )
-def test_the_last_file_that_a_log_was_begun_anew_with(
+def test_the_first_file_after_the_last_reset(
     files: list[FileRow], upto: int, name: int | None
 ) -> None:
     found = last_begun_anew(files, upto)

@@ -1,4 +1,4 @@
-"""Files of a server that has nothing to do with the lake's, and its name and id."""
+"""Files of an unrelated server with the same file names and server id as the lake's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.unit.pipeline.bronze.conftest import MakeBinlog, MakeRow
         ("log.000007", "log.000008"),  # as what comes next
     ],
 )
-def test_they_are_refused_and_the_lakes_own_go_on(
+def test_foreign_files_are_refused_and_the_lakes_own_are_ingested(
     binlog: MakeBinlog, row: MakeRow, names: tuple[str, str]
 ) -> None:
     known = [
@@ -30,24 +30,26 @@ def test_they_are_refused_and_the_lakes_own_go_on(
     order = place(theirs, known)
     assert order.placed == ()
     assert [fault.partition(" ")[0] for fault in order.faults] == [b.stored.path for b in theirs]
-    assert "is of another server (it tells of v:1), which shares no" in order.faults[0]
-    assert "a source name of their own (--source)" in order.faults[0]
+    assert "is from another server (with GTIDs v:1), which shares no" in order.faults[0]
+    assert "another source name (--source)" in order.faults[0]
     mine = binlog("log.000009", "a9", begun=92, previous="u:1-10", gtid="u:11")
     order = place([*theirs, mine], known)
     assert [(f.binlog.stored.name, f.ordinal) for f in order.placed] == [("log.000009", 9)]
     assert len(order.faults) == 2
 
 
-def test_a_reset_of_the_lakes_server_is_none(binlog: MakeBinlog, row: MakeRow) -> None:
+def test_a_log_after_reset_of_the_lakes_server_is_not_foreign(
+    binlog: MakeBinlog, row: MakeRow
+) -> None:
     known = [row("log.000005", 5, previous_gtids="w:1-3", gtids="u:1-9")]
     for gtid in ("u:1", "w:1", "u:tag:1", None):
-        anew = binlog("log.000001", "b", begun=90, previous="", gtid=gtid)
-        order = place([anew], known)
+        reset = binlog("log.000001", "b", begun=90, previous="", gtid=gtid)
+        order = place([reset], known)
         assert ([f.ordinal for f in order.placed], order.faults) == ([6], ())
 
 
-def test_of_mariadbs_the_domain_tells(binlog: MakeBinlog, row: MakeRow) -> None:
+def test_mariadb_logs_are_foreign_by_domain(binlog: MakeBinlog, row: MakeRow) -> None:
     known = [row("log.000005", 5, previous_gtids="", gtids="0-1-9")]
     for gtid, faults in (("0-2-1", 0), ("3-1-1", 1)):
-        anew = binlog("log.000001", "b", begun=90, previous="", gtid=gtid)
-        assert len(place([anew], known).faults) == faults
+        reset = binlog("log.000001", "b", begun=90, previous="", gtid=gtid)
+        assert len(place([reset], known).faults) == faults

@@ -28,7 +28,7 @@ def bronze(tmp_path: Path) -> Bronze:
     return Bronze(NEVER_STARTED, tmp_path)
 
 
-def test_files_come_back_byte_for_byte_and_only_once(bronze: Bronze) -> None:
+def test_files_are_restored_byte_for_byte_and_ingested_only_once(bronze: Bronze) -> None:
     for file in FILES[:2]:
         bronze.put(file)
     (bronze.input / "binlog.index").write_text("./binlog.000001\n")
@@ -52,8 +52,10 @@ def test_files_come_back_byte_for_byte_and_only_once(bronze: Bronze) -> None:
     assert [row.state for row in bronze.rows().values()] == ["complete"] * 3
 
 
-def test_logs_of_before_mysql_5_come_back_byte_for_byte(bronze: Bronze, tmp_path: Path) -> None:
-    """At the place of the in-use flag they have other bytes; here an odd one, of the version."""
+def test_logs_from_before_mysql_5_are_restored_byte_for_byte(
+    bronze: Bronze, tmp_path: Path
+) -> None:
+    """At the in-use flag's offset they have other bytes; here an odd one, of the version."""
     statements = [query(f"INSERT INTO cups VALUES ({n})") for n in range(900)]
     files = {
         "log.001": OldLog(1, "3.19.5").log(*statements, (EventType.STOP, b"")),
@@ -74,7 +76,7 @@ def test_logs_of_before_mysql_5_come_back_byte_for_byte(bronze: Bronze, tmp_path
     assert bronze.run().counts == {}
 
 
-def test_a_growing_file_is_taken_by_whole_transactions_and_ends_as_the_servers(
+def test_a_growing_file_is_ingested_by_whole_transactions_and_ends_like_the_servers(
     bronze: Bronze,
 ) -> None:
     file = FILES[0]
@@ -95,7 +97,7 @@ def test_a_growing_file_is_taken_by_whole_transactions_and_ends_as_the_servers(
     assert all(a[1] == b[0] for a, b in pairwise(ends))
 
 
-def test_damage_holds_its_file_until_a_good_copy_comes(bronze: Bronze) -> None:
+def test_a_damaged_file_is_held_until_a_good_copy_arrives(bronze: Bronze) -> None:
     damaged = bytearray(FILES[0].read_bytes())
     damaged[200_000] ^= 4
     (bronze.input / FILES[0].name).write_bytes(damaged)
@@ -114,7 +116,7 @@ def test_damage_holds_its_file_until_a_good_copy_comes(bronze: Bronze) -> None:
     assert bronze.holds(*FILES[:2])
 
 
-def test_a_transaction_that_a_crash_cut_off_is_kept_but_is_none(bronze: Bronze) -> None:
+def test_a_transaction_truncated_by_a_crash_is_kept_as_incomplete(bronze: Bronze) -> None:
     size = FILES[0].stat().st_size - 100
     bronze.put(FILES[0], size, in_use=True)
     second = FILES[1].read_bytes()
@@ -138,21 +140,21 @@ def _event_at(log: bytes, position: int) -> bytes:
 
 
 def _started_with(description: bytes) -> bytes:
-    """A FORMAT_DESCRIPTION with a time at which the server started, as after a restart."""
+    """A FORMAT_DESCRIPTION with the server's start time, as after a restart."""
     changed = bytearray(description[:-4])
     changed[71:75] = (1_700_000_000).to_bytes(4, "little")
     return bytes(changed) + zlib.crc32(changed).to_bytes(4, "little")
 
 
 def _without_the_last(gtids: bytes) -> bytes:
-    """A PREVIOUS_GTIDS of one interval, whose end (the last 8 bytes) is one less."""
+    """A PREVIOUS_GTIDS of one interval, with its end (the last 8 bytes) decreased by one."""
     end = int.from_bytes(gtids[-12:-4], "little") - 1
     changed = gtids[:-12] + end.to_bytes(8, "little")
     return changed + zlib.crc32(changed).to_bytes(4, "little")
 
 
-def test_a_copy_that_lacks_its_end_is_no_crash(bronze: Bronze) -> None:
-    """The server was restarted after this file; its copy ends behind a whole transaction."""
+def test_an_incomplete_copy_is_not_taken_for_a_crash(bronze: Bronze) -> None:
+    """The server was restarted after this file; its copy ends after a whole transaction."""
     bronze.put(FILES[0])
     bronze.run()
     last = bronze.segments()[-1][2]
@@ -164,10 +166,10 @@ def test_a_copy_that_lacks_its_end_is_no_crash(bronze: Bronze) -> None:
     (bronze.input / FILES[1].name).write_bytes(content)
     (fault,) = bronze.run().faults
     assert f"{FILES[0].name} lacks " in fault
-    assert f"-341, which {FILES[1].name} has seen" in fault
+    assert f"-341, which {FILES[1].name} has in its" in fault
 
 
-def test_an_event_above_the_limit_is_kept_in_parts(bronze: Bronze) -> None:
+def test_an_event_above_the_limit_is_stored_in_parts(bronze: Bronze) -> None:
     segments = {"target": 700, "limit": 700}
     bronze.settings = bronze.settings.model_copy(
         update={"segments": type(bronze.settings.segments).model_validate(segments)}
@@ -181,7 +183,7 @@ def test_an_event_above_the_limit_is_kept_in_parts(bronze: Bronze) -> None:
     assert sum(row["transactions"] or 0 for row in rows if row["part"] == 0) == 303
 
 
-def test_a_file_that_vanishes_between_plan_and_reading_is_left_out(bronze: Bronze) -> None:
+def test_a_file_that_vanishes_after_the_plan_is_skipped(bronze: Bronze) -> None:
     for file in FILES[:2]:
         bronze.put(file)
     ledger = Ledger(bronze.spark, bronze.lake, "shop")
@@ -198,7 +200,7 @@ def test_a_file_that_vanishes_between_plan_and_reading_is_left_out(bronze: Bronz
     assert bronze.holds(*FILES[:2])
 
 
-def test_what_this_process_cannot_read_is_an_error_and_what_is_gone_is_left_out(
+def test_an_unreadable_file_is_an_error_and_a_vanished_one_is_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there, gone = tmp_path / "log.000001", tmp_path / "log.000002"
@@ -210,7 +212,7 @@ def test_what_this_process_cannot_read_is_an_error_and_what_is_gone_is_left_out(
     monkeypatch.setattr("pipeline.bronze.scan.opened", refused)
     tasks = [ScanTask(str(f), f.name, None, None, False, 1, 1) for f in (gone, there)]
     assert scan_all(LocalEngine(2), tasks[:1]) == {}
-    with pytest.raises(MissingRequirementError, match=r"this process cannot read \S+, which is"):
+    with pytest.raises(MissingRequirementError, match=r"this process cannot read \S+, although it"):
         scan_all(LocalEngine(2), tasks)
 
 
@@ -237,7 +239,7 @@ def test_a_run_killed_before_any_commit_is_finished_by_the_next(
 
 
 def _killed_after(bronze: Bronze, commits: int) -> bool:
-    """Run until it dies before the commit after so many; False: there are not so many."""
+    """Run until killed after so many commits; False if there are not as many."""
     with pytest.MonkeyPatch.context() as patch:
         at_commits(patch, Executioner(commits, after=False))
         try:

@@ -1,4 +1,4 @@
-"""Places in the log: names that start anew, files from before, files of something else."""
+"""Ordinals: names that start over after RESET, older files, and other servers' files."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from pipeline.source.logs.server_folders import turn_folder
 from tests.unit.pipeline.bronze.conftest import MakeBinlog, MakeRow
 
 
-def test_the_first_files_of_a_source_have_their_numbers(binlog: MakeBinlog) -> None:
+def test_the_first_files_of_a_source_get_their_numbers_as_ordinals(binlog: MakeBinlog) -> None:
     order = place([binlog("log.000007"), binlog("log.000008"), binlog("log.000010")], [])
     assert [file.ordinal for file in order.placed] == [7, 8, 10]
     assert (order.faults, order.notes) == ((), ())
 
 
-def test_known_files_keep_their_place_and_new_ones_follow(binlog: MakeBinlog, row: MakeRow) -> None:
+def test_known_files_keep_their_ordinals_and_new_ones_follow(
+    binlog: MakeBinlog, row: MakeRow
+) -> None:
     known = [row("log.000007", 7), row("log.000008", 8)]
     order = place([binlog("log.000008"), binlog("log.000009")], known)
     assert [(file.ordinal, file.row) for file in order.placed] == [(8, known[1]), (9, None)]
@@ -28,33 +30,33 @@ def test_a_missing_number_can_come_later(binlog: MakeBinlog, row: MakeRow) -> No
     assert [file.ordinal for file in order.placed] == [8]
 
 
-def test_a_file_from_before_the_start_is_told_and_left_out(
+def test_a_file_older_than_the_first_is_skipped_with_a_note(
     binlog: MakeBinlog, row: MakeRow
 ) -> None:
     order = place([binlog("log.000006"), binlog("log.000007")], [row("log.000007", 7)])
     assert [file.ordinal for file in order.placed] == [7]
-    assert "log.000006 is from before log.000007" in order.notes[0]
+    assert "log.000006 is older than log.000007" in order.notes[0]
 
 
-def test_after_a_reset_the_names_come_again_behind_all_that_was(
+def test_after_a_reset_the_same_names_get_ordinals_after_all_others(
     binlog: MakeBinlog, row: MakeRow
 ) -> None:
     known = [row("log.000001", 1), row("log.000002", 2)]
-    anew = [binlog("log.000001", "b", begun=9), binlog("log.000002", "c", begun=10)]
-    order = place([*anew, binlog("log.000003", "d", begun=11)], known)
+    reset = [binlog("log.000001", "b", begun=9), binlog("log.000002", "c", begun=10)]
+    order = place([*reset, binlog("log.000003", "d", begun=11)], known)
     assert [file.ordinal for file in order.placed] == [3, 4, 5]
     assert [file.row for file in order.placed] == [None] * 3
     again = [*known, row("log.000001", 3, "b"), row("log.000002", 4, "c")]
-    order = place([*anew, binlog("log.000003", "d", begun=11)], again)
+    order = place([*reset, binlog("log.000003", "d", begun=11)], again)
     assert [file.ordinal for file in order.placed] == [3, 4, 5]
 
 
-def test_a_reset_shows_by_time_where_the_lake_did_not_begin_at_number_1(
+def test_a_reset_is_detected_by_time_if_the_lake_did_not_begin_at_number_1(
     binlog: MakeBinlog, row: MakeRow
 ) -> None:
     known = [row("log.000005", 5, begun=4)]
-    anew = [binlog("log.000001", "b", begun=9), binlog("log.000002", "c", begun=10)]
-    order = place([*anew, binlog("log.000005", begun=4)], known)
+    reset = [binlog("log.000001", "b", begun=9), binlog("log.000002", "c", begun=10)]
+    order = place([*reset, binlog("log.000005", begun=4)], known)
     assert [(f.binlog.stored.name, f.ordinal) for f in order.placed] == [
         ("log.000005", 5),
         ("log.000001", 6),
@@ -80,7 +82,7 @@ def test_after_a_reset_files_of_the_old_log_may_still_be_there(
     assert "log.000003 is older than log.000001" in order.notes[0]
 
 
-def test_another_file_of_a_known_name_behind_known_files_is_a_fault(
+def test_another_file_of_a_known_name_after_known_files_is_a_fault(
     binlog: MakeBinlog, row: MakeRow
 ) -> None:
     known = [row("log.000001", 1), row("log.000002", 2)]
@@ -90,7 +92,7 @@ def test_another_file_of_a_known_name_behind_known_files_is_a_fault(
 
 
 def test_a_log_of_another_name_needs_another_source(binlog: MakeBinlog, row: MakeRow) -> None:
-    with pytest.raises(SettingsError, match="named log, and these files are of relay"):
+    with pytest.raises(SettingsError, match="named log, but these files belong to relay"):
         place([binlog("relay.000001")], [row("log.000001", 1)])
 
 
@@ -132,7 +134,7 @@ def test_a_copy_of_a_file_in_another_folder_is_one_with_it(binlog: MakeBinlog) -
         place([*copies, binlog("log.000001", "other", folder="/third")], [])
 
 
-def test_another_servers_files_go_on_behind_all_and_so_does_the_first_one_again(
+def test_another_servers_files_come_after_all_others_and_so_do_later_ones_of_the_first(
     binlog: MakeBinlog, row: MakeRow
 ) -> None:
     known = [row(f"log.{n:06}", n, f"a{n}", previous_gtids=f"u:1-{n}") for n in (1, 2, 4)]
@@ -143,13 +145,13 @@ def test_another_servers_files_go_on_behind_all_and_so_does_the_first_one_again(
     theirs_at = 4 + ROOM + 1
     assert [f.ordinal for f in place(theirs, known).placed] == [theirs_at, theirs_at + 1]
     both = [*known, row("log.000001", theirs_at, "b1", server_id=2, previous_gtids="u:1")]
-    # what goes on; a number that was missing; new files of the log before; one from before it
+    # a continued log; a missing number; new files of the previous log; one older than that
     mine = [binlog(f"log.{n:06}", f"a{n}", previous=f"u:1-{n}") for n in (1, 3, 5)]
     order = place([*mine, *theirs], both, reached=theirs_at)
     assert [(f.binlog.head.incarnation, f.ordinal) for f in order.placed] == [
         *(("a1", 1), ("a3", 3), ("b1", theirs_at), ("b2", theirs_at + 1), ("a5", 2 * ROOM + 11)),
     ]  # fmt: skip
-    # as long as silver has not come to the other log, what it may wait for goes in before it
+    # as long as silver has not reached the other log, files it may wait for go before it
     for reached, ordinal in ((0, 5), (4, 5), (theirs_at, 2 * ROOM + 10)):
         placed = place(mine, both, reached).placed
         assert [f.ordinal for f in placed if f.row is None] == [3, ordinal]
@@ -159,26 +161,26 @@ def test_another_servers_files_go_on_behind_all_and_so_does_the_first_one_again(
     assert (late.placed, len(late.notes)) == ((), 1)
 
 
-def test_a_copied_log_of_a_server_with_the_same_id_is_not_one_begun_anew(
+def test_a_copied_log_of_a_server_with_the_same_id_is_not_taken_for_a_reset(
     binlog: MakeBinlog, row: MakeRow
 ) -> None:
     known = [row("log.000001", 1, previous_gtids="", gtids="u:1-9")]
-    anew = binlog("log.000001", "b", begun=90, previous="")
+    reset = binlog("log.000001", "b", begun=90, previous="")
     committed = {"u:1": 70}.get
-    assert [f.ordinal for f in place([anew], known, 0, committed).placed] == [2]
+    assert [f.ordinal for f in place([reset], known, 0, committed).placed] == [2]
     copied = binlog("log.000001", "b", begun=90, previous="", copied=True, committed=70)
-    behind = 1 + ROOM
-    assert [f.ordinal for f in place([copied], known, 0, committed).placed] == [behind + 1]
-    # what the lake has not yet is told in silver
+    base = 1 + ROOM
+    assert [f.ordinal for f in place([copied], known, 0, committed).placed] == [base + 1]
+    # silver decides which of its transactions are new
     rest = binlog("log.000001", "b", begun=90, previous="", gtid="u:10", copied=True)
-    assert [f.ordinal for f in place([rest], known).placed] == [behind + 1]
-    # with other numbers: what it has seen tells, or that it is a file that is known under another
+    assert [f.ordinal for f in place([rest], known).placed] == [base + 1]
+    # with other numbers: decided by what it has seen, or by a file that is known under another
     known = [row("log.000001", 1, previous_gtids="u:1-4", gtids="u:5-9")]
     for later in (
         binlog("log.000002", "b", previous="u:1-2", copied=True, committed=70),
         binlog("log.000002", "a", previous="u:1-4"),
     ):
-        assert [f.ordinal for f in place([later], known, 0, committed).placed] == [behind + 2]
+        assert [f.ordinal for f in place([later], known, 0, committed).placed] == [base + 2]
     goes_on = binlog("log.000002", "b", previous="u:1-9", copied=True)
     assert [f.ordinal for f in place([goes_on], known).placed] == [2]
 
@@ -189,10 +191,10 @@ def test_a_copied_log_of_a_server_with_the_same_id_is_not_one_begun_anew(
         (90, 70, [3, 4]),  # another transaction of the same number: both servers were reset
         (90, 80, [2 + ROOM + 1, 2 + ROOM + 2]),  # the same one: a copy
         (90, None, []),  # not decoded yet, or from before the lake's first file
-        (5, 70, []),  # another one, from before what the lake has
+        (5, 70, []),  # another one, older than the lake's
     ],
 )
-def test_a_replica_whose_log_and_gtids_begin_again_is_told_from_a_copy_by_its_first_transaction(
+def test_a_reset_replica_is_distinguished_from_a_copy_by_its_first_transaction(
     binlog: MakeBinlog, row: MakeRow, begun: int, lake: int | None, ordinals: list[int]
 ) -> None:
     known = [
@@ -209,19 +211,19 @@ def test_a_replica_whose_log_and_gtids_begin_again_is_told_from_a_copy_by_its_fi
     assert "r.000001 begins with p:1, which is in the lake" in "".join(order.faults) or ordinals
 
 
-@pytest.mark.parametrize(("gone_until", "ordinals"), [(79, []), (80, [1 + ROOM + 1]), (99, [])])
-def test_a_copy_is_told_by_its_time_where_maintenance_has_removed_what_it_begins_with(
-    binlog: MakeBinlog, row: MakeRow, gone_until: int, ordinals: list[int]
+@pytest.mark.parametrize(("removed_until", "ordinals"), [(79, []), (80, [1 + ROOM + 1]), (99, [])])
+def test_a_copy_is_detected_by_its_commit_time_if_maintenance_has_removed_its_first_transaction(
+    binlog: MakeBinlog, row: MakeRow, removed_until: int, ordinals: list[int]
 ) -> None:
     known = [row("r.000001", 1, "a1", previous_gtids="", gtids="p:1-10", begun=9)]
-    at = 80 if gone_until < 99 else 100
+    at = 80 if removed_until < 99 else 100
     log = [binlog("r.000001", "b", 90, previous="", gtid="p:1", copied=True, committed=at)]
-    order = place(log, known, 1, gone_until=gone_until)
+    order = place(log, known, 1, removed_until=removed_until)
     assert [f.ordinal for f in order.placed] == ordinals
     assert len(order.faults) == (not ordinals)
 
 
-def test_a_hole_of_many_files_before_a_waiting_log_can_be_closed_and_a_larger_one_is_told(
+def test_a_gap_before_a_waiting_log_can_be_closed_and_one_that_is_too_large_is_reported(
     binlog: MakeBinlog, row: MakeRow
 ) -> None:
     waiting = f"u:1-{2 * ROOM}"
@@ -239,7 +241,7 @@ def test_a_hole_of_many_files_before_a_waiting_log_can_be_closed_and_a_larger_on
     order = place([missing(ROOM + 1)], known, reached=1)
     assert order.placed == ()
     assert "belongs before log.000009, which waits for it" in order.faults[0]
-    # what is not waited for, or no more, goes on behind
+    # files that no file waits for get ordinals after all others
     for beyond, reached in ((2 * ROOM + 1, 1), (ROOM + 1, 1 + ROOM + 9)):
         (file,) = place([missing(beyond)], known, reached=reached).placed
         assert file.ordinal > known[-1].ordinal
@@ -251,7 +253,7 @@ def test_another_log_needs_gtids_on_both_sides(
 ) -> None:
     known = [row("log.000001", 1, **gtids)]
     other = binlog("b.000001", previous=None if gtids else "u:1")
-    with pytest.raises(SettingsError, match="these files are of b"):
+    with pytest.raises(SettingsError, match="these files belong to b"):
         place([other], known)
 
 
@@ -259,10 +261,10 @@ def turn(number: int) -> str:
     return "/logs" if number == 1 else f"/logs/{turn_folder(number)}"
 
 
-def test_logs_of_servers_that_took_over_are_in_the_order_of_their_turns(
+def test_logs_after_failovers_are_in_the_order_of_their_turns(
     binlog: MakeBinlog, row: MakeRow
 ) -> None:
-    """Whatever they have seen before, and though the first server comes again in its last file."""
+    """Whatever they have seen before, and even if the first server returns in its last file."""
     listed = [
         binlog("log.000003", "c", previous="u:1-5", folder=turn(1)),
         binlog("log.000004", "d", previous="u:1-7", folder=turn(1)),
@@ -281,7 +283,7 @@ def test_logs_of_servers_that_took_over_are_in_the_order_of_their_turns(
 
 
 @pytest.mark.parametrize("reached", [0, 10_000])
-def test_a_turn_goes_on_in_its_own_place_and_a_new_one_behind_all(
+def test_a_turn_continues_at_its_own_ordinals_and_a_new_one_after_all_others(
     reached: int, binlog: MakeBinlog, row: MakeRow
 ) -> None:
     second = 4 + ROOM + 1
@@ -305,10 +307,10 @@ def test_a_turn_goes_on_in_its_own_place_and_a_new_one_behind_all(
 
 
 @pytest.mark.parametrize("second", ["log.000002", "log.000003", "other.000003"])
-def test_a_turn_goes_on_behind_files_from_before_gtids_were_turned_on(
+def test_a_turn_may_follow_files_from_before_gtids_were_enabled(
     second: str, binlog: MakeBinlog, row: MakeRow
 ) -> None:
-    """Whatever the number and the name of the file with which the next server begins."""
+    """Whatever the number and the name of the next server's first file."""
     first = [
         binlog("log.000001", "a", previous="", gtid=None, folder=turn(1)),
         binlog("log.000002", "b", previous="", folder=turn(1)),
@@ -326,7 +328,7 @@ def test_a_turn_goes_on_behind_files_from_before_gtids_were_turned_on(
     known.append(row(second, begun, "c", path=path, previous_gtids="u:1-5", server_id=2))
     order = place([*first, later], known)
     assert ([file.row for file in order.placed], order.faults) == (known, ())
-    # One from before that the lake does not have would come behind all, and be applied again.
+    # An older file that the lake lacks would be placed after all others, and be applied again.
     old = binlog("log.000000", "z", previous="", gtid=None, folder=turn(1))
     with pytest.raises(SettingsError, match="Without GTIDs, another server's log"):
         place([old, *first, later], known)
@@ -341,7 +343,7 @@ def test_a_turn_goes_on_behind_files_from_before_gtids_were_turned_on(
         ([(2, 1, True), (2, 2, False), (3, 1, True)], "turn-0002/log.000002 has no GTIDs"),
     ],
 )
-def test_where_a_server_took_over_gtids_must_tell_it(
+def test_a_failover_needs_gtids(
     turns: list[tuple[int, int, bool]], said: str, binlog: MakeBinlog
 ) -> None:
     listed = [

@@ -1,4 +1,4 @@
-"""What bronze takes from silver while a full refresh fills it again; without Spark."""
+"""Bronze's lookups in silver during a full refresh of silver; without Spark."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ DECODED = SilverPlan((1, 0), (3, 900), 3 << 40, conf=SETTINGS.decoding)
 BEGINS = replace(DECODED, begins=Begins("a", 1, (), SETTINGS.decoding, DECODED.end))
 
 
-def told(monkeypatch: pytest.MonkeyPatch, ledger: MemoryLedger) -> tuple[int | None, int, int]:
-    """When silver has `u:1`, until when something is gone of it, and the file that it came to."""
+def looked_up(monkeypatch: pytest.MonkeyPatch, ledger: MemoryLedger) -> tuple[int | None, int, int]:
+    """Silver's commit time of `u:1`, until when its history is removed, and the file it reached."""
     monkeypatch.setattr(job, "commits", lambda *_: {"u:1": 7}.get)
-    committed, gone_until = job._lookup(None, SETTINGS, ledger)
-    return committed("u:1"), gone_until, job._reached(ledger)
+    committed, removed_until = job._lookup(None, SETTINGS, ledger)
+    return committed("u:1"), removed_until, job._reached(ledger)
 
 
-def test_nothing_is_looked_up_and_silver_counts_as_far_as_it_was(
+def test_during_a_full_refresh_nothing_is_looked_up_and_silvers_earlier_position_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ledger = MemoryLedger()
-    assert told(monkeypatch, ledger) == (7, 0, 0)
+    assert looked_up(monkeypatch, ledger) == (7, 0, 0)
     ledger.did("silver", DECODED.to_body())
     ledger.did("maintenance", {"removed": {"lsn": 5, "committed_at": 6}})
-    assert told(monkeypatch, ledger) == (7, 6, 3)
+    assert looked_up(monkeypatch, ledger) == (7, 6, 3)
     plan = ledger.propose("silver", BEGINS.to_body())
-    assert told(monkeypatch, ledger) == (None, 0, 3)
+    assert looked_up(monkeypatch, ledger) == (None, 0, 3)
     ledger.finish(plan, {})
     refresh = silver_standing(ledger).refresh
     part = replace(DECODED, end=(1, 50), refresh=refresh)
     ledger.did("silver", part.to_body())
     last = replace(DECODED, end=(4, 10), refresh=replace(refresh, under_way=False))
-    assert told(monkeypatch, ledger) == (None, 0, 3)
+    assert looked_up(monkeypatch, ledger) == (None, 0, 3)
     plan = ledger.propose("silver", last.to_body())
-    assert told(monkeypatch, ledger) == (None, 0, 4)
+    assert looked_up(monkeypatch, ledger) == (None, 0, 4)
     ledger.finish(plan, {})
-    assert told(monkeypatch, ledger) == (7, 0, 4)
+    assert looked_up(monkeypatch, ledger) == (7, 0, 4)
 
 
-def test_one_that_is_abandoned_has_emptied_nothing() -> None:
+def test_an_abandoned_refresh_has_removed_nothing() -> None:
     ledger = MemoryLedger()
     ledger.did("silver", DECODED.to_body())
     ledger.did("silver", BEGINS.to_body(), {ABANDONED: "bronze has lost a file"})

@@ -1,4 +1,4 @@
-"""The files that one of bronze's tasks writes, and what it leaves to the driver."""
+"""Files written by one of bronze's tasks, and rows left to the driver."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from decoder.framing.large_event import Mark
 from decoder.segments.segmenter import Cut
 from pipeline.bronze import rows
 from pipeline.bronze.ingest import SEGMENTS as TARGET, write_segments
-from pipeline.bronze.rows import Stretch
+from pipeline.bronze.rows import PlannedSegment
 from pipeline.bronze.tables import SEGMENTS, segments_table
 from pipeline.lake import Lake
 from tests.support.bronze.bronze_rows import file_row
@@ -30,7 +30,7 @@ MIB = 1 << 20
         ([16, 0.5], [1, 1], 0),
     ],
 )
-def test_a_task_writes_row_groups_of_16_mib_and_gives_crumbs_back(
+def test_a_task_writes_row_groups_of_16_mib_and_returns_small_rests(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     sizes: list[float],
@@ -38,7 +38,7 @@ def test_a_task_writes_row_groups_of_16_mib_and_gives_crumbs_back(
     rest: int,
 ) -> None:
     made_of(monkeypatch, sizes)
-    written = write_segments(str(tmp_path), segments_table(Lake("/lake")), [stretch()])
+    written = write_segments(str(tmp_path), segments_table(Lake("/lake")), [segment()])
     files = written.files.get(TARGET, [])
     read = [pq.ParquetFile(tmp_path / file.name).metadata for file in files]
     assert [one.row_group(n).num_rows for one in read for n in range(one.num_row_groups)] == groups
@@ -46,14 +46,16 @@ def test_a_task_writes_row_groups_of_16_mib_and_gives_crumbs_back(
     assert len(list(tmp_path.iterdir())) == len(files)
 
 
-def stretch() -> Stretch:
-    return Stretch(file_row("log", 1), Cut(Mark(0, 0), Mark(1, 0), None, b""), False, None, 1)
+def segment() -> PlannedSegment:
+    return PlannedSegment(
+        file_row("log", 1), Cut(Mark(0, 0), Mark(1, 0), None, b""), False, None, 1
+    )
 
 
 def made_of(monkeypatch: pytest.MonkeyPatch, sizes: Sequence[float]) -> None:
-    """Have a stretch's rows be of so many MiB."""
+    """Make a segment's rows have the given sizes in MiB."""
 
-    def made(stretches: Sequence[Stretch]) -> Iterator[dict[str, Any]]:
+    def made(segments: Sequence[PlannedSegment]) -> Iterator[dict[str, Any]]:
         for index, size in enumerate(sizes):
             values = dict.fromkeys(SEGMENTS.names)
             yield {**values, "start_pos": index, "content": bytes(int(size * MIB))}
@@ -61,14 +63,14 @@ def made_of(monkeypatch: pytest.MonkeyPatch, sizes: Sequence[float]) -> None:
     monkeypatch.setattr(rows, "_rows_of_file", made)
 
 
-def test_a_failed_task_raises_what_it_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_task_raises_its_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made_of(monkeypatch, [9])
     made = rows._rows_of_file
 
-    def failing(stretches: Sequence[Stretch]) -> Iterator[dict[str, Any]]:
-        yield from made(stretches)
+    def failing(segments: Sequence[PlannedSegment]) -> Iterator[dict[str, Any]]:
+        yield from made(segments)
         raise OSError("the store is gone")
 
     monkeypatch.setattr(rows, "_rows_of_file", failing)
     with pytest.raises(OSError, match="the store is gone"):
-        write_segments(str(tmp_path), segments_table(Lake("/lake")), [stretch()])
+        write_segments(str(tmp_path), segments_table(Lake("/lake")), [segment()])

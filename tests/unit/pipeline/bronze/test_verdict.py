@@ -1,4 +1,4 @@
-"""What the end of a file means."""
+"""The state of a file by its end and its successor."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ TAIL = {"end": Mark(1200, 8), "incomplete": "log.000001, position 1000: the file
         ({**OPEN, **TAIL}, None, False, "open", False, None),
         (CLOSED, None, False, "open", False, None),
         ({**CLOSED, **TAIL}, None, False, "faulty", False, "though the server closed it. Copy"),
-        # it was closed while it was read: the size that was listed is not its last
+        # it was closed while it was read: it has grown since it was listed
         ({**CLOSED, **TAIL, "growing": True}, None, False, "open", False, None),
         ({**OPEN, **TAIL}, AFTER_CRASH, False, "complete", True, None),
         (CLOSED, AFTER_CRASH, False, "complete", True, None),
-        # the flag is clear in whatever mysqlbinlog --raw wrote, be it all or not
-        (CLOSED, NO_GTIDS, False, "faulty", False, "whether the server crashed there or this copy"),
+        # mysqlbinlog --raw never sets the flag, whether its copy is complete or not
+        (CLOSED, NO_GTIDS, False, "faulty", False, "whether the server crashed there, or"),
         (OPEN, NO_GTIDS, False, "faulty", False, "was copied before the server closed or"),
-        # recovery leaves no part of a transaction: this is a copy that lacks its end
+        # recovery truncates incomplete transactions: this is an incomplete copy
         ({**CLOSED, **TAIL}, AFTER_CRASH, False, "faulty", False, "though the server closed it"),
         ({**CLOSED, "gtids": "u:4-7"}, AFTER_CRASH, False, "faulty", False, "lacks u:8-9, which"),
-        (CLOSED, NEXT, False, "faulty", False, "the server went on with log.000002"),
+        (CLOSED, NEXT, False, "faulty", False, "the server continued with log.000002"),
         ({**OPEN, **TAIL}, NEXT, False, "faulty", False, "the file ends inside, though the server"),
         ({**OPEN, **TAIL}, NEXT, True, "complete", True, None),
         ({"fault": "log.000001, position 9: bad"}, NEXT, False, "faulty", False, "bad. Copy the"),
@@ -56,7 +56,7 @@ def test_a_file_is_complete_open_or_faulty_by_how_it_ends(
     assert said is None or said in (verdict.fault or "")
 
 
-def test_without_gtids_a_crash_is_proved_by_the_server_that_cleared_the_flag(
+def test_without_gtids_a_crash_is_proved_by_the_cleared_in_use_flag(
     scanned: MakeScan,
 ) -> None:
     for scan, state in (

@@ -1,4 +1,4 @@
-"""A table in a lake of its own, which delta-rs commits without pauses between its attempts."""
+"""A table in a lake of its own, which delta-rs commits without pauses between attempts."""
 
 from __future__ import annotations
 

@@ -11,16 +11,16 @@ from tests.support.servers.untold_settings import Untold
 
 
 @pytest.mark.parametrize(
-    ("told", "tasks"),
+    ("value", "tasks"),
     [("1", 1), ("800", 800), ("0", 1), ("auto", 200), (None, 200)],
 )
-def test_a_jobs_tasks_are_what_conf_says_of_the_cluster(told: str | None, tasks: int) -> None:
-    """Databricks says `auto`, which open source Spark does not let be set."""
-    spark: Any = SimpleNamespace(conf=SimpleNamespace(get=lambda name, default: told))
+def test_the_number_of_tasks_is_that_of_shuffle_partitions(value: str | None, tasks: int) -> None:
+    """Databricks returns `auto`, which open source Spark does not accept."""
+    spark: Any = SimpleNamespace(conf=SimpleNamespace(get=lambda name, default: value))
     assert tasks_of_a_job(spark) == tasks
 
 
-def test_a_setting_that_a_server_does_not_tell_is_none() -> None:
+def test_a_setting_that_a_server_does_not_return_is_none() -> None:
     serverless: Any = SimpleNamespace(conf=Untold("CONFIG_NOT_AVAILABLE"))
     assert setting(serverless, "spark.master") is None
     assert tasks_of_a_job(serverless) == 200

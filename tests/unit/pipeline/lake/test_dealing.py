@@ -1,4 +1,4 @@
-"""How a batch's bytes are dealt out to tasks."""
+"""Grouping of a batch's bytes into tasks."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pipeline.settings.settings import MIB
         ([16] * 64, 16, False, [4] * 16),
         ([16] * 64, 400, False, [1] * 64),
         ([16] * 64, 400, True, [64]),
-        ([50, 50], 4, False, [1, 1]),  # what is larger than a share is one
+        ([50, 50], 4, False, [1, 1]),  # an item larger than a share is a task of its own
         ([], 4, False, []),
     ],
 )
-def test_as_many_tasks_as_may_run_at_once_and_no_crumbs(
+def test_tasks_are_of_similar_size_within_limits(
     sizes: list[int], tasks: int, inseparable: bool, expected: list[int]
 ) -> None:
     items = list(enumerate(sizes))

@@ -1,4 +1,4 @@
-"""Which errors are another writer's commit, with Delta's Python package and without."""
+"""Recognition of commit conflicts, with and without Delta's Python package."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ assert CONFLICTS == ()
 """
 
 
-def told(condition: str) -> PySparkException:
-    """As Spark Connect gives it: without a class of its own."""
+def connect_error(condition: str) -> PySparkException:
+    """Return an error as Spark Connect raises it: without a class of its own."""
     error = PySparkException(f"[{condition}] Another was quicker.")
     error._errorClass = condition
     return error
@@ -31,15 +31,17 @@ def told(condition: str) -> PySparkException:
     ("error", "conflict"),
     [
         (ConcurrentAppendException("files were added"), True),
-        (told("DELTA_CONCURRENT_APPEND.WITHOUT_HINT"), True),
-        (told("DELTA_PROTOCOL_CHANGED"), True),
-        (told("DELTA_MISSING_DELTA_TABLE"), False),
+        (connect_error("DELTA_CONCURRENT_APPEND.WITHOUT_HINT"), True),
+        (connect_error("DELTA_PROTOCOL_CHANGED"), True),
+        (connect_error("DELTA_MISSING_DELTA_TABLE"), False),
     ],
 )
-def test_it_is_told_by_class_or_condition(error: PySparkException, conflict: bool) -> None:
+def test_conflicts_are_recognized_by_class_or_condition(
+    error: PySparkException, conflict: bool
+) -> None:
     assert is_conflict(error) is conflict
     assert len(CONFLICTS) == 8
 
 
-def test_a_client_of_spark_connect_needs_no_package_of_deltas() -> None:
+def test_spark_connect_clients_need_no_delta_package() -> None:
     subprocess.run([sys.executable, "-c", WITHOUT_DELTA], check=True)

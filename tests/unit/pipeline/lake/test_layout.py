@@ -1,4 +1,4 @@
-"""The lake's root folder, and names as path parts."""
+"""The lake's root folder, and the encoding of names as paths."""
 
 from __future__ import annotations
 
@@ -14,19 +14,23 @@ from pipeline.lake import Lake
 from pipeline.lake.layout import encode_name, encode_part, is_lake, require_writable
 
 
-def test_a_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
+def test_a_missing_folder_is_created(tmp_path: Path) -> None:
     require_writable(f"file://{tmp_path}/a/lake")
     assert (tmp_path / "a" / "lake").is_dir()
 
 
 @pytest.mark.parametrize("place", ["file", "file/lake"])
-def test_a_place_that_cannot_be_a_folder_is_told_in_a_sentence(tmp_path: Path, place: str) -> None:
+def test_a_path_that_cannot_be_a_folder_is_an_error_with_a_sentence(
+    tmp_path: Path, place: str
+) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(MissingRequirementError, match=f"{place} cannot be made"):
+    with pytest.raises(
+        MissingRequirementError, match=f"cannot create the lake's folder .*{place}: "
+    ):
         require_writable(str(tmp_path / place))
 
 
-def test_a_folder_of_another_user_is_told_in_a_sentence(
+def test_a_folder_of_another_user_is_an_error_with_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
@@ -35,7 +39,7 @@ def test_a_folder_of_another_user_is_told_in_a_sentence(
 
 
 @given(st.text(min_size=1), st.text(min_size=1))
-def test_names_are_path_parts_that_no_file_system_mixes_up(one: str, other: str) -> None:
+def test_encoded_path_parts_are_unique_in_any_file_system(one: str, other: str) -> None:
     part = encode_part(one)
     assert re.fullmatch("[A-Za-z0-9_.!-]+", part)
     assert part not in (".", "..")
@@ -53,7 +57,7 @@ def test_names_are_path_parts_that_no_file_system_mixes_up(one: str, other: str)
         (".a", ".a"),
     ],
 )
-def test_signs_of_names_are_spelled_without_percent(name: str, part: str) -> None:
+def test_special_characters_are_encoded_without_percent(name: str, part: str) -> None:
     assert encode_part(name) == part
 
 
@@ -69,7 +73,7 @@ def test_a_lake_with_a_percent_sign_is_refused(
 
 
 @pytest.mark.parametrize("root", ["dbfs:/lake", "hdfs:///lake", "abfss:c@a/lake", "s3a://b/lake"])
-def test_a_uri_of_another_store_is_no_local_folder(
+def test_a_uri_of_another_store_is_not_a_local_folder(
     root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -83,7 +87,7 @@ def test_a_uri_of_another_store_is_no_local_folder(
 
 
 @given(st.text(min_size=1), st.text(min_size=1))
-def test_names_are_names_that_no_catalog_mixes_up(one: str, other: str) -> None:
+def test_encoded_names_are_unique_in_any_catalog(one: str, other: str) -> None:
     name = encode_name(one)
     assert re.fullmatch("[a-z0-9_]+", name)
     assert (name == encode_name(other)) == (one == other)

@@ -1,4 +1,4 @@
-"""How SQL names a lake's tables."""
+"""References to a lake's tables in SQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark starts when something needs it: once, in whichever thread, or in the background."""
+"""Lazy start of Spark: when something needs it, once, in any thread or in the background."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipeline.spark.engine import LocalEngine, SparkEngine, engine_of
 
 
 class Starts:
-    """Counts how often it is asked for a session, and by which threads."""
+    """Counts requests for a session, and the threads that made them."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.threads: list[str] = []
@@ -50,7 +50,7 @@ def test_it_starts_once_for_all_threads() -> None:
     assert len(starts.threads) == 1
 
 
-def test_where_work_follows_that_needs_it_it_starts_in_the_background() -> None:
+def test_it_starts_in_the_background_if_the_command_needs_it_later() -> None:
     starts = Starts()
     spark = StartingSpark(starts, "local[2]", beside=True)
     expected(spark, 1)
@@ -63,7 +63,7 @@ def test_where_work_follows_that_needs_it_it_starts_in_the_background() -> None:
 @pytest.mark.parametrize(
     ("size", "little"), [(0, True), (LITTLE, True), (LITTLE + 1, False), (None, False)]
 )
-def test_it_starts_for_as_much_as_there_is_to_do(size: int | None, little: bool) -> None:
+def test_little_work_is_known_by_its_size(size: int | None, little: bool) -> None:
     starts = Starts()
     spark = StartingSpark(starts, "local[2]", beside=True)
     expected(spark, size)
@@ -71,14 +71,14 @@ def test_it_starts_for_as_much_as_there_is_to_do(size: int | None, little: bool)
     assert spark.little is little
 
 
-def test_where_nothing_follows_that_needs_it_work_does_not_start_it() -> None:
+def test_it_does_not_start_in_the_background_if_nothing_needs_it() -> None:
     starts = Starts()
     expected(StartingSpark(starts, "local[2]"), 1)
     assert starts.threads == []
 
 
 @pytest.mark.parametrize("beside", [True, False])
-def test_what_keeps_it_from_starting_is_raised_where_it_is_needed(beside: bool) -> None:
+def test_an_error_at_start_is_raised_where_the_session_is_needed(beside: bool) -> None:
     error = MissingRequirementError("there is no JDK.", remedy="Install one.")
     spark = StartingSpark(Starts(error), "local[2]", beside=beside)
     expected(spark, 1)
@@ -95,7 +95,7 @@ def test_what_keeps_it_from_starting_is_raised_where_it_is_needed(beside: bool) 
         ("local[2]", "spark", SparkEngine),
     ],
 )
-def test_tables_and_engines_are_chosen_without_it(
+def test_tables_and_engines_are_chosen_without_starting_it(
     tmp_path: object, master: str, engine: str, kind: type
 ) -> None:
     starts = Starts()

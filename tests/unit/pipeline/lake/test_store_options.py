@@ -1,4 +1,4 @@
-"""Hadoop's settings of stores, as delta-rs and fsspec are given them."""
+"""Translation of Hadoop's store settings for delta-rs and fsspec."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ PROVIDER = "fs.s3a.aws.credentials.provider"
         ),
     ],
 )
-def test_all_clients_are_the_same_account_at_the_same_store(
+def test_all_clients_use_the_same_credentials_and_store(
     location: str,
     keys: dict[str, str],
     environment: dict[str, str],
@@ -194,25 +194,25 @@ def test_all_clients_are_the_same_account_at_the_same_store(
 @pytest.mark.parametrize(
     ("location", "keys", "environment", "said"),
     [
-        ("s3a://x", {PROVIDER: "com.corp.Vault"}, {}, r"provider \(Vault\) is known to Hadoop"),
+        ("s3a://x", {PROVIDER: "com.corp.Vault"}, {}, r"provider \(Vault\) is supported by Hadoop"),
         ("s3a://x", {"fs.s3a.assumed.role.arn": "arn:x"}, {}, "role that Hadoop assumes"),
         ("s3a://x", {"fs.s3a.encryption.algorithm": "SSE-C"}, {}, r"algorithm \(SSE-C\)"),
         ("s3a://x", {"fs.s3a.encryption.algorithm": "CSE-KMS"}, {}, r"algorithm \(CSE-KMS\)"),
         ("s3a://x", {"hadoop.security.credential.provider.path": "j"}, {}, "credential store"),
-        ("s3a://x", {"fs.s3a.access.key": "id"}, {}, "one without the other"),
+        ("s3a://x", {"fs.s3a.access.key": "id"}, {}, "only one of"),
         ("s3a://x", KEYS, {"AWS_SESSION_TOKEN": "t"}, "belongs to other keys"),
         (
             "s3a://x",
             {PROVIDER: "software.amazon.awssdk.auth.credentials.ContainerCredentialsProvider"},
             {"AWS_ACCESS_KEY_ID": "other"},
-            "another account",
+            "other credentials",
         ),
         ("gs://x", {"fs.gs.auth.type": "USER_CREDENTIALS"}, {}, "USER_CREDENTIALS"),
         (ADLS, {"fs.azure.account.auth.type": "Custom"}, {}, "custom"),
         (ADLS, {"fs.azure.account.auth.type": "OAuth"}, {}, "oauth without"),
     ],
 )
-def test_an_account_that_only_hadoop_knows_is_refused(
+def test_credentials_that_only_hadoop_supports_are_refused(
     location: str, keys: dict[str, str], environment: dict[str, str], said: str
 ) -> None:
     with pytest.raises(SettingsError, match=said) as error:
@@ -227,8 +227,8 @@ def test_workers_get_confs_settings_under_a_name_that_hides_them(
     monkeypatch.setattr(os, "environ", {**os.environ})
     conf = {f"spark.hadoop.{key}": value for key, value in KEYS.items()}
     use_conf({**conf, "spark.ui.enabled": "false"})
-    told = hadoop_conf(os.environ)
-    worker = {VARIABLE: told[f"spark.executorEnv.{VARIABLE}"]}
+    given = hadoop_conf(os.environ)
+    worker = {VARIABLE: given[f"spark.executorEnv.{VARIABLE}"]}
     assert options_for("s3a://lake", worker).delta == DELTA_KEYS
     assert is_secret(VARIABLE)
     assert "secret" in VARIABLE.lower(), "which Spark's own pages hide"
@@ -244,6 +244,6 @@ def test_keys_are_masked_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert redact("denied to wJalrXUtnFEMI") == "denied to ***"
 
 
-def test_settings_of_other_things_are_not_passed_on() -> None:
+def test_other_settings_are_not_passed_on() -> None:
     conf = {"spark.hadoop.fs.s3a.access.key": "id", "fs.s3a.x": "y", "spark.hadoop.io.file": "z"}
     assert store_keys(conf) == {"fs.s3a.access.key": "id"}

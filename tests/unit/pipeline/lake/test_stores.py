@@ -1,4 +1,4 @@
-"""Stores other than the local disk, and what is said where one cannot be reached."""
+"""Object stores, and the errors for those that cannot be reached."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_binlogs_in_a_bucket_are_found_in_all_its_folders(store: ObjectStore) ->
     assert again["log.000002"].modified == marks["log.000002"]
 
 
-def test_what_spark_put_there_is_seen_and_removed(store: ObjectStore) -> None:
+def test_files_written_by_spark_are_seen_and_removed(store: ObjectStore) -> None:
     folder = "s3a://lake/silver/_staging/shop"
     store.put("lake/silver/_staging/shop/1-a/x.parquet", b"x")
     assert stores.names_in(folder) == ["1-a"]
@@ -71,7 +71,7 @@ def test_what_spark_put_there_is_seen_and_removed(store: ObjectStore) -> None:
     assert stores.names_in("s3a://lake/nowhere") == []
 
 
-def test_a_store_that_does_not_answer_may_be_asked_again_and_no_file_is_an_error_of_the_settings(
+def test_an_unreachable_store_is_retryable_and_a_missing_file_is_a_settings_error(
     store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SettingsError, match="there is no file at s3://nowhere/logs"):
@@ -102,9 +102,9 @@ def test_a_store_without_its_package_says_what_to_install(location: str, package
     assert package in error.value.remedy
 
 
-def test_s3a_is_told_of_another_endpoint_and_never_of_secrets() -> None:
+def test_spark_gets_another_s3_endpoint_but_no_secrets() -> None:
     assert hadoop_conf({}) == {}
-    told = hadoop_conf(
+    conf = hadoop_conf(
         {
             "AWS_ENDPOINT_URL": "http://minio:9000",
             "AWS_REGION": "eu-west-1",
@@ -112,7 +112,7 @@ def test_s3a_is_told_of_another_endpoint_and_never_of_secrets() -> None:
             "AWS_ACCESS_KEY_ID": "key",
         }
     )
-    assert told == {
+    assert conf == {
         "spark.hadoop.fs.s3a.endpoint": "http://minio:9000",
         "spark.hadoop.fs.s3a.endpoint.region": "eu-west-1",
         "spark.hadoop.fs.s3a.path.style.access": "true",
@@ -120,13 +120,13 @@ def test_s3a_is_told_of_another_endpoint_and_never_of_secrets() -> None:
     }
 
 
-def test_the_endpoint_of_s3_alone_wins() -> None:
-    told = hadoop_conf(
+def test_the_s3_endpoint_takes_precedence() -> None:
+    conf = hadoop_conf(
         {"AWS_ENDPOINT_URL": "http://all:9000", "AWS_ENDPOINT_URL_S3": "http://s3:9000"}
     )
-    assert told["spark.hadoop.fs.s3a.endpoint"] == "http://s3:9000"
-    assert told["spark.executorEnv.AWS_ENDPOINT_URL_S3"] == "http://s3:9000"
-    assert told["spark.executorEnv.AWS_ENDPOINT_URL"] == "http://all:9000"
+    assert conf["spark.hadoop.fs.s3a.endpoint"] == "http://s3:9000"
+    assert conf["spark.executorEnv.AWS_ENDPOINT_URL_S3"] == "http://s3:9000"
+    assert conf["spark.executorEnv.AWS_ENDPOINT_URL"] == "http://all:9000"
     alone = hadoop_conf({"AWS_ENDPOINT_URL_S3": "http://s3:9000"})
     assert alone["spark.hadoop.fs.s3a.endpoint"] == "http://s3:9000"
     assert "spark.executorEnv.AWS_ENDPOINT_URL" not in alone
@@ -137,6 +137,6 @@ def test_stores_that_only_spark_may_know_are_not_asked() -> None:
     require_writable("dbfs:/lake")
 
 
-def test_a_local_lake_is_still_made(tmp_path: Path) -> None:
+def test_a_local_lake_is_still_created(tmp_path: Path) -> None:
     require_writable(str(tmp_path / "new" / "lake"))
     assert (tmp_path / "new" / "lake").is_dir()

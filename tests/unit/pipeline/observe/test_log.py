@@ -1,4 +1,4 @@
-"""Lines of the log: as JSON, as text, and on a terminal; never with secrets in them."""
+"""Log lines: as JSON, as text and on a terminal, without secrets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[4]
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is one."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -30,14 +30,14 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The logger is the process's: what a test sets up is taken back."""
+    """Restore the process's logger after each test."""
     monkeypatch.setattr(log_lines, "redact", Redaction(["hunter2", "123456", "shop"], {}))
     with listening():
         yield
 
 
 def said(kind: Kind, stream: io.StringIO | None = None) -> str:
-    """What a fault, a warning, a note and a failure in one run look like."""
+    """Return the output of log lines inside and outside of a run."""
     screen = stream or io.StringIO()
     set_up("text", stream=io.StringIO())  # a second time must not double the lines
     set_up(kind, screen)
@@ -73,7 +73,7 @@ def test_json_is_an_object_a_line_with_the_fields_of_its_event() -> None:
     assert says_json()
 
 
-def test_text_has_the_fields_behind_the_message() -> None:
+def test_text_has_the_fields_after_the_message() -> None:
     batch, fault, _, later = said("text").splitlines()
     assert batch.split(" ", 1)[1] == (
         "INFO bronze: batch 3: done event=batch_finished run_id=r1 source=shop"
@@ -97,26 +97,26 @@ def test_an_error_has_its_stack_trace(kind: Kind) -> None:
     try:
         raise ValueError("odd \n one")
     except ValueError as error:
-        say("run_failed", "it failed", trace=error, error_type="ValueError", told="two words")
-    told = screen.getvalue()
-    assert "in test_an_error_has_its_stack_trace" in told
+        say("run_failed", "it failed", trace=error, error_type="ValueError", words="two words")
+    output = screen.getvalue()
+    assert "in test_an_error_has_its_stack_trace" in output
     if kind == "json":
-        assert "ValueError: odd" in json.loads(told)["exc_info"]
+        assert "ValueError: odd" in json.loads(output)["exc_info"]
     else:
-        assert 'told="two words"\nTraceback' in told
+        assert 'words="two words"\nTraceback' in output
 
 
 def test_secrets_are_hidden_in_texts_and_nothing_else_is_changed() -> None:
     screen = io.StringIO()
     set_up("json", screen)
     with begin("shop"):
-        say("batch_finished", "of 123456", bytes=123456, told=["hunter2", "1234567"], hunter2="x")
+        say("batch_finished", "of 123456", bytes=123456, words=["hunter2", "1234567"], hunter2="x")
     line = json.loads(screen.getvalue())
     assert (line["message"], line["bytes"], line["hunter2"]) == ("of ***", 123456, "x")
-    assert (line["source"], line["told"]) == ("shop", ["***", "1234567"])
+    assert (line["source"], line["words"]) == ("shop", ["***", "1234567"])
 
 
-def test_a_handler_of_someone_else_gets_no_secrets() -> None:
+def test_other_handlers_get_no_secrets() -> None:
     theirs = Said()
     theirs.setFormatter(logging.Formatter("%(message)s"))
     LOGGER.handlers = [theirs]
@@ -131,20 +131,20 @@ def test_a_handler_of_someone_else_gets_no_secrets() -> None:
 
 
 @pytest.mark.parametrize("kind", ["json", "text"])
-def test_libraries_warn_in_lines_too_but_for_py4j(kind: Kind) -> None:
+def test_warnings_of_libraries_are_logged_except_py4js(kind: Kind) -> None:
     screen = io.StringIO()
     set_up(kind, screen)
     logging.getLogger("fsspec").warning("retried with %s", "hunter2")
     interrupted = logging.makeLogRecord({"msg": "KeyboardInterrupt while sending command."})
     interrupted.levelno, interrupted.pathname = logging.ERROR, "site-packages/py4j/java_gateway.py"
     logging.getLogger().handle(interrupted)
-    (told,) = screen.getvalue().splitlines()
-    assert "retried with ***" in told
+    (output,) = screen.getvalue().splitlines()
+    assert "retried with ***" in output
     if kind == "json":
-        assert json.loads(told)["logger"] == "fsspec"
+        assert json.loads(output)["logger"] == "fsspec"
 
 
-def test_the_manual_tells_every_event() -> None:
+def test_the_manual_documents_every_event() -> None:
     code = "".join(file.read_text() for file in (ROOT / "pipeline").rglob("*.py"))
     events = {*re.findall(r'\bsay\(\s*"(\w+)"', code), *re.findall(r'\._say\(\s*"(\w+)"', code)}
     assert {"run_started", "plan_taken_up", "progress", "failed"} < events

@@ -12,12 +12,12 @@ from tests.support.observe.said_lines import Said, listening
 
 
 def wait_for(said: Said, done: int) -> None:
-    """Until a line tells that so much is done."""
+    """Wait for a line with this amount done."""
     while not any(line["done"] == done for line in list(said.lines)):
         time.sleep(0.01)
 
 
-def test_work_says_how_far_it_is_until_it_is_done() -> None:
+def test_a_task_logs_its_progress_until_it_is_done() -> None:
     work = LogProgress(0.01)
     with listening() as said, begin("shop") as run, work.task("apply", 8, "tables") as task:
         task.advance(2)
@@ -31,13 +31,13 @@ def test_work_says_how_far_it_is_until_it_is_done() -> None:
     assert said.lines[-1]["message"] == "apply is done: 8 of 8 tables"
 
 
-def test_short_work_says_nothing() -> None:
+def test_a_short_task_logs_nothing() -> None:
     with listening() as said, LogProgress(60).task("decode", None, "segments") as task:
         task.advance()
     assert said.lines == []
 
 
-def test_work_that_fails_is_not_said_to_be_done() -> None:
+def test_a_failed_task_is_not_logged_as_done() -> None:
     def fail(said: Said) -> None:
         with LogProgress(0.01).task("decode"):
             wait_for(said, 0)
@@ -49,12 +49,12 @@ def test_work_that_fails_is_not_said_to_be_done() -> None:
 
 
 @pytest.mark.parametrize(
-    ("done", "total", "unit", "told"),
+    ("done", "total", "unit", "text"),
     [
         (12, 4000, "files", "12 of 4,000 files"),
         (3, None, "files", "3 files"),
         (3 << 19, 3 << 20, "bytes", "1.5 of 3.0 MiB"),
     ],
 )
-def test_amounts_are_told_with_their_unit(done: int, total: int, unit: str, told: str) -> None:
-    assert amount(done, total, unit) == told
+def test_amounts_are_formatted_with_their_unit(done: int, total: int, unit: str, text: str) -> None:
+    assert amount(done, total, unit) == text

@@ -1,4 +1,4 @@
-"""Freed memory serves the next block, and is given back when it is asked for."""
+"""Freed memory is kept for reuse, and returned to the system on request."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ print(held - before, held - resident())
 
 
 def measured(*arguments: str) -> tuple[int, int]:
-    """MiB that 1600 MiB of blocks leave in the process, and how many of these it returns."""
+    """Return the MiB kept in the process after blocks of 1600 MiB, and the MiB then returned."""
     command = [sys.executable, "-c", PROGRAM, *arguments]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     held, returned = map(int, done.stdout.split())
@@ -43,7 +43,7 @@ def measured(*arguments: str) -> tuple[int, int]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
-def test_a_block_is_kept_for_the_next_and_given_back_when_asked() -> None:
+def test_freed_memory_is_kept_and_returned_on_request() -> None:
     held, returned = measured("keep")
     assert 8 <= held < 100
     assert returned >= 8

@@ -12,7 +12,7 @@ from pipeline.observe.progress import QuietProgress, TerminalProgress, for_termi
 
 
 def drawn(unit: str, total: int | None, *amounts: int) -> str:
-    """What the last drawing of a task says."""
+    """Return the last drawn line of a task."""
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=120, color_system=None)
     progress = TerminalProgress(console)
@@ -24,7 +24,7 @@ def drawn(unit: str, total: int | None, *amounts: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("unit", "total", "amounts", "told"),
+    ("unit", "total", "amounts", "text"),
     [
         ("files", 40, (1, 11), "12/40 files"),
         ("files", None, (3,), "3 files"),
@@ -32,11 +32,11 @@ def drawn(unit: str, total: int | None, *amounts: int) -> str:
     ],
 )
 def test_a_terminal_shows_how_much_is_done(
-    unit: str, total: int | None, amounts: tuple[int, ...], told: str
+    unit: str, total: int | None, amounts: tuple[int, ...], text: str
 ) -> None:
     line = drawn(unit, total, *amounts)
     assert "decode" in line
-    assert told in line
+    assert text in line
 
 
 def test_the_display_ends_with_its_last_task() -> None:
@@ -52,7 +52,7 @@ def test_the_display_ends_with_its_last_task() -> None:
     assert "again" in screen.getvalue()[shown:]
 
 
-def test_nothing_is_shown_where_there_is_no_terminal(
+def test_nothing_is_shown_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stderr", io.StringIO())

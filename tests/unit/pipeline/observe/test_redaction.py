@@ -1,4 +1,4 @@
-"""Secrets are not in what others read, in whatever form a message has them."""
+"""Redaction of secrets in any form in which a message may contain them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def redact() -> Redaction:
         *("in/the@url", "connected"),
     ],
 )
-def test_what_is_known_to_be_a_secret_is_replaced(redact: Redaction, secret: str) -> None:
+def test_known_secrets_are_replaced(redact: Redaction, secret: str) -> None:
     assert redact(f"cannot open it with {secret}.") == "cannot open it with ***."
     assert json.loads(redact(json.dumps({"at": secret}))) == {"at": "***"}
 
@@ -81,7 +81,7 @@ def test_what_is_known_to_be_a_secret_is_replaced(redact: Redaction, secret: str
         ('{"password": "a b", "n": 1}', '{"password": "***", "n": 1}'),
     ],
 )
-def test_what_has_the_form_of_a_secret_is_replaced(
+def test_texts_in_the_form_of_a_secret_are_replaced(
     redact: Redaction, text: str, clean: str
 ) -> None:
     assert redact(text) == clean
@@ -97,14 +97,14 @@ def test_what_has_the_form_of_a_secret_is_replaced(
         "http://host:8080",
         "abfss://container@account.dfs.core.windows.net/lake",
         "s3://bucket/logs@2/binlog.000001",
-        "encryption.passwords.binlog.000001: is no password: 64 hexadecimal digits",
+        "encryption.passwords.binlog.000001: is not a file password: expects 64 hexadecimal digits",
     ],
 )
-def test_what_is_no_secret_stays(redact: Redaction, text: str) -> None:
+def test_other_texts_are_kept(redact: Redaction, text: str) -> None:
     assert redact(text) == text
 
 
-def test_of_a_value_only_texts_are_looked_at(redact: Redaction) -> None:
+def test_only_strings_in_a_value_are_redacted(redact: Redaction) -> None:
     value: Any = {"from-outside": [1, "from-outside"], "bytes": 123456, "at": None, "ok": True}
     assert redact.value(value) == {
         "from-outside": [1, "***"],
@@ -114,7 +114,7 @@ def test_of_a_value_only_texts_are_looked_at(redact: Redaction) -> None:
     }
 
 
-def test_what_is_learned_later_is_kept_too(redact: Redaction) -> None:
+def test_secrets_learned_later_are_redacted_too(redact: Redaction) -> None:
     assert redact("one and opensesame") == "one and opensesame"
     redact.learn(["opensesame"])
     assert redact("one and opensesame") == "one and ***"
@@ -129,7 +129,7 @@ def test_what_is_learned_later_is_kept_too(redact: Redaction) -> None:
         *(("spark.ssl.keyPassword", True), ("spark.sql.shuffle.partitions", False)),
     ],
 )
-def test_a_name_tells_whether_its_value_is_one(name: str, secret: bool) -> None:
+def test_names_of_secrets_are_recognized(name: str, secret: bool) -> None:
     assert is_secret(name) is secret
 
 

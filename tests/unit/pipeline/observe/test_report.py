@@ -1,4 +1,4 @@
-"""Tables that are held for one cause are one sentence."""
+"""Tables held for the same cause share one sentence."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from pipeline.observe.report import one_for_each_cause
 NO_NAMES = "the log has no column names: seed it"
 
 
-def sentences(*told: tuple[str, str]) -> list[str]:
-    return one_for_each_cause(told, "{} is held: {}".format)
+def sentences(*held: tuple[str, str]) -> list[str]:
+    return one_for_each_cause(held, "{} is held: {}".format)
 
 
 def test_tables_with_one_cause_are_counted_and_the_first_named() -> None:
-    told = [
+    held = [
         (f"shop.t{n}", f"binlog.000001, position {n}: TABLE_MAP: {NO_NAMES}. Held before it: t{n}.")
         for n in range(9)
     ]
-    (found,) = sentences(*told)
+    (found,) = sentences(*held)
     assert found == (
         f"9 tables are held, shop.t0, shop.t1, shop.t2 and 6 more: {NO_NAMES}."
         " The first at binlog.000001, position 0."
     )
-    (found,) = sentences(told[0], ("shop.u", f"binlog.000002, position 7: {NO_NAMES}"))
+    (found,) = sentences(held[0], ("shop.u", f"binlog.000002, position 7: {NO_NAMES}"))
     assert found.startswith(f"2 tables are held, shop.t0, shop.u: {NO_NAMES}.")
 
 
-def test_others_are_told_one_by_one() -> None:
+def test_tables_with_different_causes_are_reported_one_by_one() -> None:
     waits = "it waits for shop.parent: no key"
     assert sentences(("a.b", "f, position 1: x"), ("a.c", "f, position 1: y"), ("a.d", waits)) == [
         "a.b is held: f, position 1: x",

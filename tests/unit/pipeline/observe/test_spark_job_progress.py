@@ -1,4 +1,4 @@
-"""What is told of the jobs of a Spark that cannot be asked."""
+"""Progress of Spark's jobs without a status tracker."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tests.support.observe.counted_progress import CountedTask
 from tests.support.spark.no_spark import NO_SPARK
 
 
-def test_where_spark_cannot_be_asked_the_end_tells_all(
+def test_without_a_status_tracker_progress_is_reported_at_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(job_progress, "_context", lambda _: None)
-    told = CountedTask()
-    with following(NO_SPARK, told, 7):
-        assert told.amounts == []
-    assert told.amounts == [7]
+    counted = CountedTask()
+    with following(NO_SPARK, counted, 7):
+        assert counted.amounts == []
+    assert counted.amounts == [7]

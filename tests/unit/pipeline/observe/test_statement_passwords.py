@@ -1,4 +1,4 @@
-"""Passwords and hashes are not in what is shown of statements; everything else is."""
+"""Passwords and hashes in statements are masked, and everything else is kept."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ HASH = "*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19"
         ),
     ],
 )
-def test_passwords_in_statements_are_not_shown(statement: str, shown: str) -> None:
+def test_passwords_in_statements_are_masked(statement: str, shown: str) -> None:
     assert shown_statement(statement) == shown
     assert "***" in redact(statement)
 

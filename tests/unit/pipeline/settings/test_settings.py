@@ -1,4 +1,4 @@
-"""Settings: what is read, and what a mistake is told."""
+"""Settings: how they are read, and the messages for mistakes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_durations_are_read_as_people_write_them(text: str, read: timedelta | No
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("segmnts: {}", "conf.yml:1: segmnts: is not a setting. Did you mean segments?"),
         (
@@ -74,7 +74,7 @@ def test_durations_are_read_as_people_write_them(text: str, read: timedelta | No
         ),
         (
             "types: {qqq: 1}",
-            "conf.yml:1: types.qqq: is not a setting. There are: types.time, types.zero_dates.",
+            "types.qqq: is not a setting. Valid keys are: types.time, types.zero_dates.",
         ),
         (
             "types:\n  time: hours",
@@ -98,18 +98,24 @@ def test_durations_are_read_as_people_write_them(text: str, read: timedelta | No
         ("source: a b", "conf.yml:1: source: expects a name of letters, digits, - _ and . that"),
         ("include: [shop.*, orders]", "include.1: 'orders' is not a pattern over schema.table"),
         ("keys: {orders: [id]}", "conf.yml:1: keys.orders: 'orders' is not a pattern"),
-        ("retention: {bronze: no}", "retention.bronze: false is no duration, such as 7 days"),
-        ("retention: {bronze: 90}", "retention.bronze: 90 is no duration, such as 7 days"),
-        ("retention: {silver: -3 days}", "retention.silver: '-3 days' is no duration"),
-        ("retention: {silver: 99999999999 weeks}", "retention.silver: '99999999999 weeks' is no"),
-        ("retention: {cuts: a while}", "retention.cuts: 'a while' is no duration, such as 7 days"),
+        ("retention: {bronze: no}", "retention.bronze: false is not a duration, such as 7 days"),
+        ("retention: {bronze: 90}", "retention.bronze: 90 is not a duration, such as 7 days"),
+        ("retention: {silver: -3 days}", "retention.silver: '-3 days' is not a duration"),
+        ("retention: {silver: 99999999999 weeks}", "retention.silver: '99999999999 weeks' is not"),
+        (
+            "retention: {cuts: a while}",
+            "retention.cuts: 'a while' is not a duration, such as 7 days",
+        ),
         (
             "retention: {cuts: forever}",
             "retention.cuts: expects a duration, such as 7 days, 36 hours",
         ),
-        ("retention: {gold: 1 day}", "There are: retention.cuts, retention.silver, retention."),
+        (
+            "retention: {gold: 1 day}",
+            "Valid keys are: retention.cuts, retention.silver, retention.",
+        ),
         ("lake: x\nlake: y", "conf.yml:2: lake: is given twice, first on line 1."),
-        ("- a\n- b", "conf.yml:1: holds no settings: keys with values are expected, such as"),
+        ("- a\n- b", "conf.yml:1: contains no settings: keys with values are expected, such as"),
         ("lake: [", "conf.yml:1: is not YAML: "),
         ("lake: 2026-02-30", "conf.yml: is not YAML: day"),
         (
@@ -122,42 +128,48 @@ def test_durations_are_read_as_people_write_them(text: str, read: timedelta | No
         ),
         ("keys: [id]", "keys: expects for each table a list of the columns of its key, such as {"),
         ("include: shop.*", "or [\"*.orders\"] (given: 'shop.*')."),
-        ("given_up: 4", "given_up: expects a list of numbers of files, such as [42] (given: 4)."),
+        ("given_up: 4", "given_up: expects a list of file numbers, such as [42] (given: 4)."),
         ("binlogs: {a: b}", "binlogs: expects a path, glob or URL, or a list of them, such as"),
         ("include:\n - a.b\n - [x]", "conf.yml:3: include.1: expects a pattern over schema.table"),
-        ("sources:\n  - shop", "sources: is not a setting. A settings file is of one source: make"),
+        ("sources:\n  - shop", "sources: is not a setting. A settings file has one source: write"),
         ("target: 16 MiB", "conf.yml:1: target: is not a setting. Did you mean segments.target?"),
         ("Parallel-Tables: 3", "is not a setting. Did you mean parallel_tables?"),
-        ("server: {password: a}", "server.password: is not a setting. No settings file holds a"),
-        ("1: x", "conf.yml:1: 1: is not a setting. There are: source, server,"),
+        ("server: {password: a}", "server.password: is not a setting. Settings files must not"),
+        ("1: x", "conf.yml:1: 1: is not a setting. Valid keys are: source, server,"),
         ("segments:\n- target: 1", "conf.yml:1: segments: expects keys with values (target, limit"),
         ("server:", "conf.yml:1: server: expects keys with values (url, host, port,"),
         ("server: {tls: x}", "server.tls: expects keys with values (mode, ca, cert, key)."),
         ("capture: {retry: {tries: many}}", "capture.retry.tries: expects a whole number (1 or"),
-        ("seed: {at: here}", "seed.at: expects FILE:POSITION, a place in the log, such as binlog."),
+        (
+            "seed: {at: here}",
+            "seed.at: expects FILE:POSITION, a position in the log, such as binlog.",
+        ),
         ("drift: maybe", "drift: expects true or false or full (given: 'maybe')."),
         ("drift: 2", "drift: expects true or false or full (given: 2)."),
         ("lower_case_table_names: 5", "expects 0, 1 or 2 (given: 5)."),
         ("spark: {conf: {a: [b]}}", "spark.conf.a: expects text, a number, true or false, such as"),
         ("source: true", "conf.yml:1: source: expects a name of letters, digits, - _ and . that"),
         ("server:\n\tport: 3", "conf.yml:2: is not YAML: while scanning for the next token found"),
-        ("server:\n\tport: 3", "Indent with spaces: YAML takes no tabs."),
-        ("include: [*.*]", "Put a value that begins with a sign (*, &, !, %, @) in quotes."),
-        ("lake: a: b", "conf.yml:1: is not YAML: mapping values are not allowed here. Put a value"),
+        ("server:\n\tport: 3", "Indent with spaces: YAML does not allow tabs."),
+        ("include: [*.*]", "Quote values that begin with a special character (*, &, !, %, @)."),
+        (
+            "lake: a: b",
+            "conf.yml:1: is not YAML: mapping values are not allowed here. Quote values",
+        ),
         ("server:\n  host: a\n port: 3", "conf.yml:3: is not YAML: "),
-        ("server:\n  host: a\n port: 3", "Begin all keys of a section in one column."),
-        ("lake", "conf.yml:1: holds no settings: keys with values are expected, such as lake:"),
-        ("airflow: &x\n  a: [*x]", "conf.yml:1: is not YAML of settings: a value holds itself."),
+        ("server:\n  host: a\n port: 3", "Begin all keys of a section in the same column."),
+        ("lake", "conf.yml:1: contains no settings: keys with values are expected, such as lake:"),
+        ("airflow: &x\n  a: [*x]", "conf.yml:1: is not a settings file: a value contains itself."),
         ("airflow: " + "[" * 2000, "conf.yml: is not YAML: it is nested too deeply."),
         ("server: {port: 1, port: 2}", "conf.yml:1: server.port: is given twice, first on line 1."),
     ],
 )
-def test_a_mistake_in_a_file_is_told_with_its_key_line_and_what_was_meant(
-    tmp_path: Path, text: str, told: str
+def test_a_mistake_in_a_file_is_reported_with_key_line_and_suggestion(
+    tmp_path: Path, text: str, message: str
 ) -> None:
     with pytest.raises(SettingsError) as caught:
         Settings.load(written(tmp_path, text))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert caught.value.exit_code == 2
 
 
@@ -171,12 +183,12 @@ def test_a_mistake_in_a_file_is_told_with_its_key_line_and_what_was_meant(
         "{keyring: [SECRET]}",
     ],
 )
-def test_a_mistake_in_a_secret_is_told_without_it(tmp_path: Path, encryption: str) -> None:
+def test_a_mistake_in_a_secret_is_reported_without_it(tmp_path: Path, encryption: str) -> None:
     with pytest.raises(SettingsError) as caught:
         Settings.load(written(tmp_path, f"encryption: {encryption}"))
-    told = "".join(traceback.format_exception(caught.value))
-    assert "conf.yml:1: encryption." in told
-    assert "SECRET" not in told
+    message = "".join(traceback.format_exception(caught.value))
+    assert "conf.yml:1: encryption." in message
+    assert "SECRET" not in message
 
 
 def test_secrets_are_not_shown(tmp_path: Path) -> None:
@@ -196,7 +208,7 @@ def test_a_mistake_on_the_command_line_names_no_file(tmp_path: Path) -> None:
     assert caught.value.key == "source"
 
 
-def test_a_file_that_is_not_there_is_told() -> None:
+def test_a_missing_file_is_an_error() -> None:
     with pytest.raises(SettingsError, match=r"no/such\.yml: cannot be read: No such file"):
         Settings.load(Path("no/such.yml"))
 
@@ -205,7 +217,7 @@ def test_an_empty_file_gives_the_defaults(tmp_path: Path) -> None:
     assert Settings.load(written(tmp_path, "# nothing\n")) == Settings()
 
 
-def test_what_a_command_needs_is_asked_for_by_its_option() -> None:
+def test_a_missing_setting_is_reported_with_its_option() -> None:
     settings = Settings.load(lake="/lake")
     assert settings.require("lake") is settings
     with pytest.raises(SettingsError, match=r"binlogs: is not set\. Give --binlogs"):
@@ -237,7 +249,7 @@ def test_the_decoder_gets_its_type_options() -> None:
     assert settings.type_options == TypeOptions(time="micros", zero_dates="string")
 
 
-def test_what_is_wrong_with_a_secret_is_told_without_it(tmp_path: Path) -> None:
+def test_an_invalid_secret_is_not_quoted(tmp_path: Path) -> None:
     conf = tmp_path / "conf.yml"
     conf.write_text("spark:\n  conf:\n    spark.hadoop.fs.s3a.secret.key: [987654321]\n")
     with pytest.raises(SettingsError, match=r"secret\.key: expects text") as error:
@@ -252,23 +264,21 @@ def test_what_is_wrong_with_a_secret_is_told_without_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["!!int opensesame", "!!bool opensesame", "!opensesame x"])
-def test_a_value_that_is_none_of_its_type_is_not_told(tmp_path: Path, value: str) -> None:
+def test_a_value_that_does_not_match_its_tag_is_not_quoted(tmp_path: Path, value: str) -> None:
     with pytest.raises(SettingsError, match="is not YAML: ") as error:
         Settings.load(written(tmp_path, f"lake: {value}"))
     assert "opensesame" not in "".join(traceback.format_exception(error.value))
 
 
 @pytest.mark.parametrize("sign", ["*", "!"])
-def test_a_password_that_yaml_takes_for_something_else_is_not_told(
-    tmp_path: Path, sign: str
-) -> None:
+def test_a_password_that_is_not_valid_yaml_is_not_quoted(tmp_path: Path, sign: str) -> None:
     text = f"spark:\n  conf:\n    fs.s3a.secret.key: {sign}opensesame\n"
     with pytest.raises(SettingsError, match=r"conf\.yml:3: is not YAML: ") as error:
         Settings.load(written(tmp_path, text))
     assert "opensesame" not in str(error.value)
 
 
-def test_all_mistakes_of_a_file_are_told_with_their_lines_and_in_their_order(
+def test_all_mistakes_of_a_file_are_reported_in_order_of_their_lines(
     tmp_path: Path,
 ) -> None:
     text = """\
@@ -302,7 +312,7 @@ retention: {}
     assert "conf.yml: 7 settings are wrong:\n  source: expects a name" in str(error)
 
 
-def test_numbers_are_taken_as_they_are_written_where_text_is_expected(tmp_path: Path) -> None:
+def test_numbers_keep_their_original_text_where_text_is_expected(tmp_path: Path) -> None:
     text = """\
 source: 2024
 system_time_zone: +02:00

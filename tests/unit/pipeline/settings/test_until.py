@@ -1,4 +1,4 @@
-"""Where a run is to stop, in every form that it can be written in."""
+"""The forms of the `until` setting."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TEN = datetime(2026, 11, 22, 10, tzinfo=timezone.utc)
         (" 46179488366592 ", {"lsn": 46179488366592}),
     ],
 )
-def test_each_form_is_told_from_the_others(text: str, read: dict[str, object]) -> None:
+def test_each_form_is_recognized(text: str, read: dict[str, object]) -> None:
     assert Until.read(text) == Until(text.strip(), **read)
 
 
@@ -55,7 +55,7 @@ def test_anything_else_is_a_mistake_in_the_settings(text: str) -> None:
         ("null", None),
     ],
 )
-def test_what_yaml_reads_as_another_type_is_text_again(
+def test_values_that_yaml_reads_as_other_types_become_text(
     tmp_path: Path, yaml: str, text: str | None
 ) -> None:
     file = tmp_path / "conf.yml"

@@ -1,4 +1,4 @@
-"""Variables of the environment in settings, and `~`: what they stand for, and what is refused."""
+"""Environment variables and `~` in settings: how they are replaced, and what is refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
-def test_variables_of_the_environment_stand_in_settings(
+def test_environment_variables_are_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAKE", "/data")
@@ -47,22 +47,22 @@ airflow: {submit: "${NOT_SET} {{ ds }}"}
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
-        ("${NOT_SET}/x", "conf.yml:2: lake: takes the environment variable NOT_SET, which is not"),
+        ("${NOT_SET}/x", "conf.yml:2: lake: uses the environment variable NOT_SET, which is not"),
         ("${NOT_SET}/x", "Set NOT_SET, or write ${NOT_SET:-…} with a default."),
-        ("${1x}", "lake: has ${ which begins no reference to a variable. ${NAME} and"),
-        ("a${", "lake: has ${ which begins no reference to a variable."),
-        ("${NOT_SET:+x}", "lake: has ${ which begins no reference to a variable."),
+        ("${1x}", "lake: has a ${ that does not begin a variable. ${NAME} and"),
+        ("a${", "lake: has a ${ that does not begin a variable."),
+        ("${NOT_SET:+x}", "lake: has a ${ that does not begin a variable."),
     ],
 )
-def test_a_variable_that_is_not_set_is_told_with_its_line(
-    tmp_path: Path, value: str, told: str, monkeypatch: pytest.MonkeyPatch
+def test_a_variable_that_is_not_set_is_reported_with_its_line(
+    tmp_path: Path, value: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NOT_SET", raising=False)
     with pytest.raises(SettingsError) as caught:
         Settings.load(written(tmp_path, f"source: a\nlake: '{value}'"))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_secrets_that_come_from_variables_are_not_shown(
@@ -82,7 +82,7 @@ spark:
     ("given", "made"),
     [("~/lake", "/home/me/lake"), ("/~/lake", "/~/lake"), ("s3a://lake/~", "s3a://lake/~")],
 )
-def test_home_is_meant_by_its_sign_in_every_path(
+def test_a_tilde_is_expanded_in_every_path(
     given: str, made: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/home/me")

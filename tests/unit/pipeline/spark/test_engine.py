@@ -1,4 +1,4 @@
-"""How tasks of this process end where one fails or nobody waits for them."""
+"""Cancellation of tasks in this process after an error or a signal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def working() -> list[threading.Thread]:
     return [t for t in threading.enumerate() if t.name.startswith("ThreadPoolExecutor")]
 
 
-def test_no_task_goes_on_where_one_has_failed() -> None:
+def test_all_tasks_are_cancelled_when_one_fails() -> None:
     began, before = time.monotonic(), working()
     with pytest.raises(ValueError, match="no path"):
         LocalEngine(3).run(failing_or_forever, ["/dev/zero", "/dev/zero", "", "/dev/zero"])
@@ -39,7 +39,7 @@ def test_no_task_goes_on_where_one_has_failed() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
-def test_no_task_goes_on_after_a_signal(number: signal.Signals) -> None:
+def test_all_tasks_are_cancelled_after_a_signal(number: signal.Signals) -> None:
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 

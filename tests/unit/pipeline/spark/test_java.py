@@ -1,4 +1,4 @@
-"""Which JDK is chosen, tried with programs that answer `-version` like a JDK."""
+"""Choice of the JDK, with programs that answer `-version` like one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.spark import java
 
 
 def jdk(folder: Path, version: str) -> Path:
-    """A JAVA_HOME whose `java` tells its version, or else the arguments it was started with."""
+    """A JAVA_HOME whose `java` prints its version, or else its arguments."""
     program = folder / "bin" / "java"
     program.parent.mkdir(parents=True)
     program.write_text(
@@ -57,9 +57,7 @@ def test_java_home_is_preferred_to_path(machine: Path, monkeypatch: pytest.Monke
     assert started(java.java_home()) == ["home"]
 
 
-def test_a_java_that_is_too_old_is_passed_over(
-    machine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_java_that_is_too_old_is_skipped(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jdk(machine / "path", "21")
     monkeypatch.setenv("JAVA_HOME", str(jdk(machine / "home", "1.8.0_392")))
     assert started(java.java_home()) == ["path"]
@@ -93,8 +91,8 @@ def test_the_launcher_drops_only_what_a_jdk_may_lack(machine: Path) -> None:
     assert passed == ["path", "-Xmx2g", opened, "two words", ""]
 
 
-def test_without_a_jdk_the_error_tells_what_was_seen_and_what_to_install(machine: Path) -> None:
-    with pytest.raises(MissingRequirementError, match=r"neither JAVA_HOME .* Install a JDK 17"):
+def test_without_a_jdk_the_error_says_what_was_found_and_what_to_install(machine: Path) -> None:
+    with pytest.raises(MissingRequirementError, match=r"neither JAVA_HOME .* Install JDK 17"):
         java.java_home()
     jdk(machine / "path", "11.0.2")
     with pytest.raises(MissingRequirementError, match=r"path/bin/java is version 11"):

@@ -37,12 +37,12 @@ from pipeline.spark.session import (
         ("-XX:-TieredCompilation", f"{COLLECTOR} {CODE_CACHE} -XX:-TieredCompilation"),
     ],
 )
-def test_java_gets_what_its_options_do_not_choose(given: str, started_with: str) -> None:
+def test_java_gets_defaults_for_options_that_are_not_set(given: str, started_with: str) -> None:
     assert with_defaults(given) == started_with
     assert with_defaults(given, little=True) == started_with.replace(COMPILER, QUICK)
 
 
-def test_spark_says_its_errors_as_json_with_the_names_of_our_own_lines() -> None:
+def test_spark_logs_errors_as_json_with_the_field_names_of_binlakes_lines() -> None:
     configuration = log4j("json")
     (template,) = [
         line.partition(" = ")[2] for line in configuration.splitlines() if "eventTemplate" in line
@@ -57,7 +57,7 @@ def test_spark_says_its_errors_as_json_with_the_names_of_our_own_lines() -> None
 @pytest.mark.parametrize(
     ("master", "number"), [("local", 1), ("local[3]", 3), ("local[2,4]", 2)], ids=str
 )
-def test_a_local_master_tells_its_cores(master: str, number: int) -> None:
+def test_cores_of_a_local_master(master: str, number: int) -> None:
     assert cores(master) == number
 
 

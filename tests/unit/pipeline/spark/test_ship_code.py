@@ -1,4 +1,4 @@
-"""What workers get is all of Binlake, as it runs here, and which masters have workers elsewhere."""
+"""Shipping of Binlake's code to workers, and which masters have workers elsewhere."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def test_an_archive_has_every_module_and_file_and_can_be_imported(tmp_path: Path
         ("k8s://https://server:6443", False),
     ],
 )
-def test_local_masters_are_told_from_clusters(master: str, here: bool) -> None:
+def test_local_masters_are_distinguished_from_clusters(master: str, here: bool) -> None:
     assert on_this_machine(master) is here

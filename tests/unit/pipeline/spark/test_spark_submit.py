@@ -1,4 +1,4 @@
-"""What spark-submit was given stands, but for what values rest on."""
+"""Settings given to spark-submit take precedence, except those that values depend on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ZONE = "spark.sql.session.timeZone"
     ],
     ids=["nothing", "a setting", "a zone", "extensions", "Delta", "the file's name", "a name"],
 )
-def test_what_is_added_to_what_was_given(
+def test_settings_that_are_added_to_the_given_ones(
     given: dict[str, str], added: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.argv", ["/opt/pipeline/bronze/job.py", "--source", "shop"])

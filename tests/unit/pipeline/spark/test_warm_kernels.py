@@ -1,4 +1,4 @@
-"""A worker's machine is warm before a task decodes."""
+"""Kernels are compiled on a worker's machine before a task decodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.spark.warm_kernels import warm_kernels
 from tests.support.servers.untold_settings import Untold
 
 
-def test_a_task_warms_its_machine_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_compiles_kernels_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     monkeypatch.setattr(kernels, "warm", lambda: done.append("warm"))
 

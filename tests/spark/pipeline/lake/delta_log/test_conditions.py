@@ -1,4 +1,4 @@
-"""A condition means the same rows to pyarrow and to Spark."""
+"""Conditions match the same rows in pyarrow and in Spark."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> tuple[NativeTables, Lake
     max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(conditions(), min_size=60, max_size=60))
-def test_conditions_mean_the_same_rows_to_both(
+def test_conditions_match_the_same_rows_in_both(
     spark: SparkSession, native: tuple[NativeTables, LakeTable], chosen: Sequence[Condition]
 ) -> None:
     tables, table = native

@@ -1,4 +1,4 @@
-"""The log of a table of Spark's, read by delta-rs, is as Spark has it; else Spark is asked."""
+"""The log of a table written by Spark is read the same by delta-rs and by Spark."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CLUSTERED = ("c`d", "id")
 
 
 def asks_spark(look: Callable[[], object]) -> bool:
-    """Whether a look with `NO_SPARK` needs it."""
+    """Return True if a lookup without Spark fails."""
     try:
         look()
     except AssertionError as error:
@@ -46,7 +46,7 @@ def commit_file(log: Path, version: int) -> Path:
 
 @pytest.fixture(scope="module")
 def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Clustered, with a column that was renamed since, a deletion vector, and a checkpoint."""
+    """A clustered table with a renamed column, a deletion vector and a checkpoint."""
     path = tmp_path_factory.mktemp("made") / "t"
     name = in_sql(str(path))
     spark.sql(MADE.format(table=name))
@@ -65,7 +65,7 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def table(made: Path, tmp_path: Path) -> str:
-    """A copy, which is a test's to change."""
+    """A copy of the table, which a test may change."""
     return str(shutil.copytree(made, tmp_path / "t"))
 
 
@@ -82,7 +82,7 @@ def assert_as_described(spark: SparkSession, table: str) -> None:
     assert (found.files, found.bytes) == (row["numFiles"], row["sizeInBytes"])
     by = tuple(map(unquoted, row["clusteringColumns"]))
     assert clustered_by(spark, table) == by
-    # Of a field of a struct Spark is asked.
+    # Clustering by a field of a struct is read by Spark.
     assert asks_spark(lambda: clustered_by(NO_SPARK, table)) == ("s.x" in by)
 
 
@@ -101,7 +101,7 @@ def assert_as_described(spark: SparkSession, table: str) -> None:
         "OPTIMIZE {table} FULL",
     ],
 )
-def test_a_table_is_what_delta_says(spark: SparkSession, table: str, change: str) -> None:
+def test_a_tables_state_is_that_of_delta(spark: SparkSession, table: str, change: str) -> None:
     spark.sql(change.format(table=in_sql(table))).collect()
     assert_as_described(spark, table)
 
@@ -126,7 +126,7 @@ def test_a_table_without_mapped_columns_and_without_clustering(
     ],
     ids=["all", "all but the first", "some", "the latest", "none of them"],
 )
-def test_commits_are_as_spark_has_them(
+def test_commits_are_the_same_as_sparks(
     spark: SparkSession, made: Path, before: int | None, versions: list[int]
 ) -> None:
     found = commits_since(NO_SPARK, str(made), before)
@@ -138,13 +138,13 @@ def test_commits_are_as_spark_has_them(
 
 
 def test_what_a_restore_names_and_what_marks_a_commit(table: str, log: Path) -> None:
-    told = {
+    info = {
         "operation": "RESTORE",
         "operationParameters": {"version": 0, "timestamp": None},
         "operationMetrics": {"numRestoredFiles": "1"},
         "userMetadata": "binlake gold",
     }
-    commit_file(log, LATEST + 1).write_text(json.dumps({"commitInfo": told}))
+    commit_file(log, LATEST + 1).write_text(json.dumps({"commitInfo": info}))
     (found,) = commits_since(NO_SPARK, table, LATEST)
     assert (found.version, found.operation, found.note) == (LATEST + 1, "RESTORE", "binlake gold")
     assert found.parameters["version"] == 0
@@ -152,13 +152,13 @@ def test_what_a_restore_names_and_what_marks_a_commit(table: str, log: Path) -> 
 
 
 def cleaned(log: Path) -> None:
-    """As Delta leaves it when commits before the checkpoint are old."""
+    """Remove the commits before the checkpoint, as Delta does once they are old."""
     for version in range(10):
         commit_file(log, version).unlink()
 
 
 def unread(log: Path) -> None:
-    """Commits before the checkpoint are of no use to anybody but history."""
+    """Damage the commits before the checkpoint, which only the history needs."""
     for version in range(10):
         commit_file(log, version).write_text("{")
 
@@ -176,10 +176,10 @@ def test_old_commits_may_be_gone_and_are_not_read(table: str, log: Path) -> None
 
 
 @pytest.mark.parametrize("text", [None, "", '{"vers', "{}", "7", '{"version": null}'])
-def test_a_half_written_name_of_the_checkpoint_hides_no_commit(
+def test_a_partially_written_last_checkpoint_hides_no_commit(
     table: str, log: Path, text: str | None
 ) -> None:
-    """Delta overwrites it in place."""
+    """Delta overwrites _last_checkpoint in place."""
     expected = state(NO_SPARK, table)
     file = log / "_last_checkpoint"
     file.unlink() if text is None else file.write_text(text)
@@ -188,7 +188,7 @@ def test_a_half_written_name_of_the_checkpoint_hides_no_commit(
 
 
 def _loop(log: Path) -> None:
-    """A disk that does not give the latest commit."""
+    """Make the latest commit unreadable, as on a failing disk."""
     file = commit_file(log, LATEST)
     file.unlink()
     file.symlink_to(file.name)
@@ -206,10 +206,10 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_spark_is_asked_of_a_damaged_log(
+def test_spark_is_used_for_a_damaged_log(
     table: str, log: Path, damage: Callable[[Path], object]
 ) -> None:
-    """An older version, taken for the latest, would be a table as it was."""
+    """Taking an older version for the latest would return outdated state."""
     damage(log)
     assert version_of(table) is None
     assert asks_spark(lambda: state(NO_SPARK, table))
@@ -217,13 +217,13 @@ def test_spark_is_asked_of_a_damaged_log(
     assert asks_spark(lambda: clustered_by(NO_SPARK, table))
 
 
-def test_spark_is_asked_of_a_commit_that_tells_nothing_of_itself(table: str, log: Path) -> None:
+def test_spark_is_used_for_a_commit_without_commit_info(table: str, log: Path) -> None:
     commit_file(log, LATEST).write_text("")
     assert version_of(table) == LATEST
     assert asks_spark(lambda: commits_since(NO_SPARK, table, LATEST - 1))
 
 
-def test_spark_is_asked_where_the_store_cannot_be_read(
+def test_spark_is_used_if_the_store_cannot_be_read(
     spark: SparkSession, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class NoCredentialsError(Exception):
@@ -247,7 +247,7 @@ def test_spark_is_asked_where_the_store_cannot_be_read(
 
 
 def clustering(columns: str) -> dict[str, object]:
-    """The key that says what a table is clustered by."""
+    """Return the checksum file's entry with the clustering columns."""
     text = f'{{"clusteringColumns": {columns}}}'
     domain = {"domain": "delta.clustering", "configuration": text, "removed": False}
     return {"domainMetadata": [domain]}
@@ -269,7 +269,7 @@ def clustering(columns: str) -> dict[str, object]:
         pytest.param(clustering('[["nobody"]]'), id="by a column that is not there"),
     ],
 )
-def test_spark_is_asked_where_the_checksum_file_does_not_tell(
+def test_spark_is_used_if_the_checksum_file_lacks_the_clustering(
     spark: SparkSession, table: str, log: Path, damage: str | dict[str, object] | None
 ) -> None:
     expected = state(NO_SPARK, table)
@@ -287,14 +287,14 @@ def test_spark_is_asked_where_the_checksum_file_does_not_tell(
     assert state(NO_SPARK, table) == expected
 
 
-def test_nothing_is_told_of_a_table_that_is_not_there(tmp_path: Path) -> None:
-    """Spark is not even asked."""
+def test_a_missing_table_has_no_state(tmp_path: Path) -> None:
+    """Without using Spark."""
     table = tmp_path / "none"
     assert (state(NO_SPARK, str(table)), version_of(str(table))) == (None, None)
     (table / "_delta_log").mkdir(parents=True)
     assert (state(NO_SPARK, str(table)), version_of(str(table))) == (None, None)
 
 
-def test_a_catalog_is_asked_of_its_tables() -> None:
+def test_spark_is_used_for_tables_in_a_catalog() -> None:
     assert version_of("`main`.`lake`.`batches`") is None
     assert asks_spark(lambda: state(NO_SPARK, "`main`.`lake`.`batches`"))

@@ -1,4 +1,4 @@
-"""What statistics say of ranges that a table's rows may be in: never less than Spark finds."""
+"""Range checks by statistics never exclude rows that Spark finds."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from pipeline.lake.sql_text import in_sql, quoted
 from tests.support.spark.no_spark import NO_SPARK
 
 LONG = "ü" * 40
-"""Longer than a statistic, which has its first 32 letters."""
+"""Longer than a statistic, which has the first 32 characters."""
 CREATE = """CREATE TABLE {table} (`a b` INT, big DECIMAL(20,0), d DECIMAL(9,2), day DATE, s STRING,
     {others}, late INT) USING delta TBLPROPERTIES ('delta.columnMapping.mode' = 'name',
     'delta.enableDeletionVectors' = 'true')"""
 OTHERS = [f"c{n} INT" for n in range(30)]
-"""So many that `late` has no statistics: Delta keeps those of the first 32 columns."""
+"""So many columns that `late` has no statistics: Delta keeps those of the first 32 columns."""
 FILES = [
     ((1, "1", "-1.50", "2024-02-29", "a"), (9, "5", "0.25", "2024-03-01", LONG + "m")),
     ((20, "18446744073709551615", "9.99", "9999-12-31", "z"),),
@@ -35,7 +35,7 @@ FILES = [
 
 @pytest.fixture(scope="module")
 def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Three files, with a column that was renamed and a row that a deletion vector strikes out."""
+    """Three files, with a renamed column and a row removed by a deletion vector."""
     path = str(tmp_path_factory.mktemp("ranges") / "t")
     spark.sql(CREATE.format(table=in_sql(path), others=", ".join(OTHERS)))
     spark.sql(f"ALTER TABLE {in_sql(path)} RENAME COLUMN `a b` TO `c``d`")
@@ -70,7 +70,7 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
         ({"day": (date(1990, 1, 2), date(2024, 2, 28))}, False),
         ({"s": (LONG + "z", LONG + "zz")}, True),  # the statistic is shorter than both
         ({"s": ("A", "Z")}, False),
-        # Delta ends a text that it cuts by a character that may have been read wrongly.
+        # Delta appends a character to a truncated maximum, which may have been read wrongly.
         ({"s": ("ÿ", "ÿ")}, True),
         ({"s": ("ÿ", "ÿ"), "c`d": (20, 30)}, False),
         ({"s": ("\U00020bb7x", "\U00020bb7x")}, True),
@@ -79,7 +79,7 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
         ({"late": (1, 2), "c`d": (10, 19)}, False),
     ],
 )
-def test_rows_may_be_where_statistics_do_not_exclude_them(
+def test_rows_may_be_in_ranges_that_statistics_do_not_exclude(
     spark: SparkSession, table: str, ranges: Mapping[str, tuple[Any, Any]], may: bool
 ) -> None:
     assert may_have_rows(DeltaTable(table), ranges) is may
@@ -98,7 +98,7 @@ def test_a_table_without_files_has_none(spark: SparkSession, tmp_path: Path) -> 
     assert has_none_within(NO_SPARK, table, {"id": (1, 2)})
 
 
-def test_where_only_spark_reads_the_log_that_is_for_it_to_say(
+def test_ranges_are_unknown_if_only_spark_can_read_the_log(
     table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.lake.delta_log.spark_written.has_log", lambda *_: False)
@@ -106,7 +106,7 @@ def test_where_only_spark_reads_the_log_that_is_for_it_to_say(
 
 
 ESCAPED = r"\ud842\udfb7x"
-"""A character beyond U+FFFF as some writers of JSON have it: delta-rs reads another one."""
+"""A character beyond U+FFFF as some JSON writers escape it: delta-rs reads it as another one."""
 
 
 @pytest.mark.parametrize("text", [ESCAPED, "\U00020bb7x"], ids=["escaped", "as it is"])

@@ -1,4 +1,4 @@
-"""How Parquet is written (docs/decisions/0024): what the files say, and that Spark reads parts."""
+"""The format of Parquet files (docs/decisions/0024), of which Spark can read parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS = 300_000
 
 
 def written(spark: SparkSession, folder: Path) -> pq.ParquetFile:
-    """Texts of few and of many values, times, and numbers, as a session writes them."""
+    """Texts with few and with many distinct values, times and numbers, written by a session."""
     rows(spark).coalesce(1).write.parquet(str(folder))
     (file,) = folder.glob("*.parquet")
     return pq.ParquetFile(file)
@@ -32,7 +32,7 @@ def rows(spark: SparkSession) -> DataFrame:
 
 
 def columns_of(file: pq.ParquetFile) -> list[pq.ColumnChunkMetaData]:
-    """Those of the first row group."""
+    """Return the column chunks of the first row group."""
     group = file.metadata.row_group(0)
     return [group.column(n) for n in range(group.num_columns)]
 
@@ -42,7 +42,7 @@ def test_tables_have_small_dictionaries_and_times_with_statistics(
 ) -> None:
     file = written(spark, tmp_path / "rows")
     columns = {column.path_in_schema: column for column in columns_of(file)}
-    # What does not fit into a dictionary is plain from there on.
+    # Values are plain from where the dictionary is full.
     assert {name for name, c in columns.items() if "PLAIN" not in c.encodings} == {"few"}
     assert {c.compression for c in columns.values()} == {"ZSTD"}
     assert columns["at"].physical_type == "INT64"

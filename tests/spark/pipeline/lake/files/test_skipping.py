@@ -1,4 +1,4 @@
-"""Look-ups of the last rows find the same by delta-rs and by Spark."""
+"""Lookups of the last rows return the same by delta-rs and by Spark."""
 
 from __future__ import annotations
 

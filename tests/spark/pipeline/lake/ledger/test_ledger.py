@@ -1,4 +1,4 @@
-"""The ledger in a lake that only Spark reaches."""
+"""The ledger of a lake that only Spark can access."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from pipeline.lake.tables.by_spark import SparkTables
 from tests.support.spark.no_spark import NO_SPARK
 
 
-def test_where_only_spark_has_the_tables_all_is_the_same(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_the_ledger_works_the_same_by_spark(spark: SparkSession, tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     tables = SparkTables(spark, lake)
     slow, quick = (Ledger.of(tables, "shop") for _ in range(2))

@@ -1,4 +1,4 @@
-"""Tables that delta-rs commits are Spark's too: it reads them, merges from them, keeps them up."""
+"""Tables committed by delta-rs can be read, merged and maintained by Spark."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def rows(*chosen: int) -> pa.Table:
 
 
 def by_spark(spark: SparkSession, table: LakeTable) -> pa.Table:
-    """In the order of their LSN."""
+    """Return the rows in the order of their LSN."""
     found = delta.read(spark, table.reference).orderBy("__lsn").toArrow()
     return found.cast(table.schema)
 
@@ -98,11 +98,11 @@ CONDITIONS = (
     "gtid > '012'", "gtid IS NULL", "i8 < -60", "source = 's' AND __lsn = 4",
     "source IS NULL AND __lsn < 12", "after IS NULL", "after.d9 < -0.11",
 )  # fmt: skip
-"""Some by which files are skipped, and some by which rows alone are."""
+"""Conditions by which files are skipped, and others that only filter rows."""
 
 
 def chosen_rows(frame: DataFrame) -> dict[str, list[int]]:
-    """The LSNs that each condition leaves, each by a scan of its own in one job."""
+    """Return the LSNs that match each condition, each by a scan of its own in one job."""
     scans = [
         frame.where(where).select(sf.lit(where).alias("where"), "__lsn") for where in CONDITIONS
     ]
@@ -113,7 +113,7 @@ def chosen_rows(frame: DataFrame) -> dict[str, list[int]]:
     return {where: sorted(numbers) for where, numbers in found.items()}
 
 
-def test_tables_of_delta_rs_are_spark_s_too(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_reads_and_writes_tables_of_delta_rs(spark: SparkSession, tmp_path: Path) -> None:
     tables = NativeTables(Lake(str(tmp_path)))
     table = LakeTable(
         str(tmp_path / "changes" / "a!20b"),
@@ -142,7 +142,7 @@ def test_tables_of_delta_rs_are_spark_s_too(spark: SparkSession, tmp_path: Path)
     tables.update(table, equal("__lsn", 70), [constant("i16", 9)], Step("u", 1))
     assert by_spark(spark, table) == tables.read(table).sort_by("__lsn")
 
-    # What stays Spark's: retention's DELETE, OPTIMIZE, VACUUM, and gold's MERGE.
+    # Spark's own operations: retention's DELETE, OPTIMIZE, VACUUM, and gold's MERGE.
     name = f"delta.`{table.reference}`"
     spark.sql(f"DELETE FROM {name} WHERE __lsn = 2")
     spark.sql(f"OPTIMIZE {name}")
@@ -162,7 +162,7 @@ def test_tables_of_delta_rs_are_spark_s_too(spark: SparkSession, tmp_path: Path)
     )
     assert delta.read(spark, gold).count() == 12
 
-    # And what Spark wrote is rewritten without it again.
+    # Files written by Spark can be rewritten by delta-rs again.
     assert not tables.append(table, rows(1), Step("a", 5))
     assert tables.delete(table, equal("__lsn", 4), Step("d", 2))
     assert tables.update(table, equal("__lsn", 6), [constant("i16", 8)], Step("u", 2))
@@ -199,7 +199,7 @@ def test_cells_of_many_megabytes_are_read_by_spark(spark: SparkSession, tmp_path
         "CLUSTER BY (n)",
     ],
 )
-def test_a_table_that_somebody_altered_is_named_with_the_way_back(
+def test_an_altered_table_is_an_error_with_a_remedy(
     spark: SparkSession, tmp_path: Path, change: str
 ) -> None:
     table = LakeTable(f"{tmp_path}/altered", ROW, statistics=("n",))
@@ -216,9 +216,9 @@ def test_a_table_that_somebody_altered_is_named_with_the_way_back(
         lambda: tables.vacuum(table, "upkeep"),
     ]
     for ask in asked:
-        with pytest.raises(AlteredTableError, match=r"was given features of Delta .*DROP FEATURE"):
+        with pytest.raises(AlteredTableError, match=r"has Delta table features .*DROP FEATURE"):
             ask()
-    # Its log can be looked at, as gold's are.
+    # Its log can be read, as gold's are.
     state = tables.state(table)
     assert state is not None
     assert (state.files, state.rows, tables.old_files(table)) == (2, 2, 0)

@@ -1,4 +1,4 @@
-"""What both ways to a lake's tables promise: by delta-rs, by Spark, and by Spark in a catalog."""
+"""The contract of `Tables`, for delta-rs, for Spark, and for Spark with a catalog."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMESPACE = "`spark_catalog`.`lake_tables_test`"
 
 @dataclass(frozen=True)
 class Place:
-    """One way to the tables of a lake."""
+    """One implementation of a lake's tables."""
 
     tables: Tables
 
@@ -38,7 +38,7 @@ class Place:
         return LakeTable(name, schema, **others)
 
     def folder(self, table: LakeTable) -> str:
-        """Where a table's files are."""
+        """Return the folder of a table's files."""
         if not isinstance(self.tables, SparkTables):
             return table.reference
         spark = self.tables.spark
@@ -97,9 +97,9 @@ def test_a_step_is_done_once_and_versions_only_grow(place: Place) -> None:
     assert tables.read(table).schema == SCHEMA
 
 
-def test_a_step_that_is_claimed_is_done_for_who_comes_late(place: Place) -> None:
+def test_a_claimed_step_is_done_for_a_late_run(place: Place) -> None:
     tables, table = place.tables, place.table("claimed")
-    for version in (1, 2):  # the first makes the table
+    for version in (1, 2):  # the first creates the table
         assert tables.claim(table, Step("a", version))
         tables.append(table, rows(version), Step("a", version))
     assert numbers(tables, table) == []
@@ -107,7 +107,7 @@ def test_a_step_that_is_claimed_is_done_for_who_comes_late(place: Place) -> None
     assert numbers(tables, table) == [3]
 
 
-def test_a_table_is_made_without_rows_and_with_its_properties(place: Place) -> None:
+def test_a_table_is_created_without_rows_and_with_its_properties(place: Place) -> None:
     tables = place.tables
     properties = {"delta.checkpointInterval": "7"}
     table = place.table("made", partition_by=("source",), properties=properties)
@@ -118,7 +118,7 @@ def test_a_table_is_made_without_rows_and_with_its_properties(place: Place) -> N
     assert tables.read(table) == rows(1)
 
 
-def test_files_of_tasks_become_part_of_a_table_with_what_is_left(place: Place) -> None:
+def test_files_of_tasks_are_added_with_remaining_rows(place: Place) -> None:
     tables = place.tables
     table = place.table("files", partition_by=("source",), statistics=("n",))
     for _ in range(2):
@@ -141,7 +141,7 @@ def test_files_of_tasks_become_part_of_a_table_with_what_is_left(place: Place) -
     assert len(tables.read(table)) == 6
 
 
-def test_files_that_come_too_late_are_removed_from_the_scratch_space(place: Place) -> None:
+def test_files_of_a_committed_step_are_removed_from_the_scratch_space(place: Place) -> None:
     tables, table = place.tables, place.table("late")
     tables.append(table, rows(1), Step("a", 1))
     folder = tables.folder(table)
@@ -165,7 +165,7 @@ def test_rows_are_replaced_as_one_step(place: Place) -> None:
     assert numbers(tables, table) == [9]
 
 
-def test_rows_are_deleted_and_those_of_which_nulls_tell_nothing_stay(place: Place) -> None:
+def test_rows_are_deleted_except_those_that_nulls_leave_unknown(place: Place) -> None:
     tables, table = place.tables, place.table("deleted", statistics=("n",))
     assert not tables.delete(table, compare("n", "<", 3), Step("d", 1))
     assert not tables.exists(table)
@@ -180,7 +180,7 @@ def test_rows_are_deleted_and_those_of_which_nulls_tell_nothing_stay(place: Plac
     assert numbers(tables, table) == [2, 3]
 
 
-def test_rows_are_changed_by_what_they_were(place: Place) -> None:
+def test_rows_are_updated_from_their_values_before(place: Place) -> None:
     tables, table = place.tables, place.table("changed", partition_by=("source",))
     assert not tables.update(table, equal("n", 1), [constant("k", 1)], Step("u", 1))
     assert not tables.exists(table)
@@ -200,7 +200,7 @@ def test_rows_are_changed_by_what_they_were(place: Place) -> None:
 
 
 def test_a_cleared_table_may_get_other_columns_twice(place: Place) -> None:
-    """As silver's after a full refresh: to the columns before the images, then with images."""
+    """As for silver's after a full refresh: first only the columns before the images, then all."""
     tables, table = place.tables, place.table("cleared")
     tables.append(table, rows(1, 2), Step("a", 1))
     narrow = replace(table, schema=pa.schema([("source", pa.string()), ("n", pa.int64())]))
@@ -219,7 +219,7 @@ def test_a_cleared_table_may_get_other_columns_twice(place: Place) -> None:
     assert tables.read(wide) == wide.schema.empty_table()
 
 
-def test_small_files_are_put_together_and_the_history_says_so(place: Place) -> None:
+def test_small_files_are_compacted_and_the_history_records_it(place: Place) -> None:
     tables = place.tables
     table = place.table("crowded", partition_by=("source",), statistics=("n",))
     assert tables.state(table) is None
@@ -246,7 +246,7 @@ def test_small_files_are_put_together_and_the_history_says_so(place: Place) -> N
     assert commits(tables, table) == last.version + 1
 
 
-def test_how_many_rows_were_deleted_is_in_the_history(place: Place) -> None:
+def test_the_history_has_the_number_of_deleted_rows(place: Place) -> None:
     tables, table = place.tables, place.table("counted")
     tables.append(table, rows(1, 2, 3, None), Step("a", 1))
     assert tables.count(table, compare("n", "<", 3)) == 2
@@ -261,7 +261,7 @@ def test_how_many_rows_were_deleted_is_in_the_history(place: Place) -> None:
     assert (first.note, first.at <= last.at) == (None, True)
 
 
-def test_files_that_no_commit_names_go_once_they_are_old(place: Place) -> None:
+def test_old_uncommitted_files_are_removed(place: Place) -> None:
     tables, table = place.tables, place.table("littered")
     assert tables.old_files(table) == 0
     assert not tables.vacuum(table, "none")
@@ -316,7 +316,7 @@ VALUES = (
 )  # fmt: skip
 
 
-def test_every_type_comes_back_as_it_was(place: Place) -> None:
+def test_every_type_survives_a_round_trip(place: Place) -> None:
     tables, table = place.tables, place.table("types", TYPES)
     given = pa.Table.from_pylist(
         [dict(zip(TYPES.names, VALUES, strict=True)), dict.fromkeys(TYPES.names)], schema=TYPES

@@ -93,9 +93,9 @@ def test_tables_connected_by_a_rename_are_refreshed_together() -> None:
 @pytest.mark.parametrize(
     ("name", "gone", "why"),
     [
-        (ORDERS, 11, "changes of before LSN 11 were removed"),
-        (ITEMS, 21, "changes of before LSN 21 were removed"),
-        (SEEDED, 402, "changes of before LSN 402 were removed"),
+        (ORDERS, 11, "changes before LSN 11 were removed"),
+        (ITEMS, 21, "changes before LSN 21 were removed"),
+        (SEEDED, 402, "changes before LSN 402 were removed"),
     ],
     ids=["created before", "its other name too", "changes since its seed"],
 )

@@ -1,4 +1,4 @@
-"""A condition leaves out the files whose statistics exclude it."""
+"""Files whose statistics exclude a condition are not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files put together: what they are like, and what of the table stays as it is."""
+"""Compaction of files: their sizes and order, and the table's unchanged rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def parquet(table: LakeTable) -> pq.FileMetaData:
     return pq.read_metadata(Path(table.reference, path))
 
 
-def test_what_is_written_is_in_the_order_of_its_statistics_and_no_row_changes(
+def test_compaction_orders_files_by_statistics_and_changes_no_row(
     tables: NativeTables, table: LakeTable
 ) -> None:
     for batch, number in enumerate((5, 3, 9, 1)):
@@ -39,11 +39,11 @@ def test_what_is_written_is_in_the_order_of_its_statistics_and_no_row_changes(
     actions = [next(iter(json.loads(line).items())) for line in log]
     changed = {action["dataChange"] for kind, action in actions if kind in ("add", "remove")}
     assert changed == {False}
-    # A step that is done stays done.
+    # A committed step stays committed.
     assert not tables.append(table, rows(5), Step("a", 3))
 
 
-def test_row_groups_are_put_together_up_to_a_size_and_files_too(
+def test_row_groups_and_files_are_combined_up_to_a_size(
     tables: NativeTables, table: LakeTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compaction, "GROUP_ROWS", 4)
@@ -64,10 +64,10 @@ def test_row_groups_are_put_together_up_to_a_size_and_files_too(
     assert len(numbers(tables, table)) == 19
 
 
-def test_columns_that_somebody_knows_nothing_of_stay(
+def test_columns_missing_from_the_definition_are_kept(
     tables: NativeTables, table: LakeTable
 ) -> None:
-    """Maintenance knows a table of changes by the columns that all of them have."""
+    """Maintenance defines a table of changes only by the columns that all of them have."""
     narrow = replace(table, schema=pa.schema([SCHEMA.field("n")]), statistics=("n",))
     tables.append(table, rows(1, 2, text="kept"), None)
     tables.append(table, rows(3, text="kept"), None)
@@ -94,7 +94,7 @@ def test_the_last_rows_are_found_in_a_file_of_many(
     assert sorted(tuple(row.values()) for row in found) == [("a", 4), ("b", 7)]
 
 
-def test_a_ledger_of_one_file_says_the_same_and_goes_on(tables: NativeTables) -> None:
+def test_a_compacted_ledger_has_the_same_entries_and_works(tables: NativeTables) -> None:
     ledger = Ledger.of(tables, "shop")
     for number in range(5):
         ledger.finish(ledger.propose("bronze", {"n": number}), {"files": number})

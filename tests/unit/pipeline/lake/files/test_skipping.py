@@ -1,4 +1,4 @@
-"""Look-ups find every row that a condition means, whatever statistics its file has."""
+"""Lookups find every row that matches a condition, whatever statistics its file has."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> NativeTables:
 
 @pytest.fixture(scope="module")
 def table(tables: NativeTables) -> LakeTable:
-    """Statistics of `n` alone; a file for each part."""
+    """A table with statistics of `n` only, and a file for each part."""
     made = LakeTable(f"{tables.lake.root}/t", SCHEMA, ("part",), ("n",))
     tables.append(made, pa.Table.from_pylist(ROWS, schema=SCHEMA), Step("made", 1))
     return made
@@ -77,9 +77,7 @@ def test_a_condition_finds_its_rows(
     assert sorted(key(row["text"]) for row in rows) == found
 
 
-def test_files_that_statistics_exclude_are_passed_over(
-    tables: NativeTables, table: LakeTable
-) -> None:
+def test_files_that_statistics_exclude_are_skipped(tables: NativeTables, table: LakeTable) -> None:
     opened = tables._opened(table)
     assert opened is not None
     files = scan(table, opened, {}).dataset
@@ -103,16 +101,16 @@ def counted(tables: NativeTables) -> LakeTable:
     return counted_table(tables)
 
 
-def test_the_last_of_partitions_are_found(tables: NativeTables, table: LakeTable) -> None:
+def test_the_last_rows_of_partitions_are_found(tables: NativeTables, table: LakeTable) -> None:
     for where, found in ((ALL_ROWS, ["one"]), (~equal("part", "a b"), [])):
         rows = tables.last(table, "n", ("part",), 1, where)
         assert rows.column("text").to_pylist() == found
 
 
-def test_of_files_with_one_row_only_those_that_are_meant_are_opened(
+def test_of_single_row_files_only_matching_ones_are_opened(
     tables: NativeTables, counted: LakeTable
 ) -> None:
     opened = tables._opened(counted)
     assert opened is not None
-    told = {where: scan(counted, opened, {}, where) for where in (equal("of", "c"), ALL_ROWS)}
-    assert [len(list(files.dataset.get_fragments())) for files in told.values()] == [2, 5]
+    scans = {where: scan(counted, opened, {}, where) for where in (equal("of", "c"), ALL_ROWS)}
+    assert [len(list(files.dataset.get_fragments())) for files in scans.values()] == [2, 5]

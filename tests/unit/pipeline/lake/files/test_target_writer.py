@@ -1,4 +1,4 @@
-"""Decoded rows to files of many tables: what is held, what is written when, what comes back."""
+"""Writing decoded rows to files of many tables: memory, files and returned rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def place(folder: Path, name: str) -> Destination:
 def write(
     folder: Path, added: Iterable[tuple[str, pa.RecordBatch]], limits: Limits | None = None
 ) -> Written:
-    """Targets but for `other` have tables."""
+    """Write batches to targets; all but `other` have a destination."""
     found = list(added)
     destinations = {name: place(folder, name) for name, _ in found if name != "other"}
     with TargetWriter(destinations, limits) as writer:
@@ -42,13 +42,13 @@ def write(
 
 
 def values(written: Written, name: str) -> list[int]:
-    """What is in files, then what came back."""
+    """Return the values in files, then the returned ones."""
     tables = [rows for file in written.files.get(name, ()) for rows in row_groups(file)]
     tables += [written.rest[name]] if name in written.rest else []
     return [value for rows in tables for value in rows.column("__lsn").to_pylist()]
 
 
-def test_little_comes_back_as_rows_and_no_file_is_begun(tmp_path: Path) -> None:
+def test_few_rows_are_returned_without_a_file(tmp_path: Path) -> None:
     written = write(tmp_path, [("a", batch([1])), ("b", batch([2])), ("a", batch([3]))])
     assert (values(written, "a"), values(written, "b")) == ([1, 3], [2])
     assert written.rest["a"].schema == PLACED
@@ -57,7 +57,7 @@ def test_little_comes_back_as_rows_and_no_file_is_begun(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_what_has_no_table_comes_back_however_much_it_is(tmp_path: Path) -> None:
+def test_rows_without_a_destination_are_returned(tmp_path: Path) -> None:
     limits = Limits(group_rows=2, open_bytes=40, small=1, rest_bytes=1)
     written = write(tmp_path, [("other", batch(range(n, n + 4))) for n in (0, 4, 8)], limits)
     assert values(written, "other") == list(range(12))
@@ -66,7 +66,7 @@ def test_what_has_no_table_comes_back_however_much_it_is(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("limits", [Limits(group_rows=10), Limits(group_bytes=80)])
-def test_row_groups_are_written_as_rows_come_together(tmp_path: Path, limits: Limits) -> None:
+def test_row_groups_are_written_once_they_are_large_enough(tmp_path: Path, limits: Limits) -> None:
     written = write(tmp_path, [("a", batch(range(n, n + 5))) for n in range(0, 25, 5)], limits)
     (file,) = written.files["a"]
     groups = pq.ParquetFile(f"{file.folder}/{file.name}").metadata
@@ -76,15 +76,15 @@ def test_row_groups_are_written_as_rows_come_together(tmp_path: Path, limits: Li
     assert not written.rest
 
 
-def test_a_file_is_ended_when_it_is_large_enough(tmp_path: Path) -> None:
+def test_a_file_is_finished_when_it_is_large_enough(tmp_path: Path) -> None:
     limits = Limits(group_rows=1000, file_bytes=1000)
     written = write(tmp_path, [("a", batch(range(n, n + 1000))) for n in (0, 1000, 2000)], limits)
     assert [file.rows for file in written.files["a"]] == [1000] * 3
     assert values(written, "a") == list(range(3000))
 
 
-def test_what_all_hold_is_bounded_and_no_file_is_begun_for_it(tmp_path: Path) -> None:
-    """Twenty tables in turns: much more than may be held, and little of each."""
+def test_memory_is_bounded_without_opening_files(tmp_path: Path) -> None:
+    """Twenty tables in turns: much more than fits into memory, and little of each."""
     limits = Limits(open_bytes=2000, group_bytes=10_000, small=10_000)
     added = [(f"t{n % 20}", batch(range(n * 10, n * 10 + 10))) for n in range(400)]
     writer = TargetWriter({f"t{n}": place(tmp_path, f"t{n}") for n in range(20)}, limits)
@@ -99,7 +99,7 @@ def test_what_all_hold_is_bounded_and_no_file_is_begun_for_it(tmp_path: Path) ->
         assert values(written, f"t{n}") == mine
 
 
-def test_row_groups_have_what_was_put_aside_first(tmp_path: Path) -> None:
+def test_row_groups_begin_with_spilled_rows(tmp_path: Path) -> None:
     limits = Limits(open_bytes=100, group_bytes=400, small=1)
     added = [(name, batch(range(n, n + 10))) for n in range(0, 100, 10) for name in ("a", "b")]
     written = write(tmp_path, added, limits)
@@ -109,7 +109,7 @@ def test_row_groups_have_what_was_put_aside_first(tmp_path: Path) -> None:
     assert [groups.row_group(n).num_rows for n in range(groups.num_row_groups)] == [50, 50]
 
 
-def test_what_comes_back_is_bounded_and_the_largest_is_written(tmp_path: Path) -> None:
+def test_returned_rows_are_bounded_and_the_largest_are_written(tmp_path: Path) -> None:
     limits = Limits(small=1000, rest_bytes=100)
     added = [("a", batch(range(5))), ("b", batch(range(50))), ("c", batch(range(6)))]
     written = write(tmp_path, added, limits)
@@ -140,7 +140,7 @@ def _open_files() -> list[str]:
     return found
 
 
-def test_a_slice_comes_back_without_the_rest_of_its_buffers(tmp_path: Path) -> None:
+def test_a_returned_slice_does_not_keep_its_buffers(tmp_path: Path) -> None:
     written = write(tmp_path, [("a", batch(range(100_000)).slice(5, 2))], Limits(group_rows=10))
     assert values(written, "a") == [5, 6]
     assert len(pickle.dumps(written)) < 5000

@@ -1,4 +1,4 @@
-"""Plans that are open, finished, proposed twice, or another run's."""
+"""The ledger: plans that are open, finished, proposed twice, or another run's."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_run_that_proposes_does_not_look_for_the_last_batches_again(
     assert ledger.last("silver") == Ledger(NO_SPARK, lake, "shop").last("silver") == plan
 
 
-def test_what_plans_of_silver_begin_is_known_of_all_others(lake: Lake) -> None:
+def test_full_refreshes_begun_by_other_sources_are_known(lake: Lake) -> None:
     begins = [{"asked": "b"}, {"asked": "c", "tables": ["a table with a long name"] * 9}]
     blog = Ledger(NO_SPARK, lake, "blog")
     for body in ({"n": 1}, {"begins": begins[0]}, {"begins": None}, {"begins": begins[1]}):
@@ -87,13 +87,13 @@ def test_what_plans_of_silver_begin_is_known_of_all_others(lake: Lake) -> None:
     assert sorted(map(json.loads, found["blog"]), key=lambda one: one["asked"]) == begins
 
 
-@pytest.mark.parametrize("when", ["before its own commit", "behind it"])
-def test_what_another_run_commits_is_found(lake: Lake, when: str) -> None:
+@pytest.mark.parametrize("when", ["before its own commit", "after it"])
+def test_commits_of_another_run_are_found(lake: Lake, when: str) -> None:
     Ledger(NO_SPARK, lake, "shop").propose("bronze", {"n": 1})
     ledger, other = Ledger(NO_SPARK, lake, "shop"), Ledger(NO_SPARK, lake, "blog")
     assert ledger.open("gold") is None
     assert ledger.begun_by_others() == {}
-    if when == "behind it":
+    if when == "after it":
         ledger.propose("gold", {"n": 2})
     other.propose("silver", {"begins": {"asked": "b"}})
     Ledger(NO_SPARK, lake, "shop").propose("silver", {"n": 3})
@@ -106,7 +106,7 @@ def test_what_another_run_commits_is_found(lake: Lake, when: str) -> None:
     assert [*ledger.begun_by_others()] == ["blog"]
 
 
-def test_behind_a_finished_batch_all_layers_are_looked_at_again(lake: Lake) -> None:
+def test_after_a_finished_batch_all_layers_are_read_again(lake: Lake) -> None:
     ledger = Ledger(NO_SPARK, lake, "shop")
     plan = ledger.propose("bronze", {"n": 1})
     silver = Ledger(NO_SPARK, lake, "shop").propose("silver", {"n": 2})
@@ -123,7 +123,7 @@ def test_finishing_again_keeps_the_first_record(lake: Lake) -> None:
     assert Ledger(NO_SPARK, lake, "shop").record("silver") == {"rows": 1}
 
 
-def test_a_batch_that_two_runs_finish_is_told_by_one(lake: Lake) -> None:
+def test_a_batch_that_two_runs_finish_is_reported_by_one(lake: Lake) -> None:
     with listening() as said, begin("shop") as slow:
         ledger = Ledger(NO_SPARK, lake, "shop")
         plan = ledger.propose("gold", {})
@@ -161,13 +161,13 @@ def test_two_runs_that_plan_the_same_batch_get_the_same_plan(lake: Lake) -> None
         thread.join()
     assert len(plans) == 3
     assert plans[0] == plans[1] == plans[2]
-    # two of the three were handed a plan whose steps may be under way
+    # two of the three got a plan whose steps may be running
     assert [run.wrote(plans[0]) for run in runs].count(True) == 1
     assert {plan.run_id for plan in plans} == {plans[0].body["by"]}
     assert len(Ledger(NO_SPARK, lake, "shop").history("gold")) == 1
 
 
-def test_a_run_that_was_overtaken_carries_out_the_others_finished_plan(lake: Lake) -> None:
+def test_a_run_that_is_late_carries_out_the_others_finished_plan(lake: Lake) -> None:
     slow, quick = Ledger(NO_SPARK, lake, "shop"), Ledger(NO_SPARK, lake, "shop")
     assert slow.last("bronze") is None
     plan = quick.propose("bronze", {"by": "quick"})
@@ -177,7 +177,7 @@ def test_a_run_that_was_overtaken_carries_out_the_others_finished_plan(lake: Lak
     assert slow.record("bronze") == {"done": "quick"}
 
 
-def test_history_tells_who_did_what_when(lake: Lake) -> None:
+def test_the_history_lists_all_entries_by_time(lake: Lake) -> None:
     ledger = Ledger(NO_SPARK, lake, "shop", run_id="r1")
     before = datetime.now(timezone.utc) - timedelta(seconds=1)
     ledger.finish(ledger.propose("bronze", {}), {})
@@ -228,7 +228,7 @@ def test_a_run_knows_what_it_finished_and_whose_plan_it_was(lake: Lake) -> None:
     assert done["seconds"] > 0
 
 
-def test_any_batch_is_found_by_its_number_or_by_what_its_record_has(lake: Lake) -> None:
+def test_any_batch_is_found_by_its_number_or_by_a_value_in_its_record(lake: Lake) -> None:
     ledger = Ledger(NO_SPARK, lake, "shop")
     assert ledger.batch_with("gold", "cut_lsn", 7) is None
     for cut in (*range(7, 20), 19):
@@ -243,7 +243,7 @@ def test_any_batch_is_found_by_its_number_or_by_what_its_record_has(lake: Lake) 
 
 
 def test_only_the_last_batches_are_read(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the others there is no file any more."""
+    """The files of the others are removed."""
     ledger = Ledger(NO_SPARK, lake, "shop")
     for n in range(4):
         ledger.finish(ledger.propose("gold", {"n": n}), {"done": n})
@@ -259,7 +259,7 @@ def test_only_the_last_batches_are_read(lake: Lake, monkeypatch: pytest.MonkeyPa
     assert again.propose("gold", {}).batch == 5
 
 
-def test_rows_that_were_put_into_one_file_are_found(lake: Lake) -> None:
+def test_rows_of_a_compacted_ledger_are_found(lake: Lake) -> None:
     for source in ("shop", "blog"):
         ledger = Ledger(NO_SPARK, lake, source)
         for n in range(3):

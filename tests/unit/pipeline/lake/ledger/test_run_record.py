@@ -42,7 +42,7 @@ RECORD = RunRecord(
 )
 
 
-def test_a_record_comes_back_as_it_was_written() -> None:
+def test_a_record_survives_a_round_trip() -> None:
     assert from_arrow(to_arrow(RECORD)) == [RECORD]
 
 
@@ -57,20 +57,20 @@ def test_json_is_one_line_with_every_column() -> None:
     line = RECORD.to_json()
     assert "\n" not in line
     assert "ü" in line
-    told = json.loads(line)
-    assert list(told) == RUNS.names
-    assert told["started_at"] == "2026-11-22T23:59:58.250000+00:00"
-    assert told["rows_decoded_by_table"] == {"shop.cups": 4, "shop.pots": 5}
-    assert told["batches"][1] == {"layer": "silver", "batch": 3, "planned_by": "r0"}
+    values = json.loads(line)
+    assert list(values) == RUNS.names
+    assert values["started_at"] == "2026-11-22T23:59:58.250000+00:00"
+    assert values["rows_decoded_by_table"] == {"shop.cups": 4, "shop.pots": 5}
+    assert values["batches"][1] == {"layer": "silver", "batch": 3, "planned_by": "r0"}
 
 
-def test_a_line_of_the_log_has_single_values_only() -> None:
+def test_a_log_line_has_only_scalar_values() -> None:
     figures = RECORD.figures()
     assert figures["lag_seconds"] == 3603.0
     assert not [value for value in figures.values() if isinstance(value, dict | list | tuple)]
 
 
-def test_the_manual_tells_every_column() -> None:
+def test_the_manual_documents_every_column() -> None:
     manual = (Path(__file__).parents[5] / "docs" / "runs.md").read_text()
     missing = [name for name in RUNS.names if f"`{name}`" not in manual]
     assert not missing

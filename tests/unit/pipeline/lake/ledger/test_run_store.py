@@ -1,4 +1,4 @@
-"""`ledger/runs`: written, and read from its last days."""
+"""The table `ledger/runs`: written by day, and read from its last days."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def test_records_are_kept_by_day(tmp_path: Path) -> None:
     log = "".join(file.read_text() for file in tmp_path.rglob("*.json"))
     assert '"txn"' not in log
 
-    # Started at the same time or not, none displaces another.
+    # No record displaces another, even one that started at the same time.
     assert sorted(ids(read_runs(NO_SPARK, lake, last=2))) == ["new", "same"]
     assert ids(read_runs(NO_SPARK, lake, last=9))[2:] == ["upkeep", "seeded", "month", "old"]
     assert read_runs(NO_SPARK, lake, source="blog", last=1) == [upkeep]
-    # Maintenance looks for no changes, nor does a seed.
+    # Maintenance and seeds do not look for changes.
     found = last_runs(NO_SPARK, lake)
     assert found.keys() == {"blog", "shop"}
     assert found["blog"].run_id == "month"

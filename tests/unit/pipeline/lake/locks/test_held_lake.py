@@ -1,4 +1,4 @@
-"""A run that holds a lake in S3 while its store fails, and what stops it from committing."""
+"""The lease of a lake in S3 when its store fails, and when it must stop a run from committing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def store(started: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Obj
 
 @pytest.fixture
 def put(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Put, Any], Any]], None]:
-    """Have every write of the lease go through a function, which is given the real one."""
+    """Route every write of the lease through a function, which gets the real one."""
 
     class Client:
         def __init__(self, files: Any, write: Callable[[Put, Any], Any]) -> None:
@@ -78,7 +78,7 @@ def wait(seconds: float) -> None:
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    """At most half a minute: a machine may be busy."""
+    """Wait at most half a minute: the machine may be busy."""
     for _ in range(600):
         if holds():
             return
@@ -95,7 +95,7 @@ def is_held() -> bool:
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_a_store_that_fails_for_a_while_is_borne(
+def test_a_temporary_failure_of_the_store_is_tolerated(
     store: ObjectStore, put: Any, error: Exception
 ) -> None:
     failing = threading.Event()
@@ -115,7 +115,7 @@ def test_a_store_that_fails_for_a_while_is_borne(
         require_held(TABLE)
 
 
-def test_who_is_not_confirmed_for_half_the_time_commits_nothing(
+def test_a_run_without_renewal_for_half_the_time_commits_nothing(
     store: ObjectStore, put: Any
 ) -> None:
     failing = threading.Event()
@@ -132,7 +132,7 @@ def test_who_is_not_confirmed_for_half_the_time_commits_nothing(
         failing.set()
         wait_until(lambda: not is_held())
         for table in (TABLE, "`main`.`shop`.`t`", ""):
-            with pytest.raises(ConcurrentRunError, match="has not confirmed that this run alone"):
+            with pytest.raises(ConcurrentRunError, match="has not confirmed this run's lease"):
                 delta.commit(lambda: done.append("second"), app="a", version=2, table=table)
         require_held("/tmp/lake/bronze/files")
         require_held("s3a://lake/shop2/bronze/files")
@@ -143,7 +143,7 @@ def test_who_is_not_confirmed_for_half_the_time_commits_nothing(
     assert done == ["first", "third"]
 
 
-def test_who_has_lost_the_lake_commits_nothing(store: ObjectStore) -> None:
+def test_a_run_that_lost_its_lease_commits_nothing(store: ObjectStore) -> None:
     done: list[str] = []
     holding = only_writer(LAKE, {}, renewed_every=0.05)
     holding.__enter__()
@@ -156,7 +156,7 @@ def test_who_has_lost_the_lake_commits_nothing(store: ObjectStore) -> None:
     assert not done
 
 
-def test_who_lost_the_lake_while_no_renewal_arrived_does_not_end_clean(
+def test_a_run_that_lost_its_lease_unnoticed_fails_at_the_end(
     store: ObjectStore,
 ) -> None:
     with (
@@ -167,7 +167,7 @@ def test_who_lost_the_lake_while_no_renewal_arrived_does_not_end_clean(
     assert store.files.cat_file(OBJECT) == OTHER
 
 
-def test_a_write_whose_reply_was_lost_is_recognised(store: ObjectStore, put: Any) -> None:
+def test_a_write_whose_reply_was_lost_is_recognized(store: ObjectStore, put: Any) -> None:
     writes: list[Any] = []
 
     def write(real: Put, condition: Any) -> Any:
@@ -184,7 +184,7 @@ def test_a_write_whose_reply_was_lost_is_recognised(store: ObjectStore, put: Any
     assert not store.files.exists(OBJECT)
 
 
-def test_who_is_watched_and_leaves_lets_the_other_one_in(store: ObjectStore) -> None:
+def test_a_run_that_ends_while_watched_releases_the_lease(store: ObjectStore) -> None:
     store.put(OBJECT, OTHER)
     leaving = threading.Timer(0.5, lambda: store.files.rm(OBJECT))
     leaving.start()
@@ -192,7 +192,7 @@ def test_who_is_watched_and_leaves_lets_the_other_one_in(store: ObjectStore) -> 
         assert json.loads(store.files.cat_file(OBJECT))["run"] != "other"
 
 
-def test_who_leaves_just_before_it_is_taken_over_lets_the_other_one_in(
+def test_a_run_that_ends_just_before_a_takeover_releases_the_lease(
     store: ObjectStore, put: Any
 ) -> None:
     store.put(OBJECT, b"not even JSON")
@@ -210,27 +210,27 @@ def test_who_leaves_just_before_it_is_taken_over_lets_the_other_one_in(
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_a_store_that_cannot_be_reached_is_an_error_of_ours(
+def test_a_store_that_cannot_be_reached_is_an_unreachable_error(
     store: ObjectStore, put: Any, error: Exception
 ) -> None:
     def write(real: Put, condition: Any) -> Any:
         raise error
 
     put(write)
-    with pytest.raises(UnreachableError, match="cannot be held by this run alone") as told:
+    with pytest.raises(UnreachableError, match="cannot get the lease of") as error:
         only_writer(LAKE, {}).__enter__()
-    assert "credentials (spark.conf or environment)" in told.value.remedy
+    assert "credentials (spark.conf or environment)" in error.value.remedy
 
 
 @pytest.mark.parametrize("ignored", ["mode", "IfMatch"])
-def test_a_store_that_heeds_no_conditions_is_refused(
+def test_a_store_that_ignores_conditions_is_refused(
     store: ObjectStore, put: Any, ignored: str
 ) -> None:
     def write(real: Put, condition: Any) -> Any:
         return real(**{key: value for key, value in condition.items() if key != ignored})
 
     put(write)
-    with pytest.raises(SettingsError, match="does not heed conditional writes"):
+    with pytest.raises(SettingsError, match="does not honor conditional writes"):
         only_writer(LAKE, {}).__enter__()
     assert not store.files.exists(OBJECT)
 
@@ -245,7 +245,7 @@ def test_a_store_that_heeds_no_conditions_is_refused(
         ("s3://lake/shop", {"spark.delta.logStore.s3a.impl": "io.delta.storage.Other"}),
     ],
 )
-def test_however_a_lake_in_s3_is_named_it_is_held(
+def test_every_url_of_a_lake_in_s3_needs_a_lease(
     store: ObjectStore, lake: str, conf: dict[str, str]
 ) -> None:
     with only_writer(lake, conf):

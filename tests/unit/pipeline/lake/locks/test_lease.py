@@ -1,4 +1,4 @@
-"""Two runs on a lake in S3: the second one is refused, and a dead one is followed."""
+"""Two runs on a lake in S3: the second one is refused, and the lease of a dead one taken over."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_second_run_is_refused_while_the_first_one_lives(store: ObjectStore) -
         assert store.files.exists(OBJECT)
 
 
-def test_what_a_dead_run_held_is_taken_over_by_one(store: ObjectStore) -> None:
+def test_the_lease_of_a_dead_run_is_taken_over_by_one_run(store: ObjectStore) -> None:
     store.put(OBJECT, b'{"host": "gone", "process": 1}')
     taken = []
 
@@ -70,7 +70,7 @@ def test_what_a_dead_run_held_is_taken_over_by_one(store: ObjectStore) -> None:
     assert not store.files.exists(OBJECT)
 
 
-def test_a_run_that_was_taken_for_dead_says_so_and_leaves_the_other_alone(
+def test_a_run_considered_dead_fails_and_leaves_the_new_lease_alone(
     store: ObjectStore,
 ) -> None:
     holding = only_writer(LAKE, {}, renewed_every=0.1)
@@ -91,6 +91,6 @@ def test_a_run_that_was_taken_for_dead_says_so_and_leaves_the_other_alone(
         (LAKE, {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStore"}),
     ],
 )
-def test_other_stores_are_not_held(store: ObjectStore, lake: str, conf: dict[str, str]) -> None:
+def test_other_stores_need_no_lease(store: ObjectStore, lake: str, conf: dict[str, str]) -> None:
     with only_writer(lake, conf):
         assert not store.files.exists(OBJECT)

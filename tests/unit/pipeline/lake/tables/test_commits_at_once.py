@@ -1,4 +1,4 @@
-"""Two writers of one table: each step is committed once, and nobody's rows are lost."""
+"""Two writers of one table: each step is committed once, and no rows are lost."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_two_processes_at_the_same_steps_do_each_once(
 def before_the_first(
     monkeypatch: pytest.MonkeyPatch, name: str, other: Callable[[], object], times: int = 1
 ) -> list[int]:
-    """Another writer commits when this one is about to, so many times; how often this one tried."""
+    """Let another writer commit just before this one, so many times; count this one's attempts."""
     tried: list[int] = []
     real = getattr(native, name) if hasattr(native, name) else getattr(DeltaTable, name)
 
@@ -68,7 +68,7 @@ def append_elsewhere(table: LakeTable, *given: int, step: Step | None = None) ->
 
 
 @pytest.mark.parametrize("step", [Step("a", 1), None])
-def test_a_table_that_another_writer_makes_first_is_appended_to(
+def test_a_table_that_another_writer_creates_first_is_appended_to(
     step: Step | None, tables: NativeTables, table: LakeTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = before_the_first(
@@ -78,7 +78,7 @@ def test_a_table_that_another_writer_makes_first_is_appended_to(
     assert (numbers(tables, table), len(tried)) == ([1, 7], 1)
 
 
-def test_a_step_that_another_writer_did_first_is_not_done_again(
+def test_a_step_that_another_writer_committed_first_is_not_repeated(
     tables: NativeTables, table: LakeTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables.append(table, rows(1), Step("a", 1))
@@ -119,7 +119,7 @@ def test_rows_that_another_writer_adds_meanwhile_are_seen(
     assert numbers(tables, table) == left
 
 
-def test_who_never_gets_to_commit_says_so(
+def test_a_commit_that_always_conflicts_is_an_error(
     tables: NativeTables, table: LakeTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables.append(table, rows(1), Step("a", 1))
@@ -132,7 +132,7 @@ def test_who_never_gets_to_commit_says_so(
 
 
 @pytest.mark.parametrize("step", [Step("a", 2), None])
-def test_a_commit_whose_answer_is_lost_is_not_made_twice(
+def test_a_commit_whose_reply_is_lost_is_not_repeated(
     step: Step | None, tables: NativeTables, table: LakeTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables.append(table, rows(1), Step("a", 1))

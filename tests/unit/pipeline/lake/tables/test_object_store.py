@@ -1,4 +1,4 @@
-"""Tables in an object store, by delta-rs, with nothing but the settings of Spark in conf."""
+"""Tables in an object store, by delta-rs, configured only by Spark's settings in conf."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import equal
 from pipeline.lake.delta_log.table import LakeTable, Step
 from pipeline.lake.files.data_files import write_rows
-from pipeline.lake.locks.lease_guard import Hold, asked_before_commits
+from pipeline.lake.locks.lease_guard import Hold, checked_before_commits
 from pipeline.lake.store_options import store_keys
 from pipeline.lake.stores import VARIABLE, options_for
 from pipeline.lake.tables.native import NativeTables
@@ -53,7 +53,7 @@ def numbers(tables: NativeTables, table: LakeTable) -> list[int]:
 
 
 def commits(store: ObjectStore, table: LakeTable) -> int:
-    """By the store itself, which is in this process: delta-rs's history keeps Python's lock."""
+    """Count commits by the store, which is in this process: delta-rs's history holds the GIL."""
     return len(store.files.glob(f"{table.reference.partition('://')[2]}/_delta_log/*.json"))
 
 
@@ -94,10 +94,10 @@ def test_what_is_written_is_encrypted_by_the_key_in_conf(
 
 
 @pytest.mark.parametrize("protocol", ["s3", "s3a"])
-def test_a_lake_that_was_lost_is_not_written(protocol: str, store: ObjectStore) -> None:
+def test_a_lake_whose_lease_was_lost_is_not_written(protocol: str, store: ObjectStore) -> None:
     tables, table = lake_table(protocol, f"lost-{protocol}")
     hold = Hold(f"{protocol}://bucket/a lake", seconds=60, lost=True)
-    with asked_before_commits(hold), pytest.raises(LakeLostError):
+    with checked_before_commits(hold), pytest.raises(LakeLostError):
         tables.append(table, rows(1), Step("a", 1))
     assert not tables.exists(table)
 
@@ -123,14 +123,14 @@ def test_two_processes_at_the_same_steps_do_each_once(store: ObjectStore) -> Non
     assert commits(store, table) == 10
 
 
-def test_a_bucket_that_is_not_there_is_told_in_a_sentence(store: ObjectStore) -> None:
+def test_a_missing_bucket_is_an_error_with_a_sentence(store: ObjectStore) -> None:
     tables = NativeTables(Lake("s3://nobody"), options_for("s3://nobody").delta)
     table = LakeTable("s3://nobody/t", SCHEMA)
     with pytest.raises(UnreachableError, match="s3://nobody/t cannot be"):
         tables.append(table, rows(1), Step("a", 1))
 
 
-def test_keys_that_the_store_refuses_are_no_missing_table(store: ObjectStore) -> None:
+def test_refused_credentials_are_not_taken_for_a_missing_table(store: ObjectStore) -> None:
     tables, table = lake_table("s3a", "refused")
     tables.append(table, rows(1), Step("a", 1))
     with store.knowing_nobody():

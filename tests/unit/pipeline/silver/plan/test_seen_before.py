@@ -134,7 +134,7 @@ B = file_row("b.000001", 3, server_id=2, previous_gtids="")
         ([B], [ref(3, "u:1-9"), ref(3, "", 100, unnamed=True)], 3, None),
         # GTIDs that are missing
         ([replace(B, previous_gtids="u:1-12,w:t:4")], [ref(3, "u:13")], 1, "u:10-12,w:t:4"),
-        ([replace(B, previous_gtids=None)], [ref(3, "u:13")], 1, "without GTIDs nothing tells"),
+        ([replace(B, previous_gtids=None)], [ref(3, "u:13")], 1, "it cannot be determined"),
     ],
 )  # fmt: skip
 def test_undeterminable_transactions_wait_and_are_reported(
@@ -145,7 +145,7 @@ def test_undeterminable_transactions_wait_and_are_reported(
     assert len(found.segments) == taken
     assert len(found.gaps) == (gap is not None)
     assert (gap or "") in "".join(found.gaps)
-    assert "name file number 1 under given_up" in "".join(found.gaps) or gap is None
+    assert "add file number 1 to given_up" in "".join(found.gaps) or gap is None
     given_up = available(known, ref(1, "u:1-9"), *refs, given_up=(1,))
     assert len(given_up.segments) == 1 + len(refs)
     assert len(given_up.given_up) == (gap is not None)
