@@ -79,7 +79,7 @@ bench-seed: $(READY)  ## read a table of a real server, against Spark's JDBC sou
 bench-verify: $(READY)  ## compare a table of a real server with gold, equal and not (ARGS="--rows 1000000")
 	$(BIN)/python -m benchmarks.verify $(ARGS)
 
-bench-suite: $(READY)  ## time the tests, and write where the time goes to docs/testing.md
+bench-suite: $(READY)  ## time the tests, and write where the time goes to docs/contributing/testing.md
 	$(BIN)/python -m benchmarks.suite $(ARGS)
 
 mutants: $(READY)  ## break the product in one place after the other: tests must notice each (ten minutes)

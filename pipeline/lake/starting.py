@@ -19,7 +19,7 @@ from pipeline.observe.interruption import end_java
 
 LITTLE = 256 << 20
 """Bytes of the log up to which Java takes longer to compile well than that saves: files to gold
-took a fifth less time at 1 MB, a tenth at 241 MB (docs/benchmarks.md)."""
+took a fifth less time at 1 MB, a tenth at 241 MB (docs/contributing/benchmarks.md)."""
 
 
 class StartingSpark:

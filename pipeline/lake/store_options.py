@@ -264,7 +264,7 @@ def _only_hadoop(key: str, value: str) -> SettingsError:
         " use another account or way.",
         key="spark.conf",
         remedy="Give the store's keys in spark.conf, or the environment a profile or role, and"
-        " leave this setting out (docs/object-stores.md).",
+        " leave this setting out (docs/guides/object-stores.md).",
     )
 
 

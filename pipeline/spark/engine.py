@@ -36,7 +36,7 @@ R = TypeVar("R")
 
 SMALL = 1 << 30
 """Bytes up to which tasks run in this process, where Spark has no other machine: up to there they
-were measured to end earlier here (docs/scaling.md)."""
+were measured to end earlier here (docs/guides/scaling.md)."""
 _TASKS_PER_THREAD = 2
 _MOST_PARTITIONS = 1000
 """Spark takes some milliseconds to begin a task: thousands of small files go some to a task."""

@@ -128,7 +128,7 @@ CONF = {
     # 10,000 tables: with some hundreds a driver of 2 GB did nothing but collect garbage.
     "spark.databricks.delta.delta.log.cacheSize": "128",
     # A gold table takes a quarter less time to write with the next three, and a third of the space
-    # (docs/benchmarks.md). Dictionaries stay where values are few; to try them on others is dear.
+    # (docs/contributing/benchmarks.md). Dictionaries stay where values are few; to try them on others is dear.
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.hadoop.parquet.dictionary.page.size": str(64 << 10),
     # Eight bytes with statistics instead of twelve without, which Parquet calls deprecated.
@@ -263,7 +263,7 @@ def with_defaults(options: str, little: bool = False) -> str:
 
     A garbage collector: rows of many megabytes fit no region of Java's default one, and nobody
     waits for a batch's pauses; files to gold take a tenth less time with this one
-    (docs/benchmarks.md). Room for compiled code: what Spark generates fills Java's default in a run
+    (docs/contributing/benchmarks.md). Room for compiled code: what Spark generates fills Java's default in a run
     of hundreds of tables, and then nothing more is compiled. Less that is compiled a second time,
     better: a scheduled run is over before that has paid, and it takes a third of two cores. With
     `little` to do, nothing is.

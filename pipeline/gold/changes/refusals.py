@@ -27,7 +27,7 @@ _OWN_KEY = "name the source's own key under keys in conf"
 
 _NOT_COMPUTED = (
     "MariaDB leaves generated columns out of its images, and computed are those whose expressions"
-    " docs/types.md lists"
+    " docs/reference/types.md lists"
 )
 _WAYS_ON = (
     "change the expression at the source and load the table again (binlake seed), leave the table"

@@ -2,7 +2,7 @@
 
 A file has a name that nobody else uses, and is part of its table once a commit names it: one of a
 task that died is never read, and maintenance removes it. How the files are written, and why:
-docs/decisions/0024.
+docs/contributing/decisions/0024.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ BIG_ROWS = {
 """Settings of a session that writes rows of 16 MiB and more, or reads them without Python."""
 WRITING = {
     **BIG_ROWS,
-    # As pipeline.lake.files.data_files writes them (docs/decisions/0024).
+    # As pipeline.lake.files.data_files writes them (docs/contributing/decisions/0024).
     "spark.sql.parquet.compression.codec": "zstd",
     "parquet.enable.dictionary": "false",
     "parquet.page.row.count.limit": "100000",

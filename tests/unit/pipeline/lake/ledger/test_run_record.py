@@ -71,7 +71,7 @@ def test_a_line_of_the_log_has_single_values_only() -> None:
 
 
 def test_the_manual_tells_every_column() -> None:
-    manual = (Path(__file__).parents[5] / "docs" / "runs.md").read_text()
+    manual = (Path(__file__).parents[5] / "docs" / "reference" / "runs.md").read_text()
     missing = [name for name in RUNS.names if f"`{name}`" not in manual]
     assert not missing
 
