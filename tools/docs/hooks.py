@@ -88,8 +88,8 @@ def commands_page() -> Iterator[str]:
     yield "# Commands"
     yield "\nOptions win over the [settings](settings.md) of `--conf`. [Exit codes](exit-codes.md)."
     for name, command in sorted(get_command(app).commands.items()):
-        arguments = [one for one in command.params if one.param_type_name == "argument"]
-        usage = "".join(f" {one.human_readable_name}…" for one in arguments)
+        arguments = [str(one.name) for one in command.params if one.param_type_name == "argument"]
+        usage = "".join(f" {name.upper()}…" for name in arguments)
         yield f"\n## binlake {name}\n\n{command.help}\n\n```\nbinlake {name} [OPTIONS]{usage}\n```\n"
         yield "| option | |\n|---|---|"
         for option in command.params:
