@@ -1,4 +1,4 @@
-"""The parts of docs/contributing/benchmarks.md that benchmarks write themselves, each between its marks."""
+"""What benchmarks write into docs/contributing/benchmarks.md, each part between its marks."""
 
 from __future__ import annotations
 

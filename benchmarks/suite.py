@@ -1,6 +1,6 @@
 """How long the whole suite takes, and which files and tests take most of it.
 
-Runs what `make test` runs, and writes what it finds to docs/contributing/testing.md unless a test fails. Exit
+Runs what `make test` runs, and writes to docs/contributing/testing.md unless a test fails. Exit
 code 1 if one does, or if the suite takes longer than `LIMIT`. Run: `make bench-suite` on a machine
 with nothing else to do; a file of pytest's `--junitxml` as an argument is read instead. What is set
 up once on a machine, servers and compiled kernels, is set up before.

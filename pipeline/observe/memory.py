@@ -1,8 +1,8 @@
 """Memory of this process: kept when it is freed, so that the same pages serve the next block.
 
 A task works through blocks of 4 to 64 MiB. By default each is given back to the system when it is
-freed, and the next one's pages are cleared by the kernel again (docs/contributing/benchmarks.md). What is kept
-is what was in use at once; `give_back` returns it.
+freed, and the next one's pages are cleared by the kernel again (docs/contributing/benchmarks.md).
+What is kept is what was in use at once; `give_back` returns it.
 """
 
 from __future__ import annotations

@@ -122,8 +122,8 @@ class SparkSettings(Model):
     """The Spark session that Binlake starts."""
 
     master: str = "local[*]"
-    """Where Spark runs if Binlake starts it: on this machine, on a cluster (`spark://host:7077`), or
-    a Spark Connect server (`sc://host:port`). Ignored under spark-submit."""
+    """Where Spark runs if Binlake starts it: on this machine, on a cluster (`spark://host:7077`),
+    or a Spark Connect server (`sc://host:port`). Ignored under spark-submit."""
     driver_memory: Memory = ByteSize(2048 * MIB)
     """The driver's heap. Ignored under spark-submit."""
     conf: SparkConf = Field(default_factory=dict)
@@ -144,8 +144,8 @@ class Settings(Model):
     """A binlog file, a folder (read with its subfolders), or a glob; a local path or an fsspec URL;
     or a list of them, whose files are ordered as one log. Files may be compressed."""
     lake: LakeRoot = ""
-    """The root folder of bronze, silver, gold and the ledger: a path, or a URI that Spark and fsspec
-    both know."""
+    """The root folder of bronze, silver, gold and the ledger: a path, or a URI that Spark and
+    fsspec both know."""
     catalog: str | None = None
     """Make gold tables `catalog.schema.table` instead of paths. Choose it when the lake is
     created."""
@@ -163,25 +163,26 @@ class Settings(Model):
     definitions: Location | None = None
     """Table definitions at the beginning of the log, for a log that does not name columns
     (`binlog_row_metadata=MINIMAL`, MariaDB's `NO_LOG`): a path or fsspec URL of the output of
-    `mysqldump --no-data --databases …`, or of a `.yml` file with `schema.table: CREATE TABLE …`. Not
-    needed for tables whose CREATE TABLE is in the log or was read by `capture` or `seed`."""
+    `mysqldump --no-data --databases …`, or of a `.yml` file with `schema.table: CREATE TABLE …`.
+    Not needed for tables whose CREATE TABLE is in the log or was read by `capture` or `seed`."""
     default_charset: Charset = None
     """The character set of text whose column, table and schema name none. Only logs of MySQL before
     8.0 and of MariaDB (`NO_LOG`) need it."""
     system_time_zone: TimeZone = "UTC"
-    """What the time zone SYSTEM means on the source, as `Europe/Paris` or `+02:00`. The log does not
-    record it, and DEFAULTs that are a time of day depend on it."""
+    """What the time zone SYSTEM means on the source, as `Europe/Paris` or `+02:00`. The log does
+    not record it, and DEFAULTs that are a time of day depend on it."""
     foreign_keys_logged: bool | Literal["auto"] = "auto"
-    """Whether the log contains what foreign keys do to child tables (CASCADE, SET NULL). With `auto`
-    or `false`, gold does it wherever the log's flags say that the server did not log it; with
-    `true`, gold never does."""
+    """Whether the log contains what foreign keys do to child tables (CASCADE, SET NULL). With
+    `auto` or `false`, gold does it wherever the log's flags say that the server did not log it;
+    with `true`, gold never does."""
     lower_case_table_names: LetterCase = None
     """The server's variable of this name: 0, 1 or 2. With 1 and 2, table names are lower case
     however statements spell them. Unset, a statement on a table whose name differs from a known one
     only in case holds that table."""
     given_up: FileNumbers = ()
-    """Accepted gaps: numbers of files after which changes are missing for good, as the gap's message
-    gives them. Later files are applied, and tables that existed before are no longer `complete`."""
+    """Accepted gaps: numbers of files after which changes are missing for good, as the gap's
+    message gives them. Later files are applied, and tables that existed before are no longer
+    `complete`."""
     drift: bool | Literal["full"] = True
     """Whether gold's rows are compared with the before images of their changes, to find rows that
     were changed outside the log. `true`: in parts of a batch of up to 100,000 changes, in about a
@@ -196,10 +197,11 @@ class Settings(Model):
     a file it applies to every full refresh of gold."""
     retention: RetentionSettings = RetentionSettings()
     on_fault: Literal["hold", "mark"] = "hold"
-    """What a fault does to the tables it affects: `hold` stops them just before it; `mark` continues
-    and marks them as not equal to their source."""
+    """What a fault does to the tables it affects: `hold` stops them just before it; `mark`
+    continues and marks them as not equal to their source."""
     on_drop: Literal["keep", "drop"] = "keep"
-    """What DROP TABLE on the source does to the gold table: `keep` its last rows, or `drop` them."""
+    """What DROP TABLE on the source does to the gold table: `keep` its last rows, or `drop`
+    them."""
     keys: Keys = Field(default_factory=dict)
     """Columns to use as a table's key, by pattern over `schema.table`. A table is held if two rows
     have the same key, or if a key value is a zero date or invalid text."""
@@ -207,9 +209,9 @@ class Settings(Model):
     """How many tables are written at the same time."""
     engine: Literal["auto", "spark", "local"] = "auto"
     """Where the tasks of bronze and silver run: `local`, in threads of this process; `spark`, on
-    Spark's workers; `auto`, in this process if Spark has only this machine and a batch reads at most
-    1 GiB. A job that spark-submit or Databricks started always uses the workers. The output is the
-    same."""
+    Spark's workers; `auto`, in this process if Spark has only this machine and a batch reads at
+    most 1 GiB. A job that spark-submit or Databricks started always uses the workers. The output is
+    the same."""
     keep_runs: Annotated[int, Field(ge=1, le=36500)] = 90
     """Days that `binlake maintain` keeps the record of each run."""
     log: Literal["text", "json"] = "text"

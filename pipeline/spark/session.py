@@ -128,7 +128,8 @@ CONF = {
     # 10,000 tables: with some hundreds a driver of 2 GB did nothing but collect garbage.
     "spark.databricks.delta.delta.log.cacheSize": "128",
     # A gold table takes a quarter less time to write with the next three, and a third of the space
-    # (docs/contributing/benchmarks.md). Dictionaries stay where values are few; to try them on others is dear.
+    # (docs/contributing/benchmarks.md). Dictionaries stay where values are few; to try them on
+    # others is dear.
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.hadoop.parquet.dictionary.page.size": str(64 << 10),
     # Eight bytes with statistics instead of twelve without, which Parquet calls deprecated.
@@ -263,10 +264,10 @@ def with_defaults(options: str, little: bool = False) -> str:
 
     A garbage collector: rows of many megabytes fit no region of Java's default one, and nobody
     waits for a batch's pauses; files to gold take a tenth less time with this one
-    (docs/contributing/benchmarks.md). Room for compiled code: what Spark generates fills Java's default in a run
-    of hundreds of tables, and then nothing more is compiled. Less that is compiled a second time,
-    better: a scheduled run is over before that has paid, and it takes a third of two cores. With
-    `little` to do, nothing is.
+    (docs/contributing/benchmarks.md). Room for compiled code: what Spark generates fills Java's
+    default in a run of hundreds of tables, and then nothing more is compiled. Less that is compiled
+    a second time, better: a scheduled run is over before that has paid, and it takes a third of two
+    cores. With `little` to do, nothing is.
     """
     chosen = [default for default, sets in _DEFAULTS if not re.search(sets, options)]
     if little:

@@ -6,11 +6,14 @@ lake's columns from `lake_columns`, the server's refusals from `pipeline.source.
 
 from __future__ import annotations
 
+import ast
+import inspect
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import griffe
 from lake_columns import GOLD_COLUMNS, documented_tables
 from mkdocs.structure.files import File, Files
 from pydantic import BaseModel
@@ -35,28 +38,28 @@ def on_files(files: Files, config: Any) -> Files:
 def settings_page() -> Iterator[str]:
     """A table for each section of the settings."""
     yield "# Settings"
-    yield ""
-    yield "Keys of the YAML file that `--conf` names. [Configuration](../guides/configuration.md) says"
-    yield "how files, variables and options combine; `conf/binlake.yml` is a commented example."
+    yield "\nKeys of the YAML file that `--conf` names: a commented example is `conf/binlake.yml`."
+    yield "[Configuration](../guides/configuration.md) says how files and options combine."
     for section, model in _sections(Settings, ""):
         yield f"\n## {section or 'Top level'}\n"
         yield "| key | default | expects | meaning |\n|---|---|---|---|"
         for name, meaning in field_meanings(model).items():
-            field = model.model_fields[name]
-            if _model_of(field.annotation) is None:
-                path = f"{section}.{name}" if section else name
-                kind = declared(Settings, path.split("."))
-                words = expected(kind) if kind is not None else ""
-                yield _row(f"`{path}`", _default(model, name), words, meaning)
+            path = f"{section}.{name}" if section else name
+            kind = declared(Settings, path.split("."))
+            words = expected(kind) if kind is not None else ""
+            yield _row(f"`{path}`", _default(model, name), _plain(words), meaning)
 
 
 def field_meanings(model: type[BaseModel]) -> dict[str, str]:
-    """The docstring of each field of a settings model; empty where it has none."""
-    documented = griffe.load(model.__module__)[model.__name__].members
-    return {
-        name: " ".join(found.value.split()) if (found := documented[name].docstring) else ""
-        for name in model.model_fields
+    """The docstring below each field of a settings model (but sections); empty if it has none."""
+    definition = ast.parse(inspect.getsource(model)).body[0]
+    documented = {
+        ast.unparse(field.target): " ".join(ast.literal_eval(text.value).split())
+        for field, text in pairwise(getattr(definition, "body", ()))
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr)
     }
+    fields = model.model_fields.items()
+    return {name: documented.get(name, "") for name, one in fields if not _model_of(one.annotation)}
 
 
 def _sections(model: type[BaseModel], path: str) -> Iterator[tuple[str, type[BaseModel]]]:
@@ -90,20 +93,21 @@ def commands_page() -> Iterator[str]:
     for name, command in sorted(get_command(app).commands.items()):
         arguments = [str(one.name) for one in command.params if one.param_type_name == "argument"]
         usage = "".join(f" {name.upper()}…" for name in arguments)
-        yield f"\n## binlake {name}\n\n{command.help}\n\n```\nbinlake {name} [OPTIONS]{usage}\n```\n"
+        yield f"\n## binlake {name}\n\n{_plain(command.help)}\n"
+        yield f"```\nbinlake {name} [OPTIONS]{usage}\n```\n"
         yield "| option | |\n|---|---|"
         for option in command.params:
             if option.param_type_name == "option":
                 flags = ", ".join(f"`{one}`" for one in option.opts)
                 environment = f" (or `{option.envvar}`)" if option.envvar else ""
-                yield _row(flags, f"{option.help or ''}{environment}")
+                yield _row(flags, f"{_plain(option.help or '')}{environment}")
 
 
 def tables_page() -> Iterator[str]:
     """Every table of the lake with the meaning of its columns."""
     yield "# Tables of the lake"
-    yield "\nPaths are relative to the lake's root folder. With `lake_schema` they are names in the"
-    yield "catalog: `bronze_segments`, `silver_transactions`, … ([catalogs](../guides/catalogs.md))."
+    yield "\nPaths are relative to the lake's root. With `lake_schema` they are names,"
+    yield "`bronze_segments`, `silver_transactions`, … ([catalogs](../guides/catalogs.md))."
     yield "\n## gold/‹schema›/‹table›\n"
     yield "A row of the source's table, with the source's columns in its order and under its names"
     yield "([types](types.md)), followed by:\n"
@@ -128,11 +132,12 @@ def server_messages_page() -> Iterator[str]:
     yield "\nWhat `check`, `capture`, `seed` and `verify` report when the server refuses something."
     yield "\n## By error code\n\n| code | meaning | what to do |\n|---|---|---|"
     for code, refusal in BY_CODE.items():
-        yield _row(str(code), refusal.cause, refusal.remedy)
+        yield _row(str(code), _plain(refusal.cause), _plain(refusal.remedy))
     yield "\n## By the text that ends a dump\n\nMostly under code 1236.\n"
     yield "| text contains | meaning | what to do |\n|---|---|---|"
     for end in DUMP_ENDS:
-        yield _row(f"`{end.text.pattern}`".replace("|", "\\|"), end.cause, end.remedy)
+        pattern = end.text.pattern.replace("|", "\\|")
+        yield _row(f"`{pattern}`", _plain(end.cause), _plain(end.remedy))
 
 
 def python_page() -> Iterator[str]:
@@ -141,6 +146,11 @@ def python_page() -> Iterator[str]:
     if (ROOT / "binlake" / "__init__.py").exists():
         yield "\n## binlake\n\n::: binlake\n    options:\n      heading_level: 3"
     yield "\n## decoder\n\n::: decoder\n    options:\n      heading_level: 3"
+
+
+def _plain(text: str) -> str:
+    """Text whose signs mean nothing to Markdown."""
+    return re.sub(r"([*_<>|\[\]])", r"\\\1", text)
 
 
 def _row(*cells: str) -> str:

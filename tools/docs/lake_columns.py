@@ -111,7 +111,9 @@ def documented_tables() -> list[DocumentedTable]:
         DocumentedTable(
             "silver/changes/‹schema›/‹table›/v‹N›",
             "A changed row, as logged under the table's N-th definition.",
-            pa.schema([*CHANGE_FIELDS, pa.field("before", pa.null()), pa.field("after", pa.null())]),
+            pa.schema(
+                [*CHANGE_FIELDS, pa.field("before", pa.null()), pa.field("after", pa.null())]
+            ),
             {
                 "__op": "`insert`, `update` or `delete`.",
                 "__lsn": _LSN,
@@ -127,7 +129,7 @@ def documented_tables() -> list[DocumentedTable]:
                 "__absent_after": "Columns that the after image leaves out; null if it is whole.",
                 "__json_diff": "Partial JSON updates by column, each a JSON array of `op`, `path`"
                 " and `value`; null if there are none.",
-                "before": "The row before the change, with the table's columns; null for an insert.",
+                "before": "The row before the change: the table's columns; null for an insert.",
                 "after": "The row after the change; null for a delete.",
             },
         ),
@@ -339,7 +341,7 @@ def documented_tables() -> list[DocumentedTable]:
 
 
 GOLD_COLUMNS = {
-    "__lsn": "[LSN](../glossary.md#lsn) of the transaction that last changed the row; for a row from"
+    "__lsn": "[LSN](../glossary.md#lsn) of the transaction that last changed the row; for a row of"
     " an initial snapshot that has not changed since, the LSN of the snapshot.",
     "__committed_at": "When the source committed that transaction. Null for a row from an initial"
     " snapshot that has not changed since.",

@@ -33,7 +33,8 @@ TURN_BYTES = 16 << 20
 """Segments are dealt out by which stretch of this size of their file they begin in."""
 UNEVEN = 1.25
 """How much longer than with equal shares tasks may work, rather than have segments dealt out: what
-that costs, which is to write all of them to disk and to read them again (docs/contributing/benchmarks.md)."""
+that costs, which is to write all of them to disk and to read them again
+(docs/contributing/benchmarks.md)."""
 
 BIG_ROWS = {
     # One row of 16 to 64 MiB at a time between Spark and Python.

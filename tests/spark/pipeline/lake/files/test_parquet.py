@@ -1,4 +1,4 @@
-"""How Parquet is written (docs/contributing/decisions/0024): what the files say, and that Spark reads parts."""
+"""How Parquet is written (decision 0024): what the files say, and that Spark reads parts."""
 
 from __future__ import annotations
 
