@@ -52,7 +52,7 @@ types: $(READY)  ## check types, strictly
 	$(BIN)/mypy
 
 docs: $(READY)  ## build the documentation into build/site, strictly: broken links and references fail
-	$(BIN)/python -m mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 	@echo "Open build/site/index.html"
 
 fuzz: $(READY)  ## look for bytes that break the decoder (half an hour; SECONDS=… for each target)
