@@ -87,5 +87,11 @@ def _texts() -> frozenset[str]:
     )
 
 
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_of_pages_outside_of_the_site_lead_somewhere(page: str) -> None:
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", (ROOT / page).read_text())
+    assert [target for target in targets if not (ROOT / target).exists()] == []
+
+
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) < 150
