@@ -19,7 +19,7 @@ SECONDS ?= 120
 SEED ?= 1
 COUNT ?= 100
 
-.PHONY: help demo airflow test test-long lint types format fuzz bench bench-gold bench-small bench-peers bench-scaling bench-capture bench-seed bench-verify bench-suite mutants bench-debezium soak soak-sizes soak-histories wheel lock setup clean distclean
+.PHONY: help demo airflow test test-long lint types format docs fuzz bench bench-gold bench-small bench-peers bench-scaling bench-capture bench-seed bench-verify bench-suite mutants bench-debezium soak soak-sizes soak-histories wheel lock setup clean distclean
 
 help:  ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -51,6 +51,10 @@ format: $(READY)  ## mend what of style and formatting can be mended
 types: $(READY)  ## check types, strictly
 	$(BIN)/mypy
 
+docs: $(READY)  ## build the documentation into build/site, strictly: broken links and references fail
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "Open build/site/index.html"
+
 fuzz: $(READY)  ## look for bytes that break the decoder (half an hour; SECONDS=… for each target)
 	$(BIN)/python -m tests.fuzz.run $(SECONDS) $(ARGS)
 
@@ -79,7 +83,7 @@ bench-seed: $(READY)  ## read a table of a real server, against Spark's JDBC sou
 bench-verify: $(READY)  ## compare a table of a real server with gold, equal and not (ARGS="--rows 1000000")
 	$(BIN)/python -m benchmarks.verify $(ARGS)
 
-bench-suite: $(READY)  ## time the tests, and write where the time goes to docs/testing.md
+bench-suite: $(READY)  ## time the tests, and write where the time goes to docs/contributing/testing.md
 	$(BIN)/python -m benchmarks.suite $(ARGS)
 
 mutants: $(READY)  ## break the product in one place after the other: tests must notice each (ten minutes)

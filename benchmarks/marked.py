@@ -1,4 +1,4 @@
-"""The parts of docs/benchmarks.md that benchmarks write themselves, each between its marks."""
+"""What benchmarks write into docs/contributing/benchmarks.md, each part between its marks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+DOCUMENT = Path(__file__).parents[1] / "docs" / "contributing" / "benchmarks.md"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """How long the whole suite takes, and which files and tests take most of it.
 
-Runs what `make test` runs, and writes what it finds to docs/testing.md unless a test fails. Exit
+Runs what `make test` runs, and writes to docs/contributing/testing.md unless a test fails. Exit
 code 1 if one does, or if the suite takes longer than `LIMIT`. Run: `make bench-suite` on a machine
 with nothing else to do; a file of pytest's `--junitxml` as an argument is read instead. What is set
 up once on a machine, servers and compiled kernels, is set up before.
@@ -29,7 +29,7 @@ from tests.support.servers import mariadb_install, mysql_install
 LIMIT = 15 * 60
 """Seconds that the suite may take on two cores, without what is installed first."""
 SHOWN = 25
-DOCUMENT = Path(__file__).parents[1] / "docs" / "testing.md"
+DOCUMENT = Path(__file__).parents[1] / "docs" / "contributing" / "testing.md"
 MARKS = Marks("bench-suite")
 COMMAND = (
     *(sys.executable, "-m", "pytest", "--numprocesses", "3"),

@@ -3,7 +3,7 @@
     (capture ─▶ seed ─▶) bronze ─▶ silver ─▶ gold ─▶ maintenance ─▶ check
                                                └───▶ published (the asset that other DAGs wait for)
 
-A failed run is simply run again: each task goes on where it stopped. docs/airflow.md is the guide.
+A failed run is simply run again: each task goes on where it stopped. See docs/guides/airflow.md.
 """
 
 from __future__ import annotations

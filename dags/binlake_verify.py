@@ -2,7 +2,7 @@
 
 A snapshot of the server is taken while it is written to, and gold publishes a cut at its place in
 the log: the replication's next runs do, and this one waits for them. A difference fails it, and
-keeps nobody from anything. docs/verify.md says what is compared.
+keeps nobody from anything. docs/guides/verify.md says what is compared.
 """
 
 from __future__ import annotations

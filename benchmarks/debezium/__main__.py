@@ -1,4 +1,4 @@
-"""Runs both, prints the tables and writes them to docs/benchmarks.md.
+"""Runs both, prints the tables and writes them to docs/contributing/benchmarks.md.
 
 With only some of the loads, they are printed and not written.
 Exit code 1 if something is wrong: a count, or a table of gold. A goal that is missed is told.

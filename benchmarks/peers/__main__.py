@@ -1,4 +1,4 @@
-"""Builds the peers, runs everything, prints the tables and writes them to docs/benchmarks.md.
+"""Builds the peers, runs all, prints the tables, writes them to docs/contributing/benchmarks.md.
 
 With only some of the peers, they are printed and not written.
 Exit code 1 if a program failed, counted otherwise than ours, or gave other results.

@@ -79,7 +79,7 @@ Duration = Annotated[timedelta, BeforeValidator(_duration), Field(gt=timedelta(0
 
 
 class Options(BaseModel):
-    """The section `airflow`: how a source's DAGs run. docs/airflow.md says more of each."""
+    """The section `airflow`: how a source's DAGs run. docs/guides/airflow.md says more of each."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

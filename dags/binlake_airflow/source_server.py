@@ -13,7 +13,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from airflow.sdk.log import mask_secret
 
 VARIABLE = "BINLAKE_SERVER"
-"""`mysql://user:password@host:port`, percent-encoded: see docs/settings.md."""
+"""`mysql://user:password@host:port`, percent-encoded: see docs/guides/configuration.md."""
 
 
 def server_environment(connection: str | None) -> dict[str, str]:

@@ -19,7 +19,7 @@ from pipeline.observe.interruption import end_java
 
 LITTLE = 256 << 20
 """Bytes of log up to which Java's optimizing compiler costs more than it saves: without it, files
-to gold took a fifth less time at 1 MB, a tenth less at 241 MB (docs/benchmarks.md)."""
+to gold took a fifth less time at 1 MB, a tenth less at 241 MB (docs/contributing/benchmarks.md)."""
 
 
 class StartingSpark:

@@ -269,7 +269,7 @@ def _only_hadoop(key: str, value: str) -> SettingsError:
         " Python, would use other credentials or options.",
         key="spark.conf",
         remedy="Remove this setting, and set the store's keys in spark.conf, or a profile or role"
-        " in the environment (docs/object-stores.md).",
+        " in the environment (docs/guides/object-stores.md).",
     )
 
 

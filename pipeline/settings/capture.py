@@ -13,48 +13,56 @@ _MIB = 1 << 20
 
 
 class CheckpointSettings(Model):
-    """After so many bytes, or `seconds`, what has been landed is made durable."""
+    """How often landed bytes are made durable: whichever comes first."""
 
     bytes: Size = ByteSize(16 * _MIB)
+    """Make the landed file durable after this many bytes."""
     seconds: Annotated[float, Field(gt=0, le=3600)] = 5
+    """Make the landed file durable after this many seconds."""
 
 
 class RetrySettings(Model):
-    """`longest` is the most seconds between two tries to connect; after `tries` of them without a
-    byte a capture that is not to run for ever gives up."""
+    """How a lost connection is retried."""
 
     longest: Annotated[float, Field(gt=0, le=3600)] = 30
+    """The longest pause between two attempts to connect, in seconds. Pauses start at 0.2 s and
+    double."""
     tries: Annotated[int, Field(ge=1)] = 8
+    """Give up after this many attempts in a row without a new byte; never with `forever`."""
 
 
 class PublishSettings(Model):
-    """How often a file that still grows is put into an object store, all of it each time: when it
-    has grown by that part of what is there (0.25: by a quarter), and `seconds` have passed; and
-    when the capture ends."""
+    """How often the growing file is uploaded to an object store, whole each time: when both limits
+    are reached, and when the capture ends."""
 
     seconds: Annotated[float, Field(ge=0, le=86400)] = 60
+    """Upload the growing file at most this often, in seconds. Only with a URL in `capture.to`."""
     growth: Annotated[float, Field(ge=0, le=10)] = 0.25
+    """Upload the growing file only when it has grown by this fraction (0.25: a quarter)."""
 
 
 class CaptureSettings(Model):
-    """`to` is where the server's logs are landed: a folder, or an fsspec URL. With a URL `spool` is
-    the local folder that they are landed in on their way. `server_id` is what the capture is
-    registered as at the server (None: one of the folder's own, above 2**31).
-
-    `forever`: until it is told to end, instead of until it has caught up. `semi_sync`: durable
-    events are acknowledged, where the server asks for it. `purged`: what is done where the server
-    has removed files that are not landed. `first_file`: where an empty folder begins (None: with
-    the server's first). `queue` bounds the bytes that wait to be written.
-    """
+    """Where a live server's logs are landed, and how."""
 
     to: Location = ""
+    """Where `binlake capture` lands the server's logs: a folder, or an fsspec URL."""
     spool: LocalPath | None = None
+    """With a URL in `to`: the local folder in which files are landed before they are uploaded."""
     publish: PublishSettings = PublishSettings()
     server_id: Annotated[int, Field(ge=1, le=0xFFFFFFFF)] | None = None
+    """The replica id that the capture registers with: no other server or replica may have it.
+    Unset, each folder gets one of its own, from 2147483648 on."""
     first_file: str | None = None
+    """The log file that an empty folder starts with. Unset: the server's oldest."""
     forever: bool = False
+    """Run until SIGTERM or Ctrl-C (`--forever`) instead of until caught up."""
     semi_sync: bool = False
+    """Acknowledge events once they are durable, if the server waits for it (semi-synchronous
+    replication)."""
     purged: Literal["stop", "continue"] = "stop"
+    """What to do when the server purged files that were not landed: `stop`, or `continue` after the
+    gap, which is recorded and reported."""
     queue: Size = ByteSize(64 * _MIB)
+    """Bytes that may wait to be written. When the queue is full, the server waits."""
     checkpoint: CheckpointSettings = CheckpointSettings()
     retry: RetrySettings = RetrySettings()

@@ -81,18 +81,18 @@ def _without_password(url: str | None) -> str | None:
 class TlsSettings(Model):
     """How the connection is protected, in MySQL's own terms (`--ssl-mode`).
 
-    `preferred`: TLS where the server has it; `required`: no connection without it; `verify_ca`: and
-    the server's certificate is signed by `ca` (or, without one, by an authority that the machine
-    trusts); `verify_identity`: and it names the host. `cert` and `key` are the client's own. All
-    three are paths of PEM files.
-
     Source: https://dev.mysql.com/doc/refman/9.7/en/connection-options.html#option_general_ssl-mode
     """
 
     mode: TlsMode = "preferred"
+    """`disabled`; `preferred`: TLS if the server has it; `required`: no connection without it;
+    `verify_ca`: and its certificate is signed by `ca`; `verify_identity`: and it names the host."""
     ca: LocalPath | None = None
+    """PEM file of the authority that signed the server's certificate. Unset: the machine's own."""
     cert: LocalPath | None = None
+    """PEM file of the client's certificate, if the server asks for one."""
     key: LocalPath | None = None
+    """PEM file of the key of `cert`."""
 
     @model_validator(mode="after")
     def _looked_at(self) -> TlsSettings:
@@ -109,24 +109,27 @@ class TlsSettings(Model):
 
 
 class ServerSettings(Model):
-    """Where the source server answers, and who logs in.
-
-    `url` is what `--server` gives: it wins over `host`, `port` and `user`, and over the
-    environment. A `socket` is used where there is one and no URL. `password_file` is a path; its
-    first line is the password. `connect_timeout` is in seconds, for all that comes before the first
-    statement: resolving the name, TCP, the greeting, TLS and the login.
-    """
+    """Where the source server answers, and who logs in."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
     url: Annotated[str | None, AfterValidator(_without_password)] = None
+    """`mysql://user@host:port` (`--server`). Overrides the environment and the keys below. A
+    password in it is refused."""
     host: str | None = None
+    """The server's host, for the commands that connect to it."""
     port: Annotated[int, Field(ge=1, le=65535)] = PORT
+    """The server's port."""
     socket: LocalPath | None = None
+    """The path of the server's Unix socket; used instead of `host` and `port`."""
     user: str | None = None
+    """The user who logs in."""
     password_file: LocalPath | None = None
+    """The path of a file whose first line is the password. Settings never hold a password."""
     tls: TlsSettings = TlsSettings()
     connect_timeout: Annotated[float, Field(gt=0, le=3600)] = CONNECT_SECONDS
+    """Seconds for everything before the first statement: name resolution, TCP, greeting, TLS and
+    login. Statements may take longer."""
 
 
 def is_server(text: str) -> bool:

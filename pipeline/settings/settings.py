@@ -62,16 +62,15 @@ def key_given(keys: Mapping[str, Sequence[str]], name: str) -> tuple[str, ...]:
 
 
 class SegmentSettings(Model):
-    """Sizes of bronze's segments, and of batches of them, in bytes (`16 MiB` is understood).
-
-    `target` is where a segment is cut between transactions; only a transaction, or an event, larger
-    than `limit` is cut inside. About `batch` bytes of the log go into one batch of bronze, and of
-    silver, whose plans and scratch space it bounds.
-    """
+    """Sizes of bronze's segments and of batches."""
 
     target: Size = ByteSize(16 * MIB)
+    """Bronze cuts a file between transactions at about this size."""
     limit: Size = ByteSize(64 * MIB)
+    """Only a transaction or event larger than this is cut inside."""
     batch: Size = ByteSize(32 * 1024 * MIB)
+    """About this much of the log goes into one batch of bronze, and of silver. A larger backlog is
+    processed in several batches, each of which stays done if the run dies."""
 
     @model_validator(mode="after")
     def _ordered(self) -> SegmentSettings:
@@ -84,100 +83,142 @@ class TypeSettings(Model):
     """How MySQL types that Delta lacks become columns; see `decoder.model.options.TypeOptions`."""
 
     time: Literal["text", "micros"] = "text"
+    """How TIME is stored: `text` as MySQL prints it, or `micros`, microseconds in a long. In a lake
+    that has tables, a change needs a full refresh."""
     zero_dates: Literal["null", "string"] = "null"
+    """What zero and impossible dates become: `null` (counted per column), or `string`: dates are
+    stored as text. In a lake that has tables, a change needs a full refresh."""
 
 
 class EncryptionSettings(Model):
-    """What opens encrypted logs.
-
-    `keyring` is the file of the server's component_keyring_file, as a path or an fsspec URL;
-    `passwords` are of single files, by name, in hexadecimal.
-    """
+    """What opens encrypted logs."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
     keyring: Location | None = None
+    """The server's keyring file (component_keyring_file), as a path or an fsspec URL. It opens logs
+    written with `binlog_encryption=ON`."""
     passwords: dict[str, FilePassword] = Field(default_factory=dict)
+    """Instead of a keyring: passwords of single files by file name, 64 hexadecimal digits in
+    quotes."""
 
 
 class RetentionSettings(Model):
-    """How long `binlake maintain` keeps what nothing needs any more; None: for good.
-
-    `cuts`: published cuts, behind the time when they were published (the last one always stays);
-    `silver`, `bronze`: decoded changes and the logs' bytes, behind the time when they came into the
-    lake.
-    """
+    """How long `binlake maintain` keeps what nothing needs any more; None: forever."""
 
     cuts: Duration = timedelta(days=7)
+    """How long published snapshots (rows of `gold/_cuts`) are kept after they were published. The
+    last one always stays."""
     silver: OrForever = timedelta(days=30)
+    """How long silver keeps rows that nothing needs any more, from when they came into the lake; or
+    `forever`."""
     bronze: OrForever = None
+    """How long bronze keeps the bytes of logs that nothing needs any more; or `forever`. Without
+    them nothing can be decoded again."""
 
 
 class SparkSettings(Model):
-    """The session: `master`, the driver's heap, and any Spark configuration on top."""
+    """The Spark session that Binlake starts."""
 
     master: str = "local[*]"
+    """Where Spark runs if Binlake starts it: on this machine, on a cluster (`spark://host:7077`),
+    or a Spark Connect server (`sc://host:port`). Ignored under spark-submit."""
     driver_memory: Memory = ByteSize(2048 * MIB)
+    """The driver's heap. Ignored under spark-submit."""
     conf: SparkConf = Field(default_factory=dict)
+    """Any Spark configuration. It overrides what Binlake sets. Settings of stores
+    (`spark.hadoop.fs.…`) also apply to delta-rs and fsspec."""
 
 
 class Settings(Model):
-    """All settings of a run.
-
-    `source` names the server that the binlogs are of, and `server` is where it answers, for what
-    asks it; `binlogs` is a file, a folder, or a glob (or
-    several, whose files are taken together in the log's order), as
-    a path or an fsspec URL; `lake` is the root folder of bronze, silver, gold and the ledger. With
-    `catalog`, gold tables are `catalog.schema.table` instead of paths, and with `lake_schema` all
-    other tables are in that schema of it; then `lake` only has scratch space. `keys` gives a key to
-    tables without one, by pattern. `given_up` holds numbers of files in the lake behind
-    which changes are missing for good. `system_time_zone` is what SYSTEM means on the source: a
-    DEFAULT that is a time of day depends on it, and the log does not tell. With
-    `foreign_keys_logged: true` nothing is done about what foreign keys do to child tables; else the
-    log tells where it is not in it, and gold does it. `lower_case_table_names` is the server's
-    variable of that name. `definitions` is a file of what tables are where the log begins, as a
-    path or an fsspec URL; `default_charset` is what text is in whose charset neither the log nor
-    its DDL tells.
-    `drift`: whether gold's rows are compared with before images, where that is cheap or always
-    (`full`). `until`: gold goes no further than that (see `pipeline.settings.until`).
-    `refresh_tables`: a full refresh of gold is of these tables alone, by pattern. `engine`: where
-    the tasks of bronze and silver run (see `pipeline.spark.engine`). `keep_runs`: for so many days
-    the records of runs are kept. `log`: what lines of the log are. `airflow` is for the DAGs that
-    are made of the same file, and nothing here looks at it.
-    """
+    """All settings of a run."""
 
     source: Name = "mysql"
+    """A name for the server that the binlogs come from, together with its replicas: letters,
+    digits, `_`, `.`, `-`."""
     server: ServerSettings = ServerSettings()
     capture: CaptureSettings = CaptureSettings()
     seed: SeedSettings = SeedSettings()
     binlogs: Locations = ""
+    """A binlog file, a folder (read with its subfolders), or a glob; a local path or an fsspec URL;
+    or a list of them, whose files are ordered as one log. Files may be compressed."""
     lake: LakeRoot = ""
+    """The root folder of bronze, silver, gold and the ledger: a path, or a URI that Spark and
+    fsspec both know."""
     catalog: str | None = None
+    """Make gold tables `catalog.schema.table` instead of paths. Choose it when the lake is
+    created."""
     lake_schema: str | None = None
+    """A schema of the catalog for all other tables. With it, the lake's folder holds only scratch
+    space."""
     include: TablePatterns = ()
+    """Tables to replicate: patterns over `schema.table` with `*`, `?`, `[…]`, case-sensitive. None:
+    all. The server's own schemas are left out unless a pattern names one."""
     exclude: TablePatterns = ()
+    """Tables to leave out, as patterns over `schema.table`."""
     segments: SegmentSettings = SegmentSettings()
     types: TypeSettings = TypeSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     definitions: Location | None = None
+    """Table definitions at the beginning of the log, for a log that does not name columns
+    (`binlog_row_metadata=MINIMAL`, MariaDB's `NO_LOG`): a path or fsspec URL of the output of
+    `mysqldump --no-data --databases …`, or of a `.yml` file with `schema.table: CREATE TABLE …`.
+    Not needed for tables whose CREATE TABLE is in the log or was read by `capture` or `seed`."""
     default_charset: Charset = None
+    """The character set of text whose column, table and schema name none. Only logs of MySQL before
+    8.0 and of MariaDB (`NO_LOG`) need it."""
     system_time_zone: TimeZone = "UTC"
+    """What the time zone SYSTEM means on the source, as `Europe/Paris` or `+02:00`. The log does
+    not record it, and DEFAULTs that are a time of day depend on it."""
     foreign_keys_logged: bool | Literal["auto"] = "auto"
+    """Whether the log contains what foreign keys do to child tables (CASCADE, SET NULL). With
+    `auto` or `false`, gold does it wherever the log's flags say that the server did not log it;
+    with `true`, gold never does."""
     lower_case_table_names: LetterCase = None
+    """The server's variable of this name: 0, 1 or 2. With 1 and 2, table names are lower case
+    however statements spell them. Unset, a statement on a table whose name differs from a known one
+    only in case holds that table."""
     given_up: FileNumbers = ()
+    """Accepted gaps: numbers of files after which changes are missing for good, as the gap's
+    message gives them. Later files are applied, and tables that existed before are no longer
+    `complete`."""
     drift: bool | Literal["full"] = True
+    """Whether gold's rows are compared with the before images of their changes, to find rows that
+    were changed outside the log. `true`: in parts of a batch of up to 100,000 changes, in about a
+    sixth of the tables of each batch (in all of up to four small tables); `full`: always; `false`:
+    never."""
     until: UntilText = None
+    """Where gold stops (`--until`): a time in ISO 8601 (UTC if it has no offset), a GTID,
+    `FILE:POSITION`, or an LSN. The published snapshot is at the last transaction in the log before
+    the first that is later. A later run without it continues from there."""
     refresh_tables: TablePatterns = ()
+    """With `apply --full-refresh`: rebuild only these tables. Better given with `--table`, since in
+    a file it applies to every full refresh of gold."""
     retention: RetentionSettings = RetentionSettings()
     on_fault: Literal["hold", "mark"] = "hold"
+    """What a fault does to the tables it affects: `hold` stops them just before it; `mark`
+    continues and marks them as not equal to their source."""
     on_drop: Literal["keep", "drop"] = "keep"
+    """What DROP TABLE on the source does to the gold table: `keep` its last rows, or `drop`
+    them."""
     keys: Keys = Field(default_factory=dict)
+    """Columns to use as a table's key, by pattern over `schema.table`. A table is held if two rows
+    have the same key, or if a key value is a zero date or invalid text."""
     parallel_tables: Annotated[int, Field(ge=1, le=64)] = 8
+    """How many tables are written at the same time."""
     engine: Literal["auto", "spark", "local"] = "auto"
+    """Where the tasks of bronze and silver run: `local`, in threads of this process; `spark`, on
+    Spark's workers; `auto`, in this process if Spark has only this machine and a batch reads at
+    most 1 GiB. A job that spark-submit or Databricks started always uses the workers. The output is
+    the same."""
     keep_runs: Annotated[int, Field(ge=1, le=36500)] = 90
+    """Days that `binlake maintain` keeps the record of each run."""
     log: Literal["text", "json"] = "text"
+    """What a run writes to standard error: `text` (bars on a terminal, lines elsewhere) or `json`
+    (one object per line). `--log` and `BINLAKE_LOG` override it."""
     spark: SparkSettings = SparkSettings()
     airflow: dict[str, Any] = Field(default_factory=dict)
+    """Settings of the Airflow DAGs that are made from the same file. Nothing else reads them."""
 
     @classmethod
     def load(cls, file: Path | None = None, **overrides: Any) -> Settings:

@@ -36,7 +36,7 @@ R = TypeVar("R")
 
 SMALL = 1 << 30
 """Bytes up to which tasks run in this process if Spark has no other machine: up to there this was
-measured to be faster (docs/scaling.md)."""
+measured to be faster (docs/guides/scaling.md)."""
 _TASKS_PER_THREAD = 2
 _MOST_PARTITIONS = 1000
 """Most Spark tasks of a job: each takes some milliseconds to start, so that of thousands of small

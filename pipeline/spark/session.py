@@ -128,7 +128,7 @@ CONF = {
     # some hundreds of tables, a driver of 2 GB spent all its time in garbage collection.
     "spark.databricks.delta.delta.log.cacheSize": "128",
     # With the next three, a gold table is written in a quarter less time, to a third of the space
-    # (docs/benchmarks.md). Dictionaries remain for columns of few values; trying them on others is
+    # (docs/contributing/benchmarks.md). Dictionaries remain for columns of few values; trying them on others is
     # expensive.
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.hadoop.parquet.dictionary.page.size": str(64 << 10),
@@ -265,7 +265,7 @@ def with_defaults(options: str, little: bool = False) -> str:
 
     - COLLECTOR: rows of many megabytes do not fit into a region of the default garbage collector,
       and pauses do not matter to a batch; files to gold take a tenth less time
-      (docs/benchmarks.md).
+      (docs/contributing/benchmarks.md).
     - CODE_CACHE: in a run of hundreds of tables, Spark's generated code fills the default cache,
       after which nothing more is compiled.
     - COMPILER: less is compiled by the optimizing compiler, which takes a third of two cores and

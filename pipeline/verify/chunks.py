@@ -2,8 +2,8 @@
 
 A chunk has the rows whose keys have the same remainder of a CRC-32 of their canonical texts: not a
 range of the key, since Spark orders text otherwise than a server's collations do
-(docs/decisions/0023). Rows of a table without a key are dealt by their own hashes: equal rows are
-in one chunk, however many there are.
+(docs/contributing/decisions/0023). Rows of a table without a key are dealt by their own hashes:
+equal rows are in one chunk, however many there are.
 
 Needs nothing but Python, since it runs beside the source's server too.
 """

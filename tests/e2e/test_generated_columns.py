@@ -197,7 +197,7 @@ def test_gold_has_what_a_server_computes_and_does_not_log(
     assert [fault.split(" is held")[0] for fault in faults] == held, faults
     for fault in reports[-1].faults:
         assert "p (generated as REVERSE(t): REVERSE in its expression)" in fault
-        assert "docs/types.md" in fault
+        assert "docs/reference/types.md" in fault
     for (name,) in server.execute(f"SHOW TABLES FROM {SCHEMA}"):
         if f"{SCHEMA}.{name}" not in held:
             assert assert_gold_equals_source(spark, server, str(tmp_path), SCHEMA, name), name

@@ -1,4 +1,4 @@
-"""No test of this folder starts Spark: see docs/testing.md."""
+"""No test of this folder starts Spark: see docs/contributing/testing.md."""
 
 from __future__ import annotations
 

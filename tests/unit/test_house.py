@@ -408,7 +408,7 @@ def strangers(house: House) -> Iterator[str]:
         _dotted(folder.relative_to(house.root)): {
             f"{each.name}/" if each.is_dir() else each.name.removesuffix(".py")
             for each in folder.iterdir()
-            if each.name != "__init__.py" and _is_there(each)
+            if each.name not in ("__init__.py", "py.typed") and _is_there(each)
         }
         for package in house.packages
         for folder in [house.root / package, *(house.root / package).rglob("*")]

@@ -27,7 +27,7 @@ _OWN_KEY = "name the source's own key under keys in conf"
 
 _NOT_COMPUTED = (
     "MariaDB leaves generated columns out of its row images, and Binlake only computes the"
-    " expressions listed in docs/types.md"
+    " expressions listed in docs/reference/types.md"
 )
 _WAYS_ON = (
     "change the expression at the source and seed the table again (binlake seed), leave the table"

@@ -33,7 +33,7 @@ TURN_BYTES = 16 << 20
 """Segments are distributed by the range of this size of their file in which they begin."""
 UNEVEN = 1.25
 """How much longer than with equal shares tasks may run before segments are redistributed, which
-writes all of them to disk and reads them again (docs/benchmarks.md)."""
+writes all of them to disk and reads them again (docs/contributing/benchmarks.md)."""
 
 BIG_ROWS = {
     # One row of 16 to 64 MiB at a time between Spark and Python.

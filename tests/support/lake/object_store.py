@@ -20,7 +20,7 @@ from pipeline.spark.cache import cache_folder
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIAOFATEST", "AWS_SECRET_ACCESS_KEY": "a-secret-of-a-test"}
 
-GUIDE = Path(__file__).parents[3] / "docs" / "object-stores.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "object-stores.md"
 
 
 def spark_conf() -> dict[str, str]:

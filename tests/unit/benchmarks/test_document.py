@@ -1,4 +1,4 @@
-"""The results, what they say of what is asked, and their place in docs/benchmarks.md."""
+"""The results, what they say of what is asked, and their place in the benchmarks' page."""
 
 from __future__ import annotations
 

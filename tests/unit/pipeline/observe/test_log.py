@@ -148,5 +148,5 @@ def test_the_manual_documents_every_event() -> None:
     code = "".join(file.read_text() for file in (ROOT / "pipeline").rglob("*.py"))
     events = {*re.findall(r'\bsay\(\s*"(\w+)"', code), *re.findall(r'\._say\(\s*"(\w+)"', code)}
     assert {"run_started", "plan_taken_up", "progress", "failed"} < events
-    manual = (ROOT / "docs" / "runs.md").read_text()
+    manual = (ROOT / "docs" / "reference" / "log.md").read_text()
     assert not [event for event in events if f"`{event}`" not in manual]
