@@ -1,13 +1,17 @@
-"""Another writer came first: which errors say so, and how often the same step is tried again."""
+"""Another writer came first: which errors say so, and how often the same step is tried again.
+
+Loads no PySpark by itself: readers of a lake import it where there is no Spark.
+"""
 
 from __future__ import annotations
 
 import time
-
-from pyspark.errors import PySparkException
+from typing import TYPE_CHECKING
 
 from pipeline.errors import ConcurrentRunError
-from pipeline.lake.child_sessions import condition
+
+if TYPE_CHECKING:
+    from pyspark.errors import PySparkException
 
 ATTEMPTS = 8
 """How often a step is tried again after losing to another commit of the same table."""
@@ -48,6 +52,8 @@ CONFLICT_CONDITIONS = frozenset(
 
 def is_conflict(error: PySparkException) -> bool:
     """Whether a commit lost to another one of the same table."""
+    from pipeline.lake.child_sessions import condition
+
     return isinstance(error, CONFLICTS) or condition(error) in CONFLICT_CONDITIONS
 
 

@@ -216,6 +216,17 @@ class Settings(Model):
             raise one_error(mistakes, document)
         return found
 
+    def updated(self, **overrides: Any) -> Settings:
+        """Return these settings with every override that is not None on top, as `load` takes them.
+
+        Raises SettingsError.
+        """
+        kept = self.model_dump(exclude_unset=True)
+        given = {key: value for key, value in overrides.items() if value is not None}
+        if isinstance(url := given.get("server"), str):
+            given["server"] = with_url(kept.get("server"), url)
+        return self._validated({**kept, **given}, SettingsFile.empty(), ())
+
     def require(self, *keys: str) -> Settings:
         """These settings, or a SettingsError for the first of `keys` that is still empty."""
         for key in keys:
