@@ -68,7 +68,8 @@ class Snapshot(dict[str, Frame], Generic[Frame]):
 
     `lsn`, `gtid_set` (None where the log has no GTIDs) and `committed_at` are of the last
     transaction in it. `held`: tables that were held and stand at an earlier commit; `incomplete`:
-    tables that lack rows from before the log, until they are seeded.
+    tables that do not claim to equal the source's, because they lack rows from before the log, or
+    because the source has dropped them.
     """
 
     def __init__(self, cut: CutRow, frames: Mapping[str, Frame]) -> None:
