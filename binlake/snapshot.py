@@ -48,6 +48,7 @@ Entry: TypeAlias = Mapping[str, Any]
 """What a cut's row has of a table (`published_cuts.TABLES`)."""
 Reader: TypeAlias = Callable[[str, Entry], Any]
 """Reads a gold table: its reference, and its entry in the cut's row."""
+_NOT_FOUND = "not found"
 
 
 class LostSnapshotError(BinlakeError):
@@ -217,8 +218,13 @@ def _arrow_table(reference: str, entry: Entry) -> pa.Table:
     try:
         query = QueryBuilder().register("gold", table).execute("SELECT * FROM gold")
         found = pa.table(query.read_all())
-    except (DeltaError, OSError) as error:
-        raise LostSnapshotError(_name(entry), entry["delta_version"], _line(error)) from error
+    except Exception as error:
+        # What the engine says of files is a bare Exception; object stores' clients say it so, too.
+        if _NOT_FOUND in str(error):
+            raise LostSnapshotError(_name(entry), entry["delta_version"], _line(error)) from error
+        if type(error) is Exception or isinstance(error, (DeltaError, OSError)):
+            raise delta_rs.unreachable(reference, error) from error
+        raise
     # The engine has layouts of its own for text, and the log's metadata is about files.
     fields = [field.remove_metadata() for field in delta_rs.plain(table.schema())]
     return found.cast(pa.schema(fields))

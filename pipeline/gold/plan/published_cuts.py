@@ -183,7 +183,6 @@ def _too_early(source: str, at: Until, first: Mapping[str, Any]) -> SettingsErro
         f"{source} has no published snapshot at or before {at.text}; the first one is at LSN"
         f" {first['lsn']}{when}.",
         key="at",
-        remedy="Name a later moment. binlake maintain keeps snapshots for retention.cuts (7 days"
-        " if nothing else is set); binlake apply --full-refresh --until makes an earlier one"
-        " again.",
+        remedy="Name a later moment. binlake maintain keeps snapshots for retention.cuts, 7 days if"
+        " nothing else is set.",
     )

@@ -139,7 +139,8 @@ def test_all_tables_are_of_one_moment(
 ) -> None:
     found = binlake.read(lake.root, at, engine=engine)
     assert rows(found) == expected
-    assert (found.source, found.lsn, found.gtid_set) == (SOURCE, lsn(n), f"{SERVER}:2-{n}")
+    gtids = f"{SERVER}:2-{n}".removesuffix("-2")
+    assert (found.source, found.lsn, found.gtid_set) == (SOURCE, lsn(n), gtids)
     assert found.committed_at == START + timedelta(seconds=n)
     gone = {"shop.gone"} if n == 5 else set()
     assert (found.held, found.incomplete) == (frozenset(), gone)
@@ -220,7 +221,7 @@ def test_a_table_that_was_made_again_is_not_read_for_the_lost_one(
 def test_files_that_are_gone_are_told_with_their_table(lake: MadeLake, tmp_path: Path) -> None:
     root = tmp_path / "lake"
     shutil.copytree(lake.root, root)
-    for file in Path(Lake(str(root)).gold("shop", "items")).glob("*.parquet"):
+    for file in Path(Lake(str(root)).gold("shop", "items")).rglob("part-*.parquet"):
         file.unlink()
     with pytest.raises(binlake.LostSnapshotError, match=r"shop\.items cannot be read at version"):
         binlake.read(root, engine="arrow")
