@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import binlake
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
     from typing_extensions import assert_type
 
 
@@ -24,8 +25,8 @@ def use(lake: Path, settings: binlake.Settings) -> None:
     assert_type(binlake.check(server={"url": "mysql://me@db"}), binlake.CheckReport)
     assert_type(binlake.verify("shop.yml", against="server", tables=["shop.*"]).equal, bool)
     assert_type(binlake.decode(lake, "/logs/*"), Iterator[binlake.Changes])
-    assert_type(binlake.read(lake), binlake.Snapshot["DataFrame"])
-    assert_type(binlake.read(lake, at=7)["shop.orders"], "DataFrame")
+    assert_type(binlake.read(lake), binlake.Snapshot[DataFrame])
+    assert_type(binlake.read(lake, at=7)["shop.orders"], DataFrame)
     assert_type(binlake.read(lake, at="2026-11-22", engine="arrow"), binlake.Snapshot[Any])
     assert_type(binlake.read(lake).committed_at, datetime | None)
     assert_type(binlake.__version__, str)
