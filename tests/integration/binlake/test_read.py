@@ -22,7 +22,11 @@ from decoder.model.definition import ColumnDefinition
 from pipeline.bronze.files import write_files
 from pipeline.catalog.alter.items import ColumnStep
 from pipeline.gold.changes.small_batch import ON_SMALL_TABLES
+from pipeline.gold.plan.published_cuts import find_cut
 from pipeline.lake import Lake
+from pipeline.lake.tables.by_spark import SparkTables
+from pipeline.lake.tables.native import NativeTables
+from pipeline.settings.until import Until
 from tests.support.bronze.bronze_rows import file_row
 from tests.support.gold.made_lake import MadeLake
 from tests.support.silver.made_silver import (
@@ -144,6 +148,13 @@ def test_all_tables_are_of_one_moment(
     assert found.committed_at == START + timedelta(seconds=n)
     gone = {"shop.gone"} if n == 5 else set()
     assert (found.held, found.incomplete) == (frozenset(), gone)
+
+
+@pytest.mark.parametrize("at", [None, f"{SERVER}:3", f"{FILE}:3999", "2024-01-01T00:00:03Z"])
+def test_spark_finds_the_same_snapshot(lake: MadeLake, at: str | None) -> None:
+    place, until = Lake(lake.root), None if at is None else Until.read(at)
+    found = find_cut(SparkTables(lake.spark, place), at=until)
+    assert found == find_cut(NativeTables(place), at=until)
 
 
 @pytest.mark.parametrize("at", [None, lsn(2)])

@@ -52,6 +52,12 @@ def test_the_version_is_the_packages() -> None:
     assert binlake.__version__ == metadata.version("binlake")
 
 
-def test_decode_and_arrow_need_no_spark() -> None:
+def test_what_needs_no_spark_loads_none() -> None:
     refused = "import sys; sys.modules.update(pyspark=None, delta=None); import binlake; "
     assert python(f"{refused}print(binlake.decode, binlake.Snapshot, binlake.read)")
+
+
+@pytest.mark.parametrize("package", ["binlake", "decoder", "pipeline"])
+def test_type_checkers_take_the_packages_annotations(package: str) -> None:
+    """Types of results are of the other packages: without the file they would all be Any."""
+    assert (ROOT / package / "py.typed").is_file()
