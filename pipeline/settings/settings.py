@@ -181,7 +181,7 @@ class Settings(Model):
     airflow: dict[str, Any] = Field(default_factory=dict)
 
     @classmethod
-    def load(cls, file: Path | None = None, **overrides: Any) -> Settings:
+    def load(cls, file: Path | str | None = None, **overrides: Any) -> Settings:
         """The settings in `file`, with every override that is not None on top.
 
         `server` may be a URL, which goes into that section of the file.
@@ -190,7 +190,7 @@ class Settings(Model):
         """
         given = {key: value for key, value in overrides.items() if value is not None}
         outside: set[KeyPath] = {(key,) for key in given}
-        document = SettingsFile.read(file) if file is not None else SettingsFile.empty()
+        document = SettingsFile.read(Path(file)) if file is not None else SettingsFile.empty()
         document = document.with_texts(cls._is_text)
         if isinstance(url := given.get("server"), str):
             given["server"] = with_url(document.values.get("server"), url)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -29,6 +31,7 @@ from pipeline.lake.tables.native import NativeTables
 from pipeline.settings.until import Until
 from tests.support.bronze.bronze_rows import file_row
 from tests.support.gold.made_lake import MadeLake
+from tests.support.lake.object_store import object_store
 from tests.support.silver.made_silver import (
     SERVER,
     SOURCE,
@@ -236,6 +239,44 @@ def test_files_that_are_gone_are_told_with_their_table(lake: MadeLake, tmp_path:
         file.unlink()
     with pytest.raises(binlake.LostSnapshotError, match=r"shop\.items cannot be read at version"):
         binlake.read(root, engine="arrow")
+
+
+FROM_A_STORE = """
+import sys
+import binlake
+try:
+    found = binlake.read(sys.argv[1], sys.argv[2], engine="arrow")
+except binlake.BinlakeError as error:
+    print("retryable" if error.retryable else error)
+else:
+    print(sorted(found["shop.items"].column("id").to_pylist()))
+"""
+
+
+def test_a_lake_in_an_object_store(lake: MadeLake, tmp_path: Path) -> None:
+    """In a process of its own: delta-rs keeps Python's lock, which the store needs here."""
+    conf = tmp_path / "conf.yml"
+    environment = {name: text for name, text in os.environ.items() if not name.startswith("AWS_")}
+
+    def read(at: str) -> str:
+        command = [sys.executable, "-c", FROM_A_STORE, str(conf), at]
+        said = {**environment, "AWS_EC2_METADATA_DISABLED": "true"}
+        ran = subprocess.run(
+            command, cwd=ROOT, env=said, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout.strip()
+
+    with object_store() as store:
+        settings = {"lake": "s3a://bucket/lake", "spark": {"conf": store.conf}}
+        conf.write_text(json.dumps(settings))  # which is YAML, too
+        for file in Path(lake.root).rglob("*"):
+            if file.is_file() and not file.name.endswith(".crc"):
+                store.put_file(file, f"bucket/lake/{file.relative_to(lake.root)}")
+        assert read(str(lsn(5))) == "[1, 3, 4]"
+        assert read(f"{SERVER}:3") == "[1, 3]"
+        with store.knowing_nobody():
+            assert read(str(lsn(5))) == "retryable"
 
 
 def test_no_spark_is_needed_but_for_its_engine(lake: MadeLake) -> None:
