@@ -30,7 +30,7 @@ def decode(
 
     Files are taken in the order of their numbers; they may be compressed, or encrypted by MySQL
     with the keys in the file `keyring`. Each `Changes` has `.schema`, `.table`, `.definition` and
-    `.batch`, a pyarrow RecordBatch with silver's columns (docs/types.md), as `decoder.read` gives
+    `.batch`, a pyarrow RecordBatch with silver's columns (docs/types.md), as `decoder.read` yields
     them. A local file is mapped into memory; a compressed, encrypted or remote one is read whole.
 
     Names of columns come from the log's metadata (`binlog_row_metadata=FULL`); without it they are

@@ -68,7 +68,7 @@ class Snapshot(dict[str, Frame], Generic[Frame]):
     """The tables of one published snapshot by `schema.table`: together, a state of the source.
 
     `lsn`, `gtid_set` (None where the log has no GTIDs) and `committed_at` are of the last
-    transaction in it. `held`: tables that were held and stand at an earlier commit; `incomplete`:
+    transaction in it. `held`: held tables, which are at an earlier commit; `incomplete`:
     tables that do not claim to equal the source's, because they lack rows from before the log, or
     because the source has dropped them.
     """
@@ -132,7 +132,7 @@ def read(
     or an LSN; None for the last one. `source`: needed where a lake has several. `tables`: patterns
     over `schema.table`.
 
-    `engine`: `spark` gives lazy Spark DataFrames, of the session that is there or of a new one.
+    `engine`: `spark` returns lazy Spark DataFrames, of the session that is there or of a new one.
     `polars` (a DataFrame) and `arrow` (a pyarrow Table) need no Spark, and read the tables into
     memory. All read the Delta versions that the snapshot names, whatever was written since.
 

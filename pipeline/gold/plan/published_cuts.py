@@ -57,7 +57,7 @@ _TRANSACTIONS = pa.schema(
         pa.field("gtid", pa.string()),
     ]
 )
-"""The columns of silver's transactions that tell where one of them is in the log."""
+"""The columns of silver's transactions that place one of them in the log."""
 _OFFSET_BITS = 40
 """An LSN's lower bits: the offset in the file."""
 
