@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-from os.path import expanduser
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,9 +24,10 @@ from pipeline.cli.options import (
     Until,
     settings_of,
 )
-from pipeline.cli.run_commands import carry_out, session_for, set_up_run, tell
+from pipeline.cli.run_commands import carry_out, set_up_run, tell
 from pipeline.errors import DONE, DONE_WITH_FAULTS, exit_code_of
 from pipeline.observe.interruption import heeding_signals
+from pipeline.run.operations import lake_status, session_for, verification
 
 
 class Commands(TyperGroup):
@@ -206,15 +206,8 @@ def status(
 ) -> None:
     """Where every source, layer and table stands: lag, position, faults, gaps, the last run."""
     from pipeline.cli.show import show_status
-    from pipeline.run import read_status
-    from pipeline.run.preflight import no_lake, require_lake
-    from pipeline.spark.session import spark_for
 
-    settings = require_lake(settings_of(conf, lake=lake))
-    found = read_status(spark_for(settings), settings)
-    # A first run that failed has left its record, and nothing else.
-    if not found.layers and not found.sources:
-        raise no_lake(settings)
+    found = lake_status(settings_of(conf, lake=lake))
     if json:
         print(found.to_json())
     else:
@@ -319,24 +312,13 @@ def verify(
         write_script(script.expanduser())
         return
     from pipeline.observe.progress import for_terminal
-    from pipeline.run.commands import require_source
-    from pipeline.run.preflight import require_lake
-    from pipeline.settings.server import THE_SERVER, is_server
-    from pipeline.spark.session import session
+    from pipeline.settings.server import is_server
     from pipeline.verify.report import show
-    from pipeline.verify.run import verify as verify_gold, verify_with_server, with_source
 
     server = against if against is not None and is_server(against) else None
-    against = against and expanduser(against)
-    settings = require_lake(settings_of(conf, source=source, lake=lake, server=server))
-    spark = session(settings)
-    settings = with_source(spark, settings)
-    require_source(spark, settings)
-    chosen, progress = tuple(tables or ()), for_terminal()
-    if server is None and against != THE_SERVER:
-        found = verify_gold(spark, settings, tables=chosen, against=against, progress=progress)
-    else:
-        found = verify_with_server(spark, settings, progress, tables=chosen, patience=wait)
+    settings = settings_of(conf, source=source, lake=lake, server=server)
+    chosen = tuple(tables or ())
+    found = verification(settings, for_terminal(), tables=chosen, against=against, wait=wait)
     if json:
         print(found.to_json())
     else:

@@ -14,9 +14,9 @@ from rich.console import Console
 
 from pipeline.cli.options import settings_of
 from pipeline.errors import Interrupted, exit_code_of, has_sentence, sentence_of
+from pipeline.run.operations import session_for
 
 if TYPE_CHECKING:
-    from pipeline.lake.starting import Spark
     from pipeline.observe import Progress
     from pipeline.settings import Settings
 
@@ -69,32 +69,6 @@ def set_up_run(
     settings = settings_of(conf, **options)
     told = set_up(settings.log)
     return settings, LogProgress() if told else for_terminal(), told
-
-
-def session_for(command: str, settings: Settings) -> tuple[Spark, Settings]:
-    """Spark for a command that has what it needs: a lake to write, or a source in it.
-
-    Maintenance is of the only source, where settings name none.
-    """
-    from pipeline.lake.layout import require_writable
-    from pipeline.maintenance.job import of_source
-    from pipeline.run.commands import COMMANDS, require_source
-    from pipeline.run.preflight import require_lake, require_places
-    from pipeline.spark.session import spark_for
-
-    layers = COMMANDS[command]
-    settings.require("lake", *(["binlogs"] if "bronze" in layers else []))
-    if not {"bronze", "seed"}.isdisjoint(layers):
-        require_places(layers, settings)
-        require_writable(settings.lake)
-        connector, beside = "seed" in layers, "gold" in layers
-        return spark_for(settings, connector=connector, beside=beside), settings
-    require_places(layers, require_lake(settings))
-    spark = spark_for(settings, beside="gold" in layers)
-    if command == "maintain":
-        settings = of_source(spark, settings)
-    require_source(spark, settings)
-    return spark, settings
 
 
 def tell(error: BaseException) -> None:

@@ -1,13 +1,17 @@
-"""Commit conflicts of Delta: which errors are conflicts, and how often a step is retried."""
+"""Commit conflicts of Delta: which errors are conflicts, and how often a step is retried.
+
+Loads no PySpark by itself: readers of a lake import it where there is no Spark.
+"""
 
 from __future__ import annotations
 
 import time
-
-from pyspark.errors import PySparkException
+from typing import TYPE_CHECKING
 
 from pipeline.errors import ConcurrentRunError
-from pipeline.lake.child_sessions import condition
+
+if TYPE_CHECKING:
+    from pyspark.errors import PySparkException
 
 ATTEMPTS = 8
 """How often a step is tried while it conflicts with other commits of the same table."""
@@ -47,7 +51,10 @@ CONFLICT_CONDITIONS = frozenset(
 
 
 def is_conflict(error: PySparkException) -> bool:
-    """Return True if a commit failed because of another commit of the same table."""
+"""Commit conflicts of Delta: which errors are conflicts, and how often a step is retried.
+
+Loads no PySpark by itself: readers of a lake import it where there is no Spark.
+"""
     return isinstance(error, CONFLICTS) or condition(error) in CONFLICT_CONDITIONS
 
 

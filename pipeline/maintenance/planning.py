@@ -7,7 +7,7 @@ from datetime import datetime
 import pyarrow.compute as pc
 
 from pipeline.bronze.files import stored_ordinals
-from pipeline.gold.plan.cut import cuts_table
+from pipeline.gold.plan.published_cuts import cuts_table
 from pipeline.lake import Lake, Ledger
 from pipeline.lake.delta_log.conditions import compare, equal
 from pipeline.lake.ledger.history_removed import Removed, removed

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta, timezone
 from pipeline.bronze.tables import segments_table
 from pipeline.catalog.timeline.consequences import TOLD_BY
 from pipeline.gold.cascades.store import cascades_table
-from pipeline.gold.plan.cut import cuts_table
+from pipeline.gold.plan.published_cuts import cuts_table
 from pipeline.lake import Ledger
 from pipeline.lake.delta_log.conditions import (
     Condition,

@@ -14,7 +14,7 @@ from pipeline.bronze.tables import files_table, segments_table
 from pipeline.catalog.timeline.definitions import definitions, read_items
 from pipeline.gold import GoldState
 from pipeline.gold.cascades.store import cascades_table
-from pipeline.gold.plan.cut import cuts_table
+from pipeline.gold.plan.published_cuts import cuts_table
 from pipeline.gold.table.names import gold_name
 from pipeline.lake import Ledger
 from pipeline.lake.delta_log.conditions import compare, equal

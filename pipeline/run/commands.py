@@ -15,6 +15,7 @@ from pipeline.gold import job as gold
 from pipeline.gold.plan.rebuild import follows_silver
 from pipeline.gold.plan.until import require_in_log
 from pipeline.lake import Ledger
+from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.lake.locks.lease import only_writer
 from pipeline.lake.locks.lease_guard import require_held
 from pipeline.lake.starting import Spark
@@ -95,12 +96,22 @@ BESIDE = ("seed",)
 def run_command(
     spark: Spark, settings: Settings, progress: Progress, command: str
 ) -> list[LayerReport]:
+    """Do what `binlake COMMAND` does, and leave a record of it; one report for each layer.
+
+    Raises as `recorded_run` does.
+    """
+    return recorded_run(spark, settings, progress, command)[0]
+
+
+def recorded_run(
+    spark: Spark, settings: Settings, progress: Progress, command: str
+) -> tuple[list[LayerReport], RunRecord | None]:
     """Do what `binlake COMMAND` does, and leave a record of it, whatever becomes of it.
 
-    One report for each layer. Raises BinlakeError for what stops a run, after it is recorded; a run
-    that is killed leaves no record, and its batches are in that of the next one, which finishes
-    them. A run that another one keeps out, or takes the lake from, is told in the log alone: it may
-    not write there.
+    Returns one report for each layer, and the record, None if it could not be made. Raises
+    BinlakeError for what stops a run, after it is recorded; a run that is killed leaves no record,
+    and its batches are in that of the next one, which finishes them. A run that another one keeps
+    out, or takes the lake from, is reported in the log alone: it may not write there.
     """
     redact.learn(settings.secrets)
     use_stores(settings.spark.conf)
@@ -127,8 +138,7 @@ def run_command(
             recorder.failed(error)
             raise
         record_by(None)
-        recorder.done(exit_code(reports))
-    return reports
+        return reports, recorder.done(exit_code(reports))
 
 
 def run_layers(

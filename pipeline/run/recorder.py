@@ -90,8 +90,9 @@ class Recorder:
             seconds=round(report.seconds, 3),
         )
 
-    def done(self, exit_code: int) -> None:
-        """The run came to its end."""
+    def done(self, exit_code: int) -> RunRecord | None:
+        """Record that the run came to its end; returns the record, None if it cannot be made."""
+        record = None
         worked = any(report.worked for report in self._reports)
         outcome: Outcome = "faults" if exit_code else "done" if worked else "nothing_new"
         with self._bearing_all():
@@ -100,6 +101,7 @@ class Recorder:
             told = f"{record.command} is done{_ENDINGS.get(outcome, '')}"
             say("run_finished", told, level=level, **record.figures())
             self._write(record)
+        return record
 
     def failed(self, error: BaseException) -> None:
         """The run was stopped by an error or a signal, which the caller raises again.

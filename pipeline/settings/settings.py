@@ -221,7 +221,7 @@ class Settings(Model):
     """Settings of the Airflow DAGs that are made from the same file. Nothing else reads them."""
 
     @classmethod
-    def load(cls, file: Path | None = None, **overrides: Any) -> Settings:
+    def load(cls, file: Path | str | None = None, **overrides: Any) -> Settings:
         """Load the settings in `file`; every override that is not None replaces the file's.
 
         `server` may be a URL, which is set in that section of the file. Raises SettingsError if the
@@ -229,7 +229,7 @@ class Settings(Model):
         """
         given = {key: value for key, value in overrides.items() if value is not None}
         outside: set[KeyPath] = {(key,) for key in given}
-        document = SettingsFile.read(file) if file is not None else SettingsFile.empty()
+        document = SettingsFile.read(Path(file)) if file is not None else SettingsFile.empty()
         document = document.with_texts(cls._is_text)
         if isinstance(url := given.get("server"), str):
             given["server"] = with_url(document.values.get("server"), url)
@@ -254,6 +254,17 @@ class Settings(Model):
             # Not chained: pydantic's error quotes the input, which may be a secret.
             raise one_error(mistakes, document)
         return found
+
+    def updated(self, **overrides: Any) -> Settings:
+        """Return these settings with every override that is not None on top, as `load` takes them.
+
+        Raises SettingsError.
+        """
+        kept = self.model_dump(exclude_unset=True)
+        given = {key: value for key, value in overrides.items() if value is not None}
+        if isinstance(url := given.get("server"), str):
+            given["server"] = with_url(kept.get("server"), url)
+        return self._validated({**kept, **given}, SettingsFile.empty(), ())
 
     def require(self, *keys: str) -> Settings:
         """Return these settings; raise SettingsError for the first of `keys` that is empty."""

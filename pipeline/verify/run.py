@@ -82,5 +82,5 @@ def _verify(
     with progress.task("sum gold's tables", len(cut.tables), "tables") as task:
         found = checksums(settings, cut, parted, task)
     compared = None if file is None else compare(spark, settings, cut, found, file)
-    told = [table.told for table in found]
+    told = tuple(table.told for table in found)
     return Verification(settings.lake, cut.source, cut.lsn, cut.gtid_set, told, compared)

@@ -20,6 +20,8 @@ ROOT = Path(__file__).parents[2]
 
 MOST_ENTRIES = 15
 LEAST_LINES = 40
+OF_THE_PACKAGE = ("__init__.py", "py.typed")
+"""No entries of a room: `py.typed` tells type checkers that a package's annotations count."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,10 @@ class House:
     allowed: Sequence[tuple[str, str]] = ()
 
 
-PACKAGES = ("decoder", "pipeline")
+PACKAGES = ("decoder", "pipeline", "binlake")
 
 ROOMS = {
+    "binlake": "arguments commands logs snapshot",
     "decoder": (
         "columns/ compression/ constants dump_text/ encryption/ errors events/ framing/ "
         "kernels/ model/ rows/ segments/ stream/ transactions/"
@@ -130,7 +133,7 @@ ROOMS = {
         "transactions xa"
     ),
     "pipeline.gold.plan": (
-        "batch_plan cut inspection reach rebuild stopped_tables table_refresh until "
+        "batch_plan cut inspection published_cuts reach rebuild stopped_tables table_refresh until "
         "verification_points"
     ),
     "pipeline.gold.schema": (
@@ -157,7 +160,7 @@ ROOMS = {
         "cancellation current_run interruption log log_progress memory progress redaction "
         "report spark_job_progress statement_passwords"
     ),
-    "pipeline.run": ("commands failure preflight recorder source_status status work"),
+    "pipeline.run": ("commands failure operations preflight recorder source_status status work"),
     "pipeline.seed": (
         "chunked chunks consistent dumps/ errors filling folder from_dump jdbc job selection "
         "server source_table values/"
@@ -408,7 +411,7 @@ def strangers(house: House) -> Iterator[str]:
         _dotted(folder.relative_to(house.root)): {
             f"{each.name}/" if each.is_dir() else each.name.removesuffix(".py")
             for each in folder.iterdir()
-            if each.name not in ("__init__.py", "py.typed") and _is_there(each)
+            if each.name not in OF_THE_PACKAGE and _is_there(each)
         }
         for package in house.packages
         for folder in [house.root / package, *(house.root / package).rglob("*")]

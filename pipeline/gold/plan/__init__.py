@@ -6,6 +6,7 @@ __all__ = [
     "batch_plan",
     "cut",
     "inspection",
+    "published_cuts",
     "rebuild",
     "stopped_tables",
     "table_refresh",

@@ -17,51 +17,17 @@ from pyspark.sql import SparkSession
 
 from pipeline.catalog import TableName
 from pipeline.gold.changes.log_facts import Facts
+from pipeline.gold.plan.published_cuts import CUTS, cuts_table
 from pipeline.gold.table.commit_stats import Written, written_since
 from pipeline.gold.table.damage import Damage, gone, met_in
 from pipeline.gold.table.foreign_commits import by_others, is_own, signs
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import GoldState, TableState
-from pipeline.lake import Lake
 from pipeline.lake.delta_log.spark_written import commits_since, state as state_of, version_of
-from pipeline.lake.delta_log.table import Commit, LakeTable, Step
+from pipeline.lake.delta_log.table import Commit, Step
 from pipeline.lake.tables.opening import tables_of
 from pipeline.settings import Settings
 from pipeline.source import GtidSet
-
-TABLES = pa.list_(
-    pa.struct(
-        [
-            pa.field("schema", pa.string()),
-            pa.field("table", pa.string()),
-            # a path, or a name in the catalog
-            pa.field("path", pa.string()),
-            # null where there is no gold table (yet)
-            pa.field("delta_id", pa.string()),
-            pa.field("delta_version", pa.int64()),
-            pa.field("held", pa.bool_()),
-            pa.field("complete", pa.bool_()),
-        ]
-    )
-)
-CUTS = pa.schema(
-    [
-        pa.field("source", pa.string()),
-        pa.field("batch", pa.int64()),
-        # of the last transaction that is applied
-        pa.field("lsn", pa.int64()),
-        # of all transactions up to it that the lake has, as the server writes it (MariaDB's:
-        # the last of every domain and server); null where the log has no GTIDs
-        pa.field("gtid_set", pa.string()),
-        pa.field("committed_at", pa.timestamp("us", "UTC")),
-        pa.field("tables", TABLES),
-    ]
-)
-
-
-def cuts_table(lake: Lake) -> LakeTable:
-    """Return the table of all sources' published cuts."""
-    return LakeTable(lake.cuts, CUTS, statistics=("source", "batch", "lsn"))
 
 
 def cut_step(source: str, batch: int) -> Step:

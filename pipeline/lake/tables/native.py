@@ -31,6 +31,7 @@ from pipeline.lake.files.scanning import Scan, scan
 from pipeline.lake.layout import Lake
 from pipeline.lake.locks.lease_guard import require_held
 from pipeline.lake.locks.lock import exclusive, local_path
+from pipeline.lake.stores import is_known, options_for
 from pipeline.lake.tables.actions import Actions, add_action, commit_metadata, remove_action
 from pipeline.lake.tables.last_rows import last_rows
 from pipeline.lake.tables.tables import FILE, Change
@@ -331,6 +332,14 @@ class NativeTables:
         )
         _drop_stale_checksum(table.reference)
         return True
+
+
+def native_tables(lake: Lake) -> NativeTables | None:
+    """Those of a lake whose folder this process reaches; None where only Spark has the tables."""
+    reachable = local_path(lake.root) is not None or is_known(lake.root)
+    if lake.namespace is not None or not reachable:
+        return None
+    return NativeTables(lake, options_for(lake.root).delta)
 
 
 def _written_once(table: LakeTable, rows: pa.Table | None) -> Callable[[], list[DataFile]]:

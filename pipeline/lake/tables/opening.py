@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pipeline.lake.child_sessions import is_elsewhere
 from pipeline.lake.layout import Lake
-from pipeline.lake.locks.lock import local_path
 from pipeline.lake.starting import Spark, started
-from pipeline.lake.stores import is_known, options_for
 from pipeline.lake.tables.by_spark import SparkTables
-from pipeline.lake.tables.native import NativeTables
+from pipeline.lake.tables.native import native_tables
 from pipeline.lake.tables.tables import Tables
 
 
@@ -18,11 +16,3 @@ def tables_of(spark: Spark, lake: Lake) -> Tables:
     supports."""
     native = None if is_elsewhere(spark, lake.root) else native_tables(lake)
     return native or SparkTables(started(spark), lake)
-
-
-def native_tables(lake: Lake) -> NativeTables | None:
-    """Return the lake's tables by delta-rs; None if this process cannot access its folder."""
-    reachable = local_path(lake.root) is not None or is_known(lake.root)
-    if lake.namespace is not None or not reachable:
-        return None
-    return NativeTables(lake, options_for(lake.root).delta)

@@ -17,7 +17,8 @@ from pipeline.bronze.executed_gtids import last_begun_anew
 from pipeline.bronze.files import FileRow
 from pipeline.gold import Cut
 from pipeline.gold.changes.log_facts import gather
-from pipeline.gold.plan.cut import cuts_table, gtids_at
+from pipeline.gold.plan.cut import gtids_at
+from pipeline.gold.plan.published_cuts import cuts_table
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import compare, equal
 from pipeline.lake.tables.opening import tables_of

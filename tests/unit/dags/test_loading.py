@@ -16,7 +16,9 @@ from airflow.serialization.serialized_objects import DagSerialization
 
 DAGS = Path(__file__).parents[3] / "dags"
 FILES = sorted(DAGS.glob("*.py"))
-HEAVY = {"decoder", "delta", "numba", "numpy", "pandas", "pipeline", "pyarrow", "pyspark"}
+HEAVY = {"binlake", "decoder", "pipeline"} | {
+    *("delta", "numba", "numpy", "pandas", "pyarrow", "pyspark")
+}
 
 ASKING = """\
 source: asking

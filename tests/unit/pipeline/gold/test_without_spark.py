@@ -15,7 +15,8 @@ from pipeline.gold import Cut, GoldState, run
 from pipeline.gold.cascades.store import MissingCascadesError, keep, kept
 from pipeline.gold.changes import transactions
 from pipeline.gold.changes.log_facts import Facts, gather
-from pipeline.gold.plan.cut import CUTS, cut_step, cuts_table
+from pipeline.gold.plan.cut import cut_step
+from pipeline.gold.plan.published_cuts import CUTS, cuts_table
 from pipeline.gold.plan.until import last_of, last_wanted
 from pipeline.gold.planning import plan_next
 from pipeline.lake import Lake, Ledger

@@ -1,0 +1,98 @@
+"""Binlake for people's own code: the command line's commands as functions, with typed results.
+
+    import binlake
+
+    record = binlake.run(source="shop", binlogs="/backup/binlogs", lake="/data/lake")
+    orders = binlake.read("/data/lake")["shop.orders"]
+
+`run`, `status`, `check` and `verify` return frozen objects whose `to_json()` is what the command
+prints with `--json`; `read` returns the tables of one published snapshot; `decode` needs no lake.
+
+Everything is loaded when it is first used: `import binlake` loads neither Spark nor pyarrow.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from binlake.commands import check, run, status, verify
+    from binlake.logs import decode
+    from binlake.snapshot import LostSnapshotError, Snapshot, read
+    from decoder import BinlogError, TypeOptions
+    from decoder.model.results import Changes
+    from pipeline.errors import BinlakeError, SettingsError
+    from pipeline.lake.ledger.run_record import RunRecord
+    from pipeline.run.status import Status
+    from pipeline.settings import Settings
+    from pipeline.source.check.report import CheckReport
+    from pipeline.verify.report import Verification
+
+    __version__: str
+
+__all__ = [
+    "BinlakeError",
+    "BinlogError",
+    "Changes",
+    "CheckReport",
+    "LostSnapshotError",
+    "RunRecord",
+    "Settings",
+    "SettingsError",
+    "Snapshot",
+    "Status",
+    "TypeOptions",
+    "Verification",
+    "__version__",
+    "check",
+    "decode",
+    "read",
+    "run",
+    "status",
+    "verify",
+]
+
+_HOMES = {
+    "BinlakeError": "pipeline.errors",
+    "BinlogError": "decoder.errors",
+    "Changes": "decoder.model.results",
+    "CheckReport": "pipeline.source.check.report",
+    "LostSnapshotError": "binlake.snapshot",
+    "RunRecord": "pipeline.lake.ledger.run_record",
+    "Settings": "pipeline.settings.settings",
+    "SettingsError": "pipeline.errors",
+    "Snapshot": "binlake.snapshot",
+    "Status": "pipeline.run.status",
+    "TypeOptions": "decoder.model.options",
+    "Verification": "pipeline.verify.report",
+    "check": "binlake.commands",
+    "decode": "binlake.logs",
+    "read": "binlake.snapshot",
+    "run": "binlake.commands",
+    "status": "binlake.commands",
+    "verify": "binlake.commands",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            return _version()
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def _version() -> str:
+    """The installed package's; `unknown` where it runs without being installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("binlake")
+    except metadata.PackageNotFoundError:
+        return "unknown"

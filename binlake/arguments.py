@@ -1,0 +1,88 @@
+"""Arguments of Binlake's functions: settings, a file of them, a lake's folder, keyword options."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from pipeline.errors import SettingsError
+from pipeline.observe import redact
+from pipeline.settings import Settings
+from pipeline.spark.spark_submit import use_stores
+
+Location: TypeAlias = "str | os.PathLike[str]"
+Given: TypeAlias = "Settings | str | os.PathLike[str] | None"
+"""Settings, the path of a settings file (`.yml`, `.yaml`), or else a lake's folder."""
+
+_YAML = (".yml", ".yaml")
+_LAKE: Literal["lake"] = "lake"
+
+
+class Options(TypedDict, total=False):
+    """The keys of a settings file (docs/settings.md), each of which an argument may give."""
+
+    source: str
+    server: str | Mapping[str, Any]
+    capture: Mapping[str, Any]
+    seed: Mapping[str, Any]
+    binlogs: Location | Sequence[Location]
+    lake: Location
+    catalog: str
+    lake_schema: str
+    include: Sequence[str]
+    exclude: Sequence[str]
+    segments: Mapping[str, Any]
+    types: Mapping[str, Any]
+    encryption: Mapping[str, Any]
+    definitions: Location
+    default_charset: str
+    system_time_zone: str
+    foreign_keys_logged: bool | Literal["auto"]
+    lower_case_table_names: Literal[0, 1, 2]
+    given_up: Sequence[int]
+    drift: bool | Literal["full"]
+    until: str | int
+    refresh_tables: Sequence[str]
+    retention: Mapping[str, Any]
+    on_fault: Literal["hold", "mark"]
+    on_drop: Literal["keep", "drop"]
+    keys: Mapping[str, Sequence[str]]
+    parallel_tables: int
+    engine: Literal["auto", "spark", "local"]
+    keep_runs: int
+    log: Literal["text", "json"]
+    spark: Mapping[str, Any]
+    airflow: Mapping[str, Any]
+
+
+def settings_from(given: Given, options: Mapping[str, Any]) -> Settings:
+    """Return the settings that arguments give; `options` win over what is `given`.
+
+    Clients of object stores heed them from now on, and logs show none of their secrets. Raises
+    SettingsError.
+    """
+    values = {name: _plain(value) for name, value in options.items()}
+    if isinstance(given, Settings):
+        settings = given.updated(**values) if values else given
+    elif given is not None and not os.fspath(given).endswith(_YAML):
+        if values.get(_LAKE) is not None:
+            reason = f"is given twice: {os.fspath(given)} and {values[_LAKE]}."
+            raise SettingsError(reason, key=_LAKE, remedy="A settings file ends in .yml or .yaml.")
+        settings = Settings.load(None, **{**values, _LAKE: os.fspath(given)})
+    else:
+        file = None if given is None else Path(given).expanduser()
+        settings = Settings.load(file, **values)
+    redact.learn(settings.secrets)
+    use_stores(settings.spark.conf)
+    return settings
+
+
+def _plain(value: Any) -> Any:
+    """Paths as text, in lists too."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return value

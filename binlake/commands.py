@@ -1,0 +1,84 @@
+"""`run`, `status`, `check` and `verify`: the commands, from arguments to what `--json` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from binlake.arguments import Given, Location, settings_from
+from pipeline.observe.progress import QuietProgress
+from pipeline.run import operations
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from binlake.arguments import Options
+    from pipeline.lake.ledger.run_record import RunRecord
+    from pipeline.run.status import Status
+    from pipeline.source.check.report import CheckReport
+    from pipeline.verify.report import Verification
+
+
+def run(
+    settings: Given = None, *, full_refresh: bool = False, **options: Unpack[Options]
+) -> RunRecord:
+    """Ingest, decode and apply what is new, as `binlake run` does; returns the run's record.
+
+    `settings`: a Settings, a settings file (`.yml`, `.yaml`), or the lake's folder; `options` are
+    the keys of such a file and win over it. `full_refresh`: make silver and gold again from bronze.
+
+    `outcome` is `done`, `nothing_new`, or `faults`: what could not be decoded or applied, and gaps
+    of the log, are in `faults` and `gaps`, and the tables that they concern are held. `to_json()`
+    is this run's line of `binlake runs --json`. Raises BinlakeError for what stops the run; the
+    next run continues it.
+    """
+    command = "run --full-refresh" if full_refresh else "run"
+    return operations.run_record(settings_from(settings, options), QuietProgress(), command)
+
+
+def status(settings: Given = None, **options: Unpack[Options]) -> Status:
+    """Return the last run, lag, positions, faults and gaps of a lake, as `binlake status` does.
+
+    Arguments as in `run`. Reads the lake's own records, and starts no Spark where this process
+    reaches the lake. Raises SettingsError where there is no lake.
+    """
+    return operations.lake_status(settings_from(settings, options))
+
+
+def check(settings: Given = None, **options: Unpack[Options]) -> CheckReport:
+    """Return whether the source server is fit, setting by setting, as `binlake check` does.
+
+    Arguments as in `run`; `server` may be a URL (`mysql://user@host:3306`), whose password comes
+    from the environment or a file (docs/settings.md). Raises SettingsError, ServerError.
+    """
+    from pipeline.source import check_server
+    from pipeline.source.server.login import login
+
+    found = settings_from(settings, options)
+    return check_server(login(found), found)
+
+
+def verify(
+    settings: Given = None,
+    *,
+    against: Location | None = None,
+    tables: Sequence[str] = (),
+    wait: float = 600,
+    **options: Unpack[Options],
+) -> Verification:
+    """Return a checksum and a row count of every gold table, as `binlake verify` does.
+
+    `against`: compare with a server (`mysql://user@host`, or `server` for the one that settings
+    name) or with a file of the script's. `tables`: patterns over `schema.table`. `wait`: seconds to
+    wait for gold's snapshot to reach where the server is. Other arguments as in `run`. Raises
+    SettingsError where nothing is published yet, ServerError.
+    """
+    from pipeline.settings.server import is_server
+
+    values: dict[str, Any] = dict(options)
+    other = None if against is None else str(against)
+    if other is not None and is_server(other):
+        values["server"] = other
+    return operations.verification(
+        settings_from(settings, values), QuietProgress(), tables=tables, against=other, wait=wait
+    )

@@ -1,0 +1,105 @@
+"""Operations on a lake from settings to a result: the same for the command line and for `binlake`.
+
+What they need is imported inside: the command line's help is instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os.path import expanduser
+from typing import TYPE_CHECKING
+
+from pipeline.errors import BinlakeError
+
+if TYPE_CHECKING:
+    from pipeline.lake.ledger.run_record import RunRecord
+    from pipeline.lake.starting import Spark
+    from pipeline.observe import Progress
+    from pipeline.run.status import Status
+    from pipeline.settings import Settings
+    from pipeline.verify.report import Verification
+
+
+def session_for(command: str, settings: Settings) -> tuple[Spark, Settings]:
+    """Spark for a command that has what it needs: a lake to write, or a source in it.
+
+    Maintenance is of the only source, where settings name none.
+    """
+    from pipeline.lake.layout import require_writable
+    from pipeline.maintenance.job import of_source
+    from pipeline.run.commands import COMMANDS, require_source
+    from pipeline.run.preflight import require_lake, require_places
+    from pipeline.spark.session import spark_for
+
+    layers = COMMANDS[command]
+    settings.require("lake", *(["binlogs"] if "bronze" in layers else []))
+    if not {"bronze", "seed"}.isdisjoint(layers):
+        require_places(layers, settings)
+        require_writable(settings.lake)
+        connector, beside = "seed" in layers, "gold" in layers
+        return spark_for(settings, connector=connector, beside=beside), settings
+    require_places(layers, require_lake(settings))
+    spark = spark_for(settings, beside="gold" in layers)
+    if command == "maintain":
+        settings = of_source(spark, settings)
+    require_source(spark, settings)
+    return spark, settings
+
+
+def run_record(settings: Settings, progress: Progress, command: str) -> RunRecord:
+    """Do what `binlake COMMAND` does and return the record that `binlake runs` lists.
+
+    Raises BinlakeError for what stops the run.
+    """
+    from pipeline.run.commands import recorded_run
+
+    spark, settings = session_for(command, settings)
+    _, record = recorded_run(spark, settings, progress, command)
+    if record is None:
+        raise BinlakeError(
+            f"{command} is done, but its record could not be made.",
+            remedy="Logger binlake has the reason, as record_not_written.",
+        )
+    return record
+
+
+def lake_status(settings: Settings) -> Status:
+    """Return what `binlake status` shows. Raises SettingsError where there is no lake."""
+    from pipeline.run.preflight import no_lake, require_lake
+    from pipeline.run.status import read_status
+    from pipeline.spark.session import spark_for
+
+    found = read_status(spark_for(require_lake(settings)), settings)
+    # A first run that failed has left its record, and nothing else.
+    if not found.layers and not found.sources:
+        raise no_lake(settings)
+    return found
+
+
+def verification(
+    settings: Settings,
+    progress: Progress,
+    *,
+    tables: Sequence[str] = (),
+    against: str | None = None,
+    wait: float = 0,
+) -> Verification:
+    """Return what `binlake verify` finds.
+
+    `tables`: patterns over `schema.table`; `against`: a file of the script's, or a server's URL or
+    `server`, for the one that settings name; `wait`: seconds to wait for gold's snapshot to reach
+    where the server is. Raises SettingsError, ServerError.
+    """
+    from pipeline.run.commands import require_source
+    from pipeline.run.preflight import require_lake
+    from pipeline.settings.server import THE_SERVER, is_server
+    from pipeline.spark.session import session
+    from pipeline.verify.run import verify, verify_with_server, with_source
+
+    spark = session(require_lake(settings))
+    settings = with_source(spark, settings)
+    require_source(spark, settings)
+    if against is not None and (against == THE_SERVER or is_server(against)):
+        return verify_with_server(spark, settings, progress, tables=tables, patience=wait)
+    file = against and expanduser(against)
+    return verify(spark, settings, tables=tables, against=file, progress=progress)

@@ -1,0 +1,333 @@
+"""`binlake.read`: the tables of one snapshot by Spark, Polars or Arrow, whatever comes later."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import binlake
+from decoder.constants import ColumnType
+from decoder.model.definition import ColumnDefinition
+from pipeline.bronze.files import write_files
+from pipeline.catalog.alter.items import ColumnStep
+from pipeline.gold.changes.small_batch import ON_SMALL_TABLES
+from pipeline.gold.plan.published_cuts import find_cut
+from pipeline.lake import Lake
+from pipeline.lake.tables.by_spark import SparkTables
+from pipeline.lake.tables.native import NativeTables
+from pipeline.settings.until import Until
+from tests.support.bronze.bronze_rows import file_row
+from tests.support.gold.made_lake import MadeLake
+from tests.support.lake.object_store import object_store
+from tests.support.silver.made_silver import (
+    SERVER,
+    SOURCE,
+    START,
+    MadeTransaction as Tx,
+    definition,
+    item,
+    lsn,
+)
+
+ROOT = Path(__file__).parents[3]
+ENGINES = ["spark", "arrow", "polars"]
+FILE = "binlog.000001"
+
+ID = ColumnDefinition("id", ColumnType.LONG, nullable=False)
+NAME = ColumnDefinition("name", ColumnType.VARCHAR, length=80, length_bytes=1, collation=255)
+PRICE = ColumnDefinition("price", ColumnType.NEWDECIMAL, precision=10, scale=2)
+AT = ColumnDefinition("at", ColumnType.DATETIME2)
+SHAPE = ColumnDefinition("shape", ColumnType.GEOMETRY)
+ITEMS = definition("items", ID, NAME, PRICE, AT, SHAPE)
+ALTERED = definition("items", ID, replace(NAME, name="a.b ü"), PRICE, SHAPE)
+STEPS = [ColumnStep(c.name, "name" if c.name == "a.b ü" else c.name) for c in ALTERED.columns]
+ORDERS, GONE = definition("orders"), definition("gone")
+
+POINT = {"srid": 4326, "wkb": b"\x01\x02"}
+NOON = datetime(2024, 2, 29, 12, 0, 0, 123456)
+TEA, PEN, CUP = (
+    (1, "tea", Decimal("1.50"), NOON, POINT),
+    (2, "pen", Decimal("2.00"), None, None),
+    (3, "cup", None, NOON, None),
+)
+GREEN = (1, "green tea", Decimal("1.75"), NOON, POINT)
+JAR = (4, "jar", Decimal("9.99"), None)
+FIRST = {"shop.items": [TEA, PEN, CUP], "shop.gone": [(1, "x")]}
+SECOND = {**FIRST, "shop.items": [GREEN, CUP], "shop.orders": [(7, "new")]}
+THIRD = {
+    **SECOND,
+    "shop.items": [GREEN[:3] + GREEN[4:], CUP[:3] + CUP[4:], JAR],
+    "shop.orders": [(7, "sent")],
+}
+"""The rows of each table at the second, the third and the fourth transaction."""
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeLake:
+    """A lake with three snapshots: rows change, and a column is renamed and another dropped."""
+    made = MadeLake(spark, tmp_path_factory.mktemp("read") / "lake")
+    with pytest.MonkeyPatch.context() as patched:
+        # As in a table that is not small, whose files are not written again for a row.
+        vectors = "spark.databricks.delta.merge.deletionVectors.persistent"
+        patched.setitem(ON_SMALL_TABLES, vectors, "true")
+        first = Tx(2).insert(GONE, 1, "x")
+        for row in (TEA, PEN, CUP):
+            first.insert(ITEMS, *row)
+        tables = (ITEMS, ORDERS, GONE)
+        made.silver.batch([first], [item("create", 2, table) for table in tables])
+        made.run()
+        second = Tx(3).update(ITEMS, TEA, GREEN).delete(ITEMS, *PEN).insert(ORDERS, 7, "new")
+        made.silver.batch([second])
+        made.run()
+        third = Tx(4).insert(ALTERED, *JAR, version=2).update(ORDERS, (7, "new"), (7, "sent"))
+        altered = item("alter", 4, ALTERED, 2, columns=STEPS)
+        made.silver.batch([third, Tx(5)], [altered, item("drop", 5, GONE)])
+        made.run()
+    write_files(spark, Lake(made.root), SOURCE, [file_row(FILE, 1, source=SOURCE)], batch=1)
+    return made
+
+
+def arrow(frame: Any) -> pa.Table:
+    if isinstance(frame, pa.Table):
+        return frame
+    return frame.to_arrow() if hasattr(frame, "to_arrow") else frame.toArrow()
+
+
+def rows(snapshot: binlake.Snapshot[Any]) -> dict[str, list[tuple[Any, ...]]]:
+    """The source's columns of every table, in the order of their keys."""
+    found = {}
+    for name, frame in snapshot.items():
+        table = arrow(frame).sort_by("id")
+        assert table.column_names[-2:] == ["__lsn", "__committed_at"]
+        found[name] = [tuple(row.values())[:-2] for row in table.to_pylist()]
+    return {name: found for name, found in found.items() if found}
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Any:
+    if request.param == "polars":
+        pytest.importorskip("polars")
+    return request.param
+
+
+def test_deletion_vectors_are_in_these_tables(lake: MadeLake) -> None:
+    folder = Path(Lake(lake.root).gold("shop", "items"), "_delta_log")
+    assert '"deletionVector":{' in "".join(file.read_text() for file in folder.glob("*.json"))
+
+
+@pytest.mark.parametrize(
+    ("at", "n", "expected"),
+    [
+        (None, 5, THIRD),
+        (lsn(3), 3, SECOND),
+        (str(lsn(4) - 1), 3, SECOND),
+        (f"{SERVER}:3", 3, SECOND),
+        (START + timedelta(seconds=2.5), 2, FIRST),
+        ("2024-01-01T00:00:03Z", 3, SECOND),
+        (f"{FILE}:4000", 3, SECOND),
+        (f"{FILE}:3999", 2, FIRST),
+    ],
+)
+def test_all_tables_are_of_one_moment(
+    lake: MadeLake, engine: Any, at: Any, n: int, expected: dict[str, Any]
+) -> None:
+    found = binlake.read(lake.root, at, engine=engine)
+    assert rows(found) == expected
+    gtids = f"{SERVER}:2-{n}".removesuffix("-2")
+    assert (found.source, found.lsn, found.gtid_set) == (SOURCE, lsn(n), gtids)
+    assert found.committed_at == START + timedelta(seconds=n)
+    gone = {"shop.gone"} if n == 5 else set()
+    assert (found.held, found.incomplete) == (frozenset(), gone)
+
+
+@pytest.mark.parametrize("at", [None, f"{SERVER}:3", f"{FILE}:3999", "2024-01-01T00:00:03Z"])
+def test_spark_finds_the_same_snapshot(lake: MadeLake, at: str | None) -> None:
+    place, until = Lake(lake.root), None if at is None else Until.read(at)
+    found = find_cut(SparkTables(lake.spark, place), at=until)
+    assert found == find_cut(NativeTables(place), at=until)
+
+
+@pytest.mark.parametrize("at", [None, lsn(2)])
+def test_engines_agree_on_columns_and_types(lake: MadeLake, at: int | None) -> None:
+    by_spark, by_arrow = (
+        binlake.read(lake.root, at, engine=engine, tables=["shop.i*"])["shop.items"]
+        for engine in ("spark", "arrow")
+    )
+    assert isinstance(by_arrow, pa.Table)
+    theirs = arrow(by_spark).schema
+    assert by_arrow.schema.names == theirs.names
+    assert [str(t) for t in by_arrow.schema.types] == [str(t) for t in theirs.types]
+    assert not any(field.metadata for field in by_arrow.schema)
+
+
+def test_polars_gets_polars_types(lake: MadeLake) -> None:
+    polars = pytest.importorskip("polars")
+    (table,) = binlake.read(lake.root, engine="polars", tables=["*.items"]).values()
+    assert isinstance(table, polars.DataFrame)
+    assert table.schema["price"] == polars.Decimal(10, 2)
+    assert table.schema["__committed_at"] == polars.Datetime("us", "UTC")
+    assert table.schema["shape"] == polars.Struct({"srid": polars.Int32, "wkb": polars.Binary})
+
+
+def test_frames_stay_as_they_are_while_gold_goes_on(lake: MadeLake, tmp_path: Path) -> None:
+    copied = MadeLake(lake.spark, tmp_path / "lake")
+    shutil.copytree(lake.root, copied.root)
+    copied.silver.batches = lake.silver.batches
+    before = binlake.read(copied.root)
+    settled = binlake.read(copied.root, engine="arrow")
+    copied.silver.batch([Tx(6).insert(ORDERS, 8, "late").delete(ALTERED, *JAR, version=2)])
+    copied.run()
+    assert rows(before) == rows(settled) == THIRD
+    assert rows(binlake.read(copied.root, lsn(5), engine="arrow")) == THIRD
+    after = rows(binlake.read(copied.root, engine="arrow"))
+    assert after["shop.orders"] == [(7, "sent"), (8, "late")]
+    assert len(after["shop.items"]) == 2
+
+
+def test_tables_that_wait_are_named(lake: MadeLake, tmp_path: Path) -> None:
+    copied = MadeLake(lake.spark, tmp_path / "lake")
+    shutil.copytree(lake.root, copied.root)
+    copied.silver.batches = lake.silver.batches
+    late = definition("late")
+    copied.silver.batch(
+        [Tx(6).insert(ORDERS, 8, "late").insert(late, 1, "a")],
+        [item("observed", 6, late)],
+        faults=[(6, ["shop.orders"])],
+    )
+    copied.run()
+    found = binlake.read(copied.root, engine="arrow")
+    assert (found.held, found.incomplete) == ({"shop.orders"}, {"shop.late", "shop.gone"})
+    assert rows(found)["shop.orders"] == [(7, "sent")]
+    assert binlake.read(copied.root, engine="arrow", tables=["shop.items"]).held == frozenset()
+
+
+@pytest.mark.parametrize("engine", ["spark", "arrow"])
+def test_a_table_that_was_made_again_is_not_read_for_the_lost_one(
+    lake: MadeLake, tmp_path: Path, engine: Any
+) -> None:
+    root = tmp_path / "lake"
+    shutil.copytree(lake.root, root)
+    folder = Path(Lake(str(root)).gold("shop", "orders"))
+    shutil.rmtree(folder)
+    with pytest.raises(binlake.LostSnapshotError, match=r"shop\.orders .* there is no table"):
+        binlake.read(root, engine="arrow")
+    for _ in range(9):
+        lake.spark.range(3).write.format("delta").mode("append").save(str(folder))
+    with pytest.raises(binlake.LostSnapshotError, match="another table is at") as raised:
+        binlake.read(root, engine=engine)
+    assert raised.value.table == "shop.orders"
+    assert rows(binlake.read(root, engine=engine, tables=["shop.items"]))
+
+
+def test_files_that_are_gone_are_told_with_their_table(lake: MadeLake, tmp_path: Path) -> None:
+    root = tmp_path / "lake"
+    shutil.copytree(lake.root, root)
+    for file in Path(Lake(str(root)).gold("shop", "items")).rglob("part-*.parquet"):
+        file.unlink()
+    with pytest.raises(binlake.LostSnapshotError, match=r"shop\.items cannot be read at version"):
+        binlake.read(root, engine="arrow")
+
+
+FROM_A_STORE = """
+import sys
+import binlake
+try:
+    found = binlake.read(sys.argv[1], sys.argv[2], engine="arrow")
+except binlake.BinlakeError as error:
+    print("retryable" if error.retryable else error)
+else:
+    print(sorted(found["shop.items"].column("id").to_pylist()))
+"""
+
+
+def test_a_lake_in_an_object_store(lake: MadeLake, tmp_path: Path) -> None:
+    """In a process of its own: delta-rs keeps Python's lock, which the store needs here."""
+    conf = tmp_path / "conf.yml"
+    environment = {name: text for name, text in os.environ.items() if not name.startswith("AWS_")}
+
+    def read(at: str) -> str:
+        command = [sys.executable, "-c", FROM_A_STORE, str(conf), at]
+        said = {**environment, "AWS_EC2_METADATA_DISABLED": "true"}
+        ran = subprocess.run(
+            command, cwd=ROOT, env=said, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout.strip()
+
+    with object_store() as store:
+        settings = {"lake": "s3a://bucket/lake", "spark": {"conf": store.conf}}
+        conf.write_text(json.dumps(settings))  # which is YAML, too
+        for file in Path(lake.root).rglob("*"):
+            if file.is_file() and not file.name.endswith(".crc"):
+                store.put_file(file, f"bucket/lake/{file.relative_to(lake.root)}")
+        assert read(str(lsn(5))) == "[1, 3, 4]"
+        assert read(f"{SERVER}:3") == "[1, 3]"
+        with store.knowing_nobody():
+            assert read(str(lsn(5))) == "retryable"
+
+
+def test_no_spark_is_needed_but_for_its_engine(lake: MadeLake) -> None:
+    program = f"""
+import sys
+sys.modules.update(pyspark=None, delta=None)
+import binlake
+at = {lsn(3)}
+found = binlake.read({lake.root!r}, at, engine="arrow")
+print(sorted(found), found["shop.items"].num_rows)
+for place in ("{SERVER}:2", "{FILE}:4000", "2024-01-01T00:00:02Z"):
+    assert binlake.read({lake.root!r}, place, engine="arrow")["shop.items"].num_rows
+try:
+    binlake.read({lake.root!r})
+except binlake.BinlakeError as error:
+    print(error)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    tables, said = ran.stdout.splitlines()
+    assert tables == "['shop.gone', 'shop.items', 'shop.orders'] 2"
+    assert said.startswith("engine='spark' needs pyspark, which is not installed. pip install")
+
+
+def test_mistakes(lake: MadeLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases: list[tuple[str, str, dict[str, Any]]] = [
+        ("engine", "'pandas' is not one of spark, polars, arrow", {"engine": "pandas"}),
+        ("at", "'yesterday' is not a time", {"at": "yesterday"}),
+        ("at", "no published snapshot at or before 1", {"at": 1}),
+        ("source", "no published snapshot of none", {"source": "none"}),
+    ]
+    for key, said, options in cases:
+        with pytest.raises(binlake.SettingsError, match=said) as raised:
+            binlake.read(lake.root, **{"engine": "arrow", **options})
+        assert raised.value.key == key
+    with pytest.raises(binlake.SettingsError, match="has no published snapshot"):
+        binlake.read(tmp_path, engine="arrow")
+    settings = lake.settings(catalog="main")
+    with pytest.raises(binlake.SettingsError, match="not those of a catalog"):
+        binlake.read(settings, engine="arrow")
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(binlake.BinlakeError, match=r"pip install 'binlake\[polars\]'"):
+        binlake.read(lake.root, engine="polars")
+
+
+@pytest.mark.skipif(find_spec("polars") is None, reason="Polars is not installed")
+def test_polars_itself_refuses_these_tables(lake: MadeLake) -> None:
+    """Why they are read by way of delta-rs: if this fails, look whether that may go."""
+    import polars
+
+    with pytest.raises(Exception, match=r"(?i)unsupported|column.?mapping|feature|not supported"):
+        polars.read_delta(Lake(lake.root).gold("shop", "items"))
