@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 from decoder import SegmentDecoder, TypeOptions
-from decoder.framing.chunked_reader import PieceReader, cut
+from decoder.framing.chunked_reader import ChunkedReader, slice_chunks
 from decoder.framing.sliding_buffer import WINDOW
 from decoder.stream.segment_decoder import Changes, Segment
 from tests.support.decoder.logs import (
@@ -122,12 +122,12 @@ PARTS = [memoryview(b"abc"), memoryview(b""), memoryview(b"defgh")]
 @pytest.mark.parametrize("start", range(9))
 @pytest.mark.parametrize("stop", range(9))
 def test_a_cut_of_pieces_is_that_of_their_bytes(start: int, stop: int) -> None:
-    assert b"".join(cut(PARTS, start, stop)) == b"abcdefgh"[start:stop]
+    assert b"".join(slice_chunks(PARTS, start, stop)) == b"abcdefgh"[start:stop]
 
 
 @pytest.mark.parametrize("size", range(1, 10))
 def test_pieces_are_read_as_one_file(size: int) -> None:
-    reader = PieceReader(PARTS)
+    reader = ChunkedReader(PARTS)
     found = b""
     while part := reader.read(size):
         assert len(part) <= size

@@ -9,7 +9,7 @@ import pytest
 
 from decoder.constants import EventType
 from decoder.framing.frames import frame
-from decoder.transactions.boundaries import Marks, Statement, TransactionTracker
+from decoder.transactions.boundaries import EventRoles, Statement, TransactionTracker
 from tests.support.decoder.event_bytes import event_bytes, format_description
 from tests.support.decoder.logs import INT, Table, gtid, query, xid
 
@@ -17,7 +17,7 @@ T = Table(3, "t", (INT,))
 V1 = EventType.WRITE_ROWS_V1
 
 
-def marked(events: list[bytes], *, window: int | None = None, base: int = 0) -> list[Marks]:
+def roles_of(events: list[bytes], *, window: int | None = None, base: int = 0) -> list[EventRoles]:
     tracker = TransactionTracker()
     found = []
     step = window or len(events)
@@ -34,16 +34,16 @@ def marked(events: list[bytes], *, window: int | None = None, base: int = 0) -> 
 
 def spans(events: list[bytes]) -> list[tuple[int, int | None]]:
     """(first event, last event or None) of each transaction."""
-    (marks,) = marked(events)
+    (roles,) = roles_of(events)
     offsets = np.cumsum([0, *(len(event) for event in events)]).tolist()
     found: list[tuple[int, int | None]] = []
     for index in range(len(events)):
-        if marks.starts[index]:
-            assert marks.start[index] == offsets[index]
+        if roles.starts[index]:
+            assert roles.start[index] == offsets[index]
             found.append((index, None))
-        if marks.start[index] >= 0:
-            assert marks.start[index] == offsets[found[-1][0]]
-        if marks.ends[index]:
+        if roles.start[index] >= 0:
+            assert roles.start[index] == offsets[found[-1][0]]
+        if roles.ends[index]:
             found[-1] = (found[-1][0], index)
     return found
 
@@ -136,8 +136,8 @@ def test_rows_flags_stand_behind_a_table_id_of_any_size() -> None:
 @pytest.mark.parametrize("window", [1, 2, 3])
 def test_state_goes_on_across_windows(window: int) -> None:
     events = [event for case, _ in CASES.values() for event in case]
-    (whole,) = marked(events, base=1000)
-    parts = marked(events, window=window, base=1000)
+    (whole,) = roles_of(events, base=1000)
+    parts = roles_of(events, window=window, base=1000)
     for name in ("start", "starts", "ends", "statement"):
         joined = np.concatenate([getattr(part, name) for part in parts])
         assert joined.tolist() == getattr(whole, name).tolist()
@@ -167,13 +167,13 @@ def test_state_goes_on_across_windows(window: int) -> None:
     ],
 )
 def test_statements_by_their_first_words(text: str, statement: Statement) -> None:
-    (marks,) = marked([query(text, schema="a schema")])
-    assert marks.statement.tolist() == [statement]
+    (roles,) = roles_of([query(text, schema="a schema")])
+    assert roles.statement.tolist() == [statement]
 
 
 def test_a_query_that_ends_too_early_is_no_transaction_control() -> None:
-    (marks,) = marked([named(EventType.QUERY, bytes(5)), named(EventType.QUERY, b"\xff" * 13)])
-    assert marks.statement.tolist() == [Statement.OTHER] * 2
+    (roles,) = roles_of([named(EventType.QUERY, bytes(5)), named(EventType.QUERY, b"\xff" * 13)])
+    assert roles.statement.tolist() == [Statement.OTHER] * 2
 
 
 def test_a_segment_goes_on_inside_a_transaction() -> None:
@@ -184,9 +184,9 @@ def test_a_segment_goes_on_inside_a_transaction() -> None:
     content = MORE + xid()
     buffer = np.frombuffer(bytearray(content), np.uint8)
     frames = frame(buffer, 0, len(content), base=500, checksum=False)
-    marks = tracker.follow(buffer, frames, base=500)
-    assert marks.start.tolist() == [123, 123]
-    assert marks.ends.tolist() == [0, 1]
+    roles = tracker.follow(buffer, frames, base=500)
+    assert roles.start.tolist() == [123, 123]
+    assert roles.ends.tolist() == [0, 1]
     assert tracker.start is None
 
 
@@ -202,6 +202,6 @@ def test_an_unreadable_event_opens_what_may_have_been_a_transaction() -> None:
     buffer = np.zeros(16 + len(damaged) + 64, np.uint8)
     buffer[16 : 16 + len(damaged)] = np.frombuffer(damaged, np.uint8)
     frames = frame(buffer, 16, 16 + len(damaged), base=-16, checksum=True)
-    marks = TransactionTracker().follow(buffer, frames, base=-16)
+    roles = TransactionTracker().follow(buffer, frames, base=-16)
     assert frames.valid.tolist() == [0, 1, 1, 1]
-    assert marks.start.tolist() == [0, 0, 0, int(frames.offset[3]) - 16]
+    assert roles.start.tolist() == [0, 0, 0, int(frames.offset[3]) - 16]
