@@ -14,10 +14,8 @@ _SPANS = schemas.TRANSACTIONS.field("rolled_back").type
 
 @dataclass(frozen=True, slots=True)
 class RowSpan:
-    """Rows whose events have file positions in [`start`, `end`).
-
-    With `inside` (of a payload), `start` and `end` are row numbers instead.
-    """
+    """Rows whose events have file positions, or `inside` a payload whose numbers are, in
+    [`start`, `end`)."""
 
     start: int
     end: int
