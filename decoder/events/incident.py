@@ -1,4 +1,4 @@
-"""INCIDENT: changes were lost on the way to the log.
+"""INCIDENT: the server lost changes, which are missing from the log.
 
 Format: MySQL `control_events.cpp`, `Incident_event`.
 """

@@ -51,7 +51,8 @@ class TransactionPayloadEvent(Event):
         """Raise MalformedError if `size` is too large for an inner event."""
         if self.uncompressed_size is not None and size > self.uncompressed_size:
             raise self.header.malformed(
-                f"an inner event has {size} bytes, but the whole payload {self.uncompressed_size}"
+                f"an inner event has {size} bytes,"
+                f" more than the announced {self.uncompressed_size} of the payload"
             )
         if size > LARGEST_INSIDE:
             raise self.header.malformed(

@@ -170,7 +170,7 @@ class ControlEventHandler:
         found = self.parse(window, event)
         if isinstance(found, UnknownEvent):
             found.require_ignorable()
-        error = UnsupportedError(f"{event_name(code)} is not decoded yet")
+        error = UnsupportedError(f"events of type {event_name(code)} are not supported")
         self._report(window, event, UNSUPPORTED, error, code in _ROWS)
 
     def _query(self, window: Window, event: int) -> None:

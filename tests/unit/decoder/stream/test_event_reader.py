@@ -181,7 +181,7 @@ def test_payloads_in_several_frames_and_uncompressed_ones() -> None:
     [
         (compressed(INSIDE, uncompressed=len(INSIDE) + 1), "not the announced"),
         (compressed(INSIDE, uncompressed=len(INSIDE) - 1), "more than the announced 64 bytes"),
-        (compressed(INSIDE, uncompressed=0), "but the whole payload 0"),
+        (compressed(INSIDE, uncompressed=0), "more than the announced 0 of the payload"),
         (compressed(INSIDE[:-1]), "ends inside the event at offset 38"),
         (compressed(INSIDE + b"rest"), "the last 4 bytes of its content"),
         (compressed(INSIDE, payload=b"not zstd"), "cannot be decompressed"),
@@ -204,7 +204,7 @@ def test_a_malformed_payload_is_refused(event: bytes, reason: str) -> None:
 @pytest.mark.parametrize(
     ("size", "announced", "reason"),
     [
-        (0xFFFFFFFF, len(INSIDE), f"but the whole payload {len(INSIDE)}"),
+        (0xFFFFFFFF, len(INSIDE), f"more than the announced {len(INSIDE)} of the payload"),
         (0xFFFFFFFF, 1 << 40, "the limit is 1073741824"),
         (1 << 30, 1 << 40, "ends inside the event at offset 0"),
     ],
