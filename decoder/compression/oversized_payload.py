@@ -13,14 +13,14 @@ from decoder.framing.large_event import LargeEvent, Mark
 from decoder.framing.sliding_buffer import Feed
 from decoder.kernels.memory import Bytes
 from decoder.transactions.faults import CONTENT_LIMIT
-from decoder.transactions.input_errors import content
+from decoder.transactions.input_errors import unread_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class OversizedPayload:
     """A payload event as `Frames` over `buffer`, which has its first bytes only.
 
-    `position`: its file position; `pieces`: all of its bytes except the checksum; `missing`: the
+    `position`: its file position; `pieces`: all of its bytes except the checksum; `error`: the
     error if it is incomplete.
     """
 
@@ -28,10 +28,10 @@ class OversizedPayload:
     buffer: Bytes
     frames: Frames
     pieces: list[memoryview]
-    missing: TruncatedError | None
+    error: TruncatedError | None
 
     @property
-    def begun(self) -> bytes:
+    def first_bytes(self) -> bytes:
         """The first bytes of the event, for a fault."""
         return bytes(self.buffer[:CONTENT_LIMIT])
 
@@ -39,16 +39,16 @@ class OversizedPayload:
 def read_payload(feed: Feed, layout: Layout, *, checksum: bool) -> OversizedPayload:
     """Read the next event from `feed`, verifying its checksum."""
     position = feed.position
-    size = int.from_bytes(content(feed)[9:13], "little")
+    size = int.from_bytes(unread_bytes(feed)[9:13], "little")
     pieces = feed.pass_through(size)
     event = LargeEvent(bytes(pieces[0]), Mark(position, 0), layout, checksum=checksum)
     for piece in pieces[1:]:
         event.feed(piece)
-    missing = None
+    error = None
     if not event.whole:
         reason = f"the event has {size} bytes, of which only {sum(map(len, pieces))} are present"
-        missing = TruncatedError(reason, position=position, event_type=event.header.name)
+        error = TruncatedError(reason, position=position, event_type=event.header.name)
     frames = event.frames
     frames.table[VALID] = event.valid
     body = list(slice_chunks(pieces, 0, size - CHECKSUM_LENGTH * checksum))
-    return OversizedPayload(position, event.buffer, frames, body, missing)
+    return OversizedPayload(position, event.buffer, frames, body, error)

@@ -163,10 +163,10 @@ class PayloadDecoder:
         `pieces` are all bytes of the event except its checksum.
         """
         length = sum(map(len, pieces)) - HEADER_LENGTH
-        begun = memoryview(window.buffer.data)[HEADER_LENGTH:]
+        first_bytes = memoryview(window.buffer.data)[HEADER_LENGTH:]
         header = header_of(window.table, 0, int(window.position[0]))
         try:
-            payload = TransactionPayloadEvent.parse_prefix(begun, header, length)
+            payload = TransactionPayloadEvent.parse_prefix(first_bytes, header, length)
         except BinlogError as error:
             self._report(window, 0, kind_of(error), error, False)
             return

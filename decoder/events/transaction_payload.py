@@ -76,13 +76,13 @@ class TransactionPayloadEvent(Event):
 
     @classmethod
     def parse_prefix(
-        cls, begun: memoryview, header: EventHeader, length: int
+        cls, first_bytes: memoryview, header: EventHeader, length: int
     ) -> TransactionPayloadEvent:
-        """Read the event from `begun`, the first bytes of a body of `length` bytes.
+        """Read the event from `first_bytes`, the first bytes of a body of `length` bytes.
 
-        `begun` must contain all fields before the payload.
+        `first_bytes` must contain all fields before the payload.
         """
-        cursor = Cursor(begun, header)
+        cursor = Cursor(first_bytes, header)
         values: dict[int, int] = {}
         while (code := cursor.length_encoded()) != _END:
             value = cursor.part(cursor.length_encoded())

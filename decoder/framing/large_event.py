@@ -33,31 +33,31 @@ class Mark:
 class LargeEvent:
     """An event that is streamed: only its first bytes and checksums are held.
 
-    `begun` are its first bytes, with at least its header; `layout` is that of the log here.
+    `first_bytes` must contain at least its header; `layout` is that of the log at this position.
     """
 
-    def __init__(self, begun: bytes, start: Mark, layout: Layout, *, checksum: bool) -> None:
-        header = EventHeader.parse(memoryview(begun), 0, start.position, layout.version)
+    def __init__(self, first_bytes: bytes, start: Mark, layout: Layout, *, checksum: bool) -> None:
+        header = EventHeader.parse(memoryview(first_bytes), 0, start.position, layout.version)
         if layout.cells[RENUMBERED]:
             header = replace(header, type=event_type(current_type(int(header.type), layout.cells)))
         self.header = header
         self._layout = layout
         self.start = start
-        self._begun = b""
+        self._first_bytes = b""
         self._covered = header.size - CHECKSUM_LENGTH * checksum
         self._passed = 0
         self._crc = 0
         self._file_crc = start.crc
         self._stored = b""
         self._checksum = checksum
-        self.feed(begun)
+        self.feed(first_bytes)
 
     def feed(self, data: bytes | memoryview) -> bytes:
         """Add the next bytes of the log; return those after the end of the event."""
         view = memoryview(data)
         mine = view[: self.header.size - self._passed]
         covered = mine[: max(0, self._covered - self._passed)]
-        self._begun += covered[: max(0, BEGINNING - self._passed)]
+        self._first_bytes += covered[: max(0, BEGINNING - self._passed)]
         self._crc = zlib.crc32(covered, self._crc)
         self._stored += mine[len(covered) :]
         self._file_crc = zlib.crc32(mine, self._file_crc)
@@ -82,7 +82,7 @@ class LargeEvent:
     @property
     def buffer(self) -> Bytes:
         """The first bytes of the event, enough to determine its role in its transaction."""
-        return np.frombuffer(bytearray(self._begun), np.uint8)
+        return np.frombuffer(bytearray(self._first_bytes), np.uint8)
 
     @property
     def frames(self) -> Frames:
@@ -91,7 +91,7 @@ class LargeEvent:
         post_header = int(self._layout.cells[POST_HEADERS + head.type])
         fields = (
             *(0, int(head.type), head.size, head.timestamp, head.server_id, head.log_pos),
-            *(int(head.flags), len(self._begun), 1, head.length, post_header),
+            *(int(head.flags), len(self._first_bytes), 1, head.length, post_header),
         )
         table = np.array([fields], np.int64).T.copy()
         return Frames(table, head.size, self._checksum, self._layout)

@@ -48,7 +48,7 @@ from decoder.transactions.faults import (
     FaultLog,
     kind_of,
 )
-from decoder.transactions.input_errors import content, end_error, head_error, old_rollbacks
+from decoder.transactions.input_errors import end_error, head_error, old_rollbacks, unread_bytes
 from decoder.transactions.savepoints import restore_positions
 from decoder.transactions.state import BYTES, FAULTY, START, STOP, Session
 from decoder.transactions.statements import StatementLog
@@ -107,7 +107,7 @@ class SegmentDecoder:
         self._window: Window | None = None
         self._checksum = False
         self._layout = V4
-        self._holding = HeldChanges(trusted=trusted)
+        self._held_changes = HeldChanges(trusted=trusted)
         self._feed = Feed([], segment.start_pos)
         self._definitions: list[tuple[int, int, TableDefinition]] = []
         self._known: dict[str, tuple[TableDefinition, int]] = {}
@@ -151,7 +151,7 @@ class SegmentDecoder:
         feed.fill()
         if bytes(feed.buffer[feed.start : feed.start + len(MAGIC)]) == MAGIC:
             feed.consume(feed.start + len(MAGIC))
-        layout = first_layout(content(feed))
+        layout = first_layout(unread_bytes(feed))
         place = feed.buffer, feed.start, feed.end
         frames = frame(*place, base=feed.base, checksum=False, layout=layout)
         if frames.fault is not None or frames.next_offset != feed.end:
@@ -177,12 +177,12 @@ class SegmentDecoder:
         feed.fill()
         is_first = feed.position == 0 and self._control_events.description is None
         if is_first and (error := head_error(feed)):
-            self._end_with_fault(error, content(feed))
+            self._end_with_fault(error, unread_bytes(feed))
             return False
-        if content(feed).startswith(MAGIC):
+        if unread_bytes(feed).startswith(MAGIC):
             feed.consume(feed.start + len(MAGIC))
         if is_first:
-            self._begin_log(content(feed))
+            self._begin_log(unread_bytes(feed))
         return True
 
     def _begin_log(self, log: bytes) -> None:
@@ -207,24 +207,24 @@ class SegmentDecoder:
                 yield from self._process(self._enter(feed, frames))
                 feed.consume(frames.next_offset)
                 if frames.stop is not None:
-                    self._end_with_fault(frames.stop, content(feed))
+                    self._end_with_fault(frames.stop, unread_bytes(feed))
                 yield from self._release(final=False)
             elif frames.stop is not None:
-                self._end_with_fault(frames.stop, content(feed))
+                self._end_with_fault(frames.stop, unread_bytes(feed))
             elif feed.left == 0 and feed.exhausted:
                 return
             elif feed.next_type == EventType.TRANSACTION_PAYLOAD:
                 yield from self._decode_large_payload(feed)
             elif not feed.extend():
-                self._end_with_fault(end_error(feed), content(feed))
+                self._end_with_fault(end_error(feed), unread_bytes(feed))
                 return
             if frames.stopped:
                 return
 
     def _decode_large_payload(self, feed: Feed) -> Iterator[Result]:
         payload = read_payload(feed, self._layout, checksum=self._checksum)
-        if payload.missing is not None:
-            self._end_with_fault(payload.missing, payload.begun)
+        if payload.error is not None:
+            self._end_with_fault(payload.error, payload.first_bytes)
             return
         roles = self._tracker.follow(payload.buffer, payload.frames, base=payload.position)
         window = self._session.enter(payload.buffer, payload.frames, roles, base=payload.position)
@@ -345,10 +345,10 @@ class SegmentDecoder:
             for index, error in old_rollbacks(self._session.transactions, counts, current):
                 self._report_rows(index, UNSUPPORTED, error, -1)
         faulty = self._session.transactions[:, FAULTY] != 0
-        if self._holding.probing and current != 0 and not faulty[0]:
+        if self._held_changes.probing and current != 0 and not faulty[0]:
             stop = int(self._session.transactions[0, STOP])
             yield from self._replay(stop if stop >= 0 else self._feed.position)
-        yield from self._holding.release(self._rows.take_flushed(), faulty, current)
+        yield from self._held_changes.release(self._rows.take_flushed(), faulty, current)
         if count > int(current >= 0):
             yield self._transactions(counts, current)
         names = self._rows.maps.names

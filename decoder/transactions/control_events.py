@@ -32,7 +32,7 @@ from decoder.transactions.event_window import Window
 from decoder.transactions.faults import INCIDENT, STATEMENT_DML, UNDECODABLE, UNSUPPORTED, kind_of
 from decoder.transactions.savepoints import Place, Savepoints
 from decoder.transactions.state import COMMITTED, ORIGINAL, START, Session
-from decoder.transactions.statements import StatementLog, excerpt, is_dml, savepoint_name
+from decoder.transactions.statements import StatementLog, is_dml, savepoint_name, shortened
 from decoder.transactions.summaries import TransactionDetails
 from decoder.transactions.xa import decided, prepared
 
@@ -204,7 +204,7 @@ class ControlEventHandler:
         text = np.frombuffer(bytearray(found.query.encode()), np.uint8)
         if classify_text(text, 0, len(text), WORDS) != Statement.OTHER:
             raise MalformedError(
-                f"this statement cannot occur in compressed form: {excerpt(found.query)}"
+                f"this statement cannot occur in compressed form: {shortened(found.query)}"
             )
         self._statement(window, event, found)
 
@@ -215,7 +215,7 @@ class ControlEventHandler:
         if window.statement[event] not in (Statement.OTHER, Statement.NONE):
             return
         if is_dml(query.query, in_transaction=not window.ends[event]):
-            reason = f"a change is logged as a statement instead of rows: {excerpt(query.query)}"
+            reason = f"a change is logged as a statement instead of rows: {shortened(query.query)}"
             self._report(window, event, STATEMENT_DML, UnsupportedError(reason), False)
 
     def _log(self, window: Window, event: int, query: QueryEvent) -> None:

@@ -17,14 +17,14 @@ from decoder.transactions.records import COUNT_ROWS, COUNT_TRANSACTION
 from decoder.transactions.state import ROLLED_BACK, START
 
 
-def content(feed: Feed) -> bytes:
+def unread_bytes(feed: Feed) -> bytes:
     """Return the first unconsumed bytes, up to the limit for faults."""
     return bytes(feed.buffer[feed.start : min(feed.end, feed.start + CONTENT_LIMIT)])
 
 
 def head_error(feed: Feed) -> BinlogError | None:
     """Return an error if a file or segment does not start with a magic number or descriptor."""
-    head = content(feed)[: len(MAGIC) + HEADER_LENGTH]
+    head = unread_bytes(feed)[: len(MAGIC) + HEADER_LENGTH]
     try:
         start = log_start(head)
         descriptor_of(head[start:], start)

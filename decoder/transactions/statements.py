@@ -43,7 +43,7 @@ _SAVEPOINT = re.compile(
     _IGNORED + r"(?:savepoint|rollback\s+(?:work\s+)?to(?:\s+savepoint)?)\s+(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_EXCERPT = 120
+_SHORTENED_LENGTH = 120
 
 
 def is_dml(query: str, *, in_transaction: bool) -> bool:
@@ -68,10 +68,10 @@ def savepoint_name(query: str) -> str:
     return name.lower()
 
 
-def excerpt(query: str) -> str:
+def shortened(query: str) -> str:
     """Return the start of a statement, for a message."""
-    text = " ".join(query[: 2 * _EXCERPT].split())
-    return text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…"
+    text = " ".join(query[: 2 * _SHORTENED_LENGTH].split())
+    return text if len(text) <= _SHORTENED_LENGTH else text[:_SHORTENED_LENGTH] + "…"
 
 
 class StatementLog:
