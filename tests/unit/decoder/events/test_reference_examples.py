@@ -158,7 +158,7 @@ def test_the_dumps_are_a_log() -> None:
 
 
 class TestWhereADocumentIsWrong:
-    """What servers actually write, where a document differs."""
+    """The format that servers actually write, where a document differs."""
 
     def test_0xfd_has_3_bytes_and_0xfe_has_8(self) -> None:
         """A talk has them swapped."""
