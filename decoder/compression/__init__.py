@@ -1,4 +1,4 @@
-"""Compressed transactions and rows events, expanded within a budget of memory."""
+"""Decompression of transactions and rows events within a memory budget."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""MariaDB's compressed rows events (`log_bin_compress=ON`), rewritten as plain ones.
+"""Conversion of MariaDB's compressed rows events (`log_bin_compress=ON`) to plain ones.
 
-What stands before the rows is as ever; the rows are one compressed piece. So a window with such
-events becomes windows over new buffers, in which they have the plain type, the rows decompressed,
-and no checksum; everything else is copied. Positions are arrays of their own and stay as they are.
-A window is closed when it is full; how much is expanded at a time, `expansion` decides.
+Only the rows are compressed, in one piece. A window with such events becomes windows over new
+buffers, in which these events have the plain type, decompressed rows and no checksum; everything
+else is copied. File positions are in a separate array and do not change. A window is closed when it
+is full; `memory_budget` limits how much is decompressed at a time.
 
 Format: MariaDB `sql/log_event.cc`, `row_log_event_uncompress`.
 """
@@ -40,16 +40,16 @@ _IS_COMPRESSED[list(PLAIN)] = True
 
 _TWO_BITMAPS = (T.UPDATE_ROWS, T.UPDATE_ROWS_V1)
 _VERSION_2 = 10
-"""Bytes of a fixed part that ends in the length of extra data."""
+"""Length of the post-header that ends with the length of extra data."""
 _EXTRA_LENGTH_BYTES = 2
 
 Refuse = Callable[[Window, int, BinlogError], None]
 
 
 def uncompressed(window: Window, refuse: Refuse) -> Iterator[Window]:
-    """The window itself, or where rows events in it are compressed, windows that follow each other.
+    """Yield consecutive windows with the rows decompressed, or the window itself if none are.
 
-    `refuse` is told of an event that cannot be decompressed; it stays as it is.
+    `refuse` is called for an event that cannot be decompressed, which is left unchanged.
     """
     chosen = _IS_COMPRESSED[window.table[TYPE]] & (window.table[VALID] != 0)
     events = np.flatnonzero(chosen).tolist()
@@ -70,7 +70,7 @@ def uncompressed(window: Window, refuse: Refuse) -> Iterator[Window]:
 
 
 def _plain(window: Window, event: int) -> bytes:
-    """The bytes of the event with its rows decompressed; the header tells its old type and size."""
+    """Return the event's bytes with the rows decompressed; the header is unchanged."""
     code, offset, body, end, post_header = window.table[
         [TYPE, OFFSET, BODY, END, POST_HEADER], event
     ].tolist()
@@ -81,7 +81,9 @@ def _plain(window: Window, event: int) -> bytes:
     if post_header == _VERSION_2:
         extra = int.from_bytes(view[body + post_header - 2 : body + post_header], "little")
         if extra < _EXTRA_LENGTH_BYTES:
-            raise header.malformed(f"its extra data has the length {extra}, less than its own")
+            raise header.malformed(
+                f"the length {extra} of its extra data is smaller than the length field itself"
+            )
         cursor.skip(extra - _EXTRA_LENGTH_BYTES)
     columns = cursor.length_encoded()
     cursor.skip((columns + 7) // 8 * (2 if PLAIN[code] in _TWO_BITMAPS else 1))
@@ -90,7 +92,7 @@ def _plain(window: Window, event: int) -> bytes:
 
 
 class _Rewriting:
-    """The events from `first` on that are not given yet, some of them with new content."""
+    """The events of a window that have not been yielded yet, some of them with new content."""
 
     def __init__(self, window: Window) -> None:
         self._window = window
@@ -99,12 +101,12 @@ class _Rewriting:
         self.size = 0
 
     def put(self, event: int, content: bytes) -> None:
-        """The event has that content from now on."""
+        """Set the new content of an event."""
         self._content[event] = content
         self.size += len(content)
 
     def close(self, stop: int) -> Iterator[Window]:
-        """The window of the events before `stop`, if there are any."""
+        """Yield a window of the pending events before `stop`, if there are any."""
         first, self._first = self._first, stop
         content, self._content, self.size = self._content, {}, 0
         if first == stop:
@@ -133,7 +135,7 @@ class _Rewriting:
     def _buffer(
         self, first: int, stop: int, end: int, content: dict[int, bytes]
     ) -> npt.NDArray[np.uint8]:
-        """Stretches of events as they are, and between them those with new content."""
+        """Return a buffer with the unchanged events copied and the others' new content."""
         window = self._window
         buffer = np.zeros(end + SLACK, np.uint8)
         starts = window.table[OFFSET].tolist()

@@ -1,9 +1,9 @@
-"""How much of a window is decoded at a time where its events are compressed.
+"""The memory budget for windows with compressed events.
 
-What events expand to is kept until the window is done, since a transaction comes whole or not at
-all. So a window ends early, behind the event with which the sizes that its events announce pass
-`LIMIT`; what is left comes with the next one. Only what is decoded whole counts: a payload of more
-than a window of its own passes through.
+Decompressed events are held until their window is done, because a transaction is returned as a
+whole or not at all. So a window ends early, after the event with which the total announced size
+exceeds `LIMIT`; the rest is left for the next window. Payloads larger than a window are streamed
+and do not count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from decoder.kernels.memory import Array, Bytes, kernel, load_u8, load_u16
 from decoder.rows.walker import USUAL_POST_HEADERS
 
 LIMIT = 1 << 26
-"""Bytes that the compressed events of a window announce together, but for the last one's."""
+"""Bytes that the compressed events of a window may announce, excluding the last event."""
 _PAYLOAD = int(EventType.TRANSACTION_PAYLOAD)
 _QUERY = int(EventType.MARIADB_QUERY_COMPRESSED)
 _TWO_BITMAPS = (
@@ -39,7 +39,7 @@ _USUAL[_QUERY] = 13
 def frame_window(
     buffer: Bytes, start: int, limit: int, *, base: int, checksum: bool, layout: Layout
 ) -> Frames:
-    """`frame`, but no further than what is to be decoded at a time."""
+    """Frame events like `frame`, but only as far as the memory budget allows."""
     found = frame(buffer, start, limit, base=base, checksum=checksum, layout=layout)
     if not np.isin(found.table[TYPE], _COMPRESSED).any():
         return found
@@ -53,7 +53,7 @@ def frame_window(
 
 @kernel
 def last_within(buffer: Bytes, table: Array, room: Array, usual: Array, limit: int) -> int:
-    """The event with which what the events announce passes the limit, else the last one."""
+    """Return the event with which the total announced size exceeds the limit, else the last."""
     total = 0
     for event in range(table.shape[1]):
         kind = table[TYPE, event]
@@ -73,7 +73,7 @@ def last_within(buffer: Bytes, table: Array, room: Array, usual: Array, limit: i
 
 @kernel
 def _piece(buffer: Bytes, table: Array, event: int, usual: Array) -> int:
-    """Where the compressed piece of a MariaDB event begins (see the classes of these events)."""
+    """Return the offset of the compressed piece of a MariaDB event (see its event class)."""
     kind, body, end = table[TYPE, event], table[BODY, event], table[END, event]
     post_header = table[POST_HEADER, event] or usual[kind]
     position = body + post_header
@@ -90,7 +90,7 @@ def _piece(buffer: Bytes, table: Array, event: int, usual: Array) -> int:
 
 @kernel
 def _announced(buffer: Bytes, position: int, end: int) -> int:
-    """The length before compression; 0 where none can be read."""
+    """Return the uncompressed length; 0 if it cannot be read."""
     if position < 0 or position >= end:
         return 0
     size = load_u8(buffer, position) & 7

@@ -1,8 +1,8 @@
-"""The events inside a TRANSACTION_PAYLOAD, decompressed one after the other.
+"""The events inside a TRANSACTION_PAYLOAD, decompressed one at a time.
 
-Only one of them is in memory at a time, and of its bytes only those that have come. Format: MySQL
-`libs/mysql/binlog/event/compression/payload_event_buffer_istream.cpp`: whole events without
-checksums, as they would stand in the file.
+Only one event is in memory at a time, and space is allocated only for bytes that were read. Format:
+MySQL `libs/mysql/binlog/event/compression/payload_event_buffer_istream.cpp`: whole events as in the
+file, without checksums.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from decoder.events.header import EventHeader
 from decoder.events.transaction_payload import Compression, TransactionPayloadEvent
 
 _PIECE = 1 << 20
-"""Bytes asked for at once: an event's announced size is not trusted with memory."""
-NOT_INSIDE = DESCRIPTORS | {
+"""Bytes read at a time, as an event's announced size may be wrong."""
+INVALID_INSIDE = DESCRIPTORS | {
     EventType.TRANSACTION_PAYLOAD,
     *(EventType.GTID, EventType.ANONYMOUS_GTID, EventType.GTID_TAGGED, EventType.MARIADB_GTID),
 }
-"""Types that say how a log or a transaction begins: MySQL writes them before the payload."""
+"""Event types that start a log or a transaction; MySQL writes them before the payload."""
 
 
 class _Stream(Protocol):
@@ -35,10 +35,10 @@ class _Stream(Protocol):
 def inner_events(
     payload: TransactionPayloadEvent, content: memoryview
 ) -> Iterator[tuple[EventHeader, memoryview]]:
-    """Header and body of every event inside; `content` is the payload, compressed as it is.
+    """Yield the header and body of every inner event; `content` is the payload as logged.
 
-    Raises MalformedError for bytes that cannot be decompressed, an event that ends beyond them or
-    is larger than one can be, or a size that is not the announced one.
+    Raises MalformedError if the payload cannot be decompressed, does not have the announced size,
+    or contains an incomplete or oversized event.
     """
     stream = _open(payload, content)
     offset = 0
@@ -47,14 +47,15 @@ def inner_events(
         payload.check_inside(header.size)
         body = _read(stream, header.size - HEADER_LENGTH, payload)
         if len(body) < header.size - HEADER_LENGTH:
-            raise _malformed(f"it ends inside the event at {offset} of its content", payload)
+            raise _malformed(f"its content ends inside the event at offset {offset}", payload)
         payload.check_expanded(offset + header.size)
         yield header, memoryview(body)
-        del body  # not to be held while the next one is read
+        del body  # free it before the next one is read
         offset += header.size
     if payload.uncompressed_size not in (None, offset):
         raise _malformed(
-            f"it holds {offset} bytes, not {payload.uncompressed_size} as it says", payload
+            f"its content has {offset} bytes, not the announced {payload.uncompressed_size}",
+            payload,
         )
 
 
@@ -65,7 +66,7 @@ def _open(payload: TransactionPayloadEvent, content: memoryview) -> _Stream:
 
 
 def _read(stream: _Stream, size: int, payload: TransactionPayloadEvent) -> bytearray:
-    """That many bytes, or fewer at the content's end."""
+    """Read `size` bytes, or fewer at the end of the content."""
     found = bytearray()
     while len(found) < size:
         try:
@@ -80,10 +81,12 @@ def _read(stream: _Stream, size: int, payload: TransactionPayloadEvent) -> bytea
 
 def _inner_header(head: bytearray, offset: int, payload: TransactionPayloadEvent) -> EventHeader:
     if len(head) < HEADER_LENGTH:
-        raise _malformed(f"its content ends in {len(head)} bytes that are no event", payload)
+        raise _malformed(
+            f"the last {len(head)} bytes of its content are too few for an event", payload
+        )
     header = EventHeader.parse(memoryview(head), 0, payload.position)
-    if header.type in NOT_INSIDE:
-        raise _malformed(f"it holds an event of type {header.name}", payload)
+    if header.type in INVALID_INSIDE:
+        raise _malformed(f"it contains an event of the invalid type {header.name}", payload)
     return header.inside(payload.header, offset)
 
 

@@ -1,10 +1,9 @@
-"""Compressed transactions: many small ones at a time, a large one window by window.
+"""Decoding of compressed transactions: small ones in batches, a large one window by window.
 
-A log of small transactions is as many payloads, each of a few events, so nothing may cost a pass of
-its own for each. Payloads are therefore decompressed one behind the other into one buffer until a
-window is full, and their events go through the passes together. What is odd about one of them (it
-does not decompress to whole events of the announced size) sends it the long way alone, where it
-becomes a fault that says what is wrong.
+A log of small transactions has as many payloads of a few events each, so a separate run of the
+passes for each would be too slow. Payloads are decompressed consecutively into one buffer until a
+window is full, and their events go through the passes together. A payload with a problem (it does
+not decompress to whole events of the announced size) is decoded separately, to report its error.
 """
 
 from __future__ import annotations
@@ -19,24 +18,24 @@ from decoder.columns.cells import HEAD_SLACK
 from decoder.compression.payload_windows import (
     INNER_WINDOW,
     InnerBuffer,
-    hold_what_is_not_inside,
+    has_invalid_types,
     inner_windows,
 )
 from decoder.constants import HEADER_LENGTH
 from decoder.errors import BinlogError
 from decoder.events.transaction_payload import Compression, TransactionPayloadEvent
-from decoder.framing.chunked_reader import cut
+from decoder.framing.chunked_reader import slice_chunks
 from decoder.framing.frames import END, OFFSET, SIZE, Frames, frame, header_of
 from decoder.kernels.memory import Array, Bytes, kernel, load_i64, load_u8, load_u16, load_u24
 from decoder.model.results import Changes
 from decoder.rows.row_decoder import RowDecoder
-from decoder.transactions.control_events import Attention, Report
+from decoder.transactions.control_events import ControlEventHandler, Report
 from decoder.transactions.event_window import Window
 from decoder.transactions.faults import kind_of
 from decoder.transactions.state import FAULTY, Session
 from decoder.transactions.statements import StatementLog
 
-# Columns of what `read_heads` finds out about payloads. READABLE is 0 where the rest is not set.
+# Columns of the results of `read_heads`. If READABLE is 0, the others are not set.
 READABLE, COMPRESSION, UNCOMPRESSED, CONTENT, LENGTH = range(5)
 HEAD_FIELDS = 5
 _ZSTD, _NONE = int(Compression.ZSTD), int(Compression.NONE)
@@ -51,7 +50,7 @@ class PayloadDecoder:
         self,
         session: Session,
         rows: RowDecoder,
-        attention: Attention,
+        control_events: ControlEventHandler,
         statements: StatementLog,
         *,
         walks: bool,
@@ -60,7 +59,7 @@ class PayloadDecoder:
     ) -> None:
         self._session = session
         self._rows = rows
-        self._attention = attention
+        self._control_events = control_events
         self._statements = statements
         self._walks = walks
         self._process = process
@@ -69,9 +68,10 @@ class PayloadDecoder:
         self._decompressor = zstandard.ZstdDecompressor()
 
     def decode(self, window: Window, events: list[int]) -> Iterator[Changes]:
-        """Decodes the payloads that are those events of the window.
+        """Decode the payload events `events` of the window.
 
-        Yields only what is not to be kept: changes of a large payload that was found sound.
+        Yields only the changes of large payloads, once these are known to be valid; all others go
+        through `process`.
         """
         heads = np.zeros((len(events), HEAD_FIELDS), np.int64)
         read_heads(window.buffer, window.table, np.array(events, np.int64), heads)
@@ -88,7 +88,7 @@ class PayloadDecoder:
             total += size
         yield from self._decode_batch(window, events, heads, batch)
 
-    # --- many small ones --------------------------------------------------------------------------
+    # --- small payloads, in batches ---------------------------------------------------------------
 
     def _decode_batch(
         self,
@@ -111,7 +111,7 @@ class PayloadDecoder:
     def _decompress(
         self, window: Window, heads: npt.NDArray[np.int64], batch: list[int]
     ) -> tuple[list[int], list[int]]:
-        """Fills the buffer: which payloads of the batch are in it, and where each one ends."""
+        """Fill the buffer; return the payloads of the batch that are in it, and their ends."""
         taken, ends = [], []
         self._buffer.grow(int(heads[batch, UNCOMPRESSED].sum()), 0)
         source, target = memoryview(window.buffer.data), memoryview(self._buffer.data.data)
@@ -130,7 +130,7 @@ class PayloadDecoder:
     def _content(
         self, content: memoryview, compression: int, size: int
     ) -> memoryview | bytes | None:
-        """`size` bytes of events; None where the payload has to be looked at more closely."""
+        """Return `size` bytes of events; None if the payload must be decoded separately."""
         if compression == _NONE:
             return content if len(content) == size else None
         try:
@@ -155,28 +155,28 @@ class PayloadDecoder:
         self._process(inner)
         self._rows.flush()
 
-    # --- one alone --------------------------------------------------------------------------------
+    # --- single payloads --------------------------------------------------------------------------
 
-    def decode_passed(self, window: Window, pieces: Sequence[memoryview]) -> Iterator[Changes]:
-        """Decodes the payload that is a window's only event, of which the window has the start.
+    def decode_oversized(self, window: Window, pieces: Sequence[memoryview]) -> Iterator[Changes]:
+        """Decode an oversized payload, the only event of `window`, which has its first bytes.
 
-        `pieces` are all of the event's bytes but for its checksum.
+        `pieces` are all bytes of the event except its checksum.
         """
         length = sum(map(len, pieces)) - HEADER_LENGTH
-        begun = memoryview(window.buffer.data)[HEADER_LENGTH:]
+        first_bytes = memoryview(window.buffer.data)[HEADER_LENGTH:]
         header = header_of(window.table, 0, int(window.position[0]))
         try:
-            payload = TransactionPayloadEvent.parse_begun(begun, header, length)
+            payload = TransactionPayloadEvent.parse_prefix(first_bytes, header, length)
         except BinlogError as error:
             self._report(window, 0, kind_of(error), error, False)
             return
-        content = list(cut(pieces, payload.payload_offset, HEADER_LENGTH + length))
+        content = list(slice_chunks(pieces, payload.payload_offset, HEADER_LENGTH + length))
         yield from self._decode_one(window, 0, payload, content)
 
     def _decode_alone(self, window: Window, event: int) -> Iterator[Changes]:
-        """One payload of a window, with an error for whatever is wrong with it."""
+        """Decode one payload of a window, and report its errors."""
         try:
-            payload = self._attention.parse(window, event)
+            payload = self._control_events.parse(window, event)
         except BinlogError as error:
             self._report(window, event, kind_of(error), error, False)
             return
@@ -193,10 +193,10 @@ class PayloadDecoder:
         payload: TransactionPayloadEvent,
         content: Sequence[memoryview],
     ) -> Iterator[Changes]:
-        """A payload in windows.
+        """Decode a payload window by window.
 
-        Nothing of it may be yielded before all of it is known to be sound, and a large one is not
-        to be kept: it is decoded twice, first for faults alone.
+        Its changes must not be yielded before all of it is known to be valid, and a large one does
+        not fit in memory: it is decoded twice, first only to find faults.
         """
         size = payload.uncompressed_size
         if not self._walks or (size is not None and size <= INNER_WINDOW):
@@ -234,7 +234,7 @@ class PayloadDecoder:
         payload: TransactionPayloadEvent,
         content: Sequence[memoryview],
     ) -> Iterator[None]:
-        """Decodes a payload window by window; yields after each, with its rows flushed."""
+        """Decode a payload window by window; yield after each, with its rows flushed."""
         transaction, position = window.transaction[event], window.position[event]
         self._rows.restart_rows()
         try:
@@ -254,10 +254,10 @@ class PayloadDecoder:
 
 
 def _hold_whole_events(frames: Frames, ends: list[int]) -> bool:
-    """Whether each payload's end is an event's, and no event is of a type that cannot be inside."""
+    """Return True if each payload ends with an event and all event types are valid inside."""
     if frames.stopped or frames.next_offset != ends[-1]:
         return False
-    if hold_what_is_not_inside(frames):
+    if has_invalid_types(frames):
         return False
     event_ends = frames.table[OFFSET] + frames.table[SIZE]
     found = np.searchsorted(event_ends, ends)
@@ -266,14 +266,14 @@ def _hold_whole_events(frames: Frames, ends: list[int]) -> bool:
 
 @kernel
 def read_heads(buffer: Bytes, table: Array, events: Array, heads: Array) -> None:
-    """The fields before the payload in each of the events (see `transaction_payload`)."""
+    """Read the fields before the payload of each event (see `transaction_payload`)."""
     for index in range(len(events)):
         read_head(buffer, table, events[index], heads, index)
 
 
 @kernel
 def read_head(buffer: Bytes, table: Array, event: int, heads: Array, index: int) -> None:
-    """The fields before the payload of one event, into a cleared row of `heads`."""
+    """Read the fields before the payload of one event into a cleared row of `heads`."""
     position = table[OFFSET, event] + HEADER_LENGTH
     end = table[END, event]
     size = -1
@@ -303,7 +303,7 @@ def read_head(buffer: Bytes, table: Array, event: int, heads: Array, index: int)
 
 @kernel
 def length_encoded(buffer: Bytes, position: int, end: int) -> tuple[int, int]:
-    """The integer and where it ends; −1 where it does not end inside."""
+    """Read a length-encoded integer; return it and its end, or −1 if it extends beyond `end`."""
     if position >= end:
         return -1, end
     first = load_u8(buffer, position)

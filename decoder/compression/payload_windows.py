@@ -1,9 +1,8 @@
 """The events inside TRANSACTION_PAYLOADs as windows over one reused buffer.
 
-A window is a few MiB of decompressed events, so that memory does not grow with the payload; it
-grows only for an inner event that is larger than it, only as far as there are bytes for it, and to
-no more than such an event can have. However many times its bytes a payload expands to, it is read
-to the size that it announces and not beyond.
+A window has a few MiB of decompressed events, so memory does not grow with the payload. It grows
+only for a larger inner event, step by step with the bytes actually read, and at most to the largest
+valid event. Whatever the compression ratio, a payload is read no further than its announced size.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ import numpy.typing as npt
 import zstandard
 
 from decoder.columns.cells import HEAD_SLACK, SLACK
-from decoder.compression.payload import NOT_INSIDE
+from decoder.compression.payload import INVALID_INSIDE
 from decoder.constants import HEADER_LENGTH
 from decoder.events.transaction_payload import Compression, TransactionPayloadEvent
-from decoder.framing.chunked_reader import PieceReader
+from decoder.framing.chunked_reader import ChunkedReader
 from decoder.framing.frames import TYPE, Frames, frame
 from decoder.kernels.memory import load_u32
 
 INNER_WINDOW = 1 << 22
 """Decompressed bytes that are decoded at a time."""
 _MOST_KEPT = 4 * INNER_WINDOW
-"""Bytes of the buffer that are kept for the next payload."""
+"""The most bytes of the buffer that are kept for the next payload."""
 _PIECE = 1 << 20
-_NOT_INSIDE = [int(kind) for kind in NOT_INSIDE]
+_INVALID_INSIDE = [int(kind) for kind in INVALID_INSIDE]
 
 
 class _Source(Protocol):
@@ -37,13 +36,13 @@ class _Source(Protocol):
 
 
 class InnerBuffer:
-    """The buffer of one decode unit, for one payload after the other."""
+    """A segment decoder's buffer, reused for its payloads."""
 
     def __init__(self) -> None:
         self.data: npt.NDArray[np.uint8] = np.empty(HEAD_SLACK + SLACK, np.uint8)
 
     def grow(self, size: int, used: int) -> None:
-        """Room for `size` bytes behind the head; the first `used` stay."""
+        """Make space for `size` bytes after the head slack, keeping the first `used`."""
         needed = HEAD_SLACK + size + SLACK
         if needed > len(self.data):
             larger = np.empty(needed, np.uint8)
@@ -51,7 +50,7 @@ class InnerBuffer:
             self.data = larger
 
     def shrink(self) -> None:
-        """Gives back what only a large event needed; nothing stays."""
+        """Free the buffer if a large event has enlarged it; the content is lost."""
         if len(self.data) > HEAD_SLACK + _MOST_KEPT + SLACK:
             self.data = np.empty(HEAD_SLACK + SLACK, np.uint8)
 
@@ -59,12 +58,12 @@ class InnerBuffer:
 def inner_windows(
     event: TransactionPayloadEvent, pieces: Sequence[memoryview], buffer: InnerBuffer
 ) -> Iterator[Frames]:
-    """Frames over `buffer.data`, which holds their events until the next ones are asked for.
+    """Yield frames over `buffer.data`, each valid until the next one is requested.
 
-    `pieces` are the payload. MalformedError where it does not decompress to whole events of the
+    `pieces` are the payload. Raises MalformedError if it does not decompress to whole events of the
     announced size.
     """
-    stored = PieceReader(pieces)
+    stored = ChunkedReader(pieces)
     source: _Source = stored
     if event.compression != Compression.NONE:
         buffered = io.BufferedReader(stored, _PIECE)
@@ -82,7 +81,7 @@ def inner_windows(
             break
         end = HEAD_SLACK + used
         frames = frame(buffer.data, HEAD_SLACK, end, base=0, checksum=False)
-        if frames.stopped or hold_what_is_not_inside(frames):
+        if frames.stopped or has_invalid_types(frames):
             raise event.header.malformed("its content is not a sequence of events")
         if len(frames):
             yield frames
@@ -90,11 +89,15 @@ def inner_windows(
             used, size = len(left), usual
             buffer.data[HEAD_SLACK : HEAD_SLACK + used] = left
         elif read == 0:
-            raise event.header.malformed(f"its content ends in {used} bytes that are no event")
+            raise event.header.malformed(
+                f"the last {used} bytes of its content are not a complete event"
+            )
         else:
             size = _larger(buffer.data, used, event)
     if announced not in (None, total):
-        raise event.header.malformed(f"it holds {total} bytes, not {announced} as it says")
+        raise event.header.malformed(
+            f"its content has {total} bytes, not the announced {announced}"
+        )
 
 
 def _fill(
@@ -104,7 +107,7 @@ def _fill(
     size: int,
     event: TransactionPayloadEvent,
 ) -> int:
-    """Decompresses until `size` bytes are there; how many have come."""
+    """Decompress until the buffer has `size` bytes; return the number of bytes added."""
     view = memoryview(data.data)[HEAD_SLACK + used : HEAD_SLACK + size]
     filled = 0
     try:
@@ -116,12 +119,12 @@ def _fill(
 
 
 def _larger(data: npt.NDArray[np.uint8], used: int, event: TransactionPayloadEvent) -> int:
-    """The next size of a window whose first event does not fit into it."""
+    """Return the next size of a window whose first event does not fit into it."""
     wanted = load_u32(data, HEAD_SLACK + 9) if used >= HEADER_LENGTH else HEADER_LENGTH
     event.check_inside(wanted)
     return min(max(wanted, used + 1), 2 * used + _PIECE)
 
 
-def hold_what_is_not_inside(frames: Frames) -> bool:
-    """Whether an event is of a type that no payload holds."""
-    return bool(np.isin(frames.table[TYPE], _NOT_INSIDE).any())
+def has_invalid_types(frames: Frames) -> bool:
+    """Return True if an event has a type that is invalid inside a payload."""
+    return bool(np.isin(frames.table[TYPE], _INVALID_INSIDE).any())

@@ -1,9 +1,9 @@
-"""Control events: one file each, with the byte layout beside every field.
+"""Events as objects: a module per event type, with the byte layout next to every field.
 
-`registry.parse` reads any event; what is not in its table becomes an `UnknownEvent`.
+`registry.parse` reads any event; types that are not in its table become an `UnknownEvent`.
 
-The package is itself the function `decoder.events(data)`: the library's contract has that name and
-this is its home, and whichever of the two is imported first, the other must not vanish.
+The package itself is callable, as `decoder.events(data)`: the library's contract has a function and
+a package of this name, and importing one must not hide the other.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ __all__ = [
 
 class _CallablePackage(ModuleType):
     def __call__(self, data: Data, *, file: str = "", keys: Keys | None = None) -> Iterator[Event]:
-        """`decoder.stream.event_reader.events`: every event of a file or segment in memory."""
+        """Call `decoder.stream.event_reader.events`: all events of a file or segment in memory."""
         from decoder.encryption.keys import NO_KEYS
         from decoder.stream.event_reader import events
 

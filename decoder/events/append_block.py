@@ -19,9 +19,9 @@ class AppendBlockEvent(Event):
     """Follows BEGIN_LOAD_QUERY."""
 
     file_id: int
-    """u32: tells the files of a log apart."""
+    """u32: identifies the file among those of the log."""
     block: bytes
-    """To the end."""
+    """The rest of the event."""
 
     @classmethod
     def parse(

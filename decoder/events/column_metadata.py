@@ -1,4 +1,4 @@
-"""The metadata that TABLE_MAP has for every column by its type: lengths, precision, fractions.
+"""The type metadata of columns in a TABLE_MAP: lengths, precision, fractional digits.
 
 Format: MySQL `Field::do_save_field_metadata` of each type (`sql/field.cc`), read back by
 `read_field_metadata` (`sql/rpl_utility.cc`); MariaDB `Field::binlog_type_info` (`sql/field.cc`).
@@ -17,17 +17,15 @@ _MAX_PRECISION = 65
 _MAX_FRACTION = 6
 _LONG_LENGTH = 256
 """From this length in bytes on, a string's length prefix takes two bytes."""
-
-
 _OF_TWO_FORMS = frozenset({ColumnType.TIME, ColumnType.DATETIME, ColumnType.TIMESTAMP})
-"""With `mysql56_temporal_format=OFF` MariaDB logs these types for any number of digits after the
-second, each in a form of its own, and no metadata that would tell them apart."""
+"""With `mysql56_temporal_format=OFF` MariaDB logs these types for any number of fractional digits;
+the storage format depends on that number, and the metadata does not contain it."""
 
 
 def parse_column_metadata(
     column_type: ColumnType, cursor: Cursor, *, mariadb: bool
 ) -> dict[str, Any]:
-    """The fields of a ColumnDefinition that a type's metadata gives, `type` among them."""
+    """Read a column's metadata; return the ColumnDefinition fields in it, including `type`."""
     fields = {"type": column_type, **_READERS.get(column_type, _nothing)(cursor)}
     if mariadb and column_type in _OF_TWO_FORMS:
         fields["fraction_logged"] = False
@@ -47,7 +45,7 @@ def _blob(cursor: Cursor) -> dict[str, Any]:
     # u8: bytes of the length prefix
     length_bytes = cursor.u8()
     if not 1 <= length_bytes <= 4:
-        raise cursor.malformed(f"a column has length prefixes of {length_bytes} bytes")
+        raise cursor.malformed(f"a column has length prefixes of {length_bytes} bytes, not 1 to 4")
     return {"length_bytes": length_bytes}
 
 
@@ -61,10 +59,10 @@ def _varchar(cursor: Cursor) -> dict[str, Any]:
 
 
 def _string(cursor: Cursor) -> dict[str, Any]:
-    """u8 the real type, u8 the length in bytes.
+    """Read a u8 real type and a u8 length in bytes.
 
-    A CHAR can be longer than 255 bytes: the length's bits 8 and 9 stand inverted in bits 4 and 5 of
-    the type, which are set in all three real types.
+    A CHAR can be longer than 255 bytes: bits 8 and 9 of the length are stored inverted in bits 4
+    and 5 of the type, which are set in all three real types.
     """
     first = cursor.u8()
     length = cursor.u8() | (first & 0x30 ^ 0x30) << 4
@@ -72,22 +70,22 @@ def _string(cursor: Cursor) -> dict[str, Any]:
     if real_type in (ColumnType.ENUM, ColumnType.SET):
         return _enum_or_set(ColumnType(real_type), length, cursor)
     if real_type != ColumnType.STRING:
-        raise cursor.malformed(f"a string column has the real type {real_type}")
+        raise cursor.malformed(f"a string column has the unknown real type {real_type}")
     return {"type": ColumnType.STRING, **_string_lengths(length)}
 
 
 def _enum_or_set(real_type: ColumnType, length: int, cursor: Cursor) -> dict[str, Any]:
     longest = 2 if real_type == ColumnType.ENUM else 8
     if not 1 <= length <= longest:
-        raise cursor.malformed(f"a value of {real_type.name} is packed in {length} bytes")
+        raise cursor.malformed(f"values of a column {real_type.name} have {length} bytes")
     return {"type": real_type, "length": length}
 
 
 def _bit(cursor: Cursor) -> dict[str, Any]:
-    # u8 bits beyond whole bytes, u8 whole bytes
+    # u8 remaining bits, u8 whole bytes
     length = cursor.u8() + 8 * cursor.u8()
     if not 1 <= length <= 64:
-        raise cursor.malformed(f"a column is BIT({length})")
+        raise cursor.malformed(f"a column has the invalid type BIT({length})")
     return {"length": length}
 
 
@@ -95,22 +93,22 @@ def _decimal(cursor: Cursor) -> dict[str, Any]:
     # u8 precision, u8 scale
     precision, scale = cursor.u8(), cursor.u8()
     if not (1 <= precision <= _MAX_PRECISION and scale <= precision):
-        raise cursor.malformed(f"a column is DECIMAL({precision},{scale})")
+        raise cursor.malformed(f"a column has the invalid type DECIMAL({precision},{scale})")
     return {"precision": precision, "scale": scale}
 
 
 def _fraction(cursor: Cursor) -> dict[str, Any]:
-    # u8: digits after the second
+    # u8: fractional digits of the seconds
     fraction = cursor.u8()
     if fraction > _MAX_FRACTION:
-        raise cursor.malformed(f"a column has {fraction} digits after the second")
+        raise cursor.malformed(f"a temporal column has {fraction} fractional digits")
     return {"fraction": fraction}
 
 
 def _typed_array(cursor: Cursor) -> dict[str, Any]:
-    """u8 the element's type, then that type's metadata, where a VARCHAR's length has 3 bytes.
+    """Read a u8 element type and its metadata, in which a VARCHAR's length has 3 bytes.
 
-    The hidden column of a multi-valued index; its values are stored as JSON is.
+    This is the hidden column of a multi-valued index; its values are stored like JSON.
     """
     element = cursor.u8()
     if element == ColumnType.VARCHAR:
@@ -144,4 +142,4 @@ _READERS: dict[ColumnType, Callable[[Cursor], dict[str, Any]]] = {
     ColumnType.TIMESTAMP2: _fraction,
     ColumnType.TYPED_ARRAY: _typed_array,
 }
-"""Types that are not here have no metadata."""
+"""Types that are not listed have no metadata."""

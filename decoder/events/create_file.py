@@ -21,9 +21,9 @@ class CreateFileEvent(LoadEvent):
     """Executed only at the EXEC_LOAD with the same file id."""
 
     file_id: int
-    """u32, behind the post-header of LOAD: tells the files of a log apart."""
+    """u32, after the post-header of LOAD: identifies the file among those of the log."""
     block: bytes
-    """Behind the file's name, to the end."""
+    """The rest of the event, after the file's name."""
 
     @classmethod
     def parse(

@@ -1,6 +1,6 @@
-"""The only reader of bytes in the control events: bounds-checked, and every fault names the event.
+"""A bounds-checked reader of an event's bytes, whose errors name the event.
 
-All integers are little-endian and unsigned unless a method says otherwise.
+All integers are little-endian and unsigned unless a method states otherwise.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _LENGTH_ENCODED_SIZES = {252: 2, 253: 3, 254: 8}
 
 
 class Cursor:
-    """Reads forward through an event's bytes; a read past their end raises MalformedError."""
+    """A forward reader of an event's bytes; reading past the end raises MalformedError."""
 
     __slots__ = ("_data", "_header", "_offset")
 
@@ -23,96 +23,97 @@ class Cursor:
 
     @property
     def offset(self) -> int:
-        """How many bytes have been read."""
+        """Number of bytes read so far."""
         return self._offset
 
     @property
     def remaining(self) -> int:
-        """How many bytes are left."""
+        """Number of bytes left."""
         return len(self._data) - self._offset
 
     def view(self, length: int) -> memoryview:
-        """The next bytes, not copied."""
+        """Read the next bytes without copying them."""
         if length > self.remaining:
             raise self._header.malformed(
-                f"{length} bytes are announced at byte {self._offset} of its body, "
-                f"where {self.remaining} are left"
+                f"{length} bytes are expected at byte {self._offset} of its body, "
+                f"but only {self.remaining} are left"
             )
         start = self._offset
         self._offset += length
         return self._data[start : self._offset]
 
     def take(self, length: int) -> bytes:
-        """The next bytes."""
+        """Read the next bytes."""
         return bytes(self.view(length))
 
     def rest(self) -> bytes:
-        """All bytes that are left."""
+        """Read all remaining bytes."""
         return self.take(self.remaining)
 
     def part(self, length: int) -> Cursor:
-        """A cursor over the next bytes alone; this one goes on behind them."""
+        """Return a cursor over the next bytes only, and skip them in this one."""
         return Cursor(self.view(length), self._header)
 
     def skip(self, length: int) -> None:
-        """Leave bytes out."""
+        """Skip the next bytes."""
         self.view(length)
 
     def text(self, length: int) -> str:
-        """A name of that many bytes in UTF-8; what is not UTF-8 becomes U+FFFD."""
+        """Read a UTF-8 string of `length` bytes; invalid bytes become U+FFFD."""
         return self.take(length).decode("utf-8", "replace")
 
     def null_terminated(self) -> str:
-        """A name in UTF-8 that ends before a zero byte."""
+        """Read a UTF-8 string terminated by a zero byte; invalid bytes become U+FFFD."""
         ahead = bytes(self._data[self._offset :])
         end = ahead.find(0)
         if end < 0:
-            raise self.malformed("a name does not end in a zero byte")
+            raise self.malformed("a name is not terminated by a zero byte")
         self.skip(end + 1)
         return ahead[:end].decode("utf-8", "replace")
 
     def uint(self, length: int) -> int:
-        """An integer of any number of bytes."""
+        """Read an integer of `length` bytes."""
         return int.from_bytes(self.view(length), "little")
 
     def u8(self) -> int:
-        """A 1-byte integer."""
+        """Read a 1-byte integer."""
         return self.uint(1)
 
     def u16(self) -> int:
-        """A 2-byte integer."""
+        """Read a 2-byte integer."""
         return self.uint(2)
 
     def u32(self) -> int:
-        """A 4-byte integer."""
+        """Read a 4-byte integer."""
         return self.uint(4)
 
     def u48(self) -> int:
-        """A 6-byte integer."""
+        """Read a 6-byte integer."""
         return self.uint(6)
 
     def u64(self) -> int:
-        """An 8-byte integer."""
+        """Read an 8-byte integer."""
         return self.uint(8)
 
     def i64(self) -> int:
-        """An 8-byte signed integer."""
+        """Read an 8-byte signed integer."""
         return int.from_bytes(self.view(8), "little", signed=True)
 
     def length_encoded(self) -> int:
-        """The client protocol's packed integer: 1, 3, 4 or 9 bytes (`net_field_length_ll`)."""
+        """Read a length-encoded integer of 1, 3, 4 or 9 bytes (`net_field_length_ll`)."""
         first = self.u8()
         if first < 251:
             return first
         if first not in _LENGTH_ENCODED_SIZES:
-            raise self.malformed(f"{first:#x} does not start a length-encoded integer")
+            raise self.malformed(f"{first:#x} is not the first byte of a length-encoded integer")
         return self.uint(_LENGTH_ENCODED_SIZES[first])
 
     def varint(self) -> int:
-        """An unsigned integer of MySQL's serialization library, 1 to 9 bytes.
+        """Read an unsigned integer of MySQL's serialization library, of 1 to 9 bytes.
 
-        The trailing ones of the first byte count the bytes that follow it; the value's bits start
-        above them and their closing zero (`libs/mysql/serialization/variable_length_integers.h`).
+        The number of trailing ones in the first byte is the number of bytes that follow it; after
+        them and a zero bit comes the value
+        (`libs/mysql/serialization/variable_length_integers.h`).
         """
         first = self.u8()
         following = (~first & (first + 1)).bit_length() - 1
@@ -122,10 +123,10 @@ class Cursor:
         return self.uint(following) << low_bits | first >> (following + 1)
 
     def signed_varint(self) -> int:
-        """A signed integer of the serialization library: the lowest bit is the sign."""
+        """Read a signed integer of the serialization library: the lowest bit is the sign."""
         value = self.varint()
         return ~(value >> 1) if value & 1 else value >> 1
 
     def malformed(self, reason: str) -> MalformedError:
-        """The error to raise for a contradiction in what was read."""
+        """Return an error for this event, for the caller to raise."""
         return self._header.malformed(reason)

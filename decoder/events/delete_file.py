@@ -1,4 +1,4 @@
-"""DELETE_FILE: LOAD DATA failed, its pieces are void.
+"""DELETE_FILE: LOAD DATA failed; the pieces of its file are to be discarded.
 
 Format: MySQL `load_data_events.cpp`, `Delete_file_event`.
 """
@@ -16,10 +16,10 @@ from decoder.events.post_header import read_post_header
 
 @dataclass(frozen=True, slots=True)
 class DeleteFileEvent(Event):
-    """Ends what BEGIN_LOAD_QUERY began."""
+    """The end of a load that BEGIN_LOAD_QUERY started."""
 
     file_id: int
-    """u32: tells the files of a log apart."""
+    """u32: identifies the file among those of the log."""
 
     @classmethod
     def parse(

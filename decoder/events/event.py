@@ -1,4 +1,4 @@
-"""What all events have in common."""
+"""The base class of all events."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from decoder.events.header import EventHeader
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event's header; every kind of event adds its own fields.
+    """An event with its common header; each event type adds its own fields.
 
-    The header's fields can be read at the event itself: `event.position`, `event.timestamp`, ….
+    The header's fields are also attributes of the event: `event.position`, `event.timestamp`, ….
     """
 
     header: EventHeader
@@ -39,17 +39,17 @@ class Event:
 
     @property
     def server_id(self) -> int:
-        """The server that first logged it."""
+        """Id of the server that first logged the event."""
         return self.header.server_id
 
     @property
     def size(self) -> int:
-        """Bytes of the whole event."""
+        """Bytes of the whole event, with header and checksum."""
         return self.header.size
 
     @property
     def log_pos(self) -> int:
-        """Where the event ends, as the server that wrote it counts."""
+        """End of the event in the log that it was first written to; see `EventHeader.log_pos`."""
         return self.header.log_pos
 
     @property
@@ -59,5 +59,5 @@ class Event:
 
     @property
     def inside_payload(self) -> bool:
-        """Whether it came out of a TRANSACTION_PAYLOAD."""
+        """True if the event was inside a TRANSACTION_PAYLOAD."""
         return self.header.payload_offset is not None

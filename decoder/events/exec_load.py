@@ -16,10 +16,10 @@ from decoder.events.post_header import read_post_header
 
 @dataclass(frozen=True, slots=True)
 class ExecLoadEvent(Event):
-    """Ends what CREATE_FILE began."""
+    """The execution of a load that CREATE_FILE started."""
 
     file_id: int
-    """u32: tells the files of a log apart."""
+    """u32: identifies the file among those of the log."""
 
     @classmethod
     def parse(

@@ -1,4 +1,4 @@
-"""EXECUTE_LOAD_QUERY: a LOAD DATA statement whose file stands in the events before it.
+"""EXECUTE_LOAD_QUERY: a LOAD DATA statement whose file is in the preceding events.
 
 Format: MySQL `load_data_events.cpp`, `Execute_load_query_event`.
 """
@@ -21,11 +21,11 @@ class ExecuteLoadQueryEvent(QueryEvent):
     """A QUERY with a longer post-header."""
 
     file_id: int
-    """u32, behind QUERY's post-header: which file."""
+    """u32, after QUERY's post-header: which file."""
     file_name_start: int
-    """u32: where in the statement the file's name begins."""
+    """u32: offset in the statement at which the file's name starts."""
     file_name_end: int
-    """u32: and ends."""
+    """u32: offset at which it ends."""
     duplicates: int
     """u8: 0 error, 1 IGNORE, 2 REPLACE."""
 

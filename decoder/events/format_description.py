@@ -1,8 +1,9 @@
-"""FORMAT_DESCRIPTION: how the events after it are laid out.
+"""FORMAT_DESCRIPTION: the layout of the events after it.
 
-Format: MySQL `control_events.h`, `Format_description_event`. It is the one event whose `parse`
-takes everything after the common header, checksum included, since only it tells whether events end
-in one. From MySQL 5.6.1 and MariaDB 5.3 it has a valid CRC32 itself, whatever its algorithm says.
+Format: MySQL `control_events.h`, `Format_description_event`. It is the only event whose `parse`
+takes everything after the common header, including the checksum, because it determines whether
+events have one. From MySQL 5.6.1 and MariaDB 5.3 on it always ends in a valid CRC32 itself,
+whatever its checksum algorithm is.
 """
 
 from __future__ import annotations
@@ -22,57 +23,57 @@ _ALGORITHM_LENGTH = 1
 _CHECKSUM_SINCE = (5, 6, 1)
 _MARIADB_CHECKSUM_SINCE = (5, 3, 0)
 _MOST_TYPES_WITHOUT_CHECKSUM = 34
-"""More are not known to any server that knows no checksums: its version is not what it says."""
+"""The most event types of a server without checksums; with more, the version must be wrong."""
 _RENUMBERED_TREE = re.compile(r"5\.[12]\.\d-a_drop[56]p")
 _RENUMBERED_FIRST = 16
 _RENUMBERED = (19, 20, 21, 22, 16, 17, 18)
-"""Today's numbers of types 16 to 22 in trees of 2006 that had TABLE_MAP before XID."""
+"""Current codes of types 16 to 22 in development trees of 2006, where TABLE_MAP preceded XID."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormatDescriptionEvent(Event):
-    """The description that holds until the next one (a relay log has several)."""
+    """The layout that applies until the next FORMAT_DESCRIPTION (a relay log has several)."""
 
     binlog_version: int
-    """u16: 4 from MySQL 5.0 on; 1 or 3 where it stands for an older log's START_V3."""
+    """u16: 4 from MySQL 5.0 on; 1 or 3 if it was made from an older log's START_V3."""
     server_version: str
     """50 bytes, padded with zeros."""
     created: int
-    """u32: seconds since 1970 when the server started with this file, else 0."""
+    """u32: seconds since 1970 when the server started, if it started with this file, else 0."""
     header_length: int
     """u8: 19; 13 in version 1."""
     post_header_lengths: bytes
-    """One u8 for each event type from 1 on, in today's numbers: bytes of its fixed part."""
+    """A u8 for each event type from 1 on, by current type code: bytes of its post-header."""
     checksum_algorithm: ChecksumAlgorithm
-    """u8, and room for a checksum behind it; UNDEFINED where the version is too old to have it."""
+    """u8, followed by space for a checksum; UNDEFINED if the server version is too old for it."""
 
     @property
     def in_use(self) -> bool:
-        """Whether the file was not closed (the server runs, or crashed)."""
+        """True if the file was not closed: the server is still writing it, or crashed."""
         return EventFlag.BINLOG_IN_USE in self.header.flags
 
     @property
     def mariadb(self) -> bool:
-        """Whether MariaDB wrote it."""
+        """True if MariaDB wrote it."""
         return "mariadb" in self.server_version.lower()
 
     @property
     def version(self) -> tuple[int, int, int]:
-        """The server's version as numbers."""
+        """The server's version as (major, minor, patch)."""
         return _version(self.server_version)
 
     @property
     def checksum_length(self) -> int:
-        """Bytes at the end of every other event that are its checksum: 0 or 4."""
+        """Bytes of the checksum at the end of every other event: 0 or 4."""
         return CHECKSUM_LENGTH if self.checksum_algorithm == ChecksumAlgorithm.CRC32 else 0
 
     @property
     def has_own_checksum(self) -> bool:
-        """Whether this event itself ends in a CRC32."""
+        """True if this event itself ends in a CRC32."""
         return self.checksum_algorithm != ChecksumAlgorithm.UNDEFINED
 
     def post_header_length(self, event_type: int, default: int) -> int:
-        """Bytes of a type's fixed part; `default` for a type younger than the server."""
+        """Return the bytes of a type's post-header, or `default` if it is newer than the server."""
         known = 0 < event_type <= len(self.post_header_lengths)
         return self.post_header_lengths[event_type - 1] if known else default
 
@@ -80,7 +81,7 @@ class FormatDescriptionEvent(Event):
     def before_v4(
         cls, header: EventHeader, binlog_version: int, server_version: str, created: int
     ) -> FormatDescriptionEvent:
-        """What a log of version 1 or 3 would say if it could; `header` is that of its START_V3."""
+        """Return the description of a log of version 1 or 3; `header` is that of its START_V3."""
         return cls(
             header,
             binlog_version,
@@ -100,7 +101,7 @@ class FormatDescriptionEvent(Event):
         binlog_version = cursor.u16()
         if binlog_version != 4:
             raise UnsupportedError(
-                f"binlog version {binlog_version} is not known",
+                f"binlog version {binlog_version} is not supported",
                 position=header.position,
                 event_type=header.name,
             )
@@ -112,11 +113,11 @@ class FormatDescriptionEvent(Event):
             raise header.malformed(f"events have headers of {header_length} bytes, not 19")
         footer = _ALGORITHM_LENGTH + CHECKSUM_LENGTH if _has_checksum(server_version) else 0
         if cursor.remaining <= footer:
-            raise header.malformed("it has no post-header lengths")
+            raise header.malformed("its post-header lengths are missing")
         lengths = cursor.take(cursor.remaining - footer)
         if not footer and len(lengths) > _MOST_TYPES_WITHOUT_CHECKSUM:
             raise header.malformed(
-                f"version {server_version} does not know {len(lengths)} event types"
+                f"it lists {len(lengths)} event types, more than version {server_version} has"
             )
         if _RENUMBERED_TREE.match(server_version):
             lengths = _renumber(lengths)
@@ -152,5 +153,5 @@ def _has_checksum(server_version: str) -> bool:
 
 def _algorithm(code: int, header: EventHeader) -> ChecksumAlgorithm:
     if code not in (ChecksumAlgorithm.OFF, ChecksumAlgorithm.CRC32):
-        raise header.malformed(f"checksum algorithm {code} is not known")
+        raise header.malformed(f"checksum algorithm {code} is unknown")
     return ChecksumAlgorithm(code)

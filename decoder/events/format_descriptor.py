@@ -1,6 +1,6 @@
-"""What says how a log's events are laid out: its FORMAT_DESCRIPTION, its START_V3, or neither.
+"""Descriptor events, which define the layout of a log: FORMAT_DESCRIPTION and START_V3.
 
-(MySQL's internals manual calls the first two descriptor events.)
+The term is that of MySQL's internals manual. A version 3 log may have neither of them.
 """
 
 from __future__ import annotations
@@ -19,45 +19,45 @@ DESCRIPTORS = frozenset({EventType.FORMAT_DESCRIPTION, EventType.START_V3})
 
 
 def descriptors(version: int) -> frozenset[EventType]:
-    """Those that may say, in a log of that version, how the events behind them are laid out."""
+    """Return the event types that may define the layout of later events in a log of `version`."""
     return DESCRIPTORS if version < V4.version else frozenset({EventType.FORMAT_DESCRIPTION})
 
 
 def log_start(log: bytes | memoryview) -> int:
-    """Where the first event of a file stands: behind the magic number, or at once in a segment.
+    """Return the offset of the first event: after a file's magic number, or 0 in a segment.
 
-    Raises NotABinlogError or EncryptedError where there is none.
+    Raises EncryptedError for an encrypted log and NotABinlogError if `log` is not a binary log.
     """
     magic = bytes(log[: len(MAGIC)])
     if magic == MAGIC:
         return len(MAGIC)
     if magic == MAGIC_ENCRYPTED:
-        raise EncryptedError("the log is encrypted, and no key was given", position=0)
+        raise EncryptedError("the log is encrypted, and no keys were given", position=0)
     if len(log) > HEADER_LENGTH and log[4] in DESCRIPTORS:
         return 0
     if not log:
-        raise NotABinlogError("it is empty", position=0)
+        raise NotABinlogError("the log is empty", position=0)
     raise NotABinlogError(
-        f"it starts with {magic.hex(' ')}, not with a binary log's fe 62 69 6e", position=0
+        f"the log starts with {magic.hex(' ')}, not with the magic number fe 62 69 6e", position=0
     )
 
 
 def describe(body: memoryview, header: EventHeader) -> FormatDescriptionEvent:
-    """What a descriptor event says; `body` is everything after the common header.
+    """Read a descriptor event; `body` is everything after the common header.
 
-    Raises BinlogError for one that is damaged or of a version that is not known.
+    Raises BinlogError if it is damaged or of an unsupported version.
     """
     read = _READERS.get(header.type)
     if read is None:
-        raise header.malformed("it does not say how a log's events are laid out")
+        raise header.malformed("it is neither a FORMAT_DESCRIPTION nor a START_V3")
     return read(body, header)
 
 
 def descriptor_of(log: bytes, position: int) -> bytes:
-    """The descriptor event of a log: `log` from its first event on, which is at `position`.
+    """Return the descriptor event of a log; `log` starts with its first event, at `position`.
 
-    Where `log` ends inside of it, as much as there is. For a version 3 log that has none it is
-    made. Raises BinlogError for what is no log.
+    If `log` ends inside the event, it is returned as far as it goes. For a version 3 log without a
+    descriptor, an artificial START_V3 is returned. Raises BinlogError if `log` is not a binary log.
     """
     layout = first_layout(log)
     header = EventHeader.parse(memoryview(log), 0, position, layout.version)
@@ -73,7 +73,7 @@ def descriptor_of(log: bytes, position: int) -> bytes:
 
 
 def read_descriptor(event: bytes, position: int) -> FormatDescriptionEvent:
-    """What a whole descriptor event says, its checksum included in `event`."""
+    """Read a whole descriptor event; `event` includes the checksum."""
     view = memoryview(event)
     header = EventHeader.parse(view, 0, position, first_layout(event).version)
     return describe(view[header.length : header.size], header)

@@ -1,7 +1,7 @@
-"""GTID and ANONYMOUS_GTID: they open a transaction and carry what is known of it as a whole.
+"""GTID and ANONYMOUS_GTID: the start of a transaction, with its GTID, commit times and length.
 
-Format: MySQL `control_events.cpp`, `Gtid_event`. Fields were added at the end over the versions, so
-an event may stop before any of the optional ones: 5.6 has no logical clock, 5.7 no commit times.
+Format: MySQL `control_events.cpp`, `Gtid_event`. Later versions appended fields, so an event may
+end before any of the optional ones: 5.6 has no logical clock, 5.7 no commit times.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ class GtidEvent(Event):
     uuid: str
     """16 bytes: the server that committed it first."""
     gno: int
-    """i64: its number among that server's (0: anonymous)."""
+    """i64: its number among that server's transactions (0: anonymous)."""
     last_committed: int | None = None
-    """i64, after a u8 typecode 2: all transactions up to it are independent of this one."""
+    """i64, after a u8 typecode 2: transactions after it can run in parallel with this one."""
     sequence_number: int | None = None
     """i64: its number in this log file."""
     immediate_commit_timestamp: int | None = None
-    """7 bytes: when this server committed it; bit 55 tells that the next field is there."""
+    """7 bytes: when this server committed it; bit 55 is set if the next field is present."""
     original_commit_timestamp: int | None = None
-    """7 bytes: when the first server committed it; absent where it is the same."""
+    """7 bytes: when the first server committed it; absent if it is the same."""
     transaction_length: int | None = None
     """Length-encoded: bytes of the whole transaction, this event included."""
     immediate_server_version: int | None = None
-    """u32: this server's version as 80043; bit 31 tells that the next field is there."""
+    """u32: this server's version, such as 80043; bit 31 is set if the next field is present."""
     original_server_version: int | None = None
-    """u32: the first server's version; absent where it is the same."""
+    """u32: the first server's version; absent if it is the same."""
     commit_group_ticket: int | None = None
     """u64: the group that it committed with (group replication)."""
     tag: str = ""
@@ -62,7 +62,7 @@ class GtidEvent(Event):
 
     @property
     def may_have_statements(self) -> bool:
-        """Whether a part of it may be logged as a statement."""
+        """True if a part of it may be logged as a statement."""
         return bool(self.gtid_flags & _MAY_HAVE_STATEMENTS)
 
     @classmethod
@@ -82,11 +82,11 @@ class GtidEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnonymousGtidEvent(GtidEvent):
-    """The same layout, with no GTID in it (`gtid_mode=OFF`)."""
+    """The same layout without a GTID (`gtid_mode=OFF`)."""
 
 
 def _optional_fields(cursor: Cursor) -> dict[str, Any]:
-    """What stands behind the GNO: as many of the optional fields as the server's version has."""
+    """Read the fields after the GNO, as many as the server's version writes."""
     values: dict[str, Any] = {}
     if not cursor.remaining or cursor.u8() != _LOGICAL_TIMESTAMP_TYPECODE:
         return values

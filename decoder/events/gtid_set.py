@@ -1,9 +1,10 @@
-"""A GTID set as the server encodes it in PREVIOUS_GTIDS.
+"""A GTID set in the encoding of PREVIOUS_GTIDS.
 
-Format: MySQL `sql/rpl_gtid_set.cc`, `Gtid_set::encode`: a u64 whose highest byte is the format; in
+Format: MySQL `sql/rpl_gtid_set.cc`, `Gtid_set::encode`: a u64 whose highest byte is the format. In
 format 0 the rest is the number of sources; in format 1 (with tags, from 8.3) bits 8 to 55 are, and
-the lowest byte repeats the format. For each source 16 bytes of UUID; in format 1 its tag, as a
-varint length and text; a u64 number of intervals, and for each a u64 first and u64 end number.
+the lowest byte repeats the format. For each source: 16 bytes of UUID; in format 1 its tag, as a
+varint length and text; a u64 number of intervals, and for each a u64 first and a u64 end number
+(exclusive).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class GtidSource:
 
 @dataclass(frozen=True, slots=True)
 class GtidSet:
-    """Sources in the order that the server keeps them in. `str()` is as MySQL prints it."""
+    """Sources in the order in which they are logged; `str()` is MySQL's text form."""
 
     sources: tuple[GtidSource, ...]
 
@@ -53,13 +54,15 @@ def parse_gtid_set(cursor: Cursor) -> GtidSet:
     head = cursor.u64()
     encoding = head >> 56
     if encoding not in (_UNTAGGED, _TAGGED):
-        raise cursor.malformed(f"a GTID set has the format {encoding}")
+        raise cursor.malformed(f"the GTID set format {encoding} is unknown")
     count = head >> 8 & (1 << 48) - 1 if encoding == _TAGGED else head
     if count * _MIN_SOURCE_LENGTH > cursor.remaining:
-        raise cursor.malformed(f"{count} GTID sources are announced in {cursor.remaining} bytes")
+        raise cursor.malformed(
+            f"{count} GTID sources do not fit in the {cursor.remaining} bytes left"
+        )
     sources = tuple(_source(cursor, encoding == _TAGGED) for _ in range(count))
     if cursor.remaining:
-        raise cursor.malformed(f"{cursor.remaining} bytes follow its GTID set")
+        raise cursor.malformed(f"its GTID set is followed by {cursor.remaining} bytes")
     return GtidSet(sources)
 
 
@@ -68,20 +71,22 @@ def _source(cursor: Cursor, tagged: bool) -> GtidSource:
     tag = parse_tag(cursor) if tagged else ""
     count = cursor.u64()
     if count * _INTERVAL_LENGTH > cursor.remaining:
-        raise cursor.malformed(f"{count} GTID intervals are announced in {cursor.remaining} bytes")
+        raise cursor.malformed(
+            f"{count} GTID intervals do not fit in the {cursor.remaining} bytes left"
+        )
     return GtidSource(uuid, tag, tuple(_interval(cursor) for _ in range(count)))
 
 
 def _interval(cursor: Cursor) -> tuple[int, int]:
     first, end = cursor.u64(), cursor.u64()
     if not 0 < first < end:
-        raise cursor.malformed(f"a GTID interval runs from {first} to before {end}")
+        raise cursor.malformed(f"the GTID interval [{first}, {end}) is invalid")
     return first, end - 1
 
 
 def parse_tag(cursor: Cursor) -> str:
-    """A GTID's tag: a varint length and text."""
+    """Read a GTID's tag: a varint length and text."""
     length = cursor.varint()
     if length > _MAX_TAG_LENGTH:
-        raise cursor.malformed(f"a tag of {length} bytes is longer than {_MAX_TAG_LENGTH}")
+        raise cursor.malformed(f"a GTID tag has {length} bytes; the limit is {_MAX_TAG_LENGTH}")
     return cursor.text(length)

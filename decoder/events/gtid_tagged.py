@@ -1,13 +1,13 @@
-"""GTID_TAGGED: what GTID says, in MySQL's serialization format, with the GTID's tag.
+"""GTID_TAGGED: the content of a GTID event and a tag, in MySQL's serialization format.
 
 Format: MySQL `control_events.h`, `Gtid_event::define_fields`, and
 `libs/mysql/serialization/readme.md`. A message is
 
     varint version (1), varint size of the whole message, varint last non-ignorable field id,
-    then fields, each a varint id and its value, in the order of their ids; a field may be left out.
+    then fields, each a varint id and its value, in the order of their ids; any may be absent.
 
-Values carry no length, so a field that is not known ends the reading: an error up to the last
-non-ignorable id, else it and all behind it are ignored, as MySQL's own reader does.
+Values carry no length, so reading ends at the first unknown field: with an error if its id is at
+most the last non-ignorable one; otherwise it and the rest are ignored, as MySQL's own reader does.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ class GtidTaggedEvent(GtidEvent):
         values = _message(Cursor(body, header), header)
         missing = [name for name in ("gtid_flags", "uuid", "gno") if name not in values]
         if missing:
-            raise header.malformed(f"it has no {missing[0]}")
+            raise header.malformed(f"the field {missing[0]} is missing")
         if not 0 < values["gno"] < GNO_END:
             raise header.malformed(f"transaction number {values['gno']} is out of range")
         for name in _TIMES:
             if values.get(name, 0) >> _TIME_BITS:
-                raise header.malformed(f"its {name.replace('_', ' ')} is no time: {values[name]}")
+                label = name.replace("_", " ")
+                raise header.malformed(f"{label} {values[name]} is not a valid time")
         for original, immediate in _SAME_UNLESS_GIVEN:
             values.setdefault(original, values.get(immediate))
         return cls(header, **values)
@@ -56,7 +57,7 @@ def _message(cursor: Cursor, header: EventHeader) -> dict[str, Any]:
         raise _unsupported(f"serialization version {version}", header)
     size = cursor.varint()
     if size < cursor.offset:
-        raise header.malformed(f"its message of {size} bytes is smaller than its own head")
+        raise header.malformed(f"the message size {size} is smaller than the message's own head")
     message = cursor.part(size - cursor.offset)
     last_non_ignorable = message.varint()
     values: dict[str, Any] = {}
@@ -75,14 +76,14 @@ def _message(cursor: Cursor, header: EventHeader) -> dict[str, Any]:
     return values
 
 
-def _unsupported(what: str, header: EventHeader) -> UnsupportedError:
+def _unsupported(feature: str, header: EventHeader) -> UnsupportedError:
     return UnsupportedError(
-        f"{what} is newer than this decoder", position=header.position, event_type=header.name
+        f"{feature} is newer than this decoder", position=header.position, event_type=header.name
     )
 
 
 def _uuid(cursor: Cursor) -> str:
-    # An array of 16 bytes, each an integer of its own: those from 128 on take two bytes.
+    # An array of 16 bytes, each encoded as a varint: values from 128 on take two bytes.
     return str(UUID(bytes=bytes(_byte(cursor) for _ in range(16))))
 
 
@@ -107,11 +108,11 @@ _FIELDS: tuple[tuple[str, Callable[[Cursor], Any]], ...] = (
     ("original_server_version", Cursor.varint),
     ("commit_group_ticket", Cursor.varint),
 )
-"""Fields by id. The id is the place in this table."""
+"""Fields by id, which is the index in this table."""
 
 _TIMES = ("immediate_commit_timestamp", "original_commit_timestamp")
 _TIME_BITS = 55
-"""Of a commit's time in microseconds, as in a GTID event, whose top bit of 56 is a flag."""
+"""Bits of a commit time in microseconds; in a GTID event the 56th bit is a flag."""
 
 _SAME_UNLESS_GIVEN = (
     ("original_commit_timestamp", "immediate_commit_timestamp"),

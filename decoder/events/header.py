@@ -1,4 +1,4 @@
-"""The bytes that every event starts with: 19, or 13 in version 1 of the format.
+"""The common header of every event: 19 bytes, or 13 in version 1 of the format.
 
 Format: MySQL `libs/mysql/binlog/event/binlog_event.h`, `Log_event_header`; for versions 1 and 3
 MariaDB `sql/log_event.cc`, `Log_event::Log_event`.
@@ -19,10 +19,10 @@ _FIELDS_V1 = struct.Struct("<IBII")
 
 @dataclass(frozen=True, slots=True)
 class EventHeader:
-    """An event's common header, and where it was found.
+    """An event's common header and its position.
 
-    An event inside a TRANSACTION_PAYLOAD has the payload's `position`, which is where mysqlbinlog
-    finds it, and its own offset in the decompressed payload as `payload_offset`.
+    An event inside a TRANSACTION_PAYLOAD has the payload's `position`, as in mysqlbinlog, and its
+    own offset in the decompressed payload as `payload_offset`.
     """
 
     position: int
@@ -30,17 +30,18 @@ class EventHeader:
     timestamp: int
     """u32: seconds since 1970 when the statement began."""
     type: EventType | int
-    """u8: the event's type; a plain int where no server we know of writes that code."""
+    """u8: the event's type; a plain int for an unknown code."""
     server_id: int
     """u32: the server that first logged it."""
     size: int
     """u32: bytes of the whole event, with header and checksum."""
     log_pos: int
-    """u32: where the event ends in the log it was first written to; wraps at 4 GiB, 0 in some.
+    """u32: end of the event in the log that it was first written to; wraps at 4 GiB, 0 in some.
 
-    Version 3 has where it starts, which is made its end here; version 1 has none, which is 0."""
+    Version 3 logs the start, which is converted to the end here; version 1 has no such field, which
+    is 0 here."""
     flags: EventFlag
-    """u16; none in version 1."""
+    """u16; empty in version 1."""
     length: int = HEADER_LENGTH
     """Bytes of the header itself."""
     payload_offset: int | None = None
@@ -52,17 +53,17 @@ class EventHeader:
 
     @classmethod
     def parse(cls, buffer: memoryview, offset: int, position: int, version: int = 4) -> EventHeader:
-        """The header at `offset` of the buffer, which is `position` of the file.
+        """Read the header at `offset` of the buffer, which is at `position` in the file.
 
-        `version` is the log's: 1, 3 or 4.
-
-        Raises TruncatedError where fewer bytes are left, MalformedError for a size that is smaller
-        than the header itself.
+        `version` is the log's binlog version: 1, 3 or 4. Raises TruncatedError if the buffer ends
+        inside the header, and MalformedError for a size smaller than the header itself.
         """
         length = header_length(version)
         if len(buffer) - offset < length:
             left = len(buffer) - offset
-            raise TruncatedError(f"{left} bytes are left for an event header", position=position)
+            raise TruncatedError(
+                f"{left} bytes are left, too few for an event header", position=position
+            )
         if version == 1:
             timestamp, code, server_id, size = _FIELDS_V1.unpack_from(buffer, offset)
             log_pos = flags = 0
@@ -73,20 +74,20 @@ class EventHeader:
         kind = event_type(code)
         header = cls(position, timestamp, kind, server_id, size, log_pos, EventFlag(flags), length)
         if size < length:
-            raise header.malformed(f"its size {size} is smaller than an event header")
+            raise header.malformed(f"the event size {size} is smaller than an event header")
         return header
 
     def inside(self, payload: EventHeader, payload_offset: int) -> EventHeader:
-        """The same header for an event found inside the event that `payload` heads."""
+        """Return this header as that of an event inside the event with header `payload`."""
         return replace(self, position=payload.position, payload_offset=payload_offset)
 
     def malformed(self, reason: str) -> MalformedError:
-        """An error at this event, to be raised by whoever found the contradiction."""
+        """Return an error for this event, for the caller to raise."""
         return MalformedError(reason, position=self.position, event_type=self.name)
 
 
 def event_type(code: int) -> EventType | int:
-    """The type with that code; the code itself where no server we know of writes it."""
+    """Return the event type with this code, or the code itself if it is unknown."""
     return EventType(code) if code in _CODES else code
 
 

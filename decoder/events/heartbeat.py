@@ -1,4 +1,4 @@
-"""HEARTBEAT: the server had nothing to send. Only on the wire and in relay logs.
+"""HEARTBEAT: the server had nothing to send. Occurs only on the wire and in relay logs.
 
 Format: MySQL `control_events.cpp`, `Heartbeat_event`.
 """
@@ -15,10 +15,10 @@ from decoder.events.header import EventHeader
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatEvent(Event):
-    """Where the sending server's log stands; the position is the header's `log_pos`."""
+    """The position that the server has sent up to: this file and the header's `log_pos`."""
 
     log_file: str
-    """To the end."""
+    """The rest of the event."""
 
     @classmethod
     def parse(

@@ -1,4 +1,4 @@
-"""HEARTBEAT_V2: a heartbeat with room for positions from 4 GiB on.
+"""HEARTBEAT_V2: a heartbeat whose position is not limited to 4 GiB.
 
 Format: MySQL `codecs/binary.cpp`, `Heartbeat`.
 """

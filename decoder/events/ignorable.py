@@ -1,4 +1,4 @@
-"""IGNORABLE: nothing that a reader must know.
+"""IGNORABLE: an event that a reader may skip.
 
 Format: MySQL `control_events.h`, `Ignorable_event`.
 """
@@ -14,10 +14,10 @@ from decoder.events.header import EventHeader
 
 @dataclass(frozen=True, slots=True)
 class IgnorableEvent(Event):
-    """To be ignored, whatever it holds."""
+    """An event whose content is ignored."""
 
     content: bytes
-    """To the end."""
+    """The rest of the event."""
 
     @classmethod
     def parse(

@@ -1,4 +1,4 @@
-"""INCIDENT: changes were lost on the way to the log.
+"""INCIDENT: the server lost changes, which are missing from the log.
 
 Format: MySQL `control_events.cpp`, `Incident_event`.
 """
@@ -16,7 +16,7 @@ from decoder.events.post_header import read_post_header
 
 @dataclass(frozen=True, slots=True)
 class IncidentEvent(Event):
-    """From here on the log does not tell all that happened."""
+    """A gap: the log does not contain all changes from here on."""
 
     incident: int
     """u16: 1, lost events."""

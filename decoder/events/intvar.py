@@ -1,4 +1,4 @@
-"""INTVAR: an integer that the statement after it uses.
+"""INTVAR: an integer that the next statement uses.
 
 Format: MySQL `statement_events.cpp`, `Intvar_event`.
 """

@@ -1,7 +1,7 @@
-"""How the events of a log are laid out, as far as its version and its first event tell.
+"""The layout of a log's events: header and post-header lengths, by the log's version.
 
-Version 1 (MySQL 3.23) and 3 (4.0 and 4.1) start with START_V3 and have lengths of their own that
-are written nowhere; version 4 (5.0 on) starts with FORMAT_DESCRIPTION, which tells them. Sources:
+Logs of version 1 (MySQL 3.23) and 3 (4.0 and 4.1) start with START_V3 and use fixed lengths that
+are not logged; version 4 (5.0 on) starts with FORMAT_DESCRIPTION, which contains them. Sources:
 MySQL internals manual, "Determining the Binary Log Version"; MariaDB `sql/log_event.cc`,
 `Format_description_log_event(uint8 binlog_ver, …)`.
 """
@@ -18,10 +18,10 @@ from decoder.constants import HEADER_LENGTH, EventType
 HEADER_LENGTH_V1 = 13
 """Bytes of a version 1 header: timestamp 4, type 1, server id 4, size 4; no log_pos, no flags."""
 START_LENGTH_V3 = HEADER_LENGTH + 56
-"""Bytes of START_V3 in version 3; one that is shorter is of version 1."""
+"""Bytes of START_V3 in version 3; a shorter one belongs to version 1."""
 LAST_TYPE_BEFORE_V4 = int(EventType.USER_VAR)
 
-# Cells of a layout; from POST_HEADERS on, the bytes of each type's fixed part, by type.
+# Cells of a layout; from POST_HEADERS on, the post-header length of each event type.
 VERSION, RENUMBERED, ENCRYPTED, POST_HEADERS = range(4)
 
 _T = EventType
@@ -45,29 +45,29 @@ _LENGTHS_V4 = {
     _T.TABLE_MAP: 8,
     **dict.fromkeys((_T.WRITE_ROWS, _T.UPDATE_ROWS, _T.DELETE_ROWS, _T.PARTIAL_UPDATE_ROWS), 10),
 }
-"""Where there is no FORMAT_DESCRIPTION: inside of a TRANSACTION_PAYLOAD."""
+"""Used where no FORMAT_DESCRIPTION applies: inside a TRANSACTION_PAYLOAD."""
 
 
 def header_length(version: int) -> int:
-    """Bytes of an event's header in that version of the format."""
+    """Return the bytes of an event header in a version of the format."""
     return HEADER_LENGTH_V1 if version == 1 else HEADER_LENGTH
 
 
 def post_header_lengths(version: int) -> bytes:
-    """One byte for each type from 1 on that version 1 or 3 of the format has."""
+    """Return a byte for each event type of version 1 or 3, from type 1 on."""
     lengths = _BEFORE_V4[version]
     return bytes(lengths.get(_T(code), 0) for code in range(1, LAST_TYPE_BEFORE_V4 + 1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """What framing knows of the events to come; `cells` is for kernels, which change copies."""
+    """The layout of the next events; `cells` is for kernels, which modify copies of it."""
 
     cells: npt.NDArray[np.int64]
 
     @classmethod
     def of_version(cls, version: int) -> Layout:
-        """The layout of a log of version 1, 3 or 4 of the format."""
+        """Return the layout of a log of version 1, 3 or 4."""
         cells = np.zeros(POST_HEADERS + 256, np.int64)
         cells[VERSION] = version
         for code, length in _BEFORE_V4.get(version, _LENGTHS_V4).items():
@@ -76,7 +76,7 @@ class Layout:
 
     @property
     def version(self) -> int:
-        """Of the format: 1, 3 or 4."""
+        """Version of the format: 1, 3 or 4."""
         return int(self.cells[VERSION])
 
     @property
@@ -86,7 +86,7 @@ class Layout:
 
     @property
     def encrypted(self) -> bool:
-        """Whether a START_ENCRYPTION came: nothing behind it can be read."""
+        """True after a START_ENCRYPTION: the next events are encrypted and cannot be framed."""
         return bool(self.cells[ENCRYPTED])
 
 
@@ -94,11 +94,11 @@ V4 = Layout.of_version(4)
 
 
 def first_layout(log: bytes | memoryview) -> Layout:
-    """The layout of a log by the header of its first event; `log` starts behind the magic number.
+    """Return a log's layout by the header of its first event; `log` starts after the magic number.
 
-    A log that starts neither with START_V3 nor with FORMAT_DESCRIPTION is of version 3: 4.0 wrote
-    a START_V3 only when the server started. But in that version `log_pos` is where an event starts,
-    so that one that ends there is of version 4, whatever its type says.
+    A log that starts with neither START_V3 nor FORMAT_DESCRIPTION has version 3: MySQL 4.0 wrote a
+    START_V3 only when the server started. In that version, however, `log_pos` is the start of an
+    event; if it is the end, the log has version 4, whatever the event's type byte is.
     """
     if len(log) < HEADER_LENGTH:
         return V4

@@ -1,7 +1,7 @@
-"""LOAD and NEW_LOAD: a LOAD DATA statement in parts, whose file is elsewhere (before MySQL 5.0).
+"""LOAD and NEW_LOAD: the clauses of a LOAD DATA statement, without its file (before MySQL 5.0).
 
 Format: MariaDB `sql/log_event.cc`, `Load_log_event::copy_log_event`. MySQL 3.23 wrote LOAD, whose
-separators are single bytes; NEW_LOAD and CREATE_FILE (4.0) have them as texts.
+separators are single bytes; in NEW_LOAD and CREATE_FILE (4.0) they are strings.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class LoadEvent(Event):
     skip_lines: int
     """u32: IGNORE … LINES."""
     options: LoadOptions
-    """Behind the post-header, whose last fields are a u8 length of the table's name, one of the
-    schema's, and a u32 number of columns."""
+    """After the post-header, whose last fields are a u8 length of the table's name, a u8 length of
+    the schema's name, and a u32 number of columns."""
     columns: tuple[str, ...]
-    """A u8 length of each; then each name and a zero byte."""
+    """A u8 length for each; then each name and a zero byte."""
     table: str
     """Text and a zero byte."""
     schema: str
     """Text and a zero byte."""
     file_name: str
-    """To the end; in CREATE_FILE text and a zero byte."""
+    """The rest of the event; in CREATE_FILE text and a zero byte."""
 
     @classmethod
     def parse(
@@ -55,9 +55,10 @@ class LoadEvent(Event):
 def read_load(
     cursor: Cursor, header: EventHeader, description: FormatDescriptionEvent, own_length: int = 0
 ) -> tuple[dict[str, Any], Cursor]:
-    """The fields up to the file's name, and the part of the post-header that is the event's own.
+    """Read the fields up to the file's name.
 
-    That part has `own_length` bytes, behind the one that all kinds share.
+    Also return a cursor over the part of the post-header that only this event type has: the
+    `own_length` bytes after the part that all the load events share.
     """
     shared = description.post_header_length(EventType.LOAD, _POST_HEADER_LENGTH)
     if shared < _POST_HEADER_LENGTH:
@@ -81,7 +82,7 @@ def read_load(
 def _name(cursor: Cursor, length: int) -> str:
     name = cursor.text(length)
     if cursor.u8():
-        raise cursor.malformed("a name is not followed by a zero byte")
+        raise cursor.malformed("a name is not terminated by a zero byte")
     return name
 
 

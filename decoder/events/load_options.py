@@ -1,4 +1,4 @@
-"""How a LOAD DATA of before MySQL 5.0 splits its file: `sql_ex_info` of `sql/log_event.h`."""
+"""The FIELDS and LINES options of LOAD DATA before MySQL 5.0 (`sql/log_event.h`, `sql_ex_info`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LoadFlag(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """Separators, in the order that they are logged in."""
+    """Separators, in the order in which they are logged."""
 
     fields_terminated_by: bytes
     """u8 length and text; in LOAD one byte."""
@@ -34,16 +34,16 @@ class LoadOptions:
     fields_escaped_by: bytes
     """The same."""
     flags: LoadFlag
-    """u8; in LOAD another u8 follows, whose bits tell, lowest first, which separators are empty."""
+    """u8; in LOAD another u8 follows, with a bit for each empty separator, lowest bit first."""
 
 
 def read_options(cursor: Cursor) -> LoadOptions:
-    """As NEW_LOAD and CREATE_FILE have them."""
+    """Read the options of NEW_LOAD and CREATE_FILE."""
     return _options([cursor.take(cursor.u8()) for _ in range(_SEPARATORS)], cursor.u8())
 
 
 def read_options_v1(cursor: Cursor) -> LoadOptions:
-    """As LOAD has them."""
+    """Read the options of LOAD, whose separators are single bytes."""
     characters = [cursor.take(1) for _ in range(_SEPARATORS)]
     flags, empty = cursor.u8(), cursor.u8()
     return _options([b"" if empty >> k & 1 else c for k, c in enumerate(characters)], flags)

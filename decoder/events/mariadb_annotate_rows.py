@@ -1,4 +1,4 @@
-"""MARIADB_ANNOTATE_ROWS: the statement behind the rows events that follow it.
+"""MARIADB_ANNOTATE_ROWS: the statement that caused the rows events after it.
 
 Format: MariaDB `sql/log_event.cc`, `Annotate_rows_log_event`.
 """
@@ -15,10 +15,10 @@ from decoder.events.header import EventHeader
 
 @dataclass(frozen=True, slots=True)
 class MariadbAnnotateRowsEvent(Event):
-    """Logged with `binlog_annotate_row_events=ON`; it changes nothing by itself."""
+    """Logged with `binlog_annotate_row_events=ON`; informational."""
 
     query: str
-    """To the end, with no length before it."""
+    """The rest of the event, without a length prefix."""
 
     @classmethod
     def parse(

@@ -1,4 +1,4 @@
-"""MARIADB_BINLOG_CHECKPOINT: the oldest file that recovery after a crash would have to read.
+"""MARIADB_BINLOG_CHECKPOINT: the oldest file that crash recovery needs.
 
 Format: MariaDB `sql/log_event.cc`, `Binlog_checkpoint_log_event`.
 """
@@ -16,7 +16,7 @@ from decoder.events.post_header import read_post_header
 
 @dataclass(frozen=True, slots=True)
 class MariadbBinlogCheckpointEvent(Event):
-    """Stands between transactions."""
+    """Occurs between transactions."""
 
     log_file: str
     """u32 length and text."""

@@ -1,7 +1,7 @@
-"""MARIADB_GTID: it opens a transaction, and is its BEGIN too unless it is flagged standalone.
+"""MARIADB_GTID: the start of a transaction, and also its BEGIN unless flagged standalone.
 
-Format: MariaDB `sql/log_event.cc`, `Gtid_log_event`. What is not there is left out, and an event
-that would be shorter than 19 bytes is filled up with zeros.
+Format: MariaDB `sql/log_event.cc`, `Gtid_log_event`. Absent fields take no space; the body is
+padded with zeros to at least 19 bytes.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class XaId:
     format_id: int
     """u32."""
     global_id: bytes
-    """u8 length, as many bytes behind the lengths."""
+    """u8 length; the bytes follow both lengths."""
     branch: bytes
-    """u8 length, as many bytes behind the global id."""
+    """u8 length; the bytes follow the global id."""
 
 
 @dataclass(frozen=True, slots=True)
 class MariadbGtidEvent(Event):
-    """The start of a transaction; the server's part of its GTID is the header's server id."""
+    """The start of a transaction; the server id of its GTID is that of the header."""
 
     sequence_number: int
     """u64: its number in the domain."""
@@ -64,13 +64,13 @@ class MariadbGtidEvent(Event):
     commit_id: int | None = None
     """u64, if flagged: the group that it committed with."""
     xa_id: XaId | None = None
-    """If flagged as an XA transaction that is prepared, or committed or rolled back."""
+    """If flagged as the PREPARE, COMMIT or ROLLBACK of an XA transaction."""
     extra_flags: MariadbGtidExtraFlag | None = None
-    """u8 (from 10.8 on); None where the event ends before it."""
+    """u8 (from 10.8 on); None if the event ends before it."""
     extra_engines: int | None = None
-    """u8, if flagged: how many engines besides the first took part."""
+    """u8, if flagged: number of participating engines besides the first."""
     start_alter_number: int | None = None
-    """u64, if flagged: number of the START ALTER that this one commits or rolls back."""
+    """u64, if flagged: number of the START ALTER that this transaction commits or rolls back."""
     thread_id: int | None = None
     """u32, if flagged: the connection."""
 
@@ -81,7 +81,7 @@ class MariadbGtidEvent(Event):
 
     @property
     def standalone(self) -> bool:
-        """Whether one event follows, with no COMMIT."""
+        """True if the transaction is a single event without a COMMIT."""
         return MariadbGtidFlag.STANDALONE in self.flags2
 
     @classmethod

@@ -1,4 +1,4 @@
-"""MARIADB_GTID_LIST: the last transaction of every server before this file.
+"""MARIADB_GTID_LIST: the last transaction of every domain and server before this file.
 
 Format: MariaDB `sql/log_event.cc`, `Gtid_list_log_event`.
 """
@@ -19,13 +19,13 @@ _ITEM_LENGTH = 16
 
 @dataclass(frozen=True, slots=True)
 class MariadbGtidListEvent(Event):
-    """Stands behind FORMAT_DESCRIPTION, and in the middle of relay logs."""
+    """Follows FORMAT_DESCRIPTION; in relay logs it also occurs elsewhere."""
 
     list_flags: int
     """The highest 4 bits of a u32: bit 0 until reached, bit 1 ignored GTIDs."""
     gtids: tuple[str, ...]
-    """Its other bits count them; each a u32 domain, a u32 server, a u64 number: as text
-    `domain-server-number`."""
+    """Counted by the other bits of that u32; a u32 domain, a u32 server and a u64 number each, here
+    as text: `domain-server-number`."""
 
     @classmethod
     def parse(
@@ -36,6 +36,6 @@ class MariadbGtidListEvent(Event):
         head = read_post_header(cursor, header, description, 4).u32()
         count = head & (1 << _COUNT_BITS) - 1
         if count * _ITEM_LENGTH > cursor.remaining:
-            raise header.malformed(f"{count} GTIDs are announced in {cursor.remaining} bytes")
+            raise header.malformed(f"{count} GTIDs do not fit in the {cursor.remaining} bytes left")
         gtids = tuple(f"{cursor.u32()}-{cursor.u32()}-{cursor.u64()}" for _ in range(count))
         return cls(header, head >> _COUNT_BITS, gtids)

@@ -1,4 +1,4 @@
-"""MARIADB_START_ENCRYPTION: every event behind it is encrypted (`encrypt_binlog=ON`).
+"""MARIADB_START_ENCRYPTION: every event after it is encrypted (`encrypt_binlog=ON`).
 
 Format: MariaDB `sql/log_event.h`, `Start_encryption_log_event`.
 """
@@ -17,7 +17,7 @@ _NONCE_LENGTH = 12
 
 @dataclass(frozen=True, slots=True)
 class MariadbStartEncryptionEvent(Event):
-    """Stands behind FORMAT_DESCRIPTION."""
+    """Follows FORMAT_DESCRIPTION."""
 
     scheme: int
     """u8: 1, AES-CBC with the event's position in the initialization vector."""

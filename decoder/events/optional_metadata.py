@@ -1,8 +1,8 @@
-"""The optional metadata at the end of a TABLE_MAP: what `binlog_row_metadata` adds.
+"""The optional metadata at the end of a TABLE_MAP (`binlog_row_metadata`).
 
 Format: MySQL `rows_event.h`, `Table_map_event::Optional_metadata_fields`: fields of a u8 type, a
 length-encoded length, and a value. MINIMAL logs signedness, charsets and geometry types, FULL all.
-Each list runs over the columns of its own kind only, in the table's order.
+Each list covers only the columns that it applies to, in the table's order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from decoder.events.cursor import Cursor
 
 @dataclass(frozen=True, slots=True)
 class DefaultCharset:
-    """The collation id that most columns have, and those of the others by their place."""
+    """The collation id of most columns, and those of the others by column."""
 
     collation: int
     """Length-encoded."""
@@ -24,34 +24,34 @@ class DefaultCharset:
     """Pairs of length-encoded integers: index among the character columns, collation id."""
 
     def of(self, index: int) -> int:
-        """The collation of the character column at `index`."""
+        """Return the collation id of the character column at `index`."""
         return dict(self.exceptions).get(index, self.collation)
 
 
 @dataclass(frozen=True, slots=True)
 class OptionalMetadata:
-    """The fields as they are logged; None where one is not."""
+    """The fields as logged; None if a field is absent."""
 
     signedness: tuple[bool, ...] | None = None
     """1: a bit per numeric column, highest first; set for UNSIGNED; padded to whole bytes."""
     default_charset: DefaultCharset | None = None
-    """2: of character columns."""
+    """2: collations of character columns."""
     column_charset: tuple[int, ...] | None = None
-    """3: instead of 2, a collation id per character column."""
+    """3: instead of field 2, a collation id per character column."""
     column_name: tuple[str, ...] | None = None
     """4: length-encoded length and UTF-8 per column."""
     set_labels: tuple[tuple[bytes, ...], ...] | None = None
     """5: per SET column a length-encoded count, then length and bytes of each label."""
     enum_labels: tuple[tuple[bytes, ...], ...] | None = None
-    """6: the same per ENUM column."""
+    """6: the same for ENUM columns."""
     geometry_type: tuple[int, ...] | None = None
     """7: length-encoded code per geometry column (0 any, 1 point, 2 line string, …)."""
     primary_key: tuple[tuple[int, int], ...] | None = None
-    """8 column indexes, or 9 pairs of index and prefix length in characters (0: whole column)."""
+    """8: column indexes; or 9: pairs of index and prefix length in characters (0: whole column)."""
     enum_and_set_default_charset: DefaultCharset | None = None
-    """10: as 2, for ENUM and SET columns."""
+    """10: as field 2, for ENUM and SET columns."""
     enum_and_set_column_charset: tuple[int, ...] | None = None
-    """11: as 3, for ENUM and SET columns."""
+    """11: as field 3, for ENUM and SET columns."""
     visibility: tuple[bool, ...] | None = None
     """12: a bit per column, highest first; clear for INVISIBLE; padded to whole bytes."""
     dimensions: tuple[int, ...] | None = None
@@ -59,7 +59,7 @@ class OptionalMetadata:
 
 
 def parse_optional_metadata(cursor: Cursor) -> OptionalMetadata:
-    """Read until the cursor's end; a type that is not known is left out, as servers do."""
+    """Read the fields up to the cursor's end; unknown types are ignored, as servers do."""
     values: dict[str, Any] = {}
     while cursor.remaining:
         code = cursor.u8()
@@ -109,7 +109,7 @@ def _labels(cursor: Cursor) -> tuple[tuple[bytes, ...], ...]:
 def _labels_of_column(cursor: Cursor) -> tuple[bytes, ...]:
     count = cursor.length_encoded()
     if count > cursor.remaining:
-        raise cursor.malformed(f"{count} labels are announced in {cursor.remaining} bytes")
+        raise cursor.malformed(f"{count} labels do not fit in the {cursor.remaining} bytes left")
     return tuple(cursor.take(cursor.length_encoded()) for _ in range(count))
 
 

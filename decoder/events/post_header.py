@@ -1,6 +1,6 @@
-"""The fixed part of an event's body: as long as the FORMAT_DESCRIPTION in force says.
+"""The post-header: the fixed part of an event's body, whose length is in FORMAT_DESCRIPTION.
 
-A younger server may have made it longer; what this decoder knows of it comes first.
+A newer server may append fields to it; those that this decoder knows come first.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ def read_post_header(
     *,
     shortest: int | None = None,
 ) -> Cursor:
-    """A cursor over the fixed part alone.
+    """Return a cursor over the post-header only.
 
-    `length` is today's; MalformedError where it is less than `shortest` (or than `length`).
+    `length` is the length that this decoder reads, also used if FORMAT_DESCRIPTION has none for the
+    event's type. Raises MalformedError if the announced length is less than `shortest` (default:
+    `length`).
     """
     announced = description.post_header_length(header.type, length)
     if announced < (length if shortest is None else shortest):

@@ -1,4 +1,4 @@
-"""PREVIOUS_GTIDS: every transaction that the log holds before this file.
+"""PREVIOUS_GTIDS: the GTIDs of all transactions in the log before this file.
 
 Format: MySQL `control_events.cpp`, `Previous_gtids_event`.
 """
@@ -16,10 +16,10 @@ from decoder.events.header import EventHeader
 
 @dataclass(frozen=True, slots=True)
 class PreviousGtidsEvent(Event):
-    """Stands behind FORMAT_DESCRIPTION; empty where GTIDs were never on."""
+    """Follows FORMAT_DESCRIPTION; empty if GTIDs were never enabled."""
 
     gtid_set: GtidSet
-    """An encoded GTID set, to the end."""
+    """An encoded GTID set: the rest of the event."""
 
     @classmethod
     def parse(

@@ -1,7 +1,7 @@
-"""QUERY: a statement as text, with the session it ran in.
+"""QUERY: a statement as text, with the session that ran it.
 
-Format: MySQL `statement_events.cpp`, `Query_event`. Before MySQL 5.0 it has no status variables,
-and no length of them in its post-header.
+Format: MySQL `statement_events.cpp`, `Query_event`. Before MySQL 5.0 it has neither status
+variables nor their length in the post-header.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class QueryEvent(Event):
     execution_time: int
     """u32: seconds."""
     error_code: int
-    """u16, behind a u8 length of the schema."""
+    """u16, after a u8 length of the schema."""
     status: StatusVariables
-    """u16 length, then, after the post-header, the variables."""
+    """u16 length; the variables follow the post-header."""
     schema: str
-    """The session's default schema, with a zero byte behind it; empty where it had none."""
+    """The session's default schema, terminated by a zero byte; empty if it had none."""
     query: str
-    """To the end, decoded from the client's charset."""
+    """The rest of the event, decoded from the client's charset."""
 
     @classmethod
     def parse(
@@ -53,7 +53,7 @@ def read_query(
     description: FormatDescriptionEvent,
     restore: Callable[[bytes], bytes] = bytes,
 ) -> dict[str, Any]:
-    """QUERY's fields; `restore` gives a statement's text out of what is logged of it."""
+    """Read QUERY's fields; `restore` turns the logged bytes into the statement's text."""
     post_header = read_post_header(
         cursor, header, description, _POST_HEADER_LENGTH, shortest=_POST_HEADER_LENGTH_BEFORE_V4
     )
@@ -74,5 +74,5 @@ def read_query(
 def _decode(text: bytes, collation: int | None) -> str:
     try:
         return decode(text, collation)
-    except UnsupportedError:  # a collation of another server family: its statements are read alike
+    except UnsupportedError:  # an unknown collation: read the text as if it were not logged
         return decode(text, None)

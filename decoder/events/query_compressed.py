@@ -1,7 +1,7 @@
 """MARIADB_QUERY_COMPRESSED: a QUERY whose text is compressed (`log_bin_compress=ON`).
 
-Format: MariaDB `sql/log_event.cc`, `query_event_uncompress`: laid out as QUERY is, and in place of
-the text what `decoder.events.mariadb_compression` describes.
+Format: MariaDB `sql/log_event.cc`, `query_event_uncompress`: the layout of QUERY, with the text
+compressed as described in `decoder.events.mariadb_compression`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from decoder.events.query import QueryEvent, read_query
 
 @dataclass(frozen=True, slots=True)
 class QueryCompressedEvent(QueryEvent):
-    """The same fields as QUERY, its text decompressed."""
+    """The fields of QUERY, with the text decompressed."""
 
     @classmethod
     def parse(

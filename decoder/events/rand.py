@@ -1,4 +1,4 @@
-"""RAND: the seeds of RAND() in the statement after it.
+"""RAND: the seeds of RAND() in the next statement.
 
 Format: MySQL `statement_events.cpp`, `Rand_event`.
 """

@@ -1,4 +1,4 @@
-"""Which class reads which event: a table, and nothing else decides."""
+"""The table of event types and the classes that read them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from decoder.events.xid import XidEvent
 
 
 class EventClass(Protocol):
-    """What the table holds: a class of event."""
+    """A class that reads events of some types."""
 
     def parse(
         self, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
@@ -114,14 +114,14 @@ EVENTS: dict[int, EventClass] = {
     EventType.MARIADB_UPDATE_ROWS_COMPRESSED: RowsEvent,
     EventType.MARIADB_DELETE_ROWS_COMPRESSED: RowsEvent,
 }
-"""Every type of `EventType`; a code that no server we know of writes becomes an `UnknownEvent`."""
+"""A class for every `EventType`; unknown codes become an `UnknownEvent`."""
 
 
 def parse(body: memoryview, header: EventHeader, description: FormatDescriptionEvent) -> Event:
-    """Any event, from its bytes after the common header, without the checksum.
+    """Read any event from its bytes after the common header, without the checksum.
 
-    A FORMAT_DESCRIPTION keeps its checksum in `body`. Raises BinlogError, with the event's position
-    and type.
+    For a FORMAT_DESCRIPTION, `body` includes the checksum. Raises BinlogError with the event's
+    position and type.
     """
     try:
         return EVENTS.get(header.type, UnknownEvent).parse(body, header, description)

@@ -1,4 +1,4 @@
-"""ROTATE: the log goes on in another file.
+"""ROTATE: the log continues in another file.
 
 Format: MySQL `control_events.cpp`, `Rotate_event`.
 """
@@ -18,12 +18,12 @@ _FIRST_POSITION = 4
 
 @dataclass(frozen=True, slots=True)
 class RotateEvent(Event):
-    """The last event of a file that was closed by FLUSH or its size; relay logs have several."""
+    """The last event of a file closed by FLUSH or by its size; relay logs contain several."""
 
     next_position: int
-    """u64: where the next file's first event stands, always 4; not logged by MySQL 3.23."""
+    """u64: position of the first event in the next file, always 4; not logged by MySQL 3.23."""
     next_file: str
-    """To the end: the next file's name."""
+    """The rest of the event: the next file's name."""
 
     @classmethod
     def parse(
@@ -35,5 +35,5 @@ class RotateEvent(Event):
         next_position = post_header.u64() if post_header.remaining else _FIRST_POSITION
         next_file = cursor.text(cursor.remaining)
         if not next_file:
-            raise header.malformed("it names no file")
+            raise header.malformed("the name of the next file is missing")
         return cls(header, next_position, next_file)

@@ -1,10 +1,10 @@
-"""WRITE_ROWS, UPDATE_ROWS, DELETE_ROWS, PARTIAL_UPDATE_ROWS: what stands before the row images.
+"""WRITE_ROWS, UPDATE_ROWS, DELETE_ROWS, PARTIAL_UPDATE_ROWS: the fields before the row images.
 
-Format: MySQL `rows_event.cpp`, `Rows_event`. Version 2 (5.6 on) differs from version 1 only by the
-extra data; MySQL 5.1 to 5.5 and MariaDB write version 1. Before 5.1.18 an update had one bitmap of
-columns for both images (PRE_GA_…: MariaDB `sql/log_event_old.cc`, `Old_rows_log_event`). MariaDB
-can compress the images (`row_log_event_uncompress`); what stands before them is as ever. The images
-themselves are read by `decoder.rows.walker`.
+Format: MySQL `rows_event.cpp`, `Rows_event`. Version 2 (from 5.6 on) differs from version 1 only by
+the extra data; MySQL 5.1 to 5.5 and MariaDB write version 1. Before 5.1.18 an update had one column
+bitmap for both images (PRE_GA_…: MariaDB `sql/log_event_old.cc`, `Old_rows_log_event`). MariaDB can
+compress the images (`row_log_event_uncompress`), but not the fields before them. The images are
+read by `decoder.rows.walker`.
 """
 
 from __future__ import annotations
@@ -50,34 +50,34 @@ class RowsFlag(IntFlag):
     RELAXED_UNIQUE_CHECKS = 0x4
     COMPLETE_ROWS = 0x8
     SQL_FOREIGN_KEYS = 0x10
-    """From 9.6: rows that foreign keys change are logged, as events of their own."""
+    """From 9.6: rows changed by foreign keys are logged as separate events."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowsEvent(Event):
-    """Rows of one table that a statement wrote, changed or deleted."""
+    """Rows of one table that a statement inserted, updated or deleted."""
 
     table_id: int
-    """u48: the number that a TABLE_MAP before it gave; 0xffffff with no rows closes a statement."""
+    """u48: the id that a preceding TABLE_MAP assigned; 0xffffff without rows ends a statement."""
     rows_flags: RowsFlag
     """u16."""
     partition: int | None
     """In version 2 a u16 counts the bytes of extra data, itself included. Each starts with a u8
     type; type 1 is the partition as u16."""
     source_partition: int | None
-    """For an update another u16: the partition that the row was in before."""
+    """For an update another u16: the partition of the row before the update."""
     ndb: bytes | None
-    """Type 0: a u8 length, itself and the next byte included, and what NDB keeps there."""
+    """Type 0: a u8 length, which includes itself and the next byte, and NDB's own data."""
     column_count: int
     """Length-encoded."""
     columns_before: bytes | None
-    """A bit per column, lowest first: which are in the image before; None for an insert."""
+    """A bit per column, lowest first: the columns in the before-image; None for an insert."""
     columns_after: bytes | None
-    """The same for the image after; None for a delete."""
+    """The same for the after-image; None for a delete."""
     rows_offset: int
-    """Where the row images begin, in bytes from the event's own start."""
+    """Offset of the row images, in bytes from the start of the event."""
     compressed: bool = False
-    """Whether, from there to the event's end, they are one piece for
+    """True if the images are compressed: one piece, up to the event's end, for
     `decoder.events.mariadb_compression.uncompress`."""
 
     @classmethod
@@ -92,7 +92,7 @@ class RowsEvent(Event):
             extra = _extra(cursor, header)
         column_count = cursor.length_encoded()
         if column_count > _MAX_COLUMNS:
-            raise header.malformed(f"it has {column_count} columns, more than a table can have")
+            raise header.malformed(f"its column count {column_count} exceeds {_MAX_COLUMNS}")
         bitmap = cursor.take((column_count + 7) // 8)
         columns_after: bytes | None = None
         if header.type in _TWO_BITMAPS:
@@ -125,7 +125,7 @@ def _extra(cursor: Cursor, header: EventHeader) -> _Extra:
     length = cursor.u16()
     if length < _EXTRA_LENGTH_BYTES:
         raise header.malformed(
-            f"its extra data has the length {length}, less than the length's own"
+            f"the length {length} of its extra data is smaller than the length field itself"
         )
     data = cursor.part(length - _EXTRA_LENGTH_BYTES)
     partition, source_partition, ndb = None, None, None
@@ -137,6 +137,6 @@ def _extra(cursor: Cursor, header: EventHeader) -> _Extra:
         elif code == _PARTITION:
             partition = data.u16()
             source_partition = data.u16() if header.type in _TWO_BITMAPS else None
-        else:  # of a younger server: its length is not known, so nothing behind it can be read
+        else:  # written by a newer server: its length is unknown, so the rest cannot be read
             break
     return _Extra(partition, source_partition, ndb)

@@ -1,4 +1,4 @@
-"""ROWS_QUERY: the statement behind the rows events that follow it.
+"""ROWS_QUERY: the statement that caused the rows events after it.
 
 Format: MySQL `rows_event.cpp`, `Rows_query_event`.
 """
@@ -15,10 +15,10 @@ from decoder.events.header import EventHeader
 
 @dataclass(frozen=True, slots=True)
 class RowsQueryEvent(Event):
-    """Logged with `binlog_rows_query_log_events=ON`; it changes nothing by itself."""
+    """Logged with `binlog_rows_query_log_events=ON`; informational."""
 
     query: str
-    """To the end, behind a u8 length that is ignored, as it cannot hold a statement's."""
+    """The rest of the event, after a u8 length that is ignored: it is too short for statements."""
 
     @classmethod
     def parse(

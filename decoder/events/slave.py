@@ -1,4 +1,4 @@
-"""SLAVE: where a replica reads its source's log. No server is known to have written it.
+"""SLAVE: a replica's position in its source's log. No server is known to have written it.
 
 Format: MySQL 4.1 `sql/log_event.h`, `Slave_log_event`.
 """
@@ -15,7 +15,7 @@ from decoder.events.header import EventHeader
 
 @dataclass(frozen=True, slots=True)
 class SlaveEvent(Event):
-    """No post-header."""
+    """A replication source and a position in its log; the event has no post-header."""
 
     source_position: int
     """u64."""
@@ -24,7 +24,7 @@ class SlaveEvent(Event):
     source_host: str
     """Text and a zero byte."""
     source_log: str
-    """To the end."""
+    """The rest of the event."""
 
     @classmethod
     def parse(

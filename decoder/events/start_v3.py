@@ -1,4 +1,4 @@
-"""START_V3: the first event of a log before MySQL 5.0, in place of FORMAT_DESCRIPTION.
+"""START_V3: the first event of a log before MySQL 5.0, where later logs have FORMAT_DESCRIPTION.
 
 Format: MySQL internals manual, `START_EVENT_V3`; MariaDB `sql/log_event.cc`, `Start_log_event_v3`.
 """
@@ -22,7 +22,7 @@ _SERVER_VERSION_LENGTH = 50
 
 @dataclass(frozen=True, slots=True)
 class StartV3Event(Event):
-    """Written when the server starts; version 3 files after it may have none."""
+    """Written when the server starts; later files of version 3 may lack it."""
 
     binlog_version: int
     """u16: 1 for MySQL 3.23, 3 for 4.0.2 to 4.1."""
@@ -43,13 +43,14 @@ class StartV3Event(Event):
         return cls(header, binlog_version, server_version, cursor.u32())
 
     def description(self) -> FormatDescriptionEvent:
-        """How the events after it are laid out; UnsupportedError for a version that is not known.
+        """Return the layout of the events after it.
 
-        Version 2 was written by 4.0.0 and 4.0.1 only, and no server since can read it.
+        Raises UnsupportedError for an unknown version. Version 2 was only written by 4.0.0 and
+        4.0.1, and no later server can read it.
         """
         if self.binlog_version not in _VERSIONS:
             raise UnsupportedError(
-                f"binlog version {self.binlog_version} is not known",
+                f"binlog version {self.binlog_version} is not supported",
                 position=self.position,
                 event_type=self.name,
             )
@@ -59,6 +60,6 @@ class StartV3Event(Event):
 
 
 def artificial_start() -> bytes:
-    """A START_V3 for a version 3 log that has none, as MySQL's own readers make one."""
+    """Return a START_V3 for a version 3 log without one, as MySQL's own readers do."""
     body = struct.pack(f"<H{_SERVER_VERSION_LENGTH}sI", 3, b"4.0", 0)
     return struct.pack("<IBIIIH", 0, EventType.START_V3, 0, START_LENGTH_V3, 0, 0) + body

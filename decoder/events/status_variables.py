@@ -1,8 +1,8 @@
 """The status variables of a QUERY event: the session in which the statement ran.
 
-Format: MySQL `statement_events.h`, `Query_event`, and for 128 on MariaDB `sql/log_event.h`: a u8
-code and its value, repeated. Values carry no length, so a code that is not known ends the reading;
-what is left is kept as `unread`. (MariaDB fills up with 255, which is such a code.)
+Format: MySQL `statement_events.h`, `Query_event`, and for codes from 128 on MariaDB
+`sql/log_event.h`: a u8 code and its value, repeated. Values carry no length, so reading ends at the
+first unknown code; the rest is kept as `unread`. (MariaDB pads with 255, which is such a code.)
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ _ENDS_ALTER = 0x4 | 0x8
 
 @dataclass(frozen=True, slots=True)
 class StatusVariables:
-    """The session's variables; None where the server did not log one (its version, its default)."""
+    """The session's variables; None if not logged, because of the server's version or a default."""
 
     flags2: int | None = None
     """0, u32: session options (autocommit, foreign_key_checks, unique_checks, sql_auto_is_null)."""
     sql_mode: int | None = None
     """1, u64."""
     catalog: str | None = None
-    """6, u8 length and text; 2 in 5.0.0 to 5.0.3, with a zero byte behind it."""
+    """6, u8 length and text; 2 in 5.0.0 to 5.0.3, followed by a zero byte."""
     auto_increment_increment: int | None = None
     """3, u16."""
     auto_increment_offset: int | None = None
-    """3, u16 behind the increment."""
+    """3, u16 after the increment."""
     client_collation: int | None = None
     """4, u16: collation id of character_set_client, the charset of the statement's text."""
     connection_collation: int | None = None
-    """4, u16 behind it."""
+    """4, u16 after the client's."""
     server_collation: int | None = None
-    """4, u16 behind that."""
+    """4, u16 after the connection's."""
     time_zone: str | None = None
     """5, u8 length and text."""
     lc_time_names: int | None = None
@@ -50,9 +50,9 @@ class StatusVariables:
     invoker_user: str | None = None
     """11, u8 length and text."""
     invoker_host: str | None = None
-    """11, u8 length and text behind the user."""
+    """11, u8 length and text after the user."""
     updated_schemas: tuple[str, ...] | None = None
-    """12, u8 count and as many zero-terminated names; None also when there are more than 16."""
+    """12, u8 count and as many zero-terminated names; also None for more than 16."""
     microseconds: int | None = None
     """13, u24: to be added to the header's timestamp."""
     explicit_defaults_for_timestamp: bool | None = None
@@ -74,15 +74,15 @@ class StatusVariables:
     gtid_flags_extra: int | None = None
     """130, u8: MariaDB's extra flags of the statement's GTID."""
     start_alter_number: int | None = None
-    """130, u64 behind the flags if bit 2 or 3 is set: the START ALTER that this one ends."""
+    """130, u64 after the flags if bit 2 or 3 is set: the START ALTER that this statement ends."""
     character_set_collations: tuple[tuple[int, int], ...] | None = None
-    """131, u8 count, a u16 collation and the u16 collation that MariaDB has in its place."""
+    """131, u8 count; for each a u16 default collation and the u16 collation used instead of it."""
     unread: bytes = b""
-    """From the first code that is not known on."""
+    """The bytes from the first unknown code on."""
 
 
 def parse_status_variables(cursor: Cursor) -> StatusVariables:
-    """Read until the cursor's end."""
+    """Read the variables up to the cursor's end."""
     values: dict[str, Any] = {}
     while cursor.remaining:
         code = cursor.u8()

@@ -14,7 +14,7 @@ from decoder.events.header import EventHeader
 
 @dataclass(frozen=True, slots=True)
 class StopEvent(Event):
-    """The last event of a file whose server was shut down; nothing but the header."""
+    """The last event of a file whose server was shut down; it has no body."""
 
     @classmethod
     def parse(

@@ -1,7 +1,8 @@
-"""A TABLE_MAP's parts put together: each list of its optional metadata goes to its columns.
+"""Assembly of a table definition: assigns the lists of a TABLE_MAP's optional metadata to columns.
 
-Which columns a list is about: MySQL `sql/log_event.cc`, `is_numeric_type` and its kin; MariaDB
-`sql/log_event_server.cc`, `is_numeric_field` and its kin, by `Field::binlog_type_info`.
+Each list covers the columns of certain types only: MySQL `sql/log_event.cc`, `is_numeric_type` and
+similar functions; MariaDB `sql/log_event_server.cc`, `is_numeric_field` and similar functions, by
+`Field::binlog_type_info`.
 """
 
 from __future__ import annotations
@@ -40,16 +41,16 @@ CHARACTER = frozenset(
         ColumnType.BLOB,
         ColumnType.MEDIUM_BLOB,
         ColumnType.LONG_BLOB,
-        # A BLOB to the server's field classes, so it has a place in the lists of collations.
+        # A subclass of BLOB in the server, so it has an entry in the lists of collations.
         ColumnType.VECTOR,
     }
 )
-"""Types with a collation in the charset fields; binary ones have the binary collation there."""
+"""Types with a collation in the charset fields; for binary types it is the binary collation."""
 
 MARIADB_CHARACTER = CHARACTER | {
     ColumnType.BLOB_COMPRESSED,
     ColumnType.VARCHAR_COMPRESSED,
-    # Like all BLOBs it has a charset there, the binary one.
+    # Like all BLOBs, it is listed, with the binary charset.
     ColumnType.GEOMETRY,
 }
 """The same for MariaDB."""
@@ -57,9 +58,9 @@ MARIADB_CHARACTER = CHARACTER | {
 ENUM_OR_SET = frozenset({ColumnType.ENUM, ColumnType.SET})
 
 _FUNCTIONAL_INDEX = "!hidden!"
-"""How MySQL begins the name of a functional index's own column (sql/sql_table.cc)."""
+"""Prefix of the hidden column of a functional index in MySQL (sql/sql_table.cc)."""
 _MARIADB_HASH = re.compile(r"DB_ROW_HASH_\d+")
-"""The BIGINT that MariaDB makes for a UNIQUE key on a BLOB (sql/sql_table.cc, make_long_hash)."""
+"""The hidden BIGINT of a UNIQUE key on a BLOB in MariaDB (sql/sql_table.cc, make_long_hash)."""
 
 _Column = dict[str, Any]
 
@@ -73,10 +74,10 @@ def define(
     *,
     mariadb: bool,
 ) -> TableDefinition:
-    """The table's definition; `columns` are the fields of each ColumnDefinition known so far.
+    """Return the table's definition; `columns` are the ColumnDefinition fields known so far.
 
-    Raises MalformedError where a list is shorter than the columns it is about, or a key names a
-    column that is not there. Names are `c1`, `c2`, … where the log has none.
+    Columns are named `c1`, `c2`, … if the log has no names. Raises MalformedError if the length of
+    a list differs from the number of its columns, or a key refers to a column that does not exist.
     """
     assign = _Assignment(columns, header)
     assign.bits("unsigned", NUMERIC, optional.signedness)
@@ -98,10 +99,10 @@ def define(
     key = optional.primary_key or ()
     if any(index >= len(columns) for index, _ in key):
         raise header.malformed(
-            f"the primary key names a column beyond the {len(columns)} there are"
+            f"the primary key refers to a column beyond the {len(columns)} of the table"
         )
     if any(index in hidden for index, _ in key):
-        raise header.malformed("the primary key names a column that is hidden")
+        raise header.malformed("the primary key refers to a hidden column")
     defined = [ColumnDefinition(**column) for column in columns]
     return TableDefinition(
         schema=schema,
@@ -128,7 +129,7 @@ def _unnamed(count: int) -> tuple[str, ...]:
 
 
 class _Assignment:
-    """Gives the columns of certain types, in order, the values of a list."""
+    """Assigns the values of lists, in order, to the columns of certain types."""
 
     def __init__(self, columns: list[_Column], header: EventHeader) -> None:
         self._columns = columns
@@ -141,14 +142,14 @@ class _Assignment:
         values: Sequence[Any] | None,
         convert: Callable[[Any, _Column], Any] = lambda value, column: value,
     ) -> None:
-        """One value for each column of those types (None: of all); an absent list gives nothing."""
+        """Assign a value to each column of these types (None: all); do nothing without a list."""
         if values is None:
             return
         columns = self._of(types)
         if len(columns) != len(values):
             raise self._header.malformed(
-                f"its optional metadata has {len(values)} values of {field} for {len(columns)} "
-                "columns"
+                f"its optional metadata has {len(values)} values of {field} for "
+                f"{len(columns)} columns"
             )
         for column, value in zip(columns, values, strict=True):
             column[field] = convert(value, column)
@@ -156,7 +157,7 @@ class _Assignment:
     def bits(
         self, field: str, types: frozenset[ColumnType] | None, bits: Sequence[bool] | None
     ) -> None:
-        """The same for a list that is padded to whole bytes."""
+        """Assign the bits of a list that is padded to whole bytes."""
         count = len(self._of(types))
         if bits is None:
             return
@@ -169,18 +170,19 @@ class _Assignment:
         default: DefaultCharset | None,
         each: Sequence[int] | None,
     ) -> None:
-        """Collation ids, in whichever of the two forms the server chose."""
+        """Assign collation ids, logged in either of two forms."""
         if default is not None:
             count = len(self._of(types))
             if any(index >= count for index, _ in default.exceptions):
                 raise self._header.malformed(
-                    f"its optional metadata has a collation beyond the {count} columns with one"
+                    "its optional metadata has a collation beyond the"
+                    f" {count} columns that have collations"
                 )
             each = [default.of(index) for index in range(count)]
         self.values("collation", types, each)
 
     def labels(self, types: set[ColumnType], labels: Sequence[tuple[bytes, ...]] | None) -> None:
-        """Labels of ENUM or SET columns, decoded from the column's charset."""
+        """Assign labels of ENUM or SET columns, decoded from the column's charset."""
         self.values("labels", types, labels, _decode_labels)
 
     def _of(self, types: frozenset[ColumnType] | set[ColumnType] | None) -> list[_Column]:

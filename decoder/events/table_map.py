@@ -1,4 +1,4 @@
-"""TABLE_MAP: the table that the rows events after it belong to, as it was when they were logged.
+"""TABLE_MAP: the definition of the table that the rows events after it refer to.
 
 Format: MySQL `rows_event.cpp`, `Table_map_event`.
 """
@@ -27,17 +27,17 @@ _TYPES = frozenset(int(code) for code in ColumnType)
 
 @dataclass(frozen=True, slots=True)
 class TableMapEvent(Event):
-    """Gives a table's definition a number, under which rows events refer to it."""
+    """A table's definition and the id by which rows events refer to it."""
 
     table_id: int
     """u48 (u32 before 5.1.4)."""
     table_flags: int
-    """u16: bit 0, BIT columns have exact lengths; 1, a foreign key refers to or from another table;
-    2, the primary key was generated."""
+    """u16: bit 0, BIT columns have exact lengths; 1, a foreign key references or is referenced by
+    another table; 2, the primary key was generated."""
     definition: TableDefinition
     """Length-encoded length, schema, zero byte; length-encoded length, table, zero byte;
-    length-encoded number of columns, a u8 type for each; length-encoded size of all columns' type
-    metadata, the metadata; a NULLable bit for each, lowest first; then the optional metadata."""
+    length-encoded number of columns, a u8 type for each; length-encoded size of the type metadata
+    of all columns, the metadata; a NULLable bit per column, lowest first; the optional metadata."""
 
     @classmethod
     def parse(
@@ -50,13 +50,15 @@ class TableMapEvent(Event):
         table = _name(cursor)
         count = cursor.length_encoded()
         if not 0 < count <= _MAX_COLUMNS:
-            raise cursor.malformed(f"a table of {count} columns: there are 1 to {_MAX_COLUMNS}")
+            raise cursor.malformed(f"its column count {count} is not between 1 and {_MAX_COLUMNS}")
         types = [_column_type(code, header) for code in cursor.take(count)]
         metadata = cursor.part(cursor.length_encoded())
         mariadb = description.mariadb
         columns = [parse_column_metadata(kind, metadata, mariadb=mariadb) for kind in types]
         if metadata.remaining:
-            raise header.malformed(f"{metadata.remaining} bytes of column metadata are left over")
+            raise header.malformed(
+                f"its column metadata is {metadata.remaining} bytes longer than its columns need"
+            )
         nullable = cursor.take((count + 7) // 8)
         for index, column in enumerate(columns):
             column["nullable"] = bool(nullable[index // 8] >> index % 8 & 1)
@@ -68,7 +70,7 @@ class TableMapEvent(Event):
 def read_table_id(
     cursor: Cursor, header: EventHeader, description: FormatDescriptionEvent
 ) -> tuple[int, int]:
-    """The table's id and the u16 of flags with which TABLE_MAP and rows events begin."""
+    """Read the table id and the u16 of flags at the start of TABLE_MAP and rows events."""
     length = description.post_header_length(header.type, _POST_HEADER_LENGTH)
     table_id = cursor.u32() if length == _SHORT_POST_HEADER_LENGTH else cursor.u48()
     return table_id, cursor.u16()
@@ -77,14 +79,14 @@ def read_table_id(
 def _name(cursor: Cursor) -> str:
     length = cursor.length_encoded()
     if length > _MAX_NAME_BYTES:
-        raise cursor.malformed(f"a name of {length} bytes is longer than {_MAX_NAME_BYTES}")
+        raise cursor.malformed(f"a name has {length} bytes; the limit is {_MAX_NAME_BYTES}")
     name = cursor.text(length)
     if cursor.u8():
-        raise cursor.malformed("a name is not followed by a zero byte")
+        raise cursor.malformed("a name is not terminated by a zero byte")
     return name
 
 
 def _column_type(code: int, header: EventHeader) -> ColumnType:
     if code not in _TYPES:
-        raise header.malformed(f"a column has the type {code}, which no server we know of writes")
+        raise header.malformed(f"the column type {code} is unknown")
     return ColumnType(code)

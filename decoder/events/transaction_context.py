@@ -1,4 +1,4 @@
-"""TRANSACTION_CONTEXT: what group replication certifies a transaction by.
+"""TRANSACTION_CONTEXT: the data by which group replication certifies a transaction.
 
 Format: MySQL `control_events.cpp`, `Transaction_context_event`.
 """
@@ -18,17 +18,17 @@ class TransactionContextEvent(Event):
     """Sent between the members of a group; seen in relay logs."""
 
     server_uuid: str
-    """u8 length; the text stands behind all lengths."""
+    """u8 length; the text follows all lengths."""
     thread_id: int
     """u32."""
     gtid_specified: bool
     """u8."""
     snapshot_version: bytes
-    """u32 length; an encoded GTID set behind the uuid."""
+    """u32 length; an encoded GTID set, after the UUID."""
     write_set: tuple[bytes, ...]
-    """u32 count; behind the snapshot, a u16 length and bytes each."""
+    """u32 count; after the snapshot, a u16 length and bytes for each."""
     read_set: tuple[bytes, ...]
-    """u32 count; the same, behind the write set."""
+    """u32 count; the same, after the write set."""
 
     @classmethod
     def parse(
@@ -53,5 +53,5 @@ class TransactionContextEvent(Event):
 
 def _items(cursor: Cursor, count: int) -> tuple[bytes, ...]:
     if 2 * count > cursor.remaining:
-        raise cursor.malformed(f"{count} items are announced in {cursor.remaining} bytes")
+        raise cursor.malformed(f"{count} items do not fit in the {cursor.remaining} bytes left")
     return tuple(cursor.take(cursor.u16()) for _ in range(count))

@@ -1,4 +1,6 @@
-"""TRANSACTION_PAYLOAD: a transaction's events, compressed (`binlog_transaction_compression=ON`).
+"""TRANSACTION_PAYLOAD: the compressed events of a transaction.
+
+Written with `binlog_transaction_compression=ON`.
 
 Format: MySQL `codecs/binary.cpp`, `Transaction_payload`.
 """
@@ -21,8 +23,8 @@ _UNCOMPRESSED_SIZE = 3
 _INTEGERS = (_PAYLOAD_SIZE, _COMPRESSION, _UNCOMPRESSED_SIZE)
 
 LARGEST_INSIDE = 1 << 30
-"""Bytes of an event inside: MySQL `binlog_event.h`, `max_log_event_size`, beyond which its own
-`payload_event_buffer_istream.cpp` reads none."""
+"""The largest inner event in bytes: MySQL `binlog_event.h`, `max_log_event_size`, which its own
+reader enforces (`payload_event_buffer_istream.cpp`)."""
 
 
 class Compression(IntEnum):
@@ -39,26 +41,30 @@ class TransactionPayloadEvent(Event):
     compression: Compression
     """2, length-encoded."""
     uncompressed_size: int | None
-    """3, length-encoded: bytes of the events inside; None where they are not compressed."""
+    """3, length-encoded: bytes of the inner events; None if they are not compressed."""
     payload_size: int
     """1, length-encoded."""
     payload_offset: int
-    """Where the payload begins, in bytes from the event's own start."""
+    """Offset of the payload, in bytes from the start of the event."""
 
     def check_inside(self, size: int) -> None:
-        """Raises MalformedError for the size of an event inside that none can have."""
+        """Raise MalformedError if `size` is too large for an inner event."""
         if self.uncompressed_size is not None and size > self.uncompressed_size:
-            raise self.header.malformed(f"an event inside it has {size} bytes, more than all of it")
+            raise self.header.malformed(
+                f"an inner event has {size} bytes,"
+                f" more than the announced {self.uncompressed_size} of the payload"
+            )
         if size > LARGEST_INSIDE:
             raise self.header.malformed(
-                f"an event inside it has {size} bytes, more than {LARGEST_INSIDE}"
+                f"an inner event has {size} bytes; the limit is {LARGEST_INSIDE}"
             )
 
     def check_expanded(self, total: int) -> None:
-        """Raises MalformedError where its content is more than it says already."""
+        """Raise MalformedError if `total` decompressed bytes exceed the announced size."""
         if self.uncompressed_size is not None and total > self.uncompressed_size:
             raise self.header.malformed(
-                f"it holds more than the {self.uncompressed_size} bytes that it says"
+                "its content decompresses to more than the announced"
+                f" {self.uncompressed_size} bytes"
             )
 
     @classmethod
@@ -66,14 +72,17 @@ class TransactionPayloadEvent(Event):
         cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
     ) -> TransactionPayloadEvent:
         """Read the event from its bytes after the common header, without the checksum."""
-        return cls.parse_begun(body, header, len(body))
+        return cls.parse_prefix(body, header, len(body))
 
     @classmethod
-    def parse_begun(
-        cls, begun: memoryview, header: EventHeader, length: int
+    def parse_prefix(
+        cls, first_bytes: memoryview, header: EventHeader, length: int
     ) -> TransactionPayloadEvent:
-        """Read the event from the first bytes of a body of that length, which hold its fields."""
-        cursor = Cursor(begun, header)
+        """Read the event from `first_bytes`, the first bytes of a body of `length` bytes.
+
+        `first_bytes` must contain all fields before the payload.
+        """
+        cursor = Cursor(first_bytes, header)
         values: dict[int, int] = {}
         while (code := cursor.length_encoded()) != _END:
             value = cursor.part(cursor.length_encoded())
@@ -81,11 +90,11 @@ class TransactionPayloadEvent(Event):
                 values[code] = value.length_encoded()
         compression = values.get(_COMPRESSION)
         if compression not in (Compression.ZSTD, Compression.NONE):
-            raise header.malformed(f"its compression is {compression}, which is not known")
+            raise header.malformed(f"its compression type {compression} is unknown")
         size = values.get(_PAYLOAD_SIZE)
         if size != length - cursor.offset:
             raise header.malformed(
-                f"its payload has {length - cursor.offset} bytes, not {size} as it says"
+                f"its payload has {length - cursor.offset} bytes, not the announced {size}"
             )
         return cls(
             header,

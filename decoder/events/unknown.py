@@ -1,4 +1,4 @@
-"""An event of a type that is not decoded: younger than this decoder, or another server's.
+"""An event of an unknown type: newer than this decoder, or written by another server.
 
 Format: MySQL `binlog_event.h`, `Log_event_type`.
 """
@@ -16,16 +16,16 @@ from decoder.events.header import EventHeader
 
 @dataclass(frozen=True, slots=True)
 class UnknownEvent(Event):
-    """Its header says what it is called and whether it may be ignored (`EventFlag.IGNORABLE`)."""
+    """An undecoded event; `EventFlag.IGNORABLE` in its header marks one that may be skipped."""
 
     content: bytes
     """Everything between the header and the checksum."""
 
     def require_ignorable(self) -> None:
-        """Raise UnsupportedError unless its header says that it may be ignored."""
+        """Raise UnsupportedError unless its header is flagged as ignorable."""
         if EventFlag.IGNORABLE not in self.flags:
             raise UnsupportedError(
-                "its type is not known, and its header does not say that it may be ignored",
+                "the event type is unknown, and the event is not flagged as ignorable",
                 position=self.position,
                 event_type=self.name,
             )

@@ -1,4 +1,4 @@
-"""USER_VAR: a user variable that the statement after it reads.
+"""USER_VAR: a user variable that the next statement reads.
 
 Format: MySQL `statement_events.cpp`, `User_var_event`.
 """
@@ -27,7 +27,7 @@ Value: TypeAlias = str | bytes | float | int | None
 
 
 class UserVarType(IntEnum):
-    """`Item_result`; 3 is a row, which no variable can be."""
+    """`Item_result`; 3 is a row, which a variable cannot hold."""
 
     STRING = 0
     REAL = 1
@@ -42,8 +42,8 @@ class UserVarEvent(Event):
     variable: str
     """u32 length and name."""
     value: Value
-    """u8, 1 for NULL, which ends the event. Else u8 type, u32 collation, u32 length and value: text
-    (bytes where its collation is binary or not known), f64, i64 or u64, or a decimal (as text)."""
+    """u8, 1 for NULL, which ends the event; otherwise u8 type, u32 collation, u32 length and value:
+    text (bytes if its collation is binary or unknown), f64, i64 or u64, or a decimal (as text)."""
     value_type: UserVarType
     """Of the value; STRING for NULL."""
     collation: int
@@ -63,13 +63,13 @@ class UserVarEvent(Event):
             return cls(header, variable, None, UserVarType.STRING, BINARY_COLLATION, 0)
         value_type = cursor.u8()
         if value_type not in _READERS:
-            raise header.malformed(f"a value has the type {value_type}")
+            raise header.malformed(f"the value type {value_type} is unknown")
         collation = cursor.u32()
         content = cursor.part(cursor.u32())
         value_flags = cursor.u8() if cursor.remaining else 0
         value = _READERS[value_type](content, collation, value_flags)
         if content.remaining:
-            raise header.malformed(f"{content.remaining} bytes follow its value")
+            raise header.malformed(f"its value is followed by {content.remaining} bytes")
         return cls(header, variable, value, UserVarType(value_type), collation, value_flags)
 
 

@@ -14,19 +14,19 @@ from decoder.events.header import EventHeader
 
 _VIEW_ID_LENGTH = 40
 _LENGTHS = 6
-"""Bytes that an item has at least: its two lengths."""
+"""Minimum bytes of an item: its two lengths."""
 
 
 @dataclass(frozen=True, slots=True)
 class ViewChangeEvent(Event):
-    """A boundary between transactions, with what was certified until then."""
+    """A boundary between transactions, with the certification data up to it."""
 
     view_id: str
     """40 bytes, padded with zeros."""
     sequence_number: int
     """u64."""
     certification: tuple[tuple[bytes, bytes], ...]
-    """u32 count; a u16 length and key, a u32 length and value each."""
+    """u32 count; for each a u16 length and key, and a u32 length and value."""
 
     @classmethod
     def parse(
@@ -38,7 +38,7 @@ class ViewChangeEvent(Event):
         sequence_number = cursor.u64()
         count = cursor.u32()
         if _LENGTHS * count > cursor.remaining:
-            raise header.malformed(f"{count} items are announced in {cursor.remaining} bytes")
+            raise header.malformed(f"{count} items do not fit in the {cursor.remaining} bytes left")
         certification = tuple(
             (cursor.take(cursor.u16()), cursor.take(cursor.u32())) for _ in range(count)
         )

@@ -1,4 +1,4 @@
-"""XA_PREPARE: a transaction of two phases is prepared; XA COMMIT comes later, or XA ROLLBACK.
+"""XA_PREPARE: the prepare phase of an XA transaction; XA COMMIT or XA ROLLBACK follows later.
 
 Format: MySQL `control_events.cpp`, `XA_prepare_event`.
 """
@@ -20,13 +20,13 @@ class XaPrepareEvent(Event):
     """The end of the prepared part."""
 
     one_phase: bool
-    """u8: XA COMMIT … ONE PHASE, which commits at once."""
+    """u8: XA COMMIT … ONE PHASE, which commits immediately."""
     format_id: int
     """u32."""
     global_id: bytes
-    """u32 length, as many bytes behind the lengths."""
+    """u32 length; the bytes follow both lengths."""
     branch: bytes
-    """u32 length, as many bytes behind the global id."""
+    """u32 length; the bytes follow the global id."""
 
     @classmethod
     def parse(

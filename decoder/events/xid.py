@@ -1,4 +1,4 @@
-"""XID: a transaction of a transactional engine commits.
+"""XID: the commit of a transaction in a transactional engine.
 
 Format: MySQL `control_events.cpp`, `Xid_event`.
 """
@@ -18,7 +18,7 @@ class XidEvent(Event):
     """The end of a transaction."""
 
     xid: int
-    """u64: the number by which the engine knows it."""
+    """u64: the engine's number of the transaction."""
 
     @classmethod
     def parse(

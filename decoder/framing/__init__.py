@@ -1,4 +1,4 @@
-"""Bytes to checked events: where each one begins and ends, and what its header has."""
+"""Bytes to verified events: their boundaries, header fields and checksums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes that lie in several pieces, as one stream that is read forward."""
+"""Forward reading over bytes that are stored in several chunks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 
-def cut(pieces: Sequence[memoryview], start: int, stop: int) -> Iterator[memoryview]:
-    """The bytes from `start` to before `stop`, counted over all pieces; nothing is copied."""
+def slice_chunks(pieces: Sequence[memoryview], start: int, stop: int) -> Iterator[memoryview]:
+    """Yield the bytes in [`start`, `stop`), counted over all pieces, without copying."""
     at = 0
     for piece in pieces:
         part = piece[max(start - at, 0) : max(stop - at, 0)]
@@ -17,8 +17,8 @@ def cut(pieces: Sequence[memoryview], start: int, stop: int) -> Iterator[memoryv
             yield part
 
 
-class PieceReader(io.RawIOBase):
-    """The pieces as a file that can only be read forward."""
+class ChunkedReader(io.RawIOBase):
+    """A forward-only file over several pieces of bytes."""
 
     def __init__(self, pieces: Sequence[memoryview]) -> None:
         super().__init__()
@@ -26,11 +26,11 @@ class PieceReader(io.RawIOBase):
         self._piece = memoryview(b"")
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def readinto(self, target: Any, /) -> int:
-        """Copies the next bytes into `target`, at least one; how many they are, 0 at the end."""
+        """Copy the next bytes into `target`; return their number, at least 1, or 0 at the end."""
         if not len(self._piece):
             self._piece = next((piece for piece in self._pieces if len(piece)), memoryview(b""))
         size = min(len(target), len(self._piece))

@@ -1,11 +1,10 @@
-"""Pass 1: the headers of events into arrays, and their checksums verified.
+"""Pass 1: reads event headers into arrays and verifies checksums.
 
 A v4 event is a 19-byte header (timestamp 4, type 1, server id 4, size 4, log_pos 4, flags 2), a
-body, and with `binlog_checksum=CRC32` four bytes of CRC32 over all before them. A
-FORMAT_DESCRIPTION says, from MySQL 5.6.1 and MariaDB 5.3 on, whether the events after it have a
-checksum; it always has one itself, computed with its in-use flag cleared. It also says how long the
-fixed parts of the events after it are; older logs have lengths of their own
-(`decoder.events.layout`).
+body, and with `binlog_checksum=CRC32` four bytes of CRC32 over everything before them. From MySQL
+5.6.1 and MariaDB 5.3 on, a FORMAT_DESCRIPTION determines whether the events after it have a
+checksum; it always has one itself, computed with its in-use flag cleared. It also contains the
+post-header lengths of the events after it; older logs have fixed lengths (`decoder.events.layout`).
 
 Source: MySQL `libs/mysql/binlog/event/binlog_event.h` and `control_events.cpp`.
 """
@@ -21,7 +20,7 @@ from decoder.constants import CHECKSUM_LENGTH, HEADER_LENGTH, EventFlag, EventTy
 from decoder.errors import BinlogError, ChecksumError, MalformedError, UnsupportedError
 from decoder.events.header import EventHeader, event_type as type_of
 from decoder.events.layout import POST_HEADERS, V4, VERSION, Layout
-from decoder.framing.layout_tracker import checksum_of_format, is_known, learn, todays_type
+from decoder.framing.layout_tracker import checksum_of_format, current_type, is_known, update_layout
 from decoder.kernels.crc32 import TABLES, crc32
 from decoder.kernels.memory import (
     Array,
@@ -37,7 +36,7 @@ from decoder.kernels.memory import (
 Column = npt.NDArray[np.int64]
 
 _USUAL_EVENT = 100
-"""Bytes of an event, of which a log's average is not often less."""
+"""A typical event in bytes; few logs have a smaller average."""
 _FORMAT_DESCRIPTION = int(EventType.FORMAT_DESCRIPTION)
 _IN_USE = 0x1
 # Rows of `Frames.table`.
@@ -46,19 +45,19 @@ _ROWS_OF_TABLE = 11
 _LAST_MYSQL_TYPE = 42
 _FIRST_MARIADB_TYPE, _LAST_MARIADB_TYPE = 160, 171
 SHORT_TABLE_ID = 6
-"""Bytes of the fixed part of TABLE_MAP and rows events whose table ids have 4 bytes, not 6."""
+"""Post-header length of TABLE_MAP and rows events whose table ids have 4 bytes instead of 6."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Events in the order of the buffer: one int64 array per header field, index = event.
+    """Events in the order of the buffer: one int64 array per header field, indexed by event.
 
-    `offset` of the header in the buffer, `body` of what follows it; `end` is where the body ends
-    (the checksum's offset); `valid` is 0 for an event whose checksum does not match, whose fields
-    are then guesses. `next_offset` is the first byte not consumed: an incomplete event, a header
-    that cannot be one, or `limit`. `fault` is the first event at fault, or that header. `stop`:
-    why framing cannot go on behind `next_offset`. `checksum` tells whether the next event has one,
-    `layout` how it is laid out.
+    `offset` is that of the header in the buffer, `body` that of the byte after the header, and
+    `end` that of the end of the body (the checksum). `valid` is 0 for an event whose checksum does
+    not match; its other fields are then unreliable. `next_offset` is the first byte not consumed:
+    an incomplete event, an invalid header, or `limit`. `fault` is the error of the first invalid
+    event or header. `stop`: why framing cannot continue at `next_offset`, if so. `checksum` and
+    `layout` are those of the next event.
     """
 
     table: npt.NDArray[np.int64]
@@ -70,7 +69,7 @@ class Frames:
 
     @property
     def stopped(self) -> bool:
-        """Whether framing cannot go on behind `next_offset`."""
+        """True if framing cannot continue at `next_offset`."""
         return self.stop is not None
 
     def __len__(self) -> int:
@@ -87,7 +86,7 @@ class Frames:
 
     @property
     def type(self) -> Column:
-        """`EventType` in today's numbers, or a code that we do not know."""
+        """`EventType` as currently numbered, or an unknown code."""
         return self._row(TYPE)
 
     @property
@@ -102,12 +101,12 @@ class Frames:
 
     @property
     def server_id(self) -> Column:
-        """The server that wrote the event first."""
+        """Id of the server that first logged the event."""
         return self._row(SERVER_ID)
 
     @property
     def log_pos(self) -> Column:
-        """Position after the event, as the server that wrote it first saw it; wraps at 4 GiB."""
+        """End of the event in the log that it was first written to; wraps at 4 GiB."""
         return self._row(LOG_POS)
 
     @property
@@ -117,22 +116,22 @@ class Frames:
 
     @property
     def end(self) -> Column:
-        """Offset behind the body."""
+        """Offset of the end of the body."""
         return self._row(END)
 
     @property
     def valid(self) -> Column:
-        """1, or 0 where the checksum does not match."""
+        """1, or 0 if the checksum does not match."""
         return self._row(VALID)
 
     @property
     def body(self) -> Column:
-        """Offset behind the header."""
+        """Offset of the end of the header."""
         return self._row(BODY)
 
     @property
     def post_header(self) -> Column:
-        """Bytes of the fixed part with which the body starts, as the log itself says."""
+        """Bytes of the post-header at the start of the body, as defined by the log itself."""
         return self._row(POST_HEADER)
 
 
@@ -146,11 +145,11 @@ def frame(
     layout: Layout = V4,
     verify: bool = True,
 ) -> Frames:
-    """The whole events in `buffer[start:limit]`; `start` is the first one's header.
+    """Frame the complete events in `buffer[start:limit]`; `start` is the first one's header.
 
-    `base` is the file position of `buffer[0]`, for errors. `checksum` and `layout`: events have
-    one and are laid out so, until a FORMAT_DESCRIPTION among them says otherwise. `verify=False`
-    trusts checksums. `buffer` must be writable (it comes back unchanged).
+    `base` is the file position of `buffer[0]`, for errors. `checksum` (whether events have one) and
+    `layout` apply until a FORMAT_DESCRIPTION among the events changes them. `verify=False` skips
+    the verification of checksums. `buffer` must be writable; it is unchanged afterwards.
     """
     after = Layout(layout.cells.copy())
     parts = []
@@ -178,7 +177,7 @@ def frame(
 
 
 def header_of(table: npt.NDArray[np.int64], event: int, position: int) -> EventHeader:
-    """The header of an event of `Frames.table`, which is at that position of the file."""
+    """Return the header of an event of `Frames.table`; `position` is the event's in the file."""
     offset, code, size, timestamp, server_id, log_pos, flags, _, _, body, _ = table[
         :, event
     ].tolist()
@@ -203,21 +202,21 @@ def _stop_error(buffer: Bytes, next_offset: int, base: int, layout: Layout) -> B
     position = base + next_offset
     if layout.encrypted:
         return UnsupportedError(
-            "MariaDB encrypted the events from here on, which is not decrypted: with"
-            " encrypt_binlog=OFF the server's next file is in the clear",
+            "the events from here on are encrypted by MariaDB, which is not supported; set"
+            " encrypt_binlog=OFF to have the server write its next files unencrypted",
             position=position,
         )
     name = event_name(int(buffer[next_offset + 4]))
     size = load_u32(buffer, next_offset + 9)
-    reason = f"the header says {size} bytes, and what follows them is no event"
+    reason = f"the header gives a size of {size} bytes, but they are not followed by an event"
     if layout.version < V4.version and size >= layout.header_length:
-        reason = f"version {layout.version} of the format has no such event"
+        reason = f"version {layout.version} of the format has no such event type"
     return MalformedError(reason, position=position, event_type=name)
 
 
 @inline_kernel
 def table_id_size(post_header_length: int) -> int:
-    """Bytes of the table id in a TABLE_MAP or rows event whose fixed part has that length."""
+    """Return the bytes of the table id in a TABLE_MAP or rows event, by its post-header length."""
     return 4 if post_header_length == SHORT_TABLE_ID else 6
 
 
@@ -233,12 +232,12 @@ def _fill(
     layout: Array,
     table: Array,
 ) -> tuple[int, int, int, bool]:
-    """Headers into `table` until it is full; (events, next offset, checksum state, stopped)."""
+    """Fill `table` with headers; return (events, next offset, checksum state, stopped)."""
     position = start
     count = 0
     while position + header_length <= limit and count < table.shape[1]:
         size = load_u32(buffer, position + 9)
-        event_type = todays_type(load_u8(buffer, position + 4), layout)
+        event_type = current_type(load_u8(buffer, position + 4), layout)
         event_checksum = checksum
         if size < header_length or not is_known(event_type, layout):
             return count, position, checksum, True
@@ -255,7 +254,7 @@ def _fill(
             if not valid and not _plausible(buffer, position + size, limit):
                 return count, position, checksum, True
         if valid:
-            learn(buffer, position, end, event_type, event_checksum, layout)
+            update_layout(buffer, position, end, event_type, event_checksum, layout)
         _set_header(buffer, position, header_length, layout, table, count)
         table[TYPE, count] = event_type
         table[SIZE, count] = size
@@ -271,7 +270,7 @@ def _fill(
 def _set_header(
     buffer: Bytes, position: int, header_length: int, layout: Array, table: Array, event: int
 ) -> None:
-    """The fields that are as the header has them; `log_pos` becomes the event's end everywhere."""
+    """Copy the fields of a header; in version 3, convert `log_pos` to the event's end."""
     table[OFFSET, event] = position
     table[BODY, event] = position + header_length
     table[TIMESTAMP, event] = load_u32(buffer, position)
@@ -288,7 +287,7 @@ def _set_header(
 
 @kernel
 def _matches(buffer: Bytes, position: int, end: int, event_type: int, tables: Array) -> int:
-    """Whether the event's CRC32 is the one stored at `end`."""
+    """Return 1 if the event's CRC32 is the one stored at `end`."""
     stored = load_u32(buffer, end)
     flags = load_u8(buffer, position + 17)
     if event_type != _FORMAT_DESCRIPTION or flags & _IN_USE == 0:
@@ -301,7 +300,7 @@ def _matches(buffer: Bytes, position: int, end: int, event_type: int, tables: Ar
 
 @kernel
 def _plausible(buffer: Bytes, position: int, limit: int) -> bool:
-    """Whether the header at `position` can be one, as far as it is in the buffer."""
+    """Return True if `position` may be an event header, as far as it is in the buffer."""
     if position + HEADER_LENGTH > limit:
         return True
     event_type = load_u8(buffer, position + 4)

@@ -1,10 +1,10 @@
-"""What an event says of the layout of those after it, read where it stands by pass 1.
+"""Tracking of the layout during pass 1, as FORMAT_DESCRIPTION and START_ENCRYPTION change it.
 
-A FORMAT_DESCRIPTION is: version of the format 2, the server's version 50, creation time 4, length
-of headers 1, a byte for each type of event, and from MySQL 5.6.1 and MariaDB 5.3 on the checksum's
-algorithm 1 and a checksum 4. It replaces what one before it said, also of types that it does not
-list (MySQL `control_events.cpp`, `Format_description_event::Format_description_event`). The events
-behind MariaDB's START_ENCRYPTION are encrypted.
+A FORMAT_DESCRIPTION is: version of the format 2, server version 50, creation time 4, header length
+1, a byte for each event type, and from MySQL 5.6.1 and MariaDB 5.3 on checksum algorithm 1 and
+checksum 4. It replaces the previous one completely, including types that it does not list (MySQL
+`control_events.cpp`, `Format_description_event::Format_description_event`). The events after
+MariaDB's START_ENCRYPTION are encrypted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from decoder.kernels.memory import (
 
 _FORMAT_DESCRIPTION = int(EventType.FORMAT_DESCRIPTION)
 _START_ENCRYPTION = int(EventType.MARIADB_START_ENCRYPTION)
-# Where a FORMAT_DESCRIPTION holds the server's version, and the bytes before those of the types.
+# Offset of the server version in a FORMAT_DESCRIPTION, and of the bytes for event types.
 _VERSION = HEADER_LENGTH + 2
 _FORMAT_LENGTH = HEADER_LENGTH + 57
 _RENUMBERED_FIRST, _RENUMBERED_XID, _RENUMBERED_LAST = 16, 20, 22
@@ -32,7 +32,7 @@ _RENUMBERED_FIRST, _RENUMBERED_XID, _RENUMBERED_LAST = 16, 20, 22
 
 @inline_kernel
 def is_known(event_type: int, layout: Array) -> bool:
-    """Whether there can be an event of that type: before version 4 only those it has."""
+    """Return True if an event of this type can occur: before version 4, only the known types."""
     if layout[ENCRYPTED] != 0:
         return False
     if layout[VERSION] == 4:
@@ -42,18 +42,18 @@ def is_known(event_type: int, layout: Array) -> bool:
 
 
 @inline_kernel
-def todays_type(event_type: int, layout: Array) -> int:
-    """The type as it is numbered since: trees of 2006 had TABLE_MAP and the rows before XID."""
+def current_type(event_type: int, layout: Array) -> int:
+    """Return the current type code: in trees of 2006, TABLE_MAP and rows events preceded XID."""
     if layout[RENUMBERED] == 0 or not _RENUMBERED_FIRST <= event_type <= _RENUMBERED_LAST:
         return event_type
     return event_type + 3 if event_type < _RENUMBERED_XID else event_type - 4
 
 
 @kernel
-def learn(
+def update_layout(
     buffer: Bytes, position: int, end: int, event_type: int, checksum: int, layout: Array
 ) -> None:
-    """What the event says of the layout of those after it."""
+    """Apply what the event changes in the layout of the events after it."""
     if event_type == _START_ENCRYPTION:
         layout[ENCRYPTED] = 1
     if event_type != _FORMAT_DESCRIPTION or end < position + _FORMAT_LENGTH:
@@ -66,13 +66,13 @@ def learn(
     layout[RENUMBERED] = _is_renumbered(buffer, position + _VERSION)
     layout[POST_HEADERS:] = 0
     for k in range(types):
-        today = todays_type(k + 1, layout)
+        today = current_type(k + 1, layout)
         layout[POST_HEADERS + today] = load_u8(buffer, first + k)
 
 
 @kernel
 def _is_renumbered(buffer: Bytes, version: int) -> bool:
-    """Whether the server's version is `5.[12].[0-9]-a_drop[56]p…`."""
+    """Return True if the server's version is `5.[12].[0-9]-a_drop[56]p…`."""
     return (
         load_u16(buffer, version) == 0x2E35
         and 49 <= load_u8(buffer, version + 2) <= 50
@@ -87,9 +87,9 @@ def _is_renumbered(buffer: Bytes, version: int) -> bool:
 
 @kernel
 def checksum_of_format(buffer: Bytes, position: int, size: int, checksum: int) -> tuple[int, int]:
-    """Whether this FORMAT_DESCRIPTION has a checksum, and whether the events after it have.
+    """Return 1 or 0 each: this FORMAT_DESCRIPTION has a checksum; the events after it have one.
 
-    An event that cannot be one (another's type byte was damaged) changes nothing.
+    An event that cannot be a FORMAT_DESCRIPTION (its type byte is damaged) changes nothing.
     """
     if size < _FORMAT_LENGTH or not _describes_format(buffer, position):
         return checksum, checksum
@@ -103,7 +103,7 @@ def checksum_of_format(buffer: Bytes, position: int, size: int, checksum: int) -
 
 @kernel
 def _describes_format(buffer: Bytes, position: int) -> bool:
-    """Whether it says that this is version 4 of the format, with headers of 19 bytes."""
+    """Return True if it describes version 4 of the format, with headers of 19 bytes."""
     version = load_u16(buffer, position + HEADER_LENGTH)
     header_length = load_u8(buffer, position + _FORMAT_LENGTH - 1)
     return version == 4 and header_length == HEADER_LENGTH
@@ -111,7 +111,10 @@ def _describes_format(buffer: Bytes, position: int) -> bool:
 
 @kernel
 def _writes_checksums(buffer: Bytes, position: int) -> bool:
-    """Whether the server version (50 bytes, zero-padded) is MySQL ≥ 5.6.1 or MariaDB ≥ 5.3."""
+    """Return True if the server version is at least MySQL 5.6.1 or MariaDB 5.3.
+
+    It is 50 bytes, zero-padded.
+    """
     number = 0
     version = 0
     parts = 0
@@ -126,7 +129,7 @@ def _writes_checksums(buffer: Bytes, position: int) -> bool:
             number = 0
         if byte == 0:
             break
-        # "MariaDB" somewhere behind the number: the only versions with a capital D after "aria"
+        # "MariaDB" somewhere after the number: no other version contains "Maria"
         if byte == 77 and k < 43 and load_u32(buffer, position + k + 1) == 0x61697261:
             return version >= 0x050300
     return version >= 0x050601

@@ -1,10 +1,10 @@
-"""Packets of a binlog dump to the events in them: what a server sends to its replicas.
+"""Replication packets to events: reads the packets of a binlog dump, as sent to replicas.
 
-A packet is a length 3, a sequence number 1 and as many bytes as its length says. In a dump these
-are 0x00, with semi-synchronous replication 0xEF and a byte whose lowest bit asks for an
-acknowledgement, and then one event. Bytes 0xFF and 0xFE in place of the first tell of an error and
-of the log's end. What is longer than 16 MiB - 2 goes on in the next packet, until one is shorter.
-Sequence numbers count up, and begin again at 1 behind an event that asks.
+A packet is a length 3, a sequence number 1 and a payload of that length. In a dump the payload is
+0x00, with semi-synchronous replication also 0xEF and a byte whose lowest bit requests an
+acknowledgement, and then one event. 0xFF or 0xFE instead of 0x00 is an error or the end of the log.
+Payloads longer than 16 MiB - 2 continue in the next packets, until one is shorter. Sequence numbers
+count up and restart at 1 after an event that requests an acknowledgement.
 
 Sources: MySQL manual pages "MySQL Packets" (page_protocol_basic_packets) and "COM_BINLOG_DUMP"
 (page_protocol_com_binlog_dump); for semi-synchronous replication MySQL
@@ -36,12 +36,12 @@ from decoder.kernels.memory import (
 
 PACKET_HEADER_LENGTH = 4
 LONGEST_PACKET = 0xFFFFFF
-"""A packet of that many bytes goes on in the next one."""
+"""A packet of this length continues in the next one."""
 SLACK = 32
-"""Bytes that must be there, though nothing counts on them, behind what is unpacked."""
+"""Bytes that must be allocated after the packets; wide copies read them, with any content."""
 SEMI_SYNC_MAGIC = 0xEF
 AFTER_ASKING = 1
-"""The number of the packet behind an event that asks for an acknowledgement."""
+"""Sequence number of the packet after an event that requests an acknowledgement."""
 
 _OK = 0x00
 _EVENT_PREFIX, _SEMI_SYNC_PREFIX = 1, 3
@@ -55,8 +55,8 @@ _AT, _TO, _SEQUENCE, _ASKED = range(4)
 
 
 class Stop(IntEnum):
-    """Why unpacking ended: the bytes did; or the next packet is not of the log's common events
-    (another event, an error, the end), is larger than `limit`, or is not the next one."""
+    """Why unpacking ended: out of bytes; or the next packet is not an ordinary event of the log
+    (another event, an error, the end), is larger than `limit`, or is out of sequence."""
 
     NEEDS_MORE = 0
     OTHER = 1
@@ -66,10 +66,10 @@ class Stop(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """Events that follow each other in `buffer[HEAD:end]`, which has slack on both sides.
+    """Consecutive events in `buffer[HEAD:end]`, which has slack on both sides.
 
-    `next_packet`: the first byte of the packets that was not unpacked; `sequence`: the number of
-    the packet there. `asked`: whether an acknowledgement is asked for, of any of these events.
+    `next_packet`: offset of the first packet that was not unpacked; `sequence`: its expected
+    sequence number. `asked`: an acknowledgement is requested for at least one of these events.
     """
 
     buffer: Bytes
@@ -81,10 +81,11 @@ class Unpacked:
 
 
 def unpack(packets: Bytes, start: int, end: int, sequence: int, limit: int) -> Unpacked:
-    """The events of the whole packets in `packets[start:end]`, up to the first of another kind.
+    """Unpack the events of the complete packets in `packets[start:end]`.
 
-    `sequence` is the number that the first packet must have. `packets` is writable, with `SLACK`
-    bytes behind `end`.
+    Stops at the first packet that is not an ordinary event, or has `limit` bytes or more. The first
+    packet must have the number `sequence`. `packets` must be writable, with `SLACK` bytes after
+    `end`.
     """
     events = np.empty(HEAD + end - start + SLACK, np.uint8)
     state = np.array([start, HEAD, sequence, 0], np.int64)
@@ -132,9 +133,9 @@ def _copy(source: Bytes, position: int, size: int, target: Bytes, to: int) -> No
 
 @kernel
 def prefix_of(packets: Bytes, body: int, length: int) -> int:
-    """Bytes before the event in a packet whose content starts at `body`; 0: it holds no event.
+    """Return the bytes before the event in a packet with payload at `body`; 0 if it has no event.
 
-    Both forms start alike, and an event may start with 0xEF: which it is, the event's size tells.
+    Both forms start with 0x00, and an event may start with 0xEF, so the event's size decides.
     """
     if length < _EVENT_PREFIX + HEADER_LENGTH or load_u8(packets, body) != _OK:
         return 0
@@ -149,7 +150,7 @@ def prefix_of(packets: Bytes, body: int, length: int) -> int:
 
 @kernel
 def _is_other(packets: Bytes, event: int) -> bool:
-    """Whether the event may not be in the log itself, or tells how the rest is laid out."""
+    """Return True if the event may not be part of the log, or defines the layout of the rest."""
     event_type = load_u8(packets, event + _TYPE_AT)
     return (
         event_type in (_FORMAT_DESCRIPTION, _HEARTBEAT, _HEARTBEAT_V2)

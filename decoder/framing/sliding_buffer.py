@@ -1,4 +1,4 @@
-"""Bytes that arrive in parts, as a window over whole events: one reused buffer with slack."""
+"""A sliding window over bytes that arrive in parts: one reused buffer with slack."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from decoder.columns.cells import HEAD_SLACK, SLACK
 from decoder.constants import HEADER_LENGTH
 
 WINDOW = 1 << 22
-"""Bytes of a window, near to what a core's cache holds; it grows only for a larger event."""
+"""Bytes of a window, close to the size of a core's cache; it only grows for a larger event."""
 _TYPE_OFFSET = 4
 _SIZE_OFFSET = 9
 LARGEST_EVENT = (1 << 31) - (1 << 20)
-"""Cell positions are int32."""
+"""The largest event in bytes, as cell positions are int32."""
 
 
 class Feed:
-    """A buffer that slides over the parts; `start` and `end` bound the bytes not consumed yet.
+    """A buffer that slides over the parts; `buffer[start:end]` is not consumed yet.
 
-    `position` is where `buffer[start]` is in the file.
+    `position` is the file position of `buffer[start]`.
     """
 
     def __init__(self, parts: Iterable[Any], position: int, window: int = WINDOW) -> None:
@@ -44,27 +44,27 @@ class Feed:
 
     @property
     def left(self) -> int:
-        """How many bytes are not consumed."""
+        """Number of bytes that are not consumed yet."""
         return self.end - self.start
 
     def consume(self, to: int) -> None:
-        """Everything before `buffer[to]` is done with."""
+        """Consume all bytes before `buffer[to]`."""
         self.position += to - self.start
         self.start = to
         self._window = self._usual
 
     def forget(self, before: int) -> None:
-        """Bytes before that file position will not be asked for again by `again`."""
+        """Release the bytes before a file position, which `reread` then no longer returns."""
         while self._taken and self._taken[0][0] + len(self._taken[0][1]) <= before:
             self._taken.popleft()
 
-    def again(self, start: int, end: int) -> Iterator[memoryview]:
-        """Bytes between two file positions once more, as far as they were not forgotten."""
+    def reread(self, start: int, end: int) -> Iterator[memoryview]:
+        """Yield the bytes between two file positions again, except for forgotten ones."""
         for position, piece in self._taken:
             yield piece[max(start - position, 0) : max(end - position, 0)]
 
     def fill(self) -> None:
-        """Reads on until the window is full or the parts end."""
+        """Read until the window is full or the parts end."""
         while self.left < self._window and not self.exhausted:
             if len(self._part):
                 self._take(min(len(self._part), self._window - self.left))
@@ -72,9 +72,9 @@ class Feed:
                 self._next_part()
 
     def pass_through(self, size: int) -> list[memoryview]:
-        """Consumes that many bytes, or what is left, without a copy of those that are not read yet.
+        """Consume and return `size` bytes, or all that are left.
 
-        The first piece is what the window has of them.
+        The first piece is a copy of the bytes in the window; those not read yet are not copied.
         """
         begun = self.buffer[self.start : min(self.end, self.start + size)].tobytes()
         pieces = [memoryview(begun)]
@@ -93,10 +93,10 @@ class Feed:
         return pieces
 
     def extend(self) -> bool:
-        """Makes the window larger, for an event that does not fit; False at the end.
+        """Enlarge the window for an event that does not fit; return False at the end of the parts.
 
-        It grows in steps, since the size that the event's header tells may be wrong, and to no more
-        than that, since the bytes are copied.
+        It grows in steps, because the size in the event's header may be wrong, and not beyond that
+        size, because the bytes are copied.
         """
         before = self.left
         largest = min(max(self._event_size(), before + 1), LARGEST_EVENT)
@@ -106,11 +106,11 @@ class Feed:
 
     @property
     def next_type(self) -> int:
-        """The type of the event that comes next, 0 where its header is not all there."""
+        """Type code of the next event; 0 if its header is incomplete."""
         return int(self.buffer[self.start + _TYPE_OFFSET]) if self.left >= HEADER_LENGTH else 0
 
     def _event_size(self) -> int:
-        """What the header of the event that comes next says, 0 where it is not all there."""
+        """Return the size of the next event by its header; 0 if the header is incomplete."""
         size = self.buffer[self.start + _SIZE_OFFSET : self.start + HEADER_LENGTH][:4]
         return int.from_bytes(size.tobytes(), "little") if self.left >= HEADER_LENGTH else 0
 
@@ -123,7 +123,7 @@ class Feed:
             if needed > len(self.buffer) or len(self.buffer) > 2 * most:
                 self.buffer = np.empty(most, np.uint8)
             else:
-                kept = kept.copy()  # it may overlap the place where it goes
+                kept = kept.copy()  # source and target may overlap
             self.buffer[HEAD_SLACK : HEAD_SLACK + left] = kept
             self.start, self.end = HEAD_SLACK, HEAD_SLACK + left
         self._taken.append((self._taken_end, self._part[:size]))

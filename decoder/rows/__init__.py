@@ -1,4 +1,4 @@
-"""Rows events to record batches: the walk over cells, their positions, and images."""
+"""Rows events to record batches: the walk over rows, cell positions and images."""
 
 from __future__ import annotations
 

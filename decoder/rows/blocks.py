@@ -1,7 +1,7 @@
-"""Where walked rows wait for their columns to be built: a block for each group of rows.
+"""Blocks of walked rows that are buffered until their columns are built, one per group.
 
-A group is a table map, an operation and column bitmaps. Its block begins small and grows with use,
-so that thousands of tables fit; it is flushed while it is in the CPU's cache.
+A group is a table map, an operation and column bitmaps. Its block starts small and grows with use,
+so that thousands of tables fit in memory; it is flushed while still in the CPU's cache.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from decoder.rows.walker import Blocks as BlockArrays, Groups
 from decoder.transactions import records as t
 
 MAX_ROWS = 8192
-"""Rows of a full-grown block."""
+"""Rows of a block at its maximum size."""
 _FIRST_ROWS = 128
 _GROWTH = 8
 _MAX_CELLS = 1 << 18
 _MEMORY_LIMIT = 1 << 26
-"""Bytes of all blocks together from which on none grows."""
+"""Total bytes of all blocks above which no block grows."""
 FULL = 1 << 28
-"""Bytes of all groups together from which on they are made anew, not added to.
+"""Total bytes of all groups above which they are discarded and built again as needed.
 
-Each group that a log names by a few bytes of bitmap takes thousands here.
+A few bytes of column bitmap in a log define a group that takes thousands of bytes here.
 """
 
 
 class _Arena:
-    """An array that is handed out in parts and grows."""
+    """A growing array that is allocated in parts."""
 
     def __init__(self, dtype: Any, width: int = 0) -> None:
         self.data: npt.NDArray[Any] = np.zeros((64, width) if width else 1024, dtype)
@@ -38,11 +38,11 @@ class _Arena:
 
     @property
     def used_bytes(self) -> int:
-        """Bytes of the parts that were handed out."""
+        """Bytes of the allocated parts."""
         return self.used * self.data[:1].nbytes
 
     def take(self, count: int) -> int:
-        """Room for `count` more, cleared: where it begins."""
+        """Allocate `count` zeroed items; return the index of the first."""
         start = self.used
         if start + count > len(self.data):
             shape = (2 * (start + count), *self.data.shape[1:])
@@ -70,12 +70,12 @@ class Blocks:
 
     @property
     def groups(self) -> Groups:
-        """What the kernels take: groups, images, runs, widths."""
+        """Arguments of the kernels: groups, images, runs, widths."""
         return self._groups.data, self._images.data, self._runs.data, self._widths.data
 
     @property
     def arrays(self) -> BlockArrays:
-        """What the kernels take: run starts, NULL masks, "any NULL", spans."""
+        """Arguments of the kernels: run starts, NULL masks, "any NULL", spans."""
         return self._starts.data, self._masks.data, self._any_null.data, self._spans.data
 
     @property
@@ -92,9 +92,10 @@ class Blocks:
         use: int,
         shared_bits: int | None = None,
     ) -> int:
-        """A new group, with the plan of each of its images (none where it is not walked).
+        """Add a group with the plans of its images (none if it is not walked); return its index.
 
-        `shared_bits`: bytes of the bitmap that the images of a partial update share.
+        `bitmap` and `length`: where the stored column bitmaps are. `use`: DECODE, COUNT, SKIP or
+        UNUSABLE. `shared_bits`: bytes of the bitmap in the shared image of partial updates.
         """
         group = self._groups.take(1)
         self.plans.append(plans)
@@ -114,7 +115,7 @@ class Blocks:
         return group
 
     def grow(self, group: int) -> None:
-        """Makes an empty block larger, as far as memory allows."""
+        """Enlarge an empty block, as far as memory allows."""
         capacity = int(self._groups.data[group, t.GROUP_CAPACITY])
         larger = self._bounded(group, capacity * _GROWTH)
         memory = self._starts.data.nbytes + self._masks.data.nbytes + self._spans.data.nbytes
@@ -123,31 +124,31 @@ class Blocks:
 
     @property
     def is_full(self) -> bool:
-        """Whether the groups take so much memory that they should rather be made anew."""
+        """True if the groups take so much memory that they should be discarded."""
         arenas = (self._runs, self._widths, self._starts, self._masks, self._any_null, self._spans)
         return self._plan_bytes + sum(arena.used_bytes for arena in arenas) > FULL
 
     def spans(self, group: int) -> npt.NDArray[np.int64]:
-        """Where the rows of a group's block come from."""
+        """Return the spans of the rows in a group's block."""
         row = self._groups.data[group]
         first = int(row[t.GROUP_SPAN])
         spans: npt.NDArray[np.int64] = self._spans.data[first : first + int(row[t.GROUP_SPANS])]
         return spans
 
     def keep(self, group: int, rows: int) -> None:
-        """Forgets where all but the first `rows` rows of a group's block come from."""
+        """Keep only the spans of the first `rows` rows of a group's block."""
         spans = self.spans(group)
         count = int(np.searchsorted(spans[:, t.SPAN_END], rows)) + 1 if rows else 0
         spans[count - 1 : count, t.SPAN_END] = rows
         self._groups.data[group, t.GROUP_SPANS] = count
 
     def filled(self) -> list[int]:
-        """The groups that have rows."""
+        """Return the indices of the groups that have rows."""
         filled: list[int] = np.flatnonzero(self.table[:, t.GROUP_ROWS]).tolist()
         return filled
 
     def _bounded(self, group: int, rows: int) -> int:
-        """At most so many rows, with fewer the more variable columns there are."""
+        """Limit a number of rows: the more variable-length columns, the fewer rows."""
         runs = sum(len(plan.runs) for plan in self.plans[group])
         return max(min(rows, MAX_ROWS, _MAX_CELLS // runs), 16)
 

@@ -1,4 +1,4 @@
-"""A block of walked rows to the cells of its columns: where each is and how long."""
+"""Positions and lengths of the cells of each column in a block of walked rows."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def locate(
     lengths: Array,
     nulls: Array,
 ) -> None:
-    """The cells of an image's block: `positions` and `nulls` by column, `lengths` by variable one.
+    """Fill `positions`, `lengths` and `nulls` with the cells of an image's block.
 
-    `positions` [column, row] is the first byte of the content, −1 for NULL; `lengths` [number of
-    the variable column, row] its bytes, 0 for NULL; `nulls` [column] how many there are.
+    `positions` [column, row] is the offset of the cell's content, −1 for NULL; `lengths` [number of
+    the variable-length column, row] its bytes, 0 for NULL; `nulls` [column] the number of NULLs.
     """
     starts, masks, any_null = blocks[0], blocks[1], blocks[2]
     for column in range(cells.shape[0]):
@@ -81,7 +81,7 @@ def _locate_nullable(
     first_width: int,
     found: Array,
 ) -> int:
-    """Positions of a column in a run with NULLs: how many there are of its own."""
+    """Fill the positions of a column in a run with NULLs; return its number of NULLs."""
     count = 0
     for row in range(len(start)):
         nulls = item(mask, row)
@@ -107,7 +107,7 @@ def _measure(found: Array, following: Array, lengths: Array) -> None:
 
 @kernel
 def clear_masks(rows: int, capacity: int, image: int, images: Array, blocks: Blocks) -> None:
-    """Makes an image's block ready for new rows: the walk stores only masks with a NULL in them."""
+    """Clear the NULL masks of an image's block, as the walk only stores masks with a NULL."""
     masks, any_null = blocks[1], blocks[2]
     for run in range(images[image, IMAGE_RUNS]):
         any_cell = images[image, IMAGE_ANY] + run
@@ -121,7 +121,7 @@ def clear_masks(rows: int, capacity: int, image: int, images: Array, blocks: Blo
 def drop_faulty(
     capacity: int, group: int, groups: Groups, blocks: Blocks, transactions: Array
 ) -> int:
-    """Takes the rows of faulty transactions out of a group's block: how many are left."""
+    """Remove the rows of faulty transactions from a group's block; return the number left."""
     table, spans = groups[0], blocks[3]
     first_span = table[group, GROUP_SPAN]
     row, left, kept = 0, 0, first_span
@@ -144,7 +144,7 @@ def drop_faulty(
 def _move_rows(
     start: int, end: int, to: int, capacity: int, group: int, groups: Groups, blocks: Blocks
 ) -> None:
-    """Moves rows of a group's block to a lower place."""
+    """Move rows of a group's block to a lower index."""
     table, images = groups[0], groups[1]
     starts, masks = blocks[0], blocks[1]
     shared = table[group, GROUP_SHARED]

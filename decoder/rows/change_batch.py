@@ -1,7 +1,7 @@
-"""A block of cells to a RecordBatch of changes: the last step of pass 6.
+"""The RecordBatch of changes for a block of rows: the last step of pass 6.
 
-Columns that are the same for all rows of a file or operation are made once and sliced; the rest of
-what is known of a row as a change is written by one kernel into one buffer.
+Columns that are constant for a file or operation are built once and sliced; the other metadata
+columns of a change are written by one kernel into one buffer.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _OPERATION_ARRAYS = [repeated(name, MAX_ROWS) for name in OPERATIONS]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where all rows of a segment come from: the file, as a column, and its place in the log."""
+    """The origin of all rows of a segment: the file, as a column, and its ordinal in the log."""
 
     file: pa.StringArray
     ordinal: int
 
     @classmethod
     def of(cls, file: str, ordinal: int) -> Origin:
-        """For a file's name and ordinal."""
+        """Return the origin for a file's name and ordinal."""
         return cls(repeated(file, MAX_ROWS), ordinal)
 
 
@@ -65,7 +65,7 @@ def changes_batch(
     gtids: npt.NDArray[np.uint8],
     images: tuple[Images, Images],
 ) -> pa.RecordBatch:
-    """The batch of `decoder.model.schemas.changes`; `spans` tell where its rows come from."""
+    """Return a batch of `decoder.model.schemas.changes`; `spans` are those of its rows."""
     rows = int(spans[-1, SPAN_END])
     words = 8 * rows
     room = (words + 63) & ~63
@@ -107,7 +107,7 @@ def changes_batch(
 
 
 def _absent(image: Images, rows: int) -> pa.Array:
-    """The same list of names for each row; null where the images are complete."""
+    """Return a column with the absent columns' names in each row; null if none is absent."""
     count = len(image.absent)
     if not count:
         return _NONE_ABSENT.slice(0, rows)
@@ -118,7 +118,7 @@ def _absent(image: Images, rows: int) -> pa.Array:
 
 @kernel
 def gtid_length(spans: Array, transactions: Array) -> tuple[int, int]:
-    """Bytes of the GTIDs of a block's rows, and how many rows have none."""
+    """Return the bytes of the GTIDs of a block's rows, and the number of rows without one."""
     total, missing, row = 0, 0, 0
     for span in range(spans.shape[0]):
         length = transactions[spans[span, SPAN_TRANSACTION], GTID_LENGTH]
@@ -139,10 +139,10 @@ def write_origin(
     starts: Array,
     text: Bytes,
 ) -> None:
-    """What a block's rows are as changes, into `data` at `starts`.
+    """Write the metadata columns of a block's rows into `data` at the offsets `starts`.
 
     In order: LSN, position, time, server id (8 bytes each), number in the event, GTID offsets (4),
-    GTID validity (a bit); the GTIDs' bytes go to `text`, which has slack behind it.
+    GTID validity (a bit); the GTIDs' bytes go to `text`, which is followed by slack.
     """
     row, written = 0, 0
     for span in range(spans.shape[0]):
@@ -171,14 +171,14 @@ def write_origin(
 
 @inline_kernel
 def fill_64(data: Bytes, start: int, row: int, end: int, value: int) -> None:
-    """The same 8 bytes for some rows of a column."""
+    """Write the same 8-byte value to rows [`row`, `end`) of a column."""
     for position in range(start + 8 * row, start + 8 * end, 8):
         store_64(data, position, value)
 
 
 @kernel
 def write_validity(spans: Array, transactions: Array, data: Bytes, start: int) -> None:
-    """A bit for each row, whether its transaction has a GTID."""
+    """Write the validity bitmap of GTIDs: a bit for each row whose transaction has one."""
     row, bits = 0, 0
     for span in range(spans.shape[0]):
         valid = int(transactions[spans[span, SPAN_TRANSACTION], GTID_LENGTH] > 0)

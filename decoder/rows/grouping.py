@@ -1,7 +1,7 @@
-"""Which block the rows of an event go to: by table map, kind of event and column bitmaps.
+"""Assignment of rows events to groups: by table map, kind of event and column bitmaps.
 
-A TABLE_MAP is known when its bytes equal those seen before under the same table id; the same id
-may be mapped anew, to another table, and a map is good for its own transaction only.
+A TABLE_MAP is known if its bytes equal those registered for the same table id. An id may later be
+mapped to another table, and a map is only valid in its own transaction.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ maps and bitmaps."""
 # Table ids of events without rows, which only end a statement.
 _DUMMY_ID, _DUMMY_ID_LONG = 0xFFFFFF, 0xFFFFFFFFFFFF
 _VERSION_2 = 10
-"""Bytes of a fixed part that ends in the length of extra data."""
+"""Length of the post-header that ends with the length of extra data."""
 
 
 @inline_kernel
@@ -61,7 +61,7 @@ def _table_id(buffer: Bytes, body: int, post_header: int) -> int:
 
 @inline_kernel
 def hash_cell(ids: Array, table_id: int) -> int:
-    """The cell of `ids` that holds a table id, or else the free one where it belongs."""
+    """Return the cell of `ids` that contains a table id, or the free cell for it."""
     mask = len(ids) - 1
     cell = table_id & mask
     while item(ids, cell) != table_id and item(ids, cell) >= 0:
@@ -92,7 +92,7 @@ def find_map(
     post_header: int,
     maps: Maps,
 ) -> int:
-    """The slot of a TABLE_MAP, which is its transaction's from now on; −1 where it is not known."""
+    """Return the slot of a TABLE_MAP and make it valid for transaction `owner`; −1 if unknown."""
     ids, slot_of, slots, owner_of, known = maps
     start = body + table_id_size(post_header)
     if start > end:
@@ -123,11 +123,11 @@ def find_group(
     groups: Array,
     state: Array,
 ) -> tuple[int, int, int, int]:
-    """Where the rows of an event go: (result, slot, group, start of the rows).
+    """Return the group for an event's rows: (return code, slot, group, offset of the rows).
 
-    Layout: table id 6 (4), flags 2; v2: length of extra data 2 (counts itself), the data; number of
-    columns (length-encoded), a bitmap of the present ones, for updates a second one, rows. The
-    events of before 5.1.16 have one bitmap for both images of an update (MySQL
+    Layout: table id 6 (4), flags 2; v2: length of extra data 2 (includes itself), the data; number
+    of columns (length-encoded), a bitmap of the present ones, for updates a second one, rows.
+    Events from before 5.1.16 have one bitmap for both images of an update (MySQL
     sql/log_event_old.cc).
     """
     ids, slot_of, slots, owner_of, known = maps
@@ -182,7 +182,7 @@ def _group_result(
 
 @inline_kernel
 def _bitmaps_start(buffer: Bytes, position: int, end: int, columns: int) -> int:
-    """Behind the number of columns, which must be `columns`; −1 where it is not."""
+    """Return the offset after the number of columns; −1 if that number is not `columns`."""
     if position >= end:
         return -1
     count = load_u8(buffer, position)

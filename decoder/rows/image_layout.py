@@ -1,11 +1,10 @@
-"""Pass 4: how the rows of one table map and column bitmap are laid out, resolved once.
+"""Pass 4: the layout of row images for a table map and column bitmap, determined once.
 
-A row image is a bitmap of NULLs (a bit for each column that is present, lowest first), then the
-values that are not NULL, one behind the other. A value has a fixed width, or a length before it.
-So the columns fall into **runs**: some of fixed width, then at most one of variable length. Where
-a run starts tells where each of its cells is, once the widths of its NULLs are taken off; the walk
-therefore stores only the starts of runs, and `decoder.rows.walker.locate` makes cell positions of
-them.
+A row image is a bitmap of NULLs (a bit for each present column, lowest first), followed by the
+values that are not NULL. A value has a fixed width or a length prefix. So the columns form
+**runs**: any number of fixed width, then at most one of variable length. The start of a run and the
+widths of its NULLs determine where each of its cells is; the walk therefore stores only the starts
+of runs, from which `decoder.rows.cell_positions.locate` computes cell positions.
 
 Sizes: MySQL `sql/log_event.cc`, `calc_field_size`; `libs/mysql/binlog/event/binary_log_funcs.cpp`.
 """
@@ -25,7 +24,7 @@ from decoder.model.definition import ColumnDefinition, TableDefinition
 Integers = npt.NDArray[np.int64]
 
 MAX_RUN_COLUMNS = 56
-"""So that the NULL bits of a run, at any bit offset, are inside one unaligned load of 8 bytes."""
+"""Limit so that the NULL bits of a run, at any bit offset, fit in one unaligned 8-byte load."""
 
 # Columns of `RowPlan.runs`.
 FIRST, WIDTH, PREFIX, LENGTH_MASK, NULL_MASK, FIXED_MASK, VARIABLE_BIT = range(7)
@@ -49,7 +48,10 @@ def _fraction_width(column: ColumnDefinition) -> int:
 
 
 def _whole_seconds(width: int) -> Callable[[ColumnDefinition], int]:
-    """The forms of before 5.6.4, which have no fractions, where it is certain that it is one."""
+    """Return a width function for a format from before 5.6.4, which has no fractional digits.
+
+    It raises UnsupportedError if the column may be in another format.
+    """
 
     def checked(column: ColumnDefinition) -> int:
         column.require_fraction()
@@ -60,8 +62,8 @@ def _whole_seconds(width: int) -> Callable[[ColumnDefinition], int]:
 
 def _old_decimal(column: ColumnDefinition) -> int:
     raise UnsupportedError(
-        f"column {column.name} is a DECIMAL of before MySQL 5.0, and the log does not tell how long"
-        " its values are; rows are read from an ALTER TABLE … FORCE on"
+        f"column {column.name} is a DECIMAL from before MySQL 5.0, and the log does not contain the"
+        " length of its values; rows logged after an ALTER TABLE … FORCE can be read"
     )
 
 
@@ -85,25 +87,30 @@ _WIDTHS: dict[T, Callable[[ColumnDefinition], int]] = {
 
 
 def stored_width(column: ColumnDefinition) -> int:
-    """Bytes of a value of fixed width; 0 for one with a length before it."""
+    """Return the bytes of a fixed-width value; 0 for values with a length prefix.
+
+    Raises UnsupportedError if the width of the column's values is not known.
+    """
     if column.length_bytes:
         return 0
     width = _WIDTHS.get(column.type)
     if width is None:
-        raise UnsupportedError(f"column {column.name} is of type {column.type.name}")
+        raise UnsupportedError(
+            f"column {column.name} has the type {column.type.name}, which is not supported"
+        )
     return width(column)
 
 
 @dataclass(frozen=True, slots=True)
 class RowPlan:
-    """The layout of one row image; index = column of the image, in the table's order.
+    """The layout of one row image, indexed by column of the image, in the table's order.
 
-    `present`: which of the table's logged columns they are; `variable`: how many are of variable
-    length. `runs`: per run, its first column, the bytes of its fixed columns, the size and mask of
-    its length prefix (0 where it ends in none), masks of its NULL bits: all, the fixed ones', the
-    variable one's. `cells`: per column, its run, its offset in the run, its NULL bit, the mask of
-    the run's columns before it, its length prefix, its number among the variable columns (−1: it
-    is fixed), its width.
+    `present`: indices of the columns among the table's logged ones; `variable`: number of
+    variable-length columns. `runs`: per run, its first column, the bytes of its fixed columns, the
+    size and mask of its length prefix (0 without a variable column), masks of its NULL bits: all,
+    the fixed columns', the variable column's. `cells`: per column, its run, its offset in the run,
+    its NULL bit, the mask of the run's columns before it, the size of its length prefix, its number
+    among the variable columns (−1: fixed), its width.
     """
 
     present: tuple[int, ...]
@@ -113,20 +120,20 @@ class RowPlan:
 
     @property
     def columns(self) -> int:
-        """How many columns the image has."""
+        """Number of columns in the image."""
         return len(self.present)
 
     @property
     def widths(self) -> Integers:
-        """Bytes of each column of fixed width, 0 for others."""
+        """Bytes of each fixed-width column, 0 for others."""
         widths: Integers = np.ascontiguousarray(self.cells[:, CELL_WIDTH])
         return widths
 
 
 def plan_rows(definition: TableDefinition, bitmap: bytes) -> RowPlan:
-    """The plan for images that hold the columns in `bitmap` (a bit for each, lowest first).
+    """Return the plan for images with the columns in `bitmap` (a bit for each, lowest first).
 
-    UnsupportedError names a column of a type whose values cannot be stepped over.
+    Raises UnsupportedError with the name of a column whose values have an unknown length.
     """
     columns = definition.logged
     present = tuple(place for place in range(len(columns)) if bitmap[place // 8] >> place % 8 & 1)

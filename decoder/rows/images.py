@@ -1,4 +1,4 @@
-"""A block of walked rows to the images before and after each of them."""
+"""The before-images and after-images of a block of walked rows."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _NO_LENGTHS: npt.NDArray[np.int32] = np.zeros(0, np.int32)
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What the rows of a block have in common: the table's slot, and the kind of their events.
+    """The table slot and the kind of events that the rows of a block share.
 
-    `error`: why they cannot be decoded.
+    `error`: why the rows cannot be decoded, if so.
     """
 
     index: int
@@ -35,7 +35,7 @@ class Group:
 
 
 class BlockImages:
-    """Reads the images of blocks; holds room for the positions of their cells."""
+    """Reads the images of blocks; owns a buffer for the positions of their cells."""
 
     def __init__(self, blocks: Blocks) -> None:
         self._blocks = blocks
@@ -44,7 +44,7 @@ class BlockImages:
     def read(
         self, group: Group, reader: TableReader, buffer: Bytes, first: int, stop: int
     ) -> tuple[Images, Images]:
-        """The images before and after each of rows `first` to before `stop` of a group's block."""
+        """Return the before- and after-images of rows [`first`, `stop`) of a group's block."""
         found = [
             self._image(group, number, reader, buffer, first, stop)
             for number in range(len(self._blocks.plans[group.index]))
@@ -59,7 +59,7 @@ class BlockImages:
     ) -> Images:
         cells = self._cells(group, number, reader, buffer, stop)
         if first:
-            cells = [found and _behind(found, first) for found in cells]
+            cells = [found and _from_row(found, first) for found in cells]
         diffs: pa.Array | None = None
         if number and group.kind == t.PARTIAL_UPDATE:
             start = int(self._blocks.table[group.index, t.GROUP_SHARED])
@@ -70,7 +70,7 @@ class BlockImages:
     def _cells(
         self, group: Group, number: int, reader: TableReader, buffer: Bytes, rows: int
     ) -> list[Cells | None]:
-        """The cells of one image, by column of the table; None for one that it leaves out."""
+        """Return the cells of an image by column of the table; None for an absent column."""
         plan = self._blocks.plans[group.index][number]
         count = (plan.columns + plan.variable) * rows
         if len(self._room) < count:
@@ -100,8 +100,7 @@ class BlockImages:
         return [found.get(place) for place in reader.places]
 
 
-def _behind(cells: Cells, first: int) -> Cells:
-    """The cells of the rows from `first` on."""
+def _from_row(cells: Cells, first: int) -> Cells:
     positions = cells.positions[first:]
     nulls = int(np.count_nonzero(positions < 0))
     return Cells(cells.buffer, positions, cells.lengths[first:], nulls)

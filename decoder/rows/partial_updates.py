@@ -1,8 +1,8 @@
-"""Which cells of PARTIAL_UPDATE_ROWS are JSON diffs, and the `__json_diff` of their rows.
+"""JSON diffs in PARTIAL_UPDATE_ROWS: which cells are diffs, and the `__json_diff` of their rows.
 
-Between the images of a row stand options, and where they say so a bitmap with a bit for each JSON
-column of the table: set where the image after holds diffs against the document before instead of
-the document.
+Between the two images of a row is the shared image: options, and if these are 1 a bitmap with a bit
+for each JSON column of the table, set if the after-image has diffs against the previous document
+instead of the document.
 
 Source: MySQL `sql/rpl_record.cc`, `unpack_row`, on the shared image.
 """
@@ -26,13 +26,13 @@ _ENTRY = (pa.field("key", pa.string(), nullable=False), pa.field("value", pa.str
 
 
 def json_places(definition: TableDefinition) -> list[int]:
-    """Which of the table's logged columns are JSON, in the order of their bits."""
+    """Return the indices of the table's logged JSON columns, in the order of their bits."""
     logged = enumerate(definition.logged)
     return [place for place, column in logged if column.type == ColumnType.JSON]
 
 
 def shared_bits(definition: TableDefinition) -> int:
-    """Bytes of the bitmap."""
+    """Return the bytes of the bitmap in the shared image."""
     return (len(json_places(definition)) + 7) // 8
 
 
@@ -42,10 +42,10 @@ def take_diffs(
     shared: npt.NDArray[np.int32],
     cells: list[Cells | None],
 ) -> pa.Array | None:
-    """Takes what is a diff out of an image's cells, and gives the map of each row; None if none is.
+    """Remove diffs from an image's cells; return a map of diffs per row, None if there are none.
 
-    `shared`: where the options of each row are; `cells`: by column of the table, None where the
-    image leaves it out. Cells of diffs are NULL afterwards. CellError for diffs that are malformed.
+    `shared`: offsets of each row's options; `cells`: by column of the table, None for an absent
+    column. Cells with diffs are NULL afterwards. Raises CellError for malformed diffs.
     """
     found: list[tuple[str, npt.NDArray[np.int64], pa.Array]] = []
     columns = {place: column for column, place in enumerate(definition.places)}
@@ -74,7 +74,7 @@ def _texts(column: str, documents: Cells, rows: npt.NDArray[np.int64]) -> pa.Arr
 
 
 def _maps(found: list[tuple[str, npt.NDArray[np.int64], pa.Array]], rows: int) -> pa.Array:
-    """The entries of all columns, gathered by row."""
+    """Return the map array with the entries of all columns, grouped by row."""
     row_of = np.concatenate([of for _, of, _ in found])
     order = integers(np.argsort(row_of, kind="stable"))
     names = [repeated(column, len(of)) for column, of, _ in found]
@@ -96,7 +96,7 @@ def _maps(found: list[tuple[str, npt.NDArray[np.int64], pa.Array]], rows: int) -
 
 @kernel
 def find_partial(buffer: Bytes, shared: Array, bit: int, partial: Array) -> None:
-    """Whether the bit of a JSON column is set, in each row."""
+    """Set `partial` for each row to whether the bit of a JSON column is set."""
     for row in range(len(shared)):
         position = shared[row]
         byte = load_u8(buffer, position + 1 + (bit >> 3))

@@ -1,4 +1,4 @@
-"""Passes 3 to 6 over the rows events of a window: what `scan` asks for, and flushing its blocks."""
+"""Passes 3 to 6 over the rows events of a window: drives `scan` and flushes its blocks."""
 
 from __future__ import annotations
 
@@ -33,26 +33,27 @@ from decoder.transactions.records import SPAN_POSITION, SPAN_TRANSACTION
 from decoder.transactions.state import FAULTY, START, Session
 
 Names = Callable[[TableDefinition, int, int], TableDefinition]
-"""(what a TABLE_MAP without names shows, LSN, position) to the table as it is called there."""
+"""(definition in a TABLE_MAP without names, LSN, position) to the definition with names."""
 _BITMAPS = {t.INSERT: 1, t.UPDATE: 2, t.DELETE: 1, t.PARTIAL_UPDATE: 2, t.PRE_GA_UPDATE: 1}
 _IMAGES = {t.INSERT: 1, t.UPDATE: 2, t.DELETE: 1, t.PARTIAL_UPDATE: 2, t.PRE_GA_UPDATE: 2}
 _OPERATIONS = {t.INSERT: 0, t.UPDATE: 1, t.DELETE: 2, t.PARTIAL_UPDATE: 1, t.PRE_GA_UPDATE: 1}
-"""By kind of rows event: how many column bitmaps it has, how many images a row, and `__op`."""
+"""By kind of rows event: number of column bitmaps, images per row, and `__op`."""
 
 
 @dataclass(slots=True)
 class Flushed:
-    """A batch of changes, and where its rows come from."""
+    """A batch of changes and the spans of its rows."""
 
     changes: Changes
     spans: Spans
 
 
 class RowDecoder:
-    """Rows events in, batches of changes out; holds table maps, groups and their blocks.
+    """Decodes rows events to batches of changes; owns table maps, groups and their blocks.
 
-    `fault(transaction, kind, error, event)` is called for what is wrong with a transaction (event
-    −1: it is only known where it is in the file). `names` completes what TABLE_MAPs show.
+    `wanted(schema, table)` False: rows of the table are counted only. `fault(transaction, kind,
+    error, event)` is called for each error (event −1: only its file position is known). `names`
+    adds column names to TABLE_MAPs without them.
     """
 
     def __init__(
@@ -86,11 +87,11 @@ class RowDecoder:
     # --- scanning ---------------------------------------------------------------------------------
 
     def restart_rows(self) -> None:
-        """The next rows are numbered from 0, even at the file position of those before."""
+        """Number the next rows from 0, even if they have the same file position as earlier rows."""
         self._state[t.ROW_POSITION] = -1
 
     def next_row(self, position: int) -> int:
-        """The number that the next row of the events at a file position will have."""
+        """Return the number of the next row of the events at a file position."""
         return int(self._state[t.ROW]) if self._state[t.ROW_POSITION] == position else 0
 
     def scan(
@@ -101,9 +102,9 @@ class RowDecoder:
         parse: Callable[[Window, int], TableDefinition],
         seen: Callable[[Window, int, TableDefinition], None],
     ) -> None:
-        """Takes in the rows events among events `start` to before `stop` of a window.
+        """Decode the rows events among events [`start`, `stop`) of a window.
 
-        `parse` reads the definition out of a TABLE_MAP; `seen` is told of each that is new here.
+        `parse` reads the definition from a TABLE_MAP; `seen` is called for each new TABLE_MAP.
         """
         if window.buffer is not self._buffer:
             self.flush()
@@ -127,7 +128,7 @@ class RowDecoder:
             if result == t.DONE:
                 return
             if result == t.NEW_TABLE_MAP:
-                self._learn(window, parse, seen)
+                self._register(window, parse, seen)
             elif result == t.NEW_GROUP:
                 self._add_group(window)
             elif result == t.BLOCK_FULL:
@@ -143,7 +144,7 @@ class RowDecoder:
             grown[: len(self.counts)] = self.counts
             self.counts = grown
 
-    def _learn(
+    def _register(
         self,
         window: Window,
         parse: Callable[[Window, int], TableDefinition],
@@ -157,7 +158,7 @@ class RowDecoder:
         if body + id_size > end:
             self._skip(owner, MalformedError(t.FAULT_REASONS[t.TOO_SHORT]), event)
             return
-        slot = self.maps.learn(
+        slot = self.maps.register(
             window.buffer,
             body,
             end,
@@ -179,7 +180,7 @@ class RowDecoder:
         return lambda shown: names(shown, lsn, position)
 
     def _report(self, window: Window) -> None:
-        """Turns the kernel's fault into one of the event's transaction, and goes on behind it."""
+        """Report the kernel's fault for the event's transaction, and continue after the event."""
         detail = int(self._state[t.DETAIL])
         event = int(self._state[t.EVENT])
         error: BinlogError | None
@@ -193,7 +194,9 @@ class RowDecoder:
             kind = type(error)
             error = kind(error.reason, table=error.table)
         self._skip(
-            int(window.transaction[event]), error or MalformedError("it cannot be decoded"), event
+            int(window.transaction[event]),
+            error or MalformedError("the event cannot be decoded"),
+            event,
         )
 
     def _skip(self, transaction: int, error: BinlogError, event: int) -> None:
@@ -223,7 +226,9 @@ class RowDecoder:
                 for k in range(_IMAGES[kind])
             )
             if not any(plan.columns for plan in plans):
-                raise UnsupportedError("its images hold no column: nothing tells how many they are")
+                raise UnsupportedError(
+                    "its images have no columns, so the number of rows cannot be determined"
+                )
             if slot.wanted and index not in self._readers:
                 self._readers[index] = TableReader(slot.definition, self._options)
         except UnsupportedError as found:
@@ -243,7 +248,10 @@ class RowDecoder:
         self.maps.table[index, t.SLOT_GROUP + kind] = group
 
     def _forget_groups(self) -> None:
-        """Groups are made anew as they are met: a log may name more of them than memory holds."""
+        """Discard all groups, since a log may define more than fit in memory.
+
+        They are built again when needed.
+        """
         self.flush()
         self._blocks = Blocks()
         self._images = BlockImages(self._blocks)
@@ -253,17 +261,17 @@ class RowDecoder:
     # --- flushing ---------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Builds batches of all rows that were walked; needed before their buffer changes."""
+        """Build batches of all walked rows; must be called before their buffer changes."""
         for group in self._blocks.filled():
             self._flush_group(group)
 
     def take_flushed(self) -> list[Flushed]:
-        """The batches since the last call."""
+        """Return the batches since the last call."""
         taken, self.flushed = self.flushed, []
         return taken
 
     def _flush_group(self, index: int) -> None:
-        """Builds a group's rows in one batch, or in several where no array holds their text."""
+        """Build batches of a group's rows: one, or several if their text exceeds an array."""
         group = self._groups[index]
         row = self._blocks.table[index]
         walked, capacity = int(row[t.GROUP_ROWS]), int(row[t.GROUP_CAPACITY])
@@ -278,7 +286,7 @@ class RowDecoder:
             except CellError as error:
                 self._refuse(span_of(spans, error.row), error, reader.definition)
                 continue
-            except BinlogError as error:  # of all of them together: more text than an array holds
+            except BinlogError as error:  # of the batch, not of a row: too much text for an array
                 most = (rows - first) // 2
                 if most == 0:
                     self._refuse(spans[0], type(error)(error.reason), reader.definition)
@@ -321,7 +329,7 @@ class RowDecoder:
     def _refuse(
         self, span: npt.NDArray[np.int64], error: BinlogError, definition: TableDefinition
     ) -> None:
-        """A value is wrong: its transaction is at fault, and the block is built without it."""
+        """Report an invalid value; its transaction is faulty, and the block is built without it."""
         error.at(position=int(span[SPAN_POSITION]), table=str(definition))
         kind = LOSSY_KEY if isinstance(error, LossyKeyError) else kind_of(error)
         self._fault(int(span[SPAN_TRANSACTION]), kind, error, -1)
@@ -330,17 +338,17 @@ class RowDecoder:
 
     @property
     def count_of_counts(self) -> int:
-        """How many counts there are, to come back to."""
+        """Number of counts, for `forget_counts`."""
         return int(self._state[t.COUNTS])
 
     def forget_counts(self, count: int) -> None:
-        """Takes back all counts but the first `count`."""
+        """Forget all but the first `count` counts."""
         self._state[t.COUNTS] = count
 
     def take_counts(self, current: int) -> npt.NDArray[np.int64]:
-        """Counts (`COUNT_…`) since the last call; those of `current` are kept as well.
+        """Return the counts (`COUNT_…`) since the last call, but keep those of `current`.
 
-        The open transaction `current` is transaction 0 from now on (−1: none is open).
+        `current` is the open transaction (−1: none), which is renumbered to 0.
         """
         used = int(self._state[t.COUNTS])
         taken = self.counts[:used].copy()

@@ -1,9 +1,8 @@
-"""Spans: which rows of a block or batch come out of which event.
+"""Spans: ranges of rows in a block or batch that come from the same event.
 
-An int64 table with the columns `decoder.transactions.records.SPAN_*`, a row for each event in the
-order of the log; its END counts rows from the first one of the block or batch. Ten thousand rows of
-a statement are a hundred spans, so that what an event's rows have in common is kept, and asked,
-once.
+An int64 table with the columns `decoder.transactions.records.SPAN_*` and a row for each event, in
+the order of the log; END counts rows from the start of the block or batch. The values that an
+event's rows share are stored once: ten thousand rows of a statement are about a hundred spans.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ Spans = npt.NDArray[np.int64]
 
 
 def span_of(spans: Spans, row: int) -> npt.NDArray[np.int64]:
-    """The span that a row is in."""
+    """Return the span that contains a row."""
     span: npt.NDArray[np.int64] = spans[np.searchsorted(spans[:, SPAN_END], row, "right")]
     return span
 
 
 def part(spans: Spans, first: int, end: int) -> Spans:
-    """The spans of the rows from `first` to before `end`, which become those from 0 on."""
+    """Return the spans of the rows in [`first`, `end`), renumbered from 0."""
     ends = spans[:, SPAN_END]
     begin, stop = np.searchsorted(ends, first, "right"), np.searchsorted(ends, end, "left") + 1
     taken = spans[begin:stop].copy()
@@ -35,12 +34,12 @@ def part(spans: Spans, first: int, end: int) -> Spans:
 
 
 def rows_of(spans: Spans, which: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """For each row, what `which` says of its span."""
+    """Return the value in `which` of each row's span."""
     return np.repeat(which, np.diff(spans[:, SPAN_END], prepend=0))
 
 
 def without(spans: Spans, dropped: npt.NDArray[np.bool_]) -> Spans:
-    """The spans but for some, counted as if the rows of those had never been."""
+    """Return the spans that are not `dropped`, renumbered as if the dropped rows did not exist."""
     sizes = np.diff(spans[:, SPAN_END], prepend=0)[~dropped]
     kept = spans[~dropped]
     kept[:, SPAN_END] = np.cumsum(sizes)
@@ -48,13 +47,13 @@ def without(spans: Spans, dropped: npt.NDArray[np.bool_]) -> Spans:
 
 
 def rows_before(spans: Spans, transaction: int) -> int:
-    """How many rows are of transactions before that one (transactions only rise)."""
+    """Return the number of rows in transactions before this one (transactions are ascending)."""
     span = int(np.searchsorted(spans[:, SPAN_TRANSACTION], transaction))
     return int(spans[span - 1, SPAN_END]) if span else 0
 
 
 def of_transaction(transaction: int, rows: int) -> Spans:
-    """Rows of which nothing is kept but their transaction."""
+    """Return a span of `rows` rows with nothing but their transaction."""
     spans = np.zeros((1, SPAN_FIELDS), np.int64)
     spans[0, SPAN_END], spans[0, SPAN_TRANSACTION] = rows, transaction
     return spans

@@ -1,7 +1,7 @@
-"""The TABLE_MAPs of a segment: a slot for each distinct one, and which table id means which.
+"""The TABLE_MAPs of a segment: a slot for each distinct one, and the slot of each table id.
 
-Kernels look them up (`decoder.rows.grouping`); a map whose bytes were not seen before comes here,
-once, and once more behind each schema change: what its bytes do not tell may be another thing then.
+Kernels look them up (`decoder.rows.grouping`); maps with new bytes are registered here, once, and
+again after each schema change, which may change column names that are not in their bytes.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from decoder.transactions.records import (
 )
 
 Parse = Callable[[], TableDefinition]
-"""Reads the definition out of the TABLE_MAP at hand; BinlogError where it cannot."""
+"""Reads the definition from the current TABLE_MAP, or raises BinlogError."""
 Name = Callable[[TableDefinition], TableDefinition]
-"""Gives what the TABLE_MAP at hand shows the names that it does not tell."""
+"""Adds the column names that the current TABLE_MAP does not contain."""
 _READ_AHEAD = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One distinct TABLE_MAP: its table, or why it cannot be used; and whether it is wanted."""
+    """A distinct TABLE_MAP: its table, or why it cannot be used; and whether it is wanted."""
 
     definition: TableDefinition | None
     error: BinlogError | None
@@ -46,7 +46,7 @@ class Slot:
 
 
 class TableMaps:
-    """Grows with the distinct maps and table ids of a segment."""
+    """The distinct maps and table ids of a segment."""
 
     def __init__(self, wanted: Callable[[str, str], bool] | None) -> None:
         self._wanted = wanted
@@ -66,10 +66,10 @@ class TableMaps:
 
     @property
     def arrays(self) -> Maps:
-        """What the kernels take."""
+        """Arguments of the kernels."""
         return self._ids, self._slot_of, self.table, self._owner_of, self._known
 
-    def learn(
+    def register(
         self,
         buffer: npt.NDArray[np.uint8],
         body: int,
@@ -80,7 +80,10 @@ class TableMaps:
         parse: Parse,
         name: Name | None = None,
     ) -> Slot:
-        """Gives the TABLE_MAP in `buffer[body:end]` to its transaction; parses it if it is new."""
+        """Register the TABLE_MAP in `buffer[body:end]` for transaction `owner`; return its slot.
+
+        It is parsed if its bytes are new.
+        """
         table_id = load_u32(buffer, body) if id_size == 4 else load_u48(buffer, body)
         content = bytes(buffer[body + id_size : end])
         read = self._read(content, parse)
@@ -94,15 +97,18 @@ class TableMaps:
         self._assign(table_id, index, owner)
         return self.slots[index]
 
-    def learn_anew_behind(self, schema_changes: int) -> None:
-        """Every TABLE_MAP comes here again if there were more schema changes since last time."""
+    def invalidate_after(self, schema_changes: int) -> None:
+        """Forget all table ids if the number of schema changes differs from the last call's.
+
+        Every TABLE_MAP is then registered again.
+        """
         if schema_changes != self._schema_changes:
             self._schema_changes = schema_changes
             self._ids[:] = -1
             self._used = 0
 
     def keep_bytes(self, content: bytes) -> int:
-        """Stores bytes that a kernel compares with, and returns where."""
+        """Store bytes for comparison by kernels; return their offset."""
         start = self._known_length
         needed = start + len(content) + _READ_AHEAD
         if needed > len(self._known):
@@ -114,11 +120,11 @@ class TableMaps:
         return start
 
     def forget_groups(self) -> None:
-        """No slot has a group any more."""
+        """Remove the groups of all slots."""
         self.table[:, SLOT_GROUP:] = -1
 
     def renumber(self, open_transaction: int) -> None:
-        """Maps of that transaction belong to transaction 0 from now on, others to none."""
+        """Renumber the owner of the open transaction's maps to 0; invalidate all others."""
         keep = (self._owner_of == open_transaction) & (open_transaction >= 0)
         self._owner_of[:] = np.where(keep, 0, -1)
 
@@ -153,7 +159,7 @@ class TableMaps:
         return self._wanted is None or self._wanted(definition.schema, definition.table)
 
     def _name(self, slot: Slot) -> int:
-        """The number of the slot's table; −1 where its name could not be read."""
+        """Return the index of the slot's table in `names`; −1 if the name could not be read."""
         if slot.definition is None:
             return -1
         name = str(slot.definition)

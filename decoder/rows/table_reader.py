@@ -1,4 +1,4 @@
-"""One table definition's columns: cells of a block of rows to a struct of Arrow arrays."""
+"""Conversion of the cells of a table's rows to a struct of Arrow arrays."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from decoder.rows.blocks import MAX_ROWS
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """The images of a block's rows, before or after.
+    """The before-images or after-images of a block's rows.
 
-    `absent`: the columns that they leave out; `diffs`: the map of JSON diffs of each row, None
-    where there are none; `lossy`: what of them is not as it was logged.
+    `absent`: names of the columns that are not in the images; `diffs`: a map of JSON diffs per row,
+    None if there are none; `lossy`: the values that differ from what was logged.
     """
 
     array: pa.StructArray
@@ -32,7 +32,7 @@ class Images:
 
 
 class TableReader:
-    """Builds the images of one table definition; made once per definition."""
+    """Builds the images of a table definition; created once per definition."""
 
     def __init__(self, definition: TableDefinition, options: TypeOptions) -> None:
         self.definition = definition
@@ -55,15 +55,15 @@ class TableReader:
         return pa.nulls(MAX_ROWS, self.row_type)
 
     def no_images(self, rows: int) -> Images:
-        """The images that an insert has not before it, and a delete not after it."""
+        """Return null images: the before-images of inserts and the after-images of deletes."""
         return Images(self._no_images.slice(0, rows))
 
     def images(
         self, cells: Sequence[Cells | None], rows: int, diffs: pa.Array | None = None
     ) -> Images:
-        """The struct of a block's cells, by column, None for one that is left out.
+        """Return the images of a block's cells, given by column; None for an absent column.
 
-        CellError for a cell that is malformed.
+        Raises CellError for a malformed cell.
         """
         children = [self._child(column, found, rows) for column, found in enumerate(cells)]
         names = [column.name for column in self.definition.columns]

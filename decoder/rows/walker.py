@@ -1,15 +1,13 @@
-"""Pass 5: rows events to the positions of their cells.
+"""Pass 5: the walk over rows events, which finds the starts of runs of cells.
 
 `scan` goes over the events of a window once. It resolves TABLE_MAPs by comparing their bytes with
-those already known under the same id, finds the block that a rows event's rows belong to (by table
-map, kind of event and column bitmaps), and walks the rows into it. It is resumable: it returns to
-Python only for a table map or column bitmap that it has not seen, a full block, or a fault, and
-goes on where it was. `decoder.rows.cell_positions` then turns a block into cell positions, column
-by column.
+those registered for the same id, finds the block for a rows event's rows (by table map, kind of
+event and column bitmaps), and walks the rows into it. It is resumable: it returns to Python only
+for a new table map or column bitmap, a full block, or a fault, and then continues where it stopped.
+`decoder.rows.cell_positions` then converts a block to cell positions, column by column.
 
-Every bound is checked here, so that column readers need not: a cell never reaches behind its event.
-Reads may run up to `SLACK` bytes behind the event, as a wide load does; never a position derived
-from them.
+All bounds are checked here, so that column readers need not: a cell never extends beyond its event.
+Wide loads may read up to `SLACK` bytes beyond the event, but no position is derived from them.
 
 The tables that the kernels work on are described in `decoder.transactions.records`.
 """
@@ -82,7 +80,7 @@ from decoder.transactions.records import (
     SPAN_FIRST_NUMBER,
     SPAN_POSITION,
     SPAN_TRANSACTION,
-    UNTOLD,
+    UNDETERMINED,
     WALKS,
 )
 from decoder.transactions.state import COMMITTED, FAULTY
@@ -94,21 +92,21 @@ Groups = tuple[Array, Array, Array, Array]
 Blocks = tuple[Array, Array, Array, Array]
 """Starts of runs, NULL masks, "any NULL" by run, spans."""
 
-# What to do with each type of event: nothing, learn a TABLE_MAP, or walk rows of a kind.
+# What to do with each event type: nothing, look up a TABLE_MAP, or walk rows of a kind.
 _NOTHING, _MAP, _FIRST_KIND = range(3)
 STEPS: npt.NDArray[np.int64] = np.full(256, _NOTHING, np.int64)
 STEPS[EventType.TABLE_MAP] = _MAP
 STEPS[list(KIND_OF_TYPE)] = _FIRST_KIND + np.array(list(KIND_OF_TYPE.values()))
-# The bytes of the fixed part, where FORMAT_DESCRIPTION has none since its server does not write it.
+# Post-header lengths for types that FORMAT_DESCRIPTION does not list.
 USUAL_POST_HEADERS: npt.NDArray[np.int64] = np.where(STEPS == _NOTHING, 0, 8)
 USUAL_POST_HEADERS[EventType.WRITE_ROWS :] = np.where(STEPS[EventType.WRITE_ROWS :], 10, 0)
 CONSTANTS = (STEPS, USUAL_POST_HEADERS)
-"""What `scan` needs to know of types of events: what to do, the usual bytes of the fixed part."""
+"""Tables for `scan` by event type: what to do, and the usual post-header length."""
 _MICROSECONDS = 1_000_000
 _NOWHERE = 1 << 40
-"""A position behind every event."""
+"""A position beyond every event."""
 _START_MASK = 0x7FFFFFFF
-"""Starts are int32; one behind an overrun, which may be 4 GB further, is stored but never read."""
+"""Starts are int32; after an overrun, which may be 4 GB further, one is stored but never read."""
 
 
 @kernel
@@ -124,7 +122,7 @@ def scan(
     constants: tuple[Array, Array],
     state: Array,
 ) -> int:
-    """Goes over the events `state[EVENT]` to `stop`; returns what it needs, DONE at the end.
+    """Process the events from `state[EVENT]` to `stop`; return DONE, or why it stopped.
 
     `constants`: `CONSTANTS`.
     """
@@ -142,7 +140,7 @@ def scan(
             slot = find_map(buffer, body, table[END, event], owner, post_header, maps)
             if slot < 0:
                 return NEW_TABLE_MAP
-            count_rows(counts, state, (owner, maps[2][slot, SLOT_TABLE], UNTOLD), 0, (0, 0))
+            count_rows(counts, state, (owner, maps[2][slot, SLOT_TABLE], UNDETERMINED), 0, (0, 0))
         elif state[WALKS] and transactions[owner, FAULTY] == 0:
             kind = step - _FIRST_KIND
             header = (kind, post_header)
@@ -169,7 +167,7 @@ def _scan_rows(
     counts: Array,
     state: Array,
 ) -> int:
-    """Walks one rows event, from where it was left when its block was full."""
+    """Walk one rows event, or the rest of it if its block was full."""
     kind, post_header = header
     table, owners, positions = events
     body = table[OFFSET, event] + HEADER_LENGTH
@@ -220,7 +218,7 @@ def _walk_rows(
     blocks: Blocks,
     state: Array,
 ) -> int:
-    """Walks rows until the event's end or a full block: where it stopped, or −1 for an overrun."""
+    """Walk rows until the event's end or a full block; return the end, or −1 for an overrun."""
     table, images, runs, widths = groups
     starts, masks, any_null, _ = blocks
     capacity = table[group, GROUP_CAPACITY]
@@ -263,7 +261,7 @@ def _walk_rows(
 
 @inline_kernel
 def _add_span(group: int, origin: tuple[int, int, int, int], table: Array, spans: Array) -> None:
-    """Notes where the rows come from that were added to a block last."""
+    """Add a span for the rows that were last added to a block."""
     position, committed, owner, first_number = origin
     span = table[group, GROUP_SPAN] + table[group, GROUP_SPANS]
     spans[span, SPAN_END] = table[group, GROUP_ROWS]
@@ -276,11 +274,11 @@ def _add_span(group: int, origin: tuple[int, int, int, int], table: Array, spans
 
 @inline_kernel
 def _step_over_shared(buffer: Bytes, position: int, bits: int) -> int:
-    """Where the image after begins, behind what both images of a partial update share.
+    """Return the start of the after-image: the end of the shared image of a partial update.
 
     Layout (MySQL sql/rpl_record.cc, `unpack_row`): options (length-encoded: 0, or 1 for partial
-    JSON), and with partial JSON a bitmap with a bit for each JSON column of the table. What is
-    none of them sends the walk behind the event's end.
+    JSON), and with partial JSON a bitmap with a bit for each JSON column of the table. For other
+    options, return a position beyond the event, which is an overrun.
     """
     options = load_u8(buffer, position)
     if options == 0:
@@ -298,7 +296,7 @@ def _clear_rows(
     images: Array,
     masks: Array,
 ) -> None:
-    """Takes back the NULL masks of an event's rows, the last of which was not walked to its end."""
+    """Clear the NULL masks of an event's rows, including the last, incompletely walked one."""
     for image in range(first_image, first_image + count):
         for run in range(images[image, IMAGE_RUNS]):
             start = images[image, IMAGE_MASKS] + run * capacity
@@ -320,7 +318,7 @@ def _walk_image(
     masks: Array,
     any_null: Array,
 ) -> int:
-    """Walks one image and stores where its runs start: where it ends, behind `end` if it cannot."""
+    """Walk one image and store its run starts; return its end, beyond `end` for an overrun."""
     size: int = images[image, IMAGE_BYTES]
     position = start + size
     if position > end:
@@ -366,7 +364,7 @@ def _walk_image(
 
 @inline_kernel
 def _has_null(buffer: Bytes, start: int, size: int, last_mask: int) -> bool:
-    """Whether a NULL bit is set; `last_mask` leaves the bits of columns in the last 8 bytes."""
+    """Return True if a NULL bit is set; `last_mask` has the columns' bits in the last 8 bytes."""
     found: int = 0
     position = start
     while size > 8:

@@ -1,4 +1,4 @@
-"""Where a log can be cut so that each segment decodes on its own."""
+"""Splitting of logs into segments that can be decoded independently."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""A log's bytes, in pieces of any size, as windows of framed events: `Framer`.
+"""Framing of a log that arrives in pieces of any size, into windows of events: `Framer`.
 
-Memory does not grow with the log: what is held is one piece and the start of an incomplete event.
-An event of `LARGE_EVENT` bytes or more is passed through, its checksum computed on the way, and
-becomes a window of its own that has its first bytes only.
+Memory does not grow with the log: one piece and the start of an incomplete event are held. An event
+of `LARGE_EVENT` bytes or more is streamed, with its checksum computed on the way, and becomes a
+window of its own that contains only its first bytes.
 
-A `Mark` is a position with the CRC32 of all bytes before it, by which bytes that are read again are
-known to be the same. The file's in-use flag counts as cleared, since closing the file clears it.
+A `Mark` is a checkpoint: a position and the CRC32 of all bytes before it, to recognize whether a
+file that is read again has changed. The in-use flag counts as cleared, because closing the file
+clears it.
 """
 
 from __future__ import annotations
@@ -39,36 +40,41 @@ from decoder.framing.frames import Frames, frame
 from decoder.framing.large_event import LargeEvent, Mark
 from decoder.kernels.crc32 import HEAD
 from decoder.kernels.memory import Bytes
-from decoder.transactions.boundaries import Marks, TransactionTracker
+from decoder.transactions.boundaries import EventRoles, TransactionTracker
 
 FLAGS_POSITION = len(MAGIC) + 17
-"""Where the first event's flags are in a file: the byte that holds the in-use flag."""
+"""Position of the first event's flags in a file: the byte with the in-use flag."""
 LARGE_EVENT = 32 << 20
-"""Bytes of an event from which on it is passed through without being held."""
+"""Events of this many bytes or more are streamed instead of held."""
 
 _SHORTEST = len(MAGIC) + HEADER_LENGTH
 
 
 class Window:
-    """Framed events that follow each other in `buffer`; `first` marks where they start.
+    """Consecutive framed events in `buffer`; `first` is the checkpoint at their start.
 
-    `ends`: file positions behind each event; `boundaries`: those between transactions, and
-    `boundary_events`: the events before them. `last` is the mark at the end, where it is known
-    beforehand (of an event whose bytes are not all in `buffer`).
+    `ends`: file positions of the ends of events; `boundaries`: those of them that are between
+    transactions; `boundary_events`: the indices of the events that end there. `last` is the
+    checkpoint at the end, passed if `buffer` does not contain all bytes of the event.
     """
 
     def __init__(
-        self, buffer: Bytes, frames: Frames, marks: Marks, first: Mark, last: Mark | None = None
+        self,
+        buffer: Bytes,
+        frames: Frames,
+        roles: EventRoles,
+        first: Mark,
+        last: Mark | None = None,
     ) -> None:
         self.frames = frames
-        self.marks = marks
+        self.roles = roles
         self.buffer = buffer
         self._base = first.position - int(frames.offset[0])
         self._known = [first] if last is None else [first, last]
         self.ends: npt.NDArray[np.int64] = self._base + frames.offset + frames.size
-        boundary = (marks.ends != 0) | (marks.start < 0)
-        # A transaction that starts while one is open closes it: its end was never written.
-        boundary[:-1] |= marks.starts[1:] != 0
+        boundary = (roles.ends != 0) | (roles.start < 0)
+        # A transaction that starts while another is open ends it: its own end was never written.
+        boundary[:-1] |= roles.starts[1:] != 0
         self.boundary_events = np.flatnonzero(boundary)
         self.boundaries: npt.NDArray[np.int64] = self.ends[self.boundary_events]
 
@@ -77,32 +83,32 @@ class Window:
 
     @property
     def first(self) -> Mark:
-        """Where the first event starts."""
+        """The checkpoint at the start of the first event."""
         return self._known[0]
 
     def mark(self, position: int) -> Mark:
-        """The mark at a position inside the window, or at its end."""
+        """Return the checkpoint at a position inside the window or at its end."""
         index = bisect_right(self._known, position, key=lambda mark: mark.position)
         before = self._known[index - 1]
         if before.position == position:
             return before
-        stretch = self.buffer[before.position - self._base : position - self._base]
-        mark = Mark(position, zlib.crc32(stretch.data, before.crc))
+        content = self.buffer[before.position - self._base : position - self._base]
+        mark = Mark(position, zlib.crc32(content.data, before.crc))
         self._known.insert(index, mark)
         return mark
 
     def event(self, index: int) -> bytes:
-        """One event's bytes, with header and checksum."""
+        """Return an event's bytes, with header and checksum."""
         offset = int(self.frames.offset[index])
         return self.buffer[offset : offset + int(self.frames.size[index])].tobytes()
 
     def bytes_at(
         self, events: npt.NDArray[np.int64], at: int | npt.NDArray[np.int64], count: int
     ) -> npt.NDArray[np.uint8]:
-        """For each of the events, by index, the `count` bytes from `at` on: one row each.
+        """Return `count` bytes at offset `at` of each event's body, as one row per event.
 
-        `at` counts from the event's body, for all alike or for each. Where an event is shorter,
-        they are any bytes.
+        `events` are indices; `at` is one offset for all or one for each. If an event is shorter,
+        the bytes beyond its end are arbitrary.
         """
         offsets = (self.frames.body[events] + at)[:, None] + np.arange(count)
         taken: npt.NDArray[np.uint8] = self.buffer[np.minimum(offsets, len(self.buffer) - 1)]
@@ -110,32 +116,32 @@ class Window:
 
 
 def magic_fault(magic: bytes) -> BinlogError | None:
-    """What is wrong with a file that starts with these four bytes; None for a binary log."""
+    """Return an error if these first four bytes are not those of a plain binary log, else None."""
     if magic == MAGIC:
         return None
     if magic == MAGIC_ENCRYPTED:
-        return EncryptedError("the file is encrypted, and no key was given", position=0)
+        return EncryptedError("the file is encrypted, and no keys were given", position=0)
     if not magic:
         return NotABinlogError("the file is empty", position=0)
     found = magic.hex(" ")
     return NotABinlogError(
-        f"it starts with {found}, not with a binary log's fe 62 69 6e", position=0
+        f"the file starts with {found}, not with the magic number fe 62 69 6e", position=0
     )
 
 
 def has_in_use_flag(start: bytes) -> bool:
-    """Whether a file that starts with these bytes, magic number included, has the in-use flag.
+    """Return True if a file that starts with these bytes has an in-use flag, set or not.
 
-    Only version 4 of the format has: elsewhere other bytes are at its place.
+    `start` includes the magic number. Only version 4 of the format has the flag.
     """
     return len(start) > FLAGS_POSITION and start[len(MAGIC) + 4] == EventType.FORMAT_DESCRIPTION
 
 
 class Framer:
-    """Frames a file, or a segment of one when `resume` is called first.
+    """Frames the events of a file, or of a segment if `resume` is called first.
 
-    `end` marks the end of the last whole event and `last_type` is its type. `fault` is set at the
-    first event at fault; nothing is framed from there on. `verify=False` trusts checksums.
+    `end` is the checkpoint after the last complete event, and `last_type` its type. `fault` is set
+    at the first invalid event, and framing stops there. `verify=False` skips checksums.
     """
 
     def __init__(self, *, verify: bool = True) -> None:
@@ -152,7 +158,10 @@ class Framer:
         self._log_pos_is_position = False
 
     def resume(self, start: Mark, preamble: bytes, transaction_pos: int | None) -> None:
-        """Begin in the middle of a file, behind the events of `preamble`."""
+        """Start in the middle of a file, with the events of `preamble` as context.
+
+        `transaction_pos` is the position of the transaction that is open at `start`, if any.
+        """
         window = _window(preamble)
         layout = first_layout(preamble)
         frames = frame(
@@ -165,7 +174,7 @@ class Framer:
             self._tracker.continue_from(transaction_pos)
 
     def feed(self, data: bytes) -> Iterator[Window]:
-        """Take the next bytes; gives the events that they complete."""
+        """Add the next bytes; yield the events that they complete."""
         if self._large is not None and self.fault is None:
             data = self._large.feed(data)
             yield from self._large_event(self._large)
@@ -184,7 +193,7 @@ class Framer:
             yield from self._frame(window, start)
 
     def finish(self) -> None:
-        """There is no more: judge what is left."""
+        """End the input: set `fault` if the remaining bytes are not the start of an event."""
         if self.fault is None and self.end.position == 0:
             self.fault = magic_fault(self._rest[: len(MAGIC)])
         header = self._rest_header()
@@ -193,12 +202,12 @@ class Framer:
         ends = (self.end.position + header.size) & 0xFFFFFFFF
         if header.log_pos not in (0, ends):
             self.fault = header.malformed(
-                f"the header says {header.size} bytes, but also that it ends at {header.log_pos}"
+                f"the header gives a size of {header.size} bytes, but its end as {header.log_pos}"
             )
 
     @property
     def incomplete(self) -> BinlogError | None:
-        """Why the bytes given do not end behind a whole transaction, if they do not."""
+        """An error if the bytes so far do not end with a complete transaction, else None."""
         if self._large is not None or self._rest:
             header = self._rest_header()
             return TruncatedError(
@@ -208,7 +217,7 @@ class Framer:
             )
         if self._tracker.start is not None:
             return TruncatedError(
-                "the file ends inside the transaction that starts here",
+                "the file ends inside the transaction that starts at this position",
                 position=self._tracker.start,
             )
         return None
@@ -222,7 +231,7 @@ class Framer:
         return EventHeader.parse(memoryview(self._rest), 0, self.end.position, self._layout.version)
 
     def _open(self, window: Bytes) -> None:
-        """Judge the file's start, and clear the in-use flag for all that follows."""
+        """Check the start of the file, and clear the in-use flag."""
         self.fault = magic_fault(window[HEAD : HEAD + len(MAGIC)].tobytes())
         if self.fault is not None:
             return
@@ -257,8 +266,8 @@ class Framer:
         self._checksum, self._layout = frames.checksum, frames.layout
         self._rest = window[frames.next_offset :].tobytes()
         if len(frames):
-            marks = self._tracker.follow(window, frames, base=base)
-            yield self._pass(Window(window, frames, marks, self.end))
+            roles = self._tracker.follow(window, frames, base=base)
+            yield self._pass(Window(window, frames, roles, self.end))
         self.fault = self.fault or fault
         if self.fault is None:
             self._begin_large_event()
@@ -282,11 +291,11 @@ class Framer:
             )
             return
         buffer, frames = large.buffer, large.frames
-        marks = self._tracker.follow(buffer, frames, base=large.start.position)
-        yield self._pass(Window(buffer, frames, marks, large.start, large.end))
+        roles = self._tracker.follow(buffer, frames, base=large.start.position)
+        yield self._pass(Window(buffer, frames, roles, large.start, large.end))
 
     def _pass(self, window: Window) -> Window:
-        """Note where the window ends."""
+        """Record where the window ends, and return it."""
         self.end = window.mark(int(window.ends[-1]))
         self.last_type = int(window.frames.type[-1])
         log_pos = int(window.frames.log_pos[-1])
@@ -295,7 +304,7 @@ class Framer:
 
 
 def _window(content: bytes) -> Bytes:
-    """A writable copy, behind the bytes that the checksum's folding may read."""
+    """Return a writable copy, preceded by the slack that CRC32 folding may read."""
     window = np.zeros(HEAD + len(content), np.uint8)
     window[HEAD:] = np.frombuffer(content, np.uint8)
     return window

@@ -1,4 +1,4 @@
-"""The first events of a file: what identifies it and says how the rest is written."""
+"""The first events of a file, which identify it and define its format."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _GTIDS = (
     EventType.MARIADB_GTID_LIST,
 )
 _FIRST = 50
-"""Events of transactions at the beginning that are looked at: listing files must stay quick."""
+"""Number of events of the first transactions that are read, so that listing files stays fast."""
 _BETWEEN_TRANSACTIONS = (
     *(EventType.FORMAT_DESCRIPTION, EventType.PREVIOUS_GTIDS),
     *(EventType.MARIADB_BINLOG_CHECKPOINT, EventType.HEARTBEAT, EventType.HEARTBEAT_V2),
@@ -42,11 +42,11 @@ _BETWEEN_TRANSACTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class FirstTransactions:
-    """What the beginning of a file tells of its transactions.
+    """The first transactions of a file.
 
-    `gtid`: of the first one (None: it has none); `copied`: whether the server has any of them from
-    elsewhere, where they were committed before. `committed`: when the first one was committed at
-    its first server, in microseconds since 1970 (None: not logged, as before MySQL 8.0).
+    `gtid`: that of the first one (None: it has none). `copied`: at least one of them was replicated
+    from another server. `committed`: commit time of the first one on the server where it was first
+    committed, in microseconds since 1970 (None: not logged, as before MySQL 8.0).
     """
 
     gtid: str | None
@@ -56,12 +56,13 @@ class FirstTransactions:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A file's FORMAT_DESCRIPTION, and what it says of the transactions before it.
+    """A file's FORMAT_DESCRIPTION, the GTIDs before the file and its first transactions.
 
     `incarnation` identifies the file beyond its name: a hash of FORMAT_DESCRIPTION and
-    PREVIOUS_GTIDS with the in-use flag cleared, for closing the file clears it.
-    `previous_gtids` is of PREVIOUS_GTIDS or MariaDB's GTID_LIST (the last of every domain and
-    server), None where it has neither. `first` is None where nothing of a transaction was read.
+    PREVIOUS_GTIDS with the in-use flag cleared, because closing the file clears it.
+    `previous_gtids` is that of PREVIOUS_GTIDS or of MariaDB's GTID_LIST (the last GTID of every
+    domain and server), None if the file has neither. `first` is None if the data that was read
+    contains no transaction.
     """
 
     incarnation: str
@@ -71,20 +72,20 @@ class Head:
 
     @property
     def relay(self) -> bool:
-        """Whether a replica wrote it as a relay log."""
+        """True if it is a relay log, written by a replica."""
         return EventFlag.RELAY_LOG in self.description.flags
 
     @property
     def restarted(self) -> bool:
-        """Whether the server started with this file, instead of going on from the one before."""
+        """True if the server was started with this file, instead of continuing the previous one."""
         return self.description.created != 0
 
 
 def read_head(data: bytes) -> Head:
-    """The head of a file of which `data` is the beginning.
+    """Read the head of a file that begins with `data`.
 
-    Raises BinlogError for what is no binary log or is damaged; TruncatedError where `data` ends
-    before the head does. A version 3 file without START_V3 is identified by its first event.
+    A version 3 file without START_V3 is identified by its first event. Raises BinlogError if it is
+    not a binary log or is damaged, and TruncatedError if `data` ends inside the head.
     """
     fault = magic_fault(data[: len(MAGIC)])
     if fault is not None:
@@ -110,29 +111,29 @@ def read_head(data: bytes) -> Head:
             previous = str(event.gtid_set)
     if layout.version != V4.version:
         return Head(digest.hexdigest()[:32], description, None)
-    behind = _Behind(bytes(cleared), len(MAGIC) + len(first), description)
+    following = _FollowingEvents(bytes(cleared), len(MAGIC) + len(first), description)
     if previous is None and description.mariadb:
-        previous = behind.gtid_list()
-    return Head(digest.hexdigest()[:32], description, previous, behind.first_transactions())
+        previous = following.gtid_list()
+    return Head(digest.hexdigest()[:32], description, previous, following.first_transactions())
 
 
 @dataclass(frozen=True, slots=True)
-class _Behind:
-    """The events behind FORMAT_DESCRIPTION, as far as they were read; damage is for others."""
+class _FollowingEvents:
+    """The events from `position` on, as far as `data` contains them; damaged ones are ignored."""
 
     data: bytes
     position: int
     description: FormatDescriptionEvent
 
     def gtid_list(self) -> str | None:
-        """What MariaDB's GTID_LIST says, if it is among the events before transactions."""
+        """Return the content of MariaDB's GTID_LIST, if it precedes the first transaction."""
         for event in self._events():
             if event is None or isinstance(event, MariadbGtidListEvent):
                 return None if event is None else ",".join(event.gtids)
         return None
 
     def first_transactions(self) -> FirstTransactions | None:
-        """What the first event of a transaction says, and those of the transactions behind it."""
+        """Return the first transactions, or None if the data contains none."""
         events = islice(self._events(), _FIRST)
         found = [event for event in events if not isinstance(event, MariadbGtidListEvent)]
         if not found:
@@ -143,7 +144,7 @@ class _Behind:
         return FirstTransactions(gtid, any(map(_is_copied, found)), committed)
 
     def _events(self) -> Iterator[Event | None]:
-        """GTID_LIST, the GTIDs, and None where another event is of a transaction."""
+        """Yield GTID_LIST and GTID events, and None for any other event of a transaction."""
         position = self.position
         try:
             while position + HEADER_LENGTH <= len(self.data):
@@ -159,24 +160,27 @@ class _Behind:
                     yield None
                 position = end
         except BinlogError:
-            return  # bronze reads the whole file, and finds it
+            return  # bronze reads the whole file and reports the error
 
 
 def _is_copied(event: Event | None) -> bool:
-    """Whether a transaction was committed elsewhere before: from MySQL 8.0 on its GTID tells."""
+    """Return True if the transaction was committed on another server first (MySQL 8.0 on)."""
     if not isinstance(event, GtidEvent):
         return False
     return event.original_commit_timestamp != event.immediate_commit_timestamp
 
 
 def read_description(events: bytes) -> FormatDescriptionEvent:
-    """How the events of a segment, its preamble or a file are laid out, by what they start with."""
+    """Return the format of a file, a segment or its preamble, by its first bytes."""
     position = len(MAGIC) if events[: len(MAGIC)] == MAGIC else 0
     return read_descriptor(descriptor_of(events[position:], position), position)
 
 
 def _verify_description(event: bytes, description: FormatDescriptionEvent) -> None:
-    """Framing verifies it only if it takes the version for one that has checksums."""
+    """Verify the checksum of a FORMAT_DESCRIPTION.
+
+    Framing verifies it only if it reads the server version as one that writes checksums.
+    """
     if description.has_own_checksum:
         stored = int.from_bytes(event[-CHECKSUM_LENGTH:], "little")
         if zlib.crc32(event[:-CHECKSUM_LENGTH]) != stored:
@@ -205,7 +209,7 @@ def _previous_gtids(
 
 
 def _event(data: bytes, position: int, layout: Layout, *, checksum: bool = False) -> bytes:
-    """An event's bytes, its checksum verified."""
+    """Return the bytes of an event after verifying its checksum."""
     header = EventHeader.parse(memoryview(data), position, position, layout.version)
     content = data[position : position + header.size]
     if len(content) < header.size:

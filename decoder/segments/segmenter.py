@@ -1,12 +1,13 @@
-"""Where a log is cut into segments, found in one pass over its bytes with little kept.
+"""Splitting of a log into segments, in one pass over its bytes.
 
-A segment is a run of whole events that starts and ends between transactions, as soon as it holds
-`target` bytes. A transaction that is larger than `limit` is a run of segments of its own, cut
-between events every `target` bytes; what they need from before them is their `preamble`:
-FORMAT_DESCRIPTION (before MySQL 5.0, START_V3), the transaction's GTID and BEGIN, its
-SAVEPOINTs, and the table maps of the statement under way.
+A segment is a sequence of whole events that starts between transactions, and ends at the first
+boundary between transactions where it has at least `target` bytes. A transaction larger than
+`limit` gets segments of its own, split between events every `target` bytes. The events before a
+segment that are needed to decode it are its `preamble`: FORMAT_DESCRIPTION (before MySQL 5.0,
+START_V3), the transaction's GTID and BEGIN, its SAVEPOINTs, and the table maps of the current
+statement.
 
-A cut is positions and marks, not bytes: memory does not grow with the file.
+A segment is stored as positions and checkpoints, not bytes, so memory does not grow with the file.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from decoder.framing.frames import SHORT_TABLE_ID
 from decoder.framing.large_event import Mark
 from decoder.segments.framer import Framer, Window
 from decoder.transactions.boundaries import Statement
-from decoder.transactions.savepoints import carried, reachable
+from decoder.transactions.savepoints import reachable, savepoint_for_preamble
 
 _GTIDS = (
     *(EventType.GTID, EventType.ANONYMOUS_GTID, EventType.GTID_TAGGED, EventType.MARIADB_GTID),
@@ -41,8 +42,8 @@ _STATEMENT_END = 0x1
 class Cut:
     """A segment: `[start, end)` of the file.
 
-    `transaction_pos` is where the transaction starts that the segment begins in the middle of.
-    `preamble` is empty for a file's first segment, which holds its own FORMAT_DESCRIPTION.
+    `transaction_pos` is the start of the transaction that is open at the segment's start, if any.
+    `preamble` is empty for a file's first segment, which contains the FORMAT_DESCRIPTION itself.
     """
 
     start: Mark
@@ -53,22 +54,22 @@ class Cut:
 
 @dataclass(slots=True)
 class _Transaction:
-    """The transaction under way: where it could be cut inside, and what a cut there needs."""
+    """The open transaction: where it could be split, and the preambles needed there."""
 
     start: int
     head: list[bytes] = field(default_factory=list)
     savepoints: dict[bytes, tuple[int, bytes]] = field(default_factory=dict)
-    """By their statements: the last one of each, with its end."""
+    """By statement: the last SAVEPOINT with this text, as its end and its event."""
     maps: list[bytes] = field(default_factory=list)
     inside: list[tuple[Mark, bytes]] = field(default_factory=list)
 
     @property
     def last(self) -> int:
-        """Position of the last possible cut."""
+        """Position of the last possible split."""
         return self.inside[-1][0].position if self.inside else self.start
 
     def context(self, position: int) -> bytes:
-        """What a cut at a position needs from before it."""
+        """Return the earlier events that a segment starting at `position` needs."""
         known = self.savepoints.values()
         near = reachable((end for end, _ in known), position)
         savepoints = [event for (_, event), kept in zip(known, near, strict=True) if kept]
@@ -76,11 +77,11 @@ class _Transaction:
 
 
 class Segmenter:
-    """Cuts one file. `stored` marks the end of what was cut before, which must still be the same.
+    """Splits one file. `stored` is the end of the segments stored earlier, as a checkpoint.
 
-    `cuts` holds what was found so far and `boundary` marks the end of the last whole transaction.
-    After the first event at `fault`, or where the bytes before `stored` have `changed`, nothing
-    more is read.
+    `cuts` are the segments so far, and `boundary` is the checkpoint after the last complete
+    transaction. Reading stops at the first invalid event (`fault`), or if the bytes before `stored`
+    differ from those stored earlier (`changed`).
     """
 
     def __init__(self, *, target: int, limit: int, stored: Mark | None = None) -> None:
@@ -98,26 +99,26 @@ class Segmenter:
 
     @property
     def fault(self) -> BinlogError | None:
-        """The first event at fault."""
+        """The error of the first invalid event."""
         return self.framer.fault
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes of the file, up to the first event at fault."""
+        """Add the next bytes of the file; those after the first invalid event are ignored."""
         for window in self.framer.feed(data):
             if self._agrees_with_stored(window):
                 self._follow(window)
 
     def finish(self) -> None:
-        """The file ends here: cut what is left up to the last whole transaction."""
+        """End the input: make a segment of the rest up to the last complete transaction."""
         self.framer.finish()
         if self.boundary.position > self._start.position and not self.changed:
             self._cut(self.boundary)
 
     def _follow(self, window: Window) -> None:
-        """Cut what these events complete."""
+        """Make the segments that these events complete."""
         self._note_formats(window)
         first = 0
-        if window.marks.starts[0]:
+        if window.roles.starts[0]:
             self._set_boundary(window.first)
         while (end := self._segment_end(window)) is not None:
             if end and window.boundaries[end - 1] > self.boundary.position:
@@ -131,7 +132,7 @@ class Segmenter:
             self._note_inside(window, first, len(window))
 
     def _note_formats(self, window: Window) -> None:
-        """Keep what says how the events behind it are laid out."""
+        """Keep the events that define the layout of later events."""
         types = window.frames.type
         if window.first.position == len(MAGIC) and types[0] not in DESCRIPTORS:
             self._formats.append((len(MAGIC), artificial_start()))
@@ -140,7 +141,7 @@ class Segmenter:
             self._formats.append((int(window.ends[index]), window.event(int(index))))
 
     def _go_to_boundary(self, window: Window, index: int) -> int:
-        """Set the last boundary; gives the first event behind it."""
+        """Set the last boundary; return the index of the first event after it."""
         self._set_boundary(window.mark(int(window.boundaries[index])))
         return int(window.boundary_events[index]) + 1
 
@@ -153,21 +154,21 @@ class Segmenter:
             return True
         self.changed = True
         self.framer.fault = MalformedError(
-            "the bytes before this position are not those that were ingested from this file",
+            "the bytes before this position differ from those already ingested from this file",
             position=stored.position,
         )
         return False
 
     def _segment_end(self, window: Window) -> int | None:
-        """Index of the first boundary at which the segment holds enough."""
+        """Return the index of the first boundary at which the segment has `target` bytes."""
         index = int(np.searchsorted(window.boundaries, self._start.position + self._target))
         return index if index < len(window.boundaries) else None
 
     def _end_transaction(self, window: Window, first: int, last: int) -> None:
-        """Cut at the end of the transaction whose events here are `first` to `last`.
+        """End the transaction whose events in this window are `first` to `last`.
 
-        Where it makes the segment too large, what was before it is cut off first, and where it is
-        too large alone, it is cut inside.
+        If it makes the segment too large, the earlier transactions become a segment of their own;
+        if it is too large by itself, it is split.
         """
         end = window.mark(int(window.ends[last]))
         if end.position - self._start.position > self._limit:
@@ -186,7 +187,10 @@ class Segmenter:
         self._transaction = None
 
     def _cut(self, end: Mark, inside: tuple[int, bytes] | None = None) -> None:
-        """Cut from the last cut to `end`; `inside` is what the next segment begins inside of."""
+        """Add the segment up to `end`; `inside` is the transaction that is open there, if any.
+
+        `inside` is the transaction's start and the events that the next segment needs from it.
+        """
         start = self._start.position
         formats = [event for position, event in self._formats if position <= start]
         preamble = formats[-1] if formats else b""
@@ -199,9 +203,9 @@ class Segmenter:
         self._inside = inside
 
     def _note_inside(self, window: Window, first: int, last: int) -> _Transaction:
-        """Note where the transaction under way can be cut, among events `first` to before `last`.
+        """Record where the open transaction can be split among the events in [`first`, `last`).
 
-        It has begun at the last boundary; the events before `first` were noted before.
+        It starts at the last boundary; its events before `first` were handled earlier.
         """
         transaction = self._transaction = self._transaction or _Transaction(self.boundary.position)
         while True:
@@ -209,39 +213,39 @@ class Segmenter:
             event = first + int(np.searchsorted(window.ends[first:last], wanted))
             if event >= last:
                 break
-            _carry(transaction, window, first, event + 1)
+            _keep_context(transaction, window, first, event + 1)
             mark = window.mark(int(window.ends[event]))
             transaction.inside.append((mark, transaction.context(mark.position)))
             first = event + 1
-        _carry(transaction, window, first, last)
+        _keep_context(transaction, window, first, last)
         return transaction
 
 
-def _carry(transaction: _Transaction, window: Window, first: int, last: int) -> None:
-    """Keep what holds behind events `first` to before `last`: GTID, BEGIN, savepoints, maps."""
+def _keep_context(transaction: _Transaction, window: Window, first: int, last: int) -> None:
+    """Keep the context after the events in [`first`, `last`): GTID, BEGIN, savepoints, maps."""
     types = window.frames.type[first:last]
-    opening = np.isin(types, _GTIDS) | np.isin(window.marks.statement[first:last], _BEGINS)
+    opening = np.isin(types, _GTIDS) | np.isin(window.roles.statement[first:last], _BEGINS)
     transaction.head += [window.event(first + int(k)) for k in np.flatnonzero(opening)]
-    for k in np.flatnonzero(window.marks.statement[first:last] == Statement.SAVEPOINT).tolist():
+    for k in np.flatnonzero(window.roles.statement[first:last] == Statement.SAVEPOINT).tolist():
         end = int(window.ends[first + k])
         text = _statement(window, first + k)
-        transaction.savepoints.pop(text, None)  # in order of their places
-        transaction.savepoints[text] = (end, carried(window.event(first + k), end))
+        transaction.savepoints.pop(text, None)  # to keep them in the order of the log
+        transaction.savepoints[text] = (end, savepoint_for_preamble(window.event(first + k), end))
     flags_at = np.where(window.frames.post_header[first:last] == SHORT_TABLE_ID, 4, 6)
     flags = window.bytes_at(np.arange(first, last), flags_at, 1)[:, 0]
     ends = np.flatnonzero(np.isin(types, _ROWS) & (flags & _STATEMENT_END != 0))
     if len(ends):
         transaction.maps.clear()
-    behind = int(ends[-1]) + 1 if len(ends) else 0
-    maps = behind + np.flatnonzero(types[behind:] == EventType.TABLE_MAP)
+    after = int(ends[-1]) + 1 if len(ends) else 0
+    maps = after + np.flatnonzero(types[after:] == EventType.TABLE_MAP)
     transaction.maps += [window.event(first + int(k)) for k in maps]
 
 
 def _statement(window: Window, index: int) -> bytes:
-    """The text of a QUERY.
+    """Return the text of a QUERY.
 
     Layout: thread id 4, execution time 4, length of the schema's name 1, error code 2, and from 5.0
-    on the length of the status variables 2; these, the name and a 0 come before the text.
+    on the length of the status variables 2; then these variables, the name, a zero byte, the text.
     """
     post_header = int(window.frames.post_header[index])
     body, end = int(window.frames.body[index]), int(window.frames.end[index])

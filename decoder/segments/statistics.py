@@ -1,4 +1,4 @@
-"""What a segment holds, counted from its headers: events by type, transactions, GTIDs, times."""
+"""Statistics of a segment: events by type, transactions, GTIDs and commit times."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ _GTID_TYPES = (EventType.GTID, EventType.ANONYMOUS_GTID, EventType.GTID_TAGGED)
 _UUID, _GNO = 1, 17
 _SEQUENCE, _DOMAIN = 0, 8
 _SERVER = 5 - HEADER_LENGTH
-"""In the header, which is before the body."""
+"""Offset of the server id, which is in the header, relative to the body."""
 _SECOND = 1_000_000
 Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True)
 class Tally:
-    """Adds up windows. Times are microseconds since 1970, of the commit where the log has it.
+    """Totals of the events of windows.
 
-    A transaction is counted where it ends, its GTID and time where it starts.
+    Times are microseconds since 1970: commit times, or the events' timestamps if the log has none.
+    A transaction counts in the window where it ends; its GTID and time where it starts.
     """
 
     transactions: int = 0
@@ -45,14 +46,14 @@ class Tally:
     _positions: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def add(self, windows: Iterable[Window], description: FormatDescriptionEvent) -> None:
-        """Count the events of these windows; `description` says how they are laid out."""
+        """Add the events of these windows; `description` is the FORMAT_DESCRIPTION for them."""
         for window in windows:
             self._counts += np.bincount(window.frames.type, minlength=256)
-            self.transactions += int(np.count_nonzero(window.marks.ends))
+            self.transactions += int(np.count_nonzero(window.roles.ends))
             self._add_gtids(window)
             self._add_tagged(window, description)
             self._add_mariadb(window)
-            starts = np.flatnonzero(window.marks.starts)
+            starts = np.flatnonzero(window.roles.starts)
             if len(starts):
                 first, last = int(starts[0]), int(starts[-1])
                 if self.first_committed_at is None:
@@ -66,13 +67,13 @@ class Tally:
 
     @property
     def gtid_text(self) -> str:
-        """The GTIDs of MySQL's transactions; of MariaDB's the last of every domain and server."""
+        """The GTID set of MySQL transactions; for MariaDB the last GTID per domain and server."""
         last = (f"{domain}-{server}-{n}" for (domain, server), n in sorted(self._positions.items()))
         return ",".join(filter(None, [str(self.gtids), *last]))
 
     @property
     def gtids(self) -> GtidSet:
-        """The GTIDs of MySQL's transactions."""
+        """The GTIDs of MySQL transactions."""
         return GtidSet(
             tuple(
                 GtidSource(uuid, tag, _intervals(np.concatenate(numbers)))
@@ -81,7 +82,7 @@ class Tally:
         )
 
     def _add_gtids(self, window: Window) -> None:
-        """An untagged GTID stands at a fixed place: all of a window are read at once."""
+        """Add untagged GTIDs, which are at a fixed offset and read together for a window."""
         at = np.flatnonzero(window.frames.type == EventType.GTID)
         if not len(at):
             return
@@ -93,7 +94,7 @@ class Tally:
             self._numbers[uuid, ""].append(numbers[keys == key])
 
     def _add_mariadb(self, window: Window) -> None:
-        """MariaDB's GTID stands at a fixed place, but for its server, which is in the header."""
+        """Add MariaDB's GTIDs, which are at a fixed offset; the server id is in the header."""
         at = np.flatnonzero(window.frames.type == EventType.MARIADB_GTID)
         if not len(at):
             return
@@ -122,7 +123,7 @@ def _intervals(numbers: Numbers) -> tuple[tuple[int, int], ...]:
 
 
 def _gtid(window: Window, index: int, description: FormatDescriptionEvent) -> GtidEvent | None:
-    """The GTID event, or None for what silver will find malformed: here it is only counted."""
+    """Return the GTID event, or None if it is malformed, which silver reports."""
     content = memoryview(window.event(index))
     header = EventHeader.parse(content, 0, int(window.ends[index]) - len(content))
     body = content[HEADER_LENGTH : len(content) - description.checksum_length]

@@ -1,4 +1,4 @@
-"""The decoder's passes wired together: a segment in, Arrow out."""
+"""The decoder's passes combined: from a segment's bytes to Arrow."""
 
 from __future__ import annotations
 

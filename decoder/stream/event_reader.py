@@ -1,7 +1,7 @@
-"""Every event of a log as an object, in order: `decoder.events`.
+"""Iteration over all events of a log as objects: `decoder.events`.
 
-For looking at a log, not for decoding it in bulk: an object per event costs microseconds each.
-Framing and checksums are the decoder's own, so what is refused here is what decoding refuses.
+This is for inspection rather than bulk decoding, as it takes microseconds per event. Framing and
+checksums are shared with the decoder, so both reject the same input.
 """
 
 from __future__ import annotations
@@ -35,17 +35,18 @@ from decoder.kernels.crc32 import HEAD
 from decoder.kernels.memory import Bytes
 
 Data: TypeAlias = Any
-"""bytes, bytearray, memoryview, a numpy array, a pyarrow Buffer, an mmap: what has a buffer."""
+"""An object with a buffer: bytes, bytearray, memoryview, numpy array, pyarrow Buffer or mmap."""
 
 _WINDOW = 1 << 20
 
 
 def events(data: Data, *, file: str = "", keys: Keys = NO_KEYS) -> Iterator[Event]:
-    """The events of a whole file, or of a segment that starts with its FORMAT_DESCRIPTION.
+    """Yield the events of a file, or of a segment that starts with a FORMAT_DESCRIPTION.
 
     A TRANSACTION_PAYLOAD is followed by the events inside it (`event.inside_payload`). `data` is
-    copied a window at a time; an encrypted log, which `keys` open, as a whole. Raises BinlogError,
-    with `file` in its message, at the first fault; the events before it have been given.
+    copied one window at a time; an encrypted log is decrypted as a whole, with `keys`. Raises
+    BinlogError, with `file` in its message, at the first error, after yielding the events before
+    it.
     """
     try:
         yield from _events(memoryview(keys.decrypted(data, file=file)).cast("B"))
@@ -80,7 +81,7 @@ def _events(data: memoryview) -> Iterator[Event]:
 
 
 def _description_before(log: bytes, position: int, layout: Layout) -> FormatDescriptionEvent | None:
-    """The description that holds for the first event, if it does not begin with its own."""
+    """Return the description for a log whose first event is not a descriptor, else None."""
     descriptor = descriptor_of(log, position)
     return None if log[4] in DESCRIPTORS else read_descriptor(descriptor, position)
 
@@ -88,7 +89,7 @@ def _description_before(log: bytes, position: int, layout: Layout) -> FormatDesc
 def _parsed(
     body: memoryview, header: EventHeader, description: FormatDescriptionEvent | None
 ) -> Iterator[Event]:
-    """The event, and those inside it if it is a TRANSACTION_PAYLOAD."""
+    """Yield the event, and those inside it if it is a TRANSACTION_PAYLOAD."""
     if description is None:
         raise header.malformed("the log does not start with FORMAT_DESCRIPTION")
     event = parse(body, header, description)
@@ -99,11 +100,11 @@ def _parsed(
         content = body[event.payload_offset - HEADER_LENGTH :]
         for inner_header, inner_body in inner_events(event, content):
             yield from _parsed(inner_body, inner_header, description)
-            del inner_body  # not to be held while the next one is read
+            del inner_body  # free it before the next one is read
 
 
 def _window(data: memoryview, position: int, size: int) -> Bytes:
-    """A writable copy of the next bytes, behind those that the checksum's folding may read."""
+    """Return a writable copy of the next bytes, preceded by slack that CRC32 folding may read."""
     content = np.frombuffer(data[position : position + size], np.uint8)
     window = np.zeros(HEAD + len(content), np.uint8)
     window[HEAD:] = content
@@ -111,7 +112,7 @@ def _window(data: memoryview, position: int, size: int) -> Bytes:
 
 
 def _framed(window: Bytes, frames: Frames, base: int) -> Iterator[tuple[EventHeader, memoryview]]:
-    """Header and body of the framed events, up to the first whose checksum does not match."""
+    """Yield the header and body of framed events up to the first with a wrong checksum."""
     buffer = memoryview(window.data)
     for index in range(len(frames)):
         if not frames.valid[index]:
@@ -124,12 +125,12 @@ def _framed(window: Bytes, frames: Frames, base: int) -> Iterator[tuple[EventHea
 
 
 def _next_size(data: memoryview, position: int, layout: Layout) -> int:
-    """Bytes of the event that did not fit in a window; TruncatedError if not all of it is there."""
+    """Return the size of an event that did not fit in a window; TruncatedError if incomplete."""
     header = EventHeader.parse(data, position, position, layout.version)
     left = len(data) - position
     if header.size > left:
         raise TruncatedError(
-            f"the log ends {left} bytes into an event of {header.size}",
+            f"the log ends after {left} of the event's {header.size} bytes",
             position=position,
             event_type=header.name,
         )

@@ -1,14 +1,14 @@
-"""The few events of a segment that stand for all of it where only definitions are looked for.
+"""Excerpts: the few events of a segment that determine its table definitions.
 
-An excerpt has every TABLE_MAP that differs from the one before it under the same table id, every
-statement that may change tables (each TABLE_MAP counts as new after one), and what shows which
-transactions they are of: each one's first event, BEGIN and last event. It also has the segment's
-first event, the first one of its last transaction, and what says how events are laid out.
+An excerpt contains every TABLE_MAP that differs from the previous one with the same table id, every
+statement that may change tables (after which each TABLE_MAP counts as new), and the events that
+identify their transactions: first event, BEGIN and last event. It also contains the segment's first
+event, the first event of its last transaction, and the events that define the layout.
 
-`SegmentDecoder` decodes it as if it were the segment (`content`), and finds the same definitions,
-the same statements that may change tables, and the same last transaction. An excerpt may have more
-than is needed, never less: where that cannot be promised, there is none, as where transactions are
-compressed, where one was never ended, and where too much would be in it.
+`SegmentDecoder` decodes it as if it were the segment (`content`), with the same definitions, the
+same statements that may change tables, and the same last transaction. An excerpt may contain more
+than necessary, but never less. If that cannot be guaranteed, there is no excerpt: with compressed
+transactions, with a transaction that never ended, and if it would become too large.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from decoder.segments.framer import Window
 from decoder.transactions.boundaries import Statement, text_of_query
 
 LIMIT = 1 << 18
-"""Bytes of events beyond which there is no excerpt: most of the segment would be in it."""
+"""The most bytes of an excerpt; a larger one would contain most of the segment."""
 
 Events = Sequence[tuple[int, bytes]]
 """Whole events, each with its position in the file, in order."""
@@ -41,18 +41,18 @@ _INTEREST[[*DESCRIPTORS, T.MARIADB_QUERY_COMPRESSED, T.EXECUTE_LOAD_QUERY]] = _A
 _INTEREST[T.TABLE_MAP], _INTEREST[T.QUERY] = _MAP, _QUERY
 _INTEREST[T.TRANSACTION_PAYLOAD] = _OPAQUE
 _BEGINS = (Statement.BEGIN, Statement.XA_START)
-# SET STATEMENT … FOR is MariaDB's, with any statement after it.
+# MariaDB's SET STATEMENT … FOR can be followed by any statement.
 _WORDS = (b"CREATE", b"ALTER", b"DROP", b"RENAME", b"TRUNCATE", b"SET")
 _WORD_TABLE: npt.NDArray[np.uint8] = np.zeros((len(_WORDS), 9), np.uint8)
 for _row, _text in enumerate(_WORDS):
     _WORD_TABLE[_row, 0] = len(_text)
     _WORD_TABLE[_row, 1 : 1 + len(_text)] = np.frombuffer(_text, np.uint8)
 _SIZE = slice(9, 13)
-"""Of an event, in its header."""
+"""The size field of an event header."""
 
 
 class Excerpt:
-    """Takes in a segment's windows, in order; `events` is its excerpt then."""
+    """Builds the excerpt of a segment, whose windows are added in order."""
 
     def __init__(self) -> None:
         self._events: dict[int, bytes] = {}
@@ -68,46 +68,46 @@ class Excerpt:
 
     @property
     def events(self) -> Events | None:
-        """The excerpt; None where there is none, and the whole segment must be read."""
+        """The excerpt; None if it is not possible, and the whole segment must be read."""
         found = sorted({**self._events, **self._last}.items())
         size = sum(len(event) for _, event in found)
         return found if self._possible and size <= LIMIT and all(map(_is_whole, found)) else None
 
     def add(self, window: Window) -> None:
-        """Take in the events that come next."""
-        self._possible = self._possible and not self._cuts_off(window)
+        """Add the next window of the segment."""
+        self._possible = self._possible and not self._has_unended_transaction(window)
         wanted = self._of_interest(window) if self._possible else None
         if wanted is None or not self._possible:
             return
         wanted[0] |= self._empty
         self._empty = False
-        marks = window.marks
-        owners = {int(start) for start in np.unique(marks.start[wanted]) if start >= 0}
+        roles = window.roles
+        owners = {int(start) for start in np.unique(roles.start[wanted]) if start >= 0}
         if self._open in owners:
             self._keep(self._head)
-        opening = (marks.starts != 0) | np.isin(marks.statement, _BEGINS)
+        opening = (roles.starts != 0) | np.isin(roles.statement, _BEGINS)
         owners |= self._owners
-        framing = np.isin(marks.start, list(owners)) & (opening | (marks.ends != 0))
+        framing = np.isin(roles.start, list(owners)) & (opening | (roles.ends != 0))
         self._keep(_events(window, wanted | framing))
         self._note_open(window, opening)
         self._owners = owners & {self._open}
         self._possible = self._size <= LIMIT
 
-    def _cuts_off(self, window: Window) -> bool:
-        """Return True where a transaction starts while one is open, which is then never ended.
+    def _has_unended_transaction(self, window: Window) -> bool:
+        """Return True if a transaction starts while another is open, which then never ends.
 
-        Whether it does may depend on any event of the one before (see
+        Whether it starts may depend on any event of the previous one (see
         `decoder.transactions.boundaries`).
         """
-        marks = window.marks
-        is_open = np.append(self._open >= 0, (marks.start[:-1] >= 0) & (marks.ends[:-1] == 0))
-        return bool(((marks.starts != 0) & is_open).any())
+        roles = window.roles
+        is_open = np.append(self._open >= 0, (roles.start[:-1] >= 0) & (roles.ends[:-1] == 0))
+        return bool(((roles.starts != 0) & is_open).any())
 
     def _of_interest(self, window: Window) -> npt.NDArray[np.bool_]:
-        """Which events show a definition, or may change one."""
+        """Return a mask of the events that contain a definition or may change one."""
         frames, count = window.frames, len(window)
         found = np.zeros(count, np.bool_)
-        columns = frames.type, frames.body, frames.end, frames.post_header, window.marks.statement
+        columns = frames.type, frames.body, frames.end, frames.post_header, window.roles.statement
         event = 0
         while (
             event := next_of_interest(
@@ -119,34 +119,34 @@ class Excerpt:
                 self._possible = False
                 break
             if interest == _MAP:
-                self._learn(window, event)
+                self._register(window, event)
             else:
                 self._changes += 1
-                self._maps.learn_anew_behind(self._changes)
+                self._maps.invalidate_after(self._changes)
             found[event] = True
             event += 1
         return found
 
-    def _learn(self, window: Window, event: int) -> None:
+    def _register(self, window: Window, event: int) -> None:
         frames = window.frames
         body, end = int(frames.body[event]), int(frames.end[event])
         id_size = table_id_size(int(frames.post_header[event]))
         if body + id_size <= end:
-            self._maps.learn(
+            self._maps.register(
                 window.buffer, body, end, id_size=id_size, owner=0, parse=_only_compared
             )
 
     def _note_open(self, window: Window, opening: npt.NDArray[np.bool_]) -> None:
-        """Note what is needed of the last transaction if something in the next window is wanted."""
-        marks = window.marks
-        starts = np.flatnonzero(marks.starts)
+        """Keep the events of the last transaction that later windows may need."""
+        roles = window.roles
+        starts = np.flatnonzero(roles.starts)
         if len(starts):
             self._last = _events(window, starts[-1:])
-        start = -1 if marks.ends[-1] else int(marks.start[-1])
+        start = -1 if roles.ends[-1] else int(roles.start[-1])
         if start != self._open:
             self._open, self._head = start, {}
         if start >= 0:
-            self._head |= _events(window, opening & (marks.start == start))
+            self._head |= _events(window, opening & (roles.start == start))
 
     def _keep(self, events: Mapping[int, bytes]) -> None:
         self._size += sum(len(events[new]) for new in events.keys() - self._events.keys())
@@ -154,8 +154,10 @@ class Excerpt:
 
 
 def content(events: Events, start: int) -> tuple[bytes, dict[int, int]]:
-    """What `SegmentDecoder` takes as the content of a segment that begins at `start`; and by the
-    positions that its results then have, those of the events in the file."""
+    """Return an excerpt as the content of a segment that starts at `start`, for `SegmentDecoder`.
+
+    The dictionary maps the positions in its results to the positions of the events in the file.
+    """
     head = MAGIC if start == 0 else b""
     places = {start: start}
     at = start + len(head)
@@ -166,20 +168,20 @@ def content(events: Events, start: int) -> tuple[bytes, dict[int, int]]:
 
 
 def _events(window: Window, chosen: npt.NDArray[np.generic]) -> dict[int, bytes]:
-    """The events at these indices, or for which a mask is True, by position."""
+    """Return events by position; `chosen` are indices or a mask."""
     listed = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen
     starts = (window.ends - window.frames.size)[listed].tolist()
     return dict(zip(starts, map(window.event, listed.tolist()), strict=True))
 
 
 def _is_whole(placed: tuple[int, bytes]) -> bool:
-    """Return False for an event that was too large to be held: only its start is there."""
+    """Return False for an event that was too large to be held, so that only its start is known."""
     event = placed[1]
     return int.from_bytes(event[_SIZE], "little") == len(event)
 
 
 def _only_compared() -> TableDefinition:
-    raise UnsupportedError("a TABLE_MAP is only compared here, not read")
+    raise UnsupportedError("TABLE_MAPs are only compared, not parsed, for an excerpt")
 
 
 @kernel
@@ -190,9 +192,9 @@ def next_of_interest(
     constants: tuple[Array, Array],
     maps: Maps,
 ) -> int:
-    """The first event from `event` on that is of interest; the number of events if there is none.
+    """Return the next event of interest from `event` on, or the number of events if none is.
 
-    `columns`: type, body, end, length of the fixed part, what a QUERY is.
+    `columns`: type, body, end, post-header length, `Statement` of a QUERY.
     """
     types, bodies, ends, post_headers, statements = columns
     interests, words = constants
@@ -215,10 +217,10 @@ def next_of_interest(
 
 @kernel
 def _may_change_tables(buffer: Bytes, body: int, end: int, post_header: int, words: Array) -> bool:
-    """Return False where the text begins with a word after which no table is changed.
+    """Return False if the text starts with a word of a statement that changes no tables.
 
-    It is compared as bytes: in every charset that a client may have, letters of ASCII are
-    themselves. What begins with anything else (a comment, white space) may change tables.
+    It is compared as bytes, because every possible client charset encodes ASCII letters as
+    themselves. Text that starts with anything else (a comment, white space) may change tables.
     """
     text = text_of_query(buffer, body, end, post_header)
     if text < 0 or text >= end:

@@ -1,4 +1,4 @@
-"""The decoder as a library: a whole file in memory to changes, or an error."""
+"""The decoder as a library: decodes a whole file in memory, or raises an error."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ _PLAIN = TypeOptions()
 def read(
     data: Any, *, file: str = "", options: TypeOptions = _PLAIN, keys: Keys = NO_KEYS
 ) -> Iterator[Changes]:
-    """The row changes in a binary log file, or in a run of its events that starts with its format.
+    """Yield the row changes in a binary log file, or in a segment that starts with its format.
 
-    `data` is anything with a buffer: bytes, bytearray, memoryview, a numpy array, a pyarrow
-    Buffer. Each `Changes` has `.schema`, `.table`, `.definition` and `.batch`, with the columns of
-    `decoder.model.schemas.changes`. LSNs count from the number at the end of `file`'s name (0
-    without). An encrypted log is opened by `keys`, and decrypted as a whole.
-    Raises BinlogError at the first fault, after what is whole before it. A transaction that goes on
-    behind the data (a segment may end inside of one) is given as far as it goes, and so are rows
-    that a ROLLBACK TO SAVEPOINT took back; the pipeline tells both from `SegmentDecoder`'s results.
+    `data` is any object with a buffer: bytes, bytearray, memoryview, numpy array, pyarrow Buffer.
+    Each `Changes` has `.schema`, `.table`, `.definition` and `.batch`, with the columns of
+    `decoder.model.schemas.changes`. The ordinal in LSNs is the number at the end of `file`'s name
+    (0 without one). An encrypted log is decrypted as a whole, with `keys`.
+
+    Raises BinlogError at the first error, after yielding the complete transactions before it. The
+    changes include those of a transaction that is incomplete at the end of the data (a segment may
+    end inside one), and rows that a ROLLBACK TO SAVEPOINT rolled back; the results of
+    `SegmentDecoder` identify both.
     """
     decoder = SegmentDecoder(segment_of(file), options)
     for result in decoder.decode([keys.decrypted(data, file=file)]):
@@ -36,6 +38,6 @@ def read(
 
 
 def segment_of(file: str) -> Segment:
-    """A whole file as a segment: LSNs count from the number at the end of its name, or from 0."""
+    """Return a whole file as a segment; its ordinal is the number at the end of its name, or 0."""
     number = re.search(r"\.(\d+)$", file)
     return Segment(file, int(number[1]) if number else 0)

@@ -1,7 +1,7 @@
-"""Changes of the open transaction wait here until it is known to be whole and without a fault.
+"""HeldChanges back the changes of the open transaction until it has ended without a fault.
 
-A transaction with more of them than memory should hold is *probed* instead: its rows are decoded
-and dropped until its end, and if it has no fault, decoded once more and let through.
+A transaction with too many changes for memory is *probed* instead: its rows are decoded and dropped
+until it ends, and if it has no fault, decoded again and released.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ LIMIT = 1 << 26
 """Bytes of Arrow data that are held."""
 
 
-class Holding:
-    """What is held of transaction 0, the one that was open when the window before ended.
+class HeldChanges:
+    """The held changes of transaction 0, the one that was open at the end of the last window.
 
-    `trusted`: nothing is held, since the segment was probed before.
+    `trusted`: hold nothing, because the segment was already probed.
     """
 
     def __init__(self, *, trusted: bool) -> None:
@@ -34,10 +34,10 @@ class Holding:
     def release(
         self, flushed: list[Flushed], faulty: npt.NDArray[np.bool_], current: int
     ) -> Iterator[Changes]:
-        """Lets through what was held and what was flushed since, but for the open transaction's.
+        """Yield the held and newly flushed changes, except those of the open transaction.
 
-        `faulty` tells of each transaction whether it has a fault. `current` is the open one, which
-        will be transaction 0 (−1: none).
+        `faulty`: whether each transaction has a fault; its changes are dropped. `current` is the
+        open transaction (−1: none), which will be renumbered to 0.
         """
         flushed, self._held = self._held + flushed, []
         open_one = -1 if self._trusted else current

@@ -1,9 +1,9 @@
-"""Compiles every kernel, once per machine and under a lock: whoever comes later only loads them.
+"""Compilation of all kernels, once per machine and under a lock; later processes only load them.
 
-Kernels are compiled by use: a small recorded log (`warm.binlog.zst`, of
-`tests/support/decoder/record_warm_log.py`) holds a row of every type. It takes some thirty seconds
-of one core, so a second process begins at the other end, and each loads what the other has
-compiled. Loading everything takes a fraction of a second.
+Kernels are compiled on use: a small recorded log (`warm.binlog.zst`, made by
+`tests/support/decoder/record_warm_log.py`) has a row of every type. This takes some thirty seconds
+of one core, so a second process works from the other end, and each loads what the other has
+compiled. Loading all kernels takes a fraction of a second.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ _UNRECORDED = (
         0,
     ),
 )
-"""What today's server does not write: types of before MySQL 5.6.4, text that is not valid, and what
-only MariaDB has."""
+"""Columns that a current MySQL server does not log: types from before MySQL 5.6.4, invalid text,
+and types that only MariaDB has."""
 _STOP_LENGTH = 23
 _CELLS = (0, ord("a"), 0xFF)
-"""Bytes by which texts are ASCII, and are not."""
+"""Cell content: ASCII and other bytes."""
 _SECOND = "from decoder.stream.precompile import use_kernels_from_the_end as use; use()"
 
 
 def is_warm() -> bool:
-    """Whether `warm` has nothing to do."""
+    """Return True if `warm` has nothing to do."""
     if INTERPRETED:
         return True
     try:
@@ -71,10 +71,10 @@ def is_warm() -> bool:
 
 
 def warm(progress: Callable[[str], None] | None = None) -> bool:
-    """Has all kernels compiled and cached; False where they were already, or cannot be.
+    """Compile and cache all kernels; return False if they are cached already or cannot be.
 
-    `progress` is called with the name of each kernel that was compiled. Of processes that call this
-    at the same time, one compiles and the others wait.
+    `progress` is called with the name of each compiled kernel. If several processes call this at
+    the same time, one compiles and the others wait.
     """
     if is_warm():
         return False
@@ -82,7 +82,7 @@ def warm(progress: Callable[[str], None] | None = None) -> bool:
         folder = cache_folder()
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / "lock").open("w")
-    except OSError:  # no place to keep them: each process compiles what it uses
+    except OSError:  # the cache cannot be written: each process compiles what it uses
         return False
     with locked(lock):
         if is_warm():
@@ -94,12 +94,12 @@ def warm(progress: Callable[[str], None] | None = None) -> bool:
 
 
 def use_every_kernel() -> None:
-    """Decodes the recorded log with all options of types and damaged, and what it cannot hold."""
+    """Decode the recorded log with all type options, a damaged copy, and the unrecorded types."""
     recorded = _recorded()
     for options in _OPTIONS:
         faults = _faults(recorded, options)
         if faults:
-            raise AssertionError(f"the recorded log is not decoded: {faults}")
+            raise AssertionError(f"the recorded log cannot be decoded: {faults}")
     damaged = bytearray(recorded)
     damaged[-_STOP_LENGTH - 1] ^= 1
     _faults(bytes(damaged), _OPTIONS[0])
@@ -113,9 +113,9 @@ def use_every_kernel() -> None:
 
 
 def use_kernels_from_the_end() -> None:
-    """Uses kernels in the reverse of that order, without what walks a log: a cell for each column.
+    """Use the column kernels in reverse order, with single cells.
 
-    What needs a log, or other cells, is left to `use_every_kernel`.
+    Kernels that need a whole log or other cells are left to `use_every_kernel`.
     """
     _read_dumped_rows()
     for column, byte in reversed(_UNRECORDED):
@@ -130,9 +130,9 @@ def use_kernels_from_the_end() -> None:
 
 @contextmanager
 def _second_process() -> Iterator[None]:
-    """Has another process compile from the end meanwhile, where there is a core for it.
+    """Compile in reverse order in a second process meanwhile, if there is a core for it.
 
-    It is there for speed alone: whatever becomes of it, this process compiles what is not there.
+    This is only an optimization: if it fails, this process compiles what is missing.
     """
     if (os.cpu_count() or 1) == 1 or not sys.executable:
         yield
@@ -157,7 +157,7 @@ def _recorded() -> bytes:
 
 
 def _read_dumped_rows() -> None:
-    """A row of each form that dumps have, and the end of a statement."""
+    """Read a row in each format of dumps, and the end of a statement."""
     text = np.frombuffer(bytearray(b"(1);" + bytes(SLACK)), np.uint8)
     out, state = np.zeros(SLACK, np.uint8), np.zeros(2, np.int64)
     positions, lengths = np.zeros(1, np.int32), np.zeros(1, np.int32)
@@ -168,7 +168,7 @@ def _read_dumped_rows() -> None:
 
 
 def _one_cell(byte: int) -> Cells:
-    """A cell of eight such bytes."""
+    """Return a cell with eight times the same byte."""
     buffer = np.full(HEAD_SLACK + 8 + SLACK, byte, np.uint8)
     return Cells(buffer, np.array([HEAD_SLACK], np.int32), np.array([8], np.int32), 0)
 
@@ -180,7 +180,7 @@ def _faults(log: bytes, options: TypeOptions) -> list[str]:
 
 
 def _listener(progress: Callable[[str], None]) -> Any:
-    """A listener of numba's events that reports the end of each compilation."""
+    """Return a listener for numba's events that reports the end of each compilation."""
     methods = {
         "on_start": lambda self, happened: None,
         "on_end": lambda self, happened: progress(happened.data["dispatcher"].__name__),
@@ -190,7 +190,7 @@ def _listener(progress: Callable[[str], None]) -> Any:
 
 @contextmanager
 def _reported(progress: Callable[[str], None] | None) -> Iterator[None]:
-    """Reports what numba compiles meanwhile."""
+    """Report the kernels that numba compiles meanwhile."""
     if progress is None:
         yield
         return

@@ -1,15 +1,15 @@
-"""A segment's bytes to changes, transactions, statements and faults: all passes, wired.
+"""Decoding of a segment to changes, transactions, statements and faults, in six passes.
 
     Feed              parts → windows of whole events
     frame             1  headers, checksums
-    follow, enter     2  which transaction an event is of; GTIDs, times
-    look              2  the few events that Python must see: format, statements, the unexpected
+    follow, enter     2  assignment of events to transactions; GTIDs, times
+    handle            2  the few events that Python handles: formats, statements, the unexpected
     scan              3, 4, 5  table maps and groups; rows to blocks of cells
     flush             6  cells to Arrow
-    release           what is whole and has no fault
+    release           results of complete transactions without faults
 
-A transaction comes whole or not at all: what its events gave is kept until its end is seen, and
-dropped if one of them is at fault.
+A transaction is returned as a whole or not at all: its results are held until it ends, and dropped
+if one of its events is invalid.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 from decoder.compression.compressed_rows import uncompressed
 from decoder.compression.memory_budget import frame_window
-from decoder.compression.oversized_payload import pass_payload
+from decoder.compression.oversized_payload import read_payload
 from decoder.compression.payload_decoder import PayloadDecoder
 from decoder.constants import MAGIC, EventType, event_name
 from decoder.errors import BinlogError, TruncatedError
@@ -35,9 +35,9 @@ from decoder.model.results import Changes, Definitions, Faults, Result, Statemen
 from decoder.model.segment import Segment
 from decoder.rows.change_batch import Origin
 from decoder.rows.row_decoder import Names, RowDecoder
-from decoder.stream.open_transaction import Holding
+from decoder.stream.open_transaction import HeldChanges
 from decoder.transactions.boundaries import TransactionTracker
-from decoder.transactions.control_events import Attention
+from decoder.transactions.control_events import ControlEventHandler
 from decoder.transactions.counting import tables_of
 from decoder.transactions.event_window import Window
 from decoder.transactions.faults import (
@@ -48,8 +48,8 @@ from decoder.transactions.faults import (
     FaultLog,
     kind_of,
 )
-from decoder.transactions.input_errors import content, end_error, head_error, old_rollbacks
-from decoder.transactions.savepoints import place_carried
+from decoder.transactions.input_errors import end_error, head_error, old_rollbacks, unread_bytes
+from decoder.transactions.savepoints import restore_positions
 from decoder.transactions.state import BYTES, FAULTY, START, STOP, Session
 from decoder.transactions.statements import StatementLog
 from decoder.transactions.summaries import transactions_batch
@@ -67,11 +67,12 @@ __all__ = [
 
 
 class SegmentDecoder:
-    """Decodes one segment, once.
+    """A decoder for one segment; `decode` can be called once.
 
-    `rows=False` leaves rows alone: only definitions, statements, transactions and their faults.
-    `wanted(schema, table)` False: the table's rows are counted, not decoded. `trusted`: changes are
-    not kept back until their transaction ends. `names` tells what TABLE_MAPs without names do not.
+    `rows=False` skips rows: only definitions, statements, transactions and their faults are
+    decoded. If `wanted(schema, table)` is False, the table's rows are counted but not decoded.
+    `trusted`: do not hold back changes until their transaction ends. `names` adds column names to
+    TABLE_MAPs without them.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class SegmentDecoder:
         names: Names | None = None,
     ) -> None:
         self._segment = segment
-        self._again = partial(SegmentDecoder, options=options, wanted=wanted, names=names)
+        self._replay_decoder = partial(SegmentDecoder, options=options, wanted=wanted, names=names)
         self._walks = rows
         self._session = Session()
         self._tracker = TransactionTracker()
@@ -100,20 +101,20 @@ class SegmentDecoder:
             fault=self._report_rows,
             names=names,
         )
-        self._attention = Attention(
+        self._control_events = ControlEventHandler(
             self._session, self._statements, segment.ordinal, self._report, self._rows.next_row
         )
         self._window: Window | None = None
         self._checksum = False
         self._layout = V4
-        self._holding = Holding(trusted=trusted)
+        self._held_changes = HeldChanges(trusted=trusted)
         self._feed = Feed([], segment.start_pos)
         self._definitions: list[tuple[int, int, TableDefinition]] = []
         self._known: dict[str, tuple[TableDefinition, int]] = {}
         self._payloads = PayloadDecoder(
             self._session,
             self._rows,
-            self._attention,
+            self._control_events,
             self._statements,
             walks=rows,
             process=self._process_inner,
@@ -122,14 +123,14 @@ class SegmentDecoder:
 
     @property
     def first_fault(self) -> BinlogError | None:
-        """The first fault that was found, as an error."""
+        """The error of the first fault, if any."""
         return self._faults.first
 
     def decode(self, parts: Iterable[Any]) -> Iterator[Result]:
-        """The results, in the order of the log as far as their kinds allow.
+        """Yield the results, in the order of the log as far as their kinds allow.
 
-        `parts`: the segment's content, in pieces of any size (bytes, or what has a buffer). Bytes
-        that cannot be decoded are yielded as `Faults`; nothing is raised for them.
+        `parts`: the segment's content, in pieces of any size (bytes, or objects with a buffer).
+        Bytes that cannot be decoded are reported as `Faults`, not raised.
         """
         try:
             if self._enter_preamble():
@@ -138,29 +139,29 @@ class SegmentDecoder:
                     yield from self._decode_feed(self._feed)
             yield from self._release(final=True)
         finally:
-            # They call back into this decoder: a reference cycle, which would keep their buffers
-            # until the next garbage collection.
-            del self._rows, self._attention, self._payloads, self._feed, self._window
+            # They hold callbacks to this decoder: a reference cycle, which would keep their buffers
+            # alive until the next garbage collection.
+            del self._rows, self._control_events, self._payloads, self._feed, self._window
 
     # --- windows ----------------------------------------------------------------------------------
 
     def _enter_preamble(self) -> bool:
-        """Takes in the events that stand for what was before; False where they are no events."""
+        """Process the preamble; return False if it is invalid."""
         feed = Feed([self._segment.preamble], self._segment.start_pos)
         feed.fill()
         if bytes(feed.buffer[feed.start : feed.start + len(MAGIC)]) == MAGIC:
             feed.consume(feed.start + len(MAGIC))
-        layout = first_layout(content(feed))
+        layout = first_layout(unread_bytes(feed))
         place = feed.buffer, feed.start, feed.end
         frames = frame(*place, base=feed.base, checksum=False, layout=layout)
         if frames.fault is not None or frames.next_offset != feed.end:
             error = frames.fault or TruncatedError("the preamble ends inside an event")
-            self._lose(error, b"")
+            self._end_with_fault(error, b"")
             return False
         self._checksum, self._layout = frames.checksum, frames.layout
         window = self._enter(feed, frames)
         window.position[:] = self._segment.start_pos
-        place_carried(window, self._segment.start_pos)
+        restore_positions(window, self._segment.start_pos)
         start = self._segment.transaction_pos
         if start is not None:
             self._tracker.continue_from(start)
@@ -172,23 +173,23 @@ class SegmentDecoder:
         return True
 
     def _begin(self, feed: Feed) -> bool:
-        """Judges the first bytes; False where nothing can be made of what follows."""
+        """Check the first bytes; return False if the rest cannot be decoded."""
         feed.fill()
-        is_first = feed.position == 0 and self._attention.description is None
+        is_first = feed.position == 0 and self._control_events.description is None
         if is_first and (error := head_error(feed)):
-            self._lose(error, content(feed))
+            self._end_with_fault(error, unread_bytes(feed))
             return False
-        if content(feed).startswith(MAGIC):
+        if unread_bytes(feed).startswith(MAGIC):
             feed.consume(feed.start + len(MAGIC))
         if is_first:
-            self._begin_log(content(feed))
+            self._begin_log(unread_bytes(feed))
         return True
 
     def _begin_log(self, log: bytes) -> None:
-        """Notes how the first events are laid out; before MySQL 5.0, none of them may say it."""
+        """Set the layout of the first events, which a log before MySQL 5.0 may not contain."""
         self._layout = first_layout(log)
         if self._layout.version == 3 and log[4] not in DESCRIPTORS:
-            self._attention.begin(artificial_start())
+            self._control_events.begin(artificial_start())
 
     def _decode_feed(self, feed: Feed) -> Iterator[Result]:
         while True:
@@ -206,44 +207,43 @@ class SegmentDecoder:
                 yield from self._process(self._enter(feed, frames))
                 feed.consume(frames.next_offset)
                 if frames.stop is not None:
-                    self._lose(frames.stop, content(feed))
+                    self._end_with_fault(frames.stop, unread_bytes(feed))
                 yield from self._release(final=False)
             elif frames.stop is not None:
-                self._lose(frames.stop, content(feed))
+                self._end_with_fault(frames.stop, unread_bytes(feed))
             elif feed.left == 0 and feed.exhausted:
                 return
             elif feed.next_type == EventType.TRANSACTION_PAYLOAD:
                 yield from self._decode_large_payload(feed)
             elif not feed.extend():
-                self._lose(end_error(feed), content(feed))
+                self._end_with_fault(end_error(feed), unread_bytes(feed))
                 return
             if frames.stopped:
                 return
 
     def _decode_large_payload(self, feed: Feed) -> Iterator[Result]:
-        """A TRANSACTION_PAYLOAD that is more than a window."""
-        passed = pass_payload(feed, self._layout, checksum=self._checksum)
-        if passed.missing is not None:
-            self._lose(passed.missing, passed.begun)
+        payload = read_payload(feed, self._layout, checksum=self._checksum)
+        if payload.error is not None:
+            self._end_with_fault(payload.error, payload.first_bytes)
             return
-        marks = self._tracker.follow(passed.buffer, passed.frames, base=passed.position)
-        window = self._session.enter(passed.buffer, passed.frames, marks, base=passed.position)
-        if passed.frames.valid[0]:
-            yield from self._payloads.decode_passed(window, passed.pieces)
+        roles = self._tracker.follow(payload.buffer, payload.frames, base=payload.position)
+        window = self._session.enter(payload.buffer, payload.frames, roles, base=payload.position)
+        if payload.frames.valid[0]:
+            yield from self._payloads.decode_oversized(window, payload.pieces)
         else:
-            self._attention.look(window, 0)
+            self._control_events.handle(window, 0)
         yield from self._release(final=False)
 
     def _enter(self, feed: Feed, frames: Frames) -> Window:
-        marks = self._tracker.follow(feed.buffer, frames, base=feed.base)
-        return self._session.enter(feed.buffer, frames, marks, base=feed.base)
+        roles = self._tracker.follow(feed.buffer, frames, base=feed.base)
+        return self._session.enter(feed.buffer, frames, roles, base=feed.base)
 
     def _process(self, window: Window) -> Iterator[Result]:
         for part in uncompressed(window, self._refuse_rows):
             yield from self._process_events(part)
 
     def _process_events(self, window: Window) -> Iterator[Result]:
-        """Rows events in runs between the events that need a look, in order."""
+        """Process the events in order: rows events in ranges between those that Python handles."""
         done = 0
         payloads: list[int] = []
         for event, has_rows, is_payload in window.attention_with_context():
@@ -257,13 +257,12 @@ class SegmentDecoder:
             if is_payload:
                 payloads.append(event)
             else:
-                self._attention.look(window, event)
+                self._control_events.handle(window, event)
         if payloads:
             yield from self._payloads.decode(window, payloads)
         self._scan(window, done, len(window))
 
     def _process_inner(self, window: Window) -> None:
-        """The events of payloads, which yield nothing yet."""
         outer = self._window
         for _ in self._process(window):
             pass
@@ -272,14 +271,15 @@ class SegmentDecoder:
     def _scan(self, window: Window, start: int, stop: int) -> None:
         if start < stop:
             self._window = window
-            self._rows.maps.learn_anew_behind(self._statements.schema_changes)
-            self._rows.scan(window, start, stop, self._attention.parse_table_map, self._see)
+            self._rows.maps.invalidate_after(self._statements.schema_changes)
+            parse = self._control_events.parse_table_map
+            self._rows.scan(window, start, stop, parse, self._add_definition)
 
-    def _see(self, window: Window, event: int, definition: TableDefinition) -> None:
-        """A TABLE_MAP was met whose bytes or id are new; told again behind a schema change."""
-        told = definition, self._statements.schema_changes
-        if self._known.get(str(definition)) != told:
-            self._known[str(definition)] = told
+    def _add_definition(self, window: Window, event: int, definition: TableDefinition) -> None:
+        """Add a new TABLE_MAP's definition, if it or the schema changed since the table's last."""
+        version = definition, self._statements.schema_changes
+        if self._known.get(str(definition)) != version:
+            self._known[str(definition)] = version
             lsn = self._lsn(int(window.transaction[event]))
             self._definitions.append((lsn, int(window.position[event]), definition))
 
@@ -288,8 +288,8 @@ class SegmentDecoder:
     def _report(
         self, window: Window, event: int, kind: str, error: BinlogError, tables_are_known: bool
     ) -> None:
-        """An event is at fault, and its transaction with it, unless it is DML: the rows beside
-        that are as the source has them."""
+        """Record a fault of an event. It makes its transaction faulty, unless it is DML logged as a
+        statement: then the rows that are logged are those of the source."""
         offset, size = int(window.table[OFFSET, event]), int(window.table[SIZE, event])
         position = int(window.position[event])
         error.at(position=position, event_type=event_name(int(window.table[TYPE, event])))
@@ -298,7 +298,7 @@ class SegmentDecoder:
         fault = Fault(error, kind, content, tables_are_known=tables_are_known)
         if kind == STATEMENT_DML:
             fault.lsn = self._lsn(transaction)
-            self._faults.tell(fault)
+            self._faults.add_separate(fault)
             return
         if transaction >= 0:
             self._session.transactions[transaction, FAULTY] = 1
@@ -307,11 +307,9 @@ class SegmentDecoder:
         self._faults.add(transaction, fault)
 
     def _refuse_rows(self, window: Window, event: int, error: BinlogError) -> None:
-        """A compressed rows event cannot be decompressed."""
         self._report(window, event, kind_of(error), error, True)
 
     def _report_rows(self, transaction: int, kind: str, error: BinlogError, event: int) -> None:
-        """A rows event is at fault, or (−1) a value in one."""
         if event >= 0 and self._window is not None:
             is_rows = self._window.table[TYPE, event] != EventType.TABLE_MAP
             self._report(self._window, event, kind, error, bool(is_rows))
@@ -319,8 +317,8 @@ class SegmentDecoder:
         self._session.transactions[transaction, FAULTY] = 1
         self._faults.add(transaction, Fault(error, kind, b""))
 
-    def _lose(self, error: BinlogError, content: bytes) -> None:
-        """Nothing can be read from here on: the open transaction is at fault, and what follows."""
+    def _end_with_fault(self, error: BinlogError, content: bytes) -> None:
+        """Record a fault after which nothing can be read; the open transaction is faulty too."""
         transaction = self._session.current
         if transaction >= 0:
             self._session.transactions[transaction, FAULTY] = 1
@@ -332,7 +330,7 @@ class SegmentDecoder:
     # --- results ----------------------------------------------------------------------------------
 
     def _release(self, *, final: bool) -> Iterator[Result]:
-        """What is complete; the open transaction stays, unless there is nothing more to come."""
+        """Yield the results of ended transactions; with `final`, also those of the open one."""
         self._rows.flush()
         current = -1 if final else self._session.current
         count = self._session.count
@@ -343,14 +341,14 @@ class SegmentDecoder:
         statements = self._statements.take()
         if statements is not None:
             yield Statements(statements)
-        if self._attention.lacks_statement_cache:
+        if self._control_events.lacks_statement_cache:
             for index, error in old_rollbacks(self._session.transactions, counts, current):
                 self._report_rows(index, UNSUPPORTED, error, -1)
         faulty = self._session.transactions[:, FAULTY] != 0
-        if self._holding.probing and current != 0 and not faulty[0]:
+        if self._held_changes.probing and current != 0 and not faulty[0]:
             stop = int(self._session.transactions[0, STOP])
             yield from self._replay(stop if stop >= 0 else self._feed.position)
-        yield from self._holding.release(self._rows.take_flushed(), faulty, current)
+        yield from self._held_changes.release(self._rows.take_flushed(), faulty, current)
         if count > int(current >= 0):
             yield self._transactions(counts, current)
         names = self._rows.maps.names
@@ -358,27 +356,27 @@ class SegmentDecoder:
         faults = self._faults.take()
         if faults is not None:
             yield Faults(faults)
-        self._attention.keep_current(current)
+        self._control_events.keep_current(current)
         self._session.keep_current(forget=final)
         is_open = self._session.current >= 0
         start = int(self._session.transactions[0, START]) if is_open else self._feed.position
         self._feed.forget(start)
 
     def _replay(self, stop: int) -> Iterator[Result]:
-        """Decodes transaction 0 once more, which was probed and found to have no fault."""
+        """Decode transaction 0 again, which was probed and has no fault."""
         segment = self._segment
         transaction = int(self._session.transactions[0, START])
         inside = transaction < segment.start_pos
-        again = Segment(
+        replayed = Segment(
             segment.file,
             segment.ordinal,
             segment.start_pos if inside else transaction,
             transaction if inside else None,
-            segment.preamble if inside else self._attention.descriptor_at(transaction),
+            segment.preamble if inside else self._control_events.descriptor_at(transaction),
         )
-        decoder = self._again(again, trusted=True)
-        for result in decoder.decode(self._feed.again(again.start_pos, stop)):
-            if isinstance(result, Faults):  # statements were told when they were met
+        decoder = self._replay_decoder(replayed, trusted=True)
+        for result in decoder.decode(self._feed.reread(replayed.start_pos, stop)):
+            if isinstance(result, Faults):  # statements were already reported
                 result = result.but_for(STATEMENT_DML)
             if isinstance(result, (Changes, Faults)):
                 yield result
@@ -394,7 +392,7 @@ class SegmentDecoder:
                 ordinal=self._segment.ordinal,
                 counts=counts if self._walks else None,
                 names=list(self._rows.maps.names),
-                told=self._attention.told.of(count),
+                details=self._control_events.details.of(count),
             )
         )
 

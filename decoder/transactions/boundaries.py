@@ -1,15 +1,16 @@
-"""Which transaction each event belongs to, and which events end one.
+"""Boundaries of transactions: which one each event belongs to, and which events end one.
 
-A transaction starts at a GTID of any kind, else at BEGIN or XA START, else at what stands before a
-lone statement (INTVAR, RAND, USER_VAR, ROWS_QUERY), else at the statement itself. It ends at XID,
-XA_PREPARE, COMMIT or ROLLBACK, with its payload, or, without a BEGIN, with its statement; MariaDB's
-GTID is itself a BEGIN unless flagged standalone, and one that follows it all the same belongs to
-it; rows events without a BEGIN (5.1) end at the statement-end flag. Everything else may stand
-between transactions, or inside one (a relay log has ROTATE and FORMAT_DESCRIPTION there).
+A transaction starts at a GTID of any kind; without one, at BEGIN or XA START; without these, at the
+events that precede a single statement (INTVAR, RAND, USER_VAR, ROWS_QUERY) or at the statement. It
+ends at XID, XA_PREPARE, COMMIT or ROLLBACK, with its payload, or, without a BEGIN, with its
+statement. MariaDB's GTID is also a BEGIN unless flagged standalone; a BEGIN that still follows it
+belongs to the same transaction. Rows events without a BEGIN (5.1) end at the statement-end flag.
+All other events may occur between transactions or inside one (a relay log has ROTATE and
+FORMAT_DESCRIPTION inside).
 
-The kernel is a state machine over classes of events; `_RULES` is its whole transition table. It
-reads bodies only for the text of QUERY, the flags of rows events and of MariaDB's GTID. Bronze
-cuts segments by it and the stream decodes by it, so that they agree.
+The kernel is a state machine over classes of events, with `_RULES` as its transition table. It
+reads bodies only for the text of QUERY and the flags of rows events and of MariaDB's GTID. Bronze
+splits segments by it and the stream decodes by it, so the two agree.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from decoder.kernels.memory import Array, Bytes, kernel, load_u8, load_u16
 
 
 class Statement(IntEnum):
-    """What the text of a QUERY event is, as far as transactions go."""
+    """The kind of statement in a QUERY event, as far as it matters for transactions."""
 
     NONE = 0  # not a QUERY
     BEGIN = 1
@@ -52,10 +53,10 @@ class Statement(IntEnum):
 
 class _Mode(IntEnum):
     OUTSIDE = 0
-    OPENED = 1  # a GTID, or what precedes a lone statement
-    GROUP = 2  # behind a BEGIN
-    ROWS = 3  # rows events without a BEGIN
-    BEGUN = 4  # directly behind MariaDB's GTID, which is a BEGIN itself
+    OPENED = 1  # after a GTID, or an event that precedes a single statement
+    GROUP = 2  # after a BEGIN
+    ROWS = 3  # in rows events without a BEGIN
+    BEGUN = 4  # directly after MariaDB's GTID, which is a BEGIN itself
 
 
 class _Class(IntEnum):
@@ -74,9 +75,9 @@ class _Class(IntEnum):
 _STARTS, _ENDS = 8, 16
 _MODES = len(_Mode)
 _O, _P, _G, _R, _B = _Mode.OUTSIDE, _Mode.OPENED, _Mode.GROUP, _Mode.ROWS, _Mode.BEGUN
-# For each class: what an event of it does in each mode (outside, opened, group, rows, begun): the
-# next mode, whether a transaction starts with it, whether one ends with it. An unreadable event may
-# have been a BEGIN, so that what follows belongs to the same quarantine until a new start.
+# For each class of event and mode (outside, opened, group, rows, begun): the next mode, whether a
+# transaction starts with the event, and whether one ends with it. An unreadable event may have been
+# a BEGIN, so the events after it go to the same quarantine until a transaction starts.
 _RULES: dict[_Class, tuple[int, int, int, int, int]] = {
     _Class.NEUTRAL: (_O, _P, _G, _R, _B),
     _Class.GTID: (_P | _STARTS, _P | _STARTS, _P | _STARTS, _P | _STARTS, _P | _STARTS),
@@ -116,7 +117,7 @@ CLASSES: npt.NDArray[np.int64] = np.zeros(256, np.int64)
 for _kind, _types in _CLASS_OF_TYPE.items():
     CLASSES[list(_types)] = _kind
 
-# Upper-case words by statement; a space stands for any white space. The first match counts.
+# Upper-case words by statement; a space matches any white space. The first match counts.
 _WORDS: tuple[tuple[Statement, bytes], ...] = (
     (Statement.BEGIN, b"BEGIN"),
     (Statement.BEGIN, b"START TRANSACTION"),
@@ -150,11 +151,12 @@ _MODE, _START = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
-    """What each event of some frames does in its transaction; index = event.
+class EventRoles:
+    """The role of each event of some frames in its transaction, indexed by event.
 
-    `start`: the file position where its transaction starts, −1 for an event between transactions;
-    `starts`, `ends`: 1 where a transaction does so with it; `statement`: what a QUERY is.
+    `start`: file position of the start of its transaction, −1 for an event between transactions;
+    `starts`, `ends`: 1 if a transaction starts or ends with it; `statement`: the `Statement` of a
+    QUERY.
     """
 
     start: npt.NDArray[np.int64]
@@ -171,25 +173,25 @@ class TransactionTracker:
 
     @property
     def start(self) -> int | None:
-        """File position where the open transaction starts; None between transactions."""
+        """File position of the start of the open transaction; None between transactions."""
         return None if self._state[_MODE] == _Mode.OUTSIDE else int(self._state[_START])
 
     def continue_from(self, start: int) -> None:
-        """Sets where the open transaction starts: for one whose beginning is a segment's preamble.
+        """Set the start of the open transaction, whose first events are in a segment's preamble.
 
-        Where none is open (the preamble was empty), what follows is taken as inside of one.
+        If none is open (the preamble was empty), the next events count as inside one.
         """
         if self._state[_MODE] == _Mode.OUTSIDE:
             self._state[_MODE] = _Mode.GROUP
         self._state[_START] = start
 
-    def follow(self, buffer: Bytes, frames: Frames, *, base: int) -> Marks:
-        """Marks the events of `frames`, which come directly behind those of the call before.
+    def follow(self, buffer: Bytes, frames: Frames, *, base: int) -> EventRoles:
+        """Return the roles of the events in `frames`, which must follow those of the previous call.
 
         `base` is the file position of `buffer[0]`.
         """
         count = len(frames)
-        marks = Marks(
+        roles = EventRoles(
             np.empty(count, np.int64),
             np.empty(count, np.int8),
             np.empty(count, np.int8),
@@ -201,9 +203,9 @@ class TransactionTracker:
             base,
             self._state,
             (RULES, CLASSES, WORDS),
-            (marks.start, marks.starts, marks.ends, marks.statement),
+            (roles.start, roles.starts, roles.ends, roles.statement),
         )
-        return marks
+        return roles
 
 
 @kernel
@@ -213,10 +215,10 @@ def _follow(
     base: int,
     state: Array,
     constants: tuple[Array, Array, Array],
-    marks: tuple[Array, Array, Array, Array],
+    roles: tuple[Array, Array, Array, Array],
 ) -> None:
     rules, classes, words = constants
-    start, starts, ends, statements = marks
+    start, starts, ends, statements = roles
     mode = state[_MODE]
     transaction = state[_START]
     for event in range(table.shape[1]):
@@ -271,17 +273,17 @@ def _class_of_statement(statement: int, mode: int) -> int:
 
 @kernel
 def classify_query(buffer: Bytes, body: int, end: int, post_header: int, words: Array) -> int:
-    """The `Statement` of a QUERY whose body is `buffer[body:end]` (`words`: `WORDS`)."""
+    """Return the `Statement` of a QUERY whose body is `buffer[body:end]` (`words`: `WORDS`)."""
     text = text_of_query(buffer, body, end, post_header)
     return Statement.OTHER.value if text < 0 else classify_text(buffer, text, end, words)
 
 
 @kernel
 def text_of_query(buffer: Bytes, body: int, end: int, post_header: int) -> int:
-    """Where the text of a QUERY begins whose body is `buffer[body:end]`; -1 if it is too short.
+    """Return the offset of a QUERY's text; -1 if its body `buffer[body:end]` is too short.
 
     Layout: thread id 4, execution time 4, length of the schema's name 1, error code 2, and from 5.0
-    on the length of the status variables 2, all of it `post_header` bytes; then the status
+    on the length of the status variables 2, together `post_header` bytes; then the status
     variables, the name, a zero byte, the text.
     """
     if post_header < _QUERY_POST_HEADER_BEFORE_V4 or body + post_header > end:
@@ -294,7 +296,7 @@ def text_of_query(buffer: Bytes, body: int, end: int, post_header: int) -> int:
 
 @kernel
 def classify_text(buffer: Bytes, text: int, end: int, words: Array) -> int:
-    """The `Statement` whose text is `buffer[text:end]`."""
+    """Return the `Statement` whose text is `buffer[text:end]`."""
     for row in range(words.shape[0]):
         if _begins_with(buffer, text, end, words, row):
             return int(words[row, 0])
@@ -303,7 +305,7 @@ def classify_text(buffer: Bytes, text: int, end: int, words: Array) -> int:
 
 @kernel
 def _begins_with(buffer: Bytes, position: int, end: int, words: Array, row: int) -> bool:
-    """Whether the text is these words in any case, followed by its end or no letter."""
+    """Return True if the text starts with these words, in any case, at a word boundary."""
     length = words[row, 1]
     if position + length > end:
         return False

@@ -1,6 +1,6 @@
-"""What foreign keys did in transactions, to columns of the table of transactions.
+"""The columns of the table of transactions about changes made by foreign keys.
 
-See `decoder.transactions.counting` for where it comes from.
+See `decoder.transactions.counting` for their source.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from decoder.transactions.records import (
     COUNT_ROW,
     COUNT_TRANSACTION,
     LOGGED,
+    UNDETERMINED,
     UNLOGGED,
-    UNTOLD,
 )
 from decoder.transactions.row_spans import RowSpan, spans_by_place
 
@@ -27,28 +27,29 @@ _END = (1 << 63) - 1
 
 
 def cascade_columns(transactions: int, counts: Integers | None) -> list[pa.Array]:
-    """`cascades`, `cascades_logged` and `cascades_logged_rows` of so many transactions.
+    """Return `cascades`, `cascades_logged` and `cascades_logged_rows` for `transactions` rows.
 
-    `counts`: rows of `COUNT_…` in the order of the log; None where rows were not walked.
+    `counts`: rows of `COUNT_…` in the order of the log; None if rows were not walked.
     """
     if counts is None:
         return [pa.nulls(transactions, pa.string()), *spans_by_place(transactions, {})]
-    told = counts[(counts[:, COUNT_CASCADES] != UNTOLD) & (counts[:, COUNT_TRANSACTION] >= 0)]
-    told = told[told[:, COUNT_TRANSACTION] < transactions]
-    owners = told[:, COUNT_TRANSACTION]
+    has_rows = counts[:, COUNT_CASCADES] != UNDETERMINED
+    known = counts[has_rows & (counts[:, COUNT_TRANSACTION] >= 0)]
+    known = known[known[:, COUNT_TRANSACTION] < transactions]
+    owners = known[:, COUNT_TRANSACTION]
     logged, unlogged = (
-        np.bincount(owners[told[:, COUNT_CASCADES] == kind], minlength=transactions) > 0
+        np.bincount(owners[known[:, COUNT_CASCADES] == kind], minlength=transactions) > 0
         for kind in (LOGGED, UNLOGGED)
     )
     kinds = np.where(logged & unlogged, 2, unlogged).astype(np.int64)
     named = pa.array(kinds, mask=~(logged | unlogged))
     mixed = np.flatnonzero(logged & unlogged).tolist()
-    spans = {index: _logged_spans(told[owners == index]) for index in mixed}
+    spans = {index: _logged_spans(known[owners == index]) for index in mixed}
     return [strings(KINDS).take(named), *spans_by_place(transactions, spans)]
 
 
 def _logged_spans(counts: Integers) -> list[RowSpan]:
-    """Where what foreign keys do is logged, in one transaction that is mixed."""
+    """Return the spans of a mixed transaction in which changes by foreign keys are logged."""
     positions = counts[:, COUNT_POSITION]
     inside = bool((positions == positions[0]).all())
     starts = counts[:, COUNT_ROW if inside else COUNT_POSITION]

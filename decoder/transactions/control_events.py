@@ -1,7 +1,7 @@
-"""The few events that Python looks at: format, statements, tagged GTIDs, and what is not decoded.
+"""The few events that Python handles: formats, statements, tagged GTIDs, unsupported events.
 
-`Attention.look` is called for each event that `Session.enter` listed, in order. What it learns goes
-to the session, the log of statements, and as faults to its caller.
+`ControlEventHandler.handle` is called for each event that `Session.enter` listed, in order. The
+results go to the session and the log of statements; faults are reported to the caller.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from decoder.transactions.event_window import Window
 from decoder.transactions.faults import INCIDENT, STATEMENT_DML, UNDECODABLE, UNSUPPORTED, kind_of
 from decoder.transactions.savepoints import Place, Savepoints
 from decoder.transactions.state import COMMITTED, ORIGINAL, START, Session
-from decoder.transactions.statements import StatementLog, excerpt, is_dml, savepoint_name
-from decoder.transactions.summaries import Told
+from decoder.transactions.statements import StatementLog, is_dml, savepoint_name, shortened
+from decoder.transactions.summaries import TransactionDetails
 from decoder.transactions.xa import decided, prepared
 
 Report = Callable[[Window, int, str, BinlogError, bool], None]
-"""(window, event, kind, error, whether the transaction's TABLE_MAPs tell all tables it touches)."""
+"""(window, event, kind, error, whether the transaction's TABLE_MAPs include all its tables)."""
 
 _T = EventType
 _ROWS = frozenset(
@@ -50,11 +50,11 @@ _WITHOUT_EFFECT = MariadbGtidExtraFlag.START_ALTER | MariadbGtidExtraFlag.ROLLBA
 """`binlog_alter_two_phase=ON` logs an ALTER twice; only its COMMIT ALTER changes a table."""
 
 _STATEMENT_CACHE = (5, 5)
-"""From this version on, changes that cannot be rolled back are in groups of their own."""
+"""From this version on, changes that cannot be rolled back are logged in separate groups."""
 
 
-class Attention:
-    """Looks at single events; holds the FORMAT_DESCRIPTION in force."""
+class ControlEventHandler:
+    """Handles single events; keeps the current FORMAT_DESCRIPTION."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Attention:
     ) -> None:
         self.description: FormatDescriptionEvent | None = None
         self._descriptors: list[tuple[int, bytes]] = []
-        self.told = Told()
+        self.details = TransactionDetails()
         self._session = session
         self._statements = statements
         self._ordinal = ordinal
@@ -75,57 +75,57 @@ class Attention:
         self.lacks_statement_cache = False
         self._savepoints = Savepoints()
 
-    def look(self, window: Window, event: int) -> None:
-        """Deals with one event; whatever is wrong with it is reported."""
+    def handle(self, window: Window, event: int) -> None:
+        """Handle an event; its errors are reported, not raised."""
         code = int(window.table[TYPE, event])
         if not window.table[VALID, event]:
             error = ChecksumError("the checksum does not match")
             self._report(window, event, UNDECODABLE, error, code in _ROWS)
             return
         try:
-            _HANDLERS.get(code, Attention._unsupported)(self, window, event)
+            _HANDLERS.get(code, ControlEventHandler._unsupported)(self, window, event)
         except BinlogError as error:
             self._report(window, event, kind_of(error), error, False)
 
     def parse(self, window: Window, event: int) -> Event:
-        """The event as an object; BinlogError where its bytes are not one."""
+        """Return the event as an object; raise BinlogError if its bytes are invalid."""
         header = self._header(window, event)
         if self.description is None:
-            raise header.malformed("no FORMAT_DESCRIPTION stands before it")
+            raise header.malformed("it is not preceded by a FORMAT_DESCRIPTION")
         body, end = int(window.table[BODY, event]), int(window.table[END, event])
         return parse(memoryview(window.buffer.data)[body:end], header, self.description)
 
     def begin(self, descriptor: bytes) -> None:
-        """Takes in what says how the first events are laid out, if it is not among them."""
+        """Set the descriptor event for the first events, if it is not one of them."""
         self.description = read_descriptor(descriptor, 0)
         self._descriptors.append((0, descriptor))
 
     def descriptor_at(self, position: int) -> bytes:
-        """The event that says how those from a position of the file on are laid out."""
+        """Return the descriptor event that applies at a position of the file."""
         before = [event for start, event in self._descriptors if start <= position]
         return before[-1] if before else b""
 
     def parse_table_map(self, window: Window, event: int) -> TableDefinition:
-        """The definition in a TABLE_MAP."""
+        """Return the definition in a TABLE_MAP."""
         found = self.parse(window, event)
         if not isinstance(found, TableMapEvent):
-            raise MalformedError("it is no TABLE_MAP")
+            raise MalformedError("the event is not a TABLE_MAP")
         return found.definition
 
     def keep_current(self, current: int) -> None:
-        """Transaction `current` is 0 from now on, all others are forgotten."""
-        self.told = self.told.only(current)
+        """Renumber transaction `current` to 0 and forget all others."""
+        self.details = self.details.only(current)
         if self._savepoints.transaction == current:
             self._savepoints.transaction = 0
         else:
             self._savepoints = Savepoints()
 
-    # --- one kind of event each -------------------------------------------------------------------
+    # --- handlers of event types ------------------------------------------------------------------
 
     def _describe(self, window: Window, event: int) -> None:
         header = self._header(window, event)
         if self.description and header.type not in descriptors(self.description.binlog_version):
-            raise header.malformed("version 4 of the format has no such event")
+            raise header.malformed("version 4 of the format has no such event type")
         offset, size = int(window.table[OFFSET, event]), int(window.table[SIZE, event])
         body = memoryview(window.buffer.data)[int(window.table[BODY, event]) : offset + size]
         self.description = describe(body, header)
@@ -138,13 +138,13 @@ class Attention:
         return header_of(window.table, event, int(window.position[event]))
 
     def _short_gtid(self, window: Window, event: int) -> None:
-        self.parse(window, event)  # raises: the kernel lists only those that end too early
-        raise MalformedError("its number is missing")
+        self.parse(window, event)  # raises, as the kernel lists only truncated GTID events
+        raise MalformedError("its transaction number is missing")
 
     def _tagged_gtid(self, window: Window, event: int) -> None:
         found = self.parse(window, event)
         if not isinstance(found, GtidEvent):
-            raise MalformedError("it is no GTID")
+            raise MalformedError("the event is not a GTID")
         transaction = int(window.transaction[event])
         self._session.set_gtid(transaction, found.gtid)
         row = self._session.transactions[transaction]
@@ -154,7 +154,7 @@ class Attention:
             row[ORIGINAL] = found.original_commit_timestamp
 
     def _incident(self, window: Window, event: int) -> None:
-        error = UnsupportedError("changes were lost on the way to the log (an INCIDENT)")
+        error = UnsupportedError("the server lost changes that are missing from the log (INCIDENT)")
         self._report(window, event, INCIDENT, error, False)
 
     def _load(self, window: Window, event: int) -> None:
@@ -162,7 +162,7 @@ class Attention:
             found = self.parse(window, event)
             if isinstance(found, QueryEvent):
                 self._log(window, event, found)
-        error = UnsupportedError("LOAD DATA is logged as a statement, not as rows")
+        error = UnsupportedError("LOAD DATA is logged as a statement instead of rows")
         self._report(window, event, STATEMENT_DML, error, False)
 
     def _unsupported(self, window: Window, event: int) -> None:
@@ -170,39 +170,42 @@ class Attention:
         found = self.parse(window, event)
         if isinstance(found, UnknownEvent):
             found.require_ignorable()
-        error = UnsupportedError(f"{event_name(code)} is not decoded yet")
+        error = UnsupportedError(f"events of type {event_name(code)} are not supported")
         self._report(window, event, UNSUPPORTED, error, code in _ROWS)
 
     def _query(self, window: Window, event: int) -> None:
         found = self.parse(window, event)
         if not isinstance(found, QueryEvent):
-            raise MalformedError("it is no QUERY")
+            raise MalformedError("the event is not a QUERY")
         statement = int(window.statement[event])
         if statement in (Statement.SAVEPOINT, Statement.ROLLBACK_TO):
-            self._savepoint(window, event, found.query, undone=statement == Statement.ROLLBACK_TO)
+            self._savepoint(window, event, found.query, rollback=statement == Statement.ROLLBACK_TO)
         elif statement not in (Statement.XA_START, Statement.XA_END):
             if statement in (Statement.XA_COMMIT, Statement.XA_ROLLBACK):
                 transaction = int(window.transaction[event])
-                self.told.xa.setdefault(transaction, decided(found.query, statement))
+                self.details.xa.setdefault(transaction, decided(found.query, statement))
             self._statement(window, event, found)
 
     def _xa_prepare(self, window: Window, event: int) -> None:
         found = self.parse(window, event)
         if not isinstance(found, XaPrepareEvent):
-            raise MalformedError("it is no XA_PREPARE")
-        self.told.xa[int(window.transaction[event])] = prepared(found)
+            raise MalformedError("the event is not an XA_PREPARE")
+        self.details.xa[int(window.transaction[event])] = prepared(found)
 
     def _query_compressed(self, window: Window, event: int) -> None:
-        """MariaDB compresses statements, but no BEGIN, COMMIT or SAVEPOINT, which it makes itself.
+        """Handle a compressed statement, which cannot be BEGIN, COMMIT or SAVEPOINT.
 
-        (`THD::binlog_query` compresses; `log_bin_compress_min_len` is at least 10.)
+        MariaDB writes those itself, without compression (`THD::binlog_query` compresses;
+        `log_bin_compress_min_len` is at least 10).
         """
         found = self.parse(window, event)
         if not isinstance(found, QueryCompressedEvent):
-            raise MalformedError("it is no QUERY_COMPRESSED")
+            raise MalformedError("the event is not a QUERY_COMPRESSED")
         text = np.frombuffer(bytearray(found.query.encode()), np.uint8)
         if classify_text(text, 0, len(text), WORDS) != Statement.OTHER:
-            raise MalformedError(f"it is compressed, which no server does: {excerpt(found.query)}")
+            raise MalformedError(
+                f"this statement cannot occur in compressed form: {shortened(found.query)}"
+            )
         self._statement(window, event, found)
 
     def _statement(self, window: Window, event: int, query: QueryEvent) -> None:
@@ -212,7 +215,7 @@ class Attention:
         if window.statement[event] not in (Statement.OTHER, Statement.NONE):
             return
         if is_dml(query.query, in_transaction=not window.ends[event]):
-            reason = f"a change of rows is logged as a statement: {excerpt(query.query)}"
+            reason = f"a change is logged as a statement instead of rows: {shortened(query.query)}"
             self._report(window, event, STATEMENT_DML, UnsupportedError(reason), False)
 
     def _log(self, window: Window, event: int, query: QueryEvent) -> None:
@@ -225,38 +228,38 @@ class Attention:
             committed_at=int(row[COMMITTED]),
         )
 
-    def _savepoint(self, window: Window, event: int, query: str, *, undone: bool) -> None:
+    def _savepoint(self, window: Window, event: int, query: str, *, rollback: bool) -> None:
         transaction, position = int(window.transaction[event]), int(window.position[event])
         savepoints = self._savepoints.of(transaction)
         name = savepoint_name(query)
         row = self._next_row(position) if window.inner else None
-        if not undone:
+        if not rollback:
             size = 0 if window.inner else int(window.table[SIZE, event])
             savepoints.set(name, Place(position + size, row))
             return
         try:
-            rows = savepoints.undone(name, Place(position, row), query)
+            rows = savepoints.rolled_back(name, Place(position, row), query)
         except UnsupportedError as error:
             self._report(window, event, UNSUPPORTED, error, True)
         else:
-            self.told.undone.setdefault(transaction, []).append(rows)
+            self.details.rolled_back.setdefault(transaction, []).append(rows)
 
 
 def _server_number(version: str) -> tuple[int, ...]:
-    """The first two numbers of a server's version."""
+    """Return the first two numbers of a server's version."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
 
 
-_HANDLERS: Mapping[int, Callable[[Attention, Window, int], None]] = {
-    **dict.fromkeys(DESCRIPTORS, Attention._describe),
-    _T.QUERY: Attention._query,
-    _T.MARIADB_QUERY_COMPRESSED: Attention._query_compressed,
-    _T.GTID: Attention._short_gtid,
-    _T.ANONYMOUS_GTID: Attention._short_gtid,
-    _T.MARIADB_GTID: Attention._short_gtid,
-    _T.GTID_TAGGED: Attention._tagged_gtid,
-    _T.XA_PREPARE: Attention._xa_prepare,
-    _T.INCIDENT: Attention._incident,
-    **dict.fromkeys(_LOADS, Attention._load),
+_HANDLERS: Mapping[int, Callable[[ControlEventHandler, Window, int], None]] = {
+    **dict.fromkeys(DESCRIPTORS, ControlEventHandler._describe),
+    _T.QUERY: ControlEventHandler._query,
+    _T.MARIADB_QUERY_COMPRESSED: ControlEventHandler._query_compressed,
+    _T.GTID: ControlEventHandler._short_gtid,
+    _T.ANONYMOUS_GTID: ControlEventHandler._short_gtid,
+    _T.MARIADB_GTID: ControlEventHandler._short_gtid,
+    _T.GTID_TAGGED: ControlEventHandler._tagged_gtid,
+    _T.XA_PREPARE: ControlEventHandler._xa_prepare,
+    _T.INCIDENT: ControlEventHandler._incident,
+    **dict.fromkeys(_LOADS, ControlEventHandler._load),
 }
-"""The handler of each event type. Functions, since bound methods would make a reference cycle."""
+"""Handlers by event type: functions, because bound methods would create a reference cycle."""

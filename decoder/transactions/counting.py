@@ -1,9 +1,9 @@
-"""How many rows of which table each transaction changes, and what foreign keys did beside them.
+"""Counts of changed rows per transaction and table, and whether foreign keys changed others.
 
-InnoDB carries out ON DELETE and ON UPDATE actions by itself, and the log has nothing of it, unless
-the server does it in SQL (MySQL from 9.6 on, without `innodb_native_foreign_keys`): then each of
-its rows events has a flag, and what foreign keys change is rows events too, before the parent's.
-With `foreign_key_checks=0` no foreign key does anything, which another flag tells.
+InnoDB executes ON DELETE and ON UPDATE actions internally, without logging them, unless the server
+executes them in SQL (MySQL from 9.6 on, without `innodb_native_foreign_keys`): then each rows event
+has a flag, and changes by foreign keys are logged as rows events before the parent's. With
+`foreign_key_checks=0`, which another flag records, foreign keys change nothing.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from decoder.transactions.records import (
     COUNT_TRANSACTION,
     COUNTS,
     LOGGED,
+    UNDETERMINED,
     UNLOGGED,
-    UNTOLD,
 )
 
 _NOTHING_UNSEEN = int(RowsFlag.NO_FOREIGN_KEY_CHECKS | RowsFlag.SQL_FOREIGN_KEYS)
@@ -31,7 +31,10 @@ _NOTHING_UNSEEN = int(RowsFlag.NO_FOREIGN_KEY_CHECKS | RowsFlag.SQL_FOREIGN_KEYS
 
 @inline_kernel
 def cascades_of(flags: int) -> int:
-    """Whether foreign keys may have changed rows unseen, by the flags of a rows event."""
+    """Return UNLOGGED if foreign keys may have made changes that are not logged, else LOGGED.
+
+    `flags` are those of a rows event.
+    """
     return LOGGED if flags & _NOTHING_UNSEEN else UNLOGGED
 
 
@@ -43,24 +46,25 @@ def count_rows(
     rows: int,
     place: tuple[int, int],
 ) -> None:
-    """Adds to the last count when it is of the same kind, else a new one, which begins at `place`.
+    """Add `rows` to the last count if it is of the same kind, else to a new one, from `place` on.
 
-    `kind`: transaction, table, what its foreign keys did. A TABLE_MAP (`UNTOLD`) is of any.
+    `kind`: transaction, table, effect of its foreign keys. A TABLE_MAP (`UNDETERMINED`) matches any
+    effect. `place`: file position and row number.
     """
     owner, table, cascades = kind
     last = state[COUNTS] - 1
     same = last >= 0 and counts[last, COUNT_TRANSACTION] == owner
     same = same and counts[last, COUNT_TABLE] == table
-    if same and cascades != UNTOLD and counts[last, COUNT_CASCADES] != UNTOLD:
+    if same and cascades != UNDETERMINED and counts[last, COUNT_CASCADES] != UNDETERMINED:
         same = counts[last, COUNT_CASCADES] == cascades
     if not same:
         last += 1
         counts[last, COUNT_TRANSACTION] = owner
         counts[last, COUNT_TABLE] = table
-        counts[last, COUNT_CASCADES] = UNTOLD
+        counts[last, COUNT_CASCADES] = UNDETERMINED
         counts[last, COUNT_ROWS] = 0
         state[COUNTS] = last + 1
-    if cascades != UNTOLD and counts[last, COUNT_CASCADES] == UNTOLD:
+    if cascades != UNDETERMINED and counts[last, COUNT_CASCADES] == UNDETERMINED:
         counts[last, COUNT_CASCADES] = cascades
         counts[last, COUNT_POSITION] = place[0]
         counts[last, COUNT_ROW] = place[1]
@@ -70,7 +74,7 @@ def count_rows(
 def tables_of(
     counts: npt.NDArray[np.int64], transaction: int, names: list[str]
 ) -> list[str] | None:
-    """The tables that a transaction maps; None where a map could not be read."""
+    """Return the tables of a transaction's TABLE_MAPs; None if one of them could not be read."""
     own = counts[:, COUNT_TRANSACTION] == transaction
     tables = np.unique(counts[own, COUNT_TABLE]).tolist()
     if tables and tables[0] < 0:

@@ -1,4 +1,4 @@
-"""What passes from one pass to the next: the events in a buffer, as arrays."""
+"""The events in a buffer as arrays, which are passed from pass to pass."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _IS_ROWS[[EventType.TABLE_MAP, *KIND_OF_TYPE]] = 1
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Events in one buffer, index = event, with what was found out about them.
+    """The events in one buffer and their roles, indexed by event.
 
-    `table` is `Frames.table`; `transaction` the index of its transaction (−1: none), `position`
-    where it is in the file (in a payload: where the payload is), `statement` what a QUERY is,
-    `ends` 1 where a transaction ends with it. `attention` lists the events that Python must look
-    at; `inner` tells that the events come out of a payload.
+    `table` is `Frames.table`; `transaction` the index of the event's transaction (−1: none),
+    `position` that in the file (in a payload: the payload's), `statement` the `Statement` of a
+    QUERY, `ends` 1 if a transaction ends with the event. `attention` lists the events that Python
+    must handle. `inner`: the events were inside payloads.
     """
 
     buffer: Bytes
@@ -40,10 +40,10 @@ class Window:
         return int(self.table.shape[1])
 
     def attention_with_context(self) -> Iterator[tuple[int, bool, bool]]:
-        """(event, has_rows, is_payload) of the events that Python must look at.
+        """Yield (event, has_rows, is_payload) for the events that Python must handle.
 
-        `has_rows`: TABLE_MAPs or rows events stand between it and the one before; `is_payload`: it
-        is a sound TRANSACTION_PAYLOAD of the file itself.
+        `has_rows`: TABLE_MAPs or rows events precede it, after the previous listed event.
+        `is_payload`: it is a TRANSACTION_PAYLOAD with a valid checksum, not itself in a payload.
         """
         listed = self.attention
         before = np.concatenate(([0], np.cumsum(_IS_ROWS[self.table[TYPE]])))

@@ -1,11 +1,11 @@
-"""What could not be decoded: collected while decoding, reported once per transaction.
+"""Faults: what could not be decoded, collected while decoding and reported once per transaction.
 
-A transaction with a fault is marked in the table of transactions, so that kernels leave out its
-rows and batches drop those that they have. It is reported when its end is reached, because only
-then all its TABLE_MAPs, and so all the tables that it touches, are known.
+A transaction with a fault is flagged in the table of transactions, so that kernels skip its rows
+and rows already in a batch are dropped. It is reported when it ends, because only then all its
+TABLE_MAPs, and so all the tables that it changes, are known.
 
-DML that is logged as a statement is another case: the rows beside it are whole, and each statement
-is told by itself, since each names its own tables (which the decoder does not read).
+DML that is logged as a statement is different: the transaction's logged rows are complete, and each
+statement is reported separately, since each has its own tables (which the decoder does not read).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from decoder.errors import BinlogError, UnsupportedError
 from decoder.model import schemas
 
 CONTENT_LIMIT = 1 << 16
-"""Bytes of an event at fault that are reported."""
+"""The most bytes of an event that a fault contains."""
 
 UNDECODABLE, UNSUPPORTED = "undecodable", "unsupported"
 STATEMENT_DML, INCIDENT, LOSSY_KEY = "statement", "incident", "lossy_key"
@@ -28,7 +28,7 @@ STATEMENT_DML, INCIDENT, LOSSY_KEY = "statement", "incident", "lossy_key"
 
 @dataclass(slots=True)
 class Fault:
-    """One fault; `tables` None: it cannot be known which are touched."""
+    """A fault; `tables` is None if the affected tables cannot be determined."""
 
     error: BinlogError
     kind: str
@@ -39,40 +39,40 @@ class Fault:
 
 
 def cause_first(tables: list[str] | None, cause: str | None) -> list[str] | None:
-    """The tables of a fault, with the one that it is in before those that wait for it."""
+    """Return a fault's tables with the one that caused it before those that wait for it."""
     if tables is None or cause not in tables:
         return tables
     return [cause, *(table for table in tables if table != cause)]
 
 
 def kind_of(error: BinlogError) -> str:
-    """The kind of a fault that an error stands for."""
+    """Return the kind of fault for an error."""
     return UNSUPPORTED if isinstance(error, UnsupportedError) else UNDECODABLE
 
 
 class FaultLog:
-    """The faults of a segment that are not reported yet."""
+    """The faults of a segment that have not been reported yet."""
 
     def __init__(self, file: str) -> None:
         self._file = file
         self._open: dict[int, Fault] = {}
         self._done: list[Fault] = []
-        self._told: set[tuple[int | None, int | None, str]] = set()
+        self._separate: set[tuple[int | None, int | None, str]] = set()
         self.first: BinlogError | None = None
 
-    def tell(self, fault: Fault) -> None:
-        """Notes a fault that leaves its transaction as it is, which may have many.
+    def add_separate(self, fault: Fault) -> None:
+        """Record a fault that does not affect the rest of its transaction, which may have several.
 
-        A payload that is decoded twice is told of once.
+        Duplicates, from a payload that is decoded twice, are ignored.
         """
         self._note(fault)
         place = (fault.lsn, fault.error.position, fault.error.reason)
-        if place not in self._told:
-            self._told.add(place)
+        if place not in self._separate:
+            self._separate.add(place)
             self._done.append(fault)
 
     def add(self, transaction: int, fault: Fault) -> None:
-        """Notes a transaction's fault, if it is its first; −1: of no transaction."""
+        """Record the first fault of a transaction; −1: a fault outside of transactions."""
         self._note(fault)
         if transaction < 0:
             fault.tables = None
@@ -93,7 +93,7 @@ class FaultLog:
         lsn: Callable[[int], int],
         tables: Callable[[int], list[str] | None],
     ) -> None:
-        """All transactions but `current` have ended; it is transaction 0 from now on."""
+        """Complete the faults of all transactions but `current`, and renumber that one to 0."""
         for transaction in sorted(self._open):
             if transaction == current:
                 continue
@@ -104,12 +104,12 @@ class FaultLog:
         self._open = {0: self._open[current]} if current in self._open else {}
 
     def take(self) -> pa.RecordBatch | None:
-        """The faults that were closed since the last call; None where there are none."""
+        """Return the faults that were completed since the last call; None if there are none."""
         if not self._done:
             return None
         rows = [self._row(fault) for fault in self._done]
         self._done = []
-        self._told.clear()
+        self._separate.clear()
         return pa.RecordBatch.from_pylist(rows, schema=schemas.FAULTS)
 
     def _row(self, fault: Fault) -> dict[str, Any]:

@@ -1,16 +1,16 @@
-"""GTIDs to text as their server prints them: kernels, since every small transaction has one."""
+"""GTIDs as text, as their server prints them; kernels, because every transaction has one."""
 
 from __future__ import annotations
 
 from decoder.kernels.memory import Bytes, kernel, load_i64, load_u8, load_u32, store_8
 
 GTID_WIDTH = 64
-"""Bytes that the text of a GTID without a tag needs at most (MySQL's: 36 + 1 + up to 19)."""
+"""The most bytes in the text of a GTID without a tag (MySQL: 36 + 1 + up to 19)."""
 
 
 @kernel
 def write_gtid(buffer: Bytes, uuid: int, number: int, text: Bytes, to: int) -> int:
-    """Writes `uuid:number` and returns its length."""
+    """Write `uuid:number` and return its length."""
     position = to
     for k in range(16):
         if k == 4 or k == 6 or k == 8 or k == 10:
@@ -26,9 +26,9 @@ def write_gtid(buffer: Bytes, uuid: int, number: int, text: Bytes, to: int) -> i
 
 @kernel
 def write_mariadb_gtid(buffer: Bytes, body: int, server_id: int, text: Bytes, to: int) -> int:
-    """Writes `domain-server-number` and returns its length.
+    """Write `domain-server-number` and return its length.
 
-    Layout: number 8, domain 4, flags 1; the server is the one in the event's header.
+    Layout: number 8, domain 4, flags 1; the server id is in the event's header.
     """
     position = _write_number(load_u32(buffer, body + 8), text, to)
     store_8(text, position, 45)
@@ -39,7 +39,7 @@ def write_mariadb_gtid(buffer: Bytes, body: int, server_id: int, text: Bytes, to
 
 @kernel
 def _write_number(number: int, text: Bytes, to: int) -> int:
-    """Writes the digits of a number (0 for a negative one) and returns where they end."""
+    """Write the digits of a number (0 for a negative one) and return the offset of their end."""
     digits = 1
     rest = number // 10
     while rest > 0:

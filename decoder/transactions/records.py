@@ -1,29 +1,29 @@
-"""The int64 tables that the kernels of passes 4 and 5 share with Python: a row per thing.
+"""The int64 tables that the kernels of passes 4 and 5 share with Python.
 
-Every name here is the index of a column (or of a cell, for the scan's state).
+Unless stated otherwise, the names are indices of columns (for the scan's state: of cells).
 """
 
 from __future__ import annotations
 
 from decoder.constants import EventType
 
-# What `scan` returns.
+# Return codes of `scan`.
 DONE, NEW_TABLE_MAP, NEW_GROUP, BLOCK_FULL, FAULT = range(5)
-# Cells of its state. EVENT is the event it is at, ROW_START where it goes on inside of that event
-# (0: at its beginning), ROW the next row's number, ROW_POSITION the file position that ROW counts
-# in (in a payload, many events share it), DETAIL what the return code is about, COUNTS how many
-# rows of the counts are in use, BITMAPS where NEW_GROUP found the column bitmaps.
+# Cells of its state. EVENT is the current event, ROW_START the offset at which to resume inside it
+# (0: at its start), ROW the next row's number, ROW_POSITION the file position in which ROW counts
+# (in a payload, many events share it), DETAIL the object of the return code, COUNTS the number of
+# used rows of the counts, BITMAPS the offset of the column bitmaps for NEW_GROUP.
 EVENT, ROW_START, ROW, ROW_POSITION, DETAIL, COUNTS, BITMAPS, WALKS = range(8)
 STATE_SIZE = 8
-# What DETAIL holds: the slot of NEW_GROUP, the group of BLOCK_FULL, and why there is a FAULT: one
-# of these, or `UNUSABLE_SLOT` and the slot, `UNUSABLE_GROUP` and the group added.
+# Values of DETAIL: the slot for NEW_GROUP, the group for BLOCK_FULL, and for a FAULT its reason:
+# one of these, `UNUSABLE_SLOT` plus the slot, or `UNUSABLE_GROUP` plus the group.
 NO_TABLE_MAP, TOO_SHORT, OTHER_COLUMNS, ROWS_OVERRUN = range(4)
 UNUSABLE_SLOT, UNUSABLE_GROUP = 1 << 32, 1 << 33
 FAULT_REASONS = {
-    NO_TABLE_MAP: "its table id has no TABLE_MAP in this transaction",
-    TOO_SHORT: "it ends inside its own header",
-    OTHER_COLUMNS: "it has another number of columns than its TABLE_MAP",
-    ROWS_OVERRUN: "a row does not end where the event does",
+    NO_TABLE_MAP: "the transaction has no TABLE_MAP for its table id",
+    TOO_SHORT: "it ends inside its post-header",
+    OTHER_COLUMNS: "its number of columns differs from that of its TABLE_MAP",
+    ROWS_OVERRUN: "its last row does not end at the end of the event",
 }
 
 # Kinds of rows events, by the layout of their rows.
@@ -42,31 +42,30 @@ KIND_OF_TYPE: dict[int, int] = {
 # Slots: one per distinct TABLE_MAP.
 SLOT_BYTES, SLOT_LENGTH, SLOT_COLUMNS, SLOT_USE, SLOT_TABLE, SLOT_GROUP = range(6)
 SLOT_FIELDS = SLOT_GROUP + KINDS  # the first group of each kind
-# SLOT_USE and GROUP_USE: decode the rows; walk to count them; leave them out; they are a fault.
+# SLOT_USE and GROUP_USE: decode the rows; walk them only to count; skip them; report a fault.
 DECODE, COUNT, SKIP, UNUSABLE = range(4)
 
-# Groups: one per slot, kind and column bitmaps. Its block has room for CAPACITY rows and as many
-# spans, of which SPANS are in use, the first one at SPAN. SHARED is where the block keeps the
-# positions of the images that both sides of a partial update share (−1: it has none), SHARED_BITS
-# the bytes of the bitmap in them.
+# Groups: one per slot, kind and column bitmaps. Its block has space for CAPACITY rows and as many
+# spans, of which SPANS are used, from SPAN on. SHARED is the index of the block's positions of the
+# shared images of partial updates (−1: none), SHARED_BITS the bytes of the bitmap in them.
 GROUP_NEXT, GROUP_BITMAP, GROUP_BITMAP_LENGTH, GROUP_USE, GROUP_IMAGES = range(5)
 GROUP_ROWS, GROUP_CAPACITY, GROUP_SPANS, GROUP_SPAN, GROUP_IMAGE, GROUP_SHARED = range(5, 11)
 GROUP_SHARED_BITS = 11
 GROUP_FIELDS = 12
-# Images of groups: their plan, and where their block's run starts, NULL masks and "any NULL" are.
+# Images of groups: their plan, and the indices of their run starts, NULL masks and "any NULL".
 IMAGE_RUNS, IMAGE_FIRST_RUN, IMAGE_BYTES, IMAGE_LAST_MASK, IMAGE_WIDTHS = range(5)
 IMAGE_STARTS, IMAGE_MASKS, IMAGE_ANY = range(5, 8)
 IMAGE_FIELDS = 8
-# Counts of rows, a new one wherever one of the first three is another: the transaction, the table,
-# what its foreign keys did (`UNTOLD`: there is no rows event yet), how many rows, and where the
-# first of them is: its event's file position, and its number there.
+# Counts of rows, a new one whenever one of the first three changes: the transaction, the table, the
+# effect of its foreign keys (`UNDETERMINED`: no rows event yet), the number of rows, and the place
+# of the first row: its event's file position, and its number there.
 COUNT_TRANSACTION, COUNT_TABLE, COUNT_CASCADES, COUNT_ROWS = range(4)
 COUNT_POSITION, COUNT_ROW = 4, 5
 COUNT_FIELDS = 6
-# What foreign keys did to rows of other tables: it is in the log (or nothing), or it may not be.
-UNTOLD, LOGGED, UNLOGGED = -1, 0, 1
+# Effect of foreign keys on rows of other tables: logged (or none), or possibly not logged.
+UNDETERMINED, LOGGED, UNLOGGED = -1, 0, 1
 
-# Spans: the rows of a block that come out of one event. END is the block's row behind the last of
-# them, FIRST_NUMBER the number of the first one in the event; the others are the same for all.
+# Spans: the rows of a block that come from one event. END is the index of the row after the last of
+# them, FIRST_NUMBER the number of the first one; the other fields are common to all of them.
 SPAN_END, SPAN_POSITION, SPAN_COMMITTED, SPAN_TRANSACTION, SPAN_FIRST_NUMBER = range(5)
 SPAN_FIELDS = 5

@@ -1,4 +1,4 @@
-"""Spans of a transaction's rows, as the table of transactions has them."""
+"""Spans of a transaction's rows, as stored in the table of transactions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _SPANS = schemas.TRANSACTIONS.field("rolled_back").type
 
 @dataclass(frozen=True, slots=True)
 class RowSpan:
-    """Rows whose events are at positions in [`start`, `end`), or, `inside` of a payload, whose
-    numbers are."""
+    """Rows whose events have file positions, or `inside` a payload whose numbers are, in
+    [`start`, `end`)."""
 
     start: int
     end: int
@@ -23,14 +23,14 @@ class RowSpan:
 
 
 def spans_by_place(length: int, spans: Mapping[int, Sequence[RowSpan]]) -> list[pa.Array]:
-    """The spans of some of `length` transactions: those by positions, and those by rows."""
+    """Return two columns of `length` transactions: spans by position, and spans by row number."""
     by_position = {index: [s for s in some if not s.inside] for index, some in spans.items()}
     by_row = {index: [s for s in some if s.inside] for index, some in spans.items()}
     return [_column(length, by_position), _column(length, by_row)]
 
 
 def _column(length: int, spans: Mapping[int, Sequence[RowSpan]]) -> pa.Array:
-    """Null for those that have none."""
+    """Return a list of spans per transaction; null for those without."""
     if not any(spans.values()):
         return pa.nulls(length, _SPANS)
     values: list[list[dict[str, int]] | None] = [None] * length

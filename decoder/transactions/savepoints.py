@@ -1,12 +1,12 @@
-"""Which rows of a transaction a ROLLBACK TO SAVEPOINT takes back.
+"""The rows of a transaction that a ROLLBACK TO SAVEPOINT rolls back.
 
-A server cuts what is rolled back out of what it will log, and logs ROLLBACK TO only where it cannot
-(temporary tables in a MIXED session, engines without transactions): then rows between the SAVEPOINT
-and it are in the log and must not be applied. Rows are told apart by the file positions of their
-events and, inside of a payload, whose events share its position, by their numbers in it.
+A server removes rolled-back changes from its binlog cache, and logs ROLLBACK TO only if it cannot
+(temporary tables in a MIXED session, engines without transactions): then the rows between the
+SAVEPOINT and it are in the log and must not be applied. They are identified by the file positions
+of their events or, inside a payload, whose events share its position, by their row numbers.
 
-A segment that begins in the middle of a transaction has the SAVEPOINTs of before in its preamble,
-each with the low 32 bits of its end in the file in place of `log_pos`.
+A segment that starts inside a transaction has the earlier SAVEPOINTs in its preamble, with the low
+32 bits of their end in the file as `log_pos`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from decoder.transactions.row_spans import RowSpan
 
 LOG_POS_BITS = 32
 _LOG_POS_AT = 13
-"""In a header: behind timestamp, type, server id and size."""
+"""Offset in a header: after timestamp, type, server id and size."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """A place between events: a file position, and in a payload there the next row's number."""
+    """A place between events: a file position and, inside a payload, the next row's number."""
 
     position: int
     row: int | None = None
@@ -44,38 +44,41 @@ class Savepoints:
     places: dict[str, Place] = field(default_factory=dict)
 
     def of(self, transaction: int) -> Savepoints:
-        """Those of this transaction, without any of the one before."""
+        """Return these savepoints, cleared if they are of another transaction."""
         if self.transaction != transaction:
             self.transaction, self.places = transaction, {}
         return self
 
     def set(self, name: str, place: Place) -> None:
-        """SAVEPOINT: one of the same name from before is gone."""
+        """Add a SAVEPOINT, which replaces an earlier one of the same name."""
         self.places[name] = place
 
-    def undone(self, name: str, place: Place, query: str) -> RowSpan:
-        """What ROLLBACK TO at a place takes back. Raises UnsupportedError where that is unknown."""
+    def rolled_back(self, name: str, place: Place, query: str) -> RowSpan:
+        """Return the rows that a ROLLBACK TO at `place` rolls back.
+
+        Raises UnsupportedError if they cannot be determined.
+        """
         start = self.places.get(name)
         if start is None or (start.row is None) != (place.row is None):
-            raise UnsupportedError(f"which rows {query!r} takes back cannot be told")
+            raise UnsupportedError(f"the rows that {query!r} rolls back cannot be determined")
         if start.row is None or place.row is None:
             return RowSpan(start.position, place.position)
         return RowSpan(start.row, place.row, inside=True)
 
 
-def carried(event: bytes, end: int) -> bytes:
-    """A SAVEPOINT's event for a preamble, which tells where it ends in the file."""
+def savepoint_for_preamble(event: bytes, end: int) -> bytes:
+    """Return a SAVEPOINT's event for a preamble, with its end in the file as `log_pos`."""
     low = (end & ((1 << LOG_POS_BITS) - 1)).to_bytes(4, "little")
     return event[:_LOG_POS_AT] + low + event[_LOG_POS_AT + 4 :]
 
 
 def reachable(ends: Iterable[int], position: int) -> list[bool]:
-    """Which ends can be told, in a preamble of the segment at a position, from their low bits."""
+    """Return which ends can be restored from their low bits in a segment at `position`."""
     return [position - end < 1 << LOG_POS_BITS for end in ends]
 
 
-def place_carried(window: Window, position: int) -> None:
-    """Gives the SAVEPOINTs of the preamble of the segment at a position their own positions."""
+def restore_positions(window: Window, position: int) -> None:
+    """Restore the file positions of the SAVEPOINTs in the preamble of the segment at `position`."""
     events = np.flatnonzero(window.statement == Statement.SAVEPOINT)
     low: npt.NDArray[np.int64] = window.table[LOG_POS, events]
     ends = position - ((position - low) & ((1 << LOG_POS_BITS) - 1))

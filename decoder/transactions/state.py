@@ -1,8 +1,8 @@
-"""Pass 3: the decoder's only state between events: transactions and table maps.
+"""Pass 2: the state of transactions across events.
 
 A transaction is a row of an int64 table, so that kernels can fill and read it; its columns are
-named below. `open_transactions` makes one for each GTID (or other start) of a window, parses GTIDs
-in place, and lists the few events that Python must look at.
+named below. `open_transactions` adds one for each GTID (or other start) of a window, parses GTIDs
+in place, and lists the few events that Python must handle.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from decoder.framing.frames import (
     Frames,
 )
 from decoder.kernels.memory import Array, Bytes, kernel, load_i64, load_u8, load_u24, load_u32
-from decoder.transactions.boundaries import WORDS, Marks, Statement, classify_query
+from decoder.transactions.boundaries import WORDS, EventRoles, Statement, classify_query
 from decoder.transactions.event_window import Window
 from decoder.transactions.gtid_text import GTID_WIDTH, write_gtid, write_mariadb_gtid
 
@@ -34,7 +34,7 @@ START, STOP, COMMITTED, ORIGINAL, SERVER, SECOND, XID, HAS_XID = range(8)
 BYTES, FAULTY, ROLLED_BACK, PREPARED, GTID, GTID_LENGTH = range(8, 14)
 TRANSACTION_FIELDS = 14
 
-# What `open_transactions` does about a type: nothing, list it, list it unless flagged ignorable.
+# How `open_transactions` treats an event type: pass, list it, list it unless flagged ignorable.
 _PASS, _LIST, _LIST_UNLESS_IGNORABLE = range(3)
 _T = EventType
 _PASSED = (
@@ -45,7 +45,7 @@ _PASSED = (
     *(_T.PREVIOUS_GTIDS, _T.TRANSACTION_CONTEXT, _T.VIEW_CHANGE, _T.BEGIN_LOAD_QUERY),
     *(_T.APPEND_BLOCK, _T.DELETE_FILE, _T.QUERY, _T.MARIADB_ANNOTATE_ROWS),
     *(_T.MARIADB_BINLOG_CHECKPOINT, _T.MARIADB_GTID_LIST, _T.MARIADB_GTID),
-    _T.MARIADB_START_ENCRYPTION,  # framing stops behind it
+    _T.MARIADB_START_ENCRYPTION,  # framing stops after it
     *(kind for kind in _T if "_ROWS_COMPRESSED" in kind.name),  # rewritten (`compressed_rows`)
 )
 ATTENTION: npt.NDArray[np.int64] = np.full(256, _LIST_UNLESS_IGNORABLE, np.int64)
@@ -59,17 +59,17 @@ _QUERY = int(_T.QUERY)
 _XA_PREPARE = int(_T.XA_PREPARE)
 _ROLLBACK = Statement.ROLLBACK.value
 _XA_ROLLBACK = Statement.XA_ROLLBACK.value
-_PLAIN_STATEMENTS = Statement.ROLLBACK.value  # BEGIN, COMMIT, ROLLBACK need no look
+_PLAIN_STATEMENTS = Statement.ROLLBACK.value  # BEGIN, COMMIT, ROLLBACK are handled by the kernel
 _GTID_LENGTH = 25  # flags, UUID, number
 _MARIADB_GTID_LENGTH = 13  # number, domain, flags
 _HAS_ORIGINAL = 1 << 55
-# Cells of the counters that `open_transactions` takes: transactions, the open one, GTID bytes,
-# events listed.
+# Cells of the counters of `open_transactions`: transactions, the open one, GTID bytes, listed
+# events.
 _COUNT, _CURRENT, _TEXT, _LISTED = range(4)
 
 
 class Session:
-    """The transactions of the current window, and the one that was open before it (index 0)."""
+    """The transactions of the current window, first the one that was open before it (index 0)."""
 
     def __init__(self) -> None:
         self.transactions: npt.NDArray[np.int64] = np.zeros((64, TRANSACTION_FIELDS), np.int64)
@@ -78,17 +78,17 @@ class Session:
 
     @property
     def count(self) -> int:
-        """How many transactions there are."""
+        """Number of transactions."""
         return int(self._counters[_COUNT])
 
     @property
     def current(self) -> int:
-        """The index of the transaction that is open behind the last event; −1 where none is."""
+        """Index of the transaction that is open after the last event; −1 if none is."""
         return int(self._counters[_CURRENT])
 
-    def enter(self, buffer: Bytes, frames: Frames, marks: Marks, *, base: int) -> Window:
-        """Gives each event its transaction, opening and closing them as the marks say."""
-        self._reserve(int(np.count_nonzero(marks.starts)))
+    def enter(self, buffer: Bytes, frames: Frames, roles: EventRoles, *, base: int) -> Window:
+        """Assign each event to its transaction, opening and closing transactions by `roles`."""
+        self._reserve(int(np.count_nonzero(roles.starts)))
         count = len(frames)
         transaction, position = np.empty(count, np.int64), np.empty(count, np.int64)
         attention = np.empty(count, np.int64)
@@ -97,7 +97,7 @@ class Session:
             buffer,
             frames.table,
             base,
-            (marks.start, marks.starts, marks.ends, marks.statement),
+            (roles.start, roles.starts, roles.ends, roles.statement),
             self.transactions,
             self.gtids,
             self._counters,
@@ -106,7 +106,7 @@ class Session:
         )
         listed = attention[: int(self._counters[_LISTED])]
         return Window(
-            buffer, frames.table, transaction, position, marks.statement, marks.ends, listed
+            buffer, frames.table, transaction, position, roles.statement, roles.ends, listed
         )
 
     def enter_payloads(
@@ -116,7 +116,10 @@ class Session:
         transaction: npt.NDArray[np.int64],
         position: npt.NDArray[np.int64],
     ) -> Window:
-        """Events of payloads, with the transaction and the file position of each one's payload."""
+        """Enter the events of payloads.
+
+        `transaction` and `position` are those of each event's payload.
+        """
         count = len(frames)
         statement, attention = np.zeros(count, np.int8), np.empty(count, np.int64)
         listed = note_inner(
@@ -136,7 +139,7 @@ class Session:
         )
 
     def continue_from(self, start: int) -> None:
-        """The open transaction starts there; where none is open, one is opened."""
+        """Set the start of the open transaction; open one if none is open."""
         current = self.current
         if current < 0:
             self._reserve(1)
@@ -147,7 +150,7 @@ class Session:
         self.transactions[current, BYTES] = 0
 
     def _reserve(self, count: int) -> None:
-        """Room for `count` more transactions and their GTIDs."""
+        """Allocate space for `count` more transactions and their GTIDs."""
         needed = self.count + count + 1
         if needed > len(self.transactions):
             grown = np.zeros((2 * needed, TRANSACTION_FIELDS), np.int64)
@@ -163,7 +166,7 @@ class Session:
             self.gtids = grown
 
     def set_gtid(self, transaction: int, gtid: str | None) -> None:
-        """Sets the text of a GTID that the kernel does not read (a tagged one)."""
+        """Set the text of a GTID that the kernel does not read (a tagged one)."""
         text = (gtid or "").encode()
         self._reserve_text(len(text))
         used = int(self._counters[_TEXT])
@@ -172,12 +175,15 @@ class Session:
         self.transactions[transaction, [GTID, GTID_LENGTH]] = (used, len(text))
 
     def gtid(self, transaction: int) -> str | None:
-        """The text of a transaction's GTID; None where the log has none."""
+        """Return the text of a transaction's GTID; None if the log has none."""
         start, length = self.transactions[transaction, [GTID, GTID_LENGTH]].tolist()
         return self.gtids[start : start + length].tobytes().decode() if length else None
 
     def keep_current(self, *, forget: bool = False) -> None:
-        """Forgets all transactions but the open one (or with it), which becomes the first."""
+        """Forget all transactions but the open one, which becomes the first.
+
+        With `forget`, forget the open one too.
+        """
         current = -1 if forget else self.current
         if current < 0:
             self._counters[:3] = (0, -1, 0)
@@ -195,15 +201,15 @@ def open_transactions(
     buffer: Bytes,
     table: Array,
     base: int,
-    marks: tuple[Array, Array, Array, Array],
+    roles: tuple[Array, Array, Array, Array],
     transactions: Array,
     gtids: Bytes,
     counters: Array,
     attention: Array,
     result: tuple[Array, Array, Array],
 ) -> None:
-    """`Session.enter`; `result`: each event's transaction and position, the events listed."""
-    start, starts, ends, statement = marks
+    """Implement `Session.enter`; `result`: transaction and position by event, the listed events."""
+    start, starts, ends, statement = roles
     transaction, position, listed = result
     current = counters[_CURRENT]
     listed_count = 0
@@ -211,7 +217,7 @@ def open_transactions(
         offset = table[OFFSET, event]
         position[event] = base + offset
         if starts[event]:
-            if current >= 0:  # never ended: the server or its connection went away
+            if current >= 0:  # never ended: the server crashed or the connection was lost
                 transactions[current, STOP] = base + offset
                 transactions[current, ROLLED_BACK] = 1
             current = counters[_COUNT]
@@ -245,7 +251,10 @@ def note_inner(
     counters: Array,
     attention: Array,
 ) -> int:
-    """`Session.enter_payloads`; `result`: what QUERYs are, the events listed; how many."""
+    """Implement `Session.enter_payloads`; return the number of listed events.
+
+    `result`: the `Statement` by event, the listed events.
+    """
     statement, listed = result
     count = 0
     for event in range(table.shape[1]):
@@ -297,7 +306,7 @@ def note_event(
     gtids: Bytes,
     counters: Array,
 ) -> None:
-    """Notes what an event tells about its transaction as a whole."""
+    """Record what an event defines of its transaction as a whole."""
     event_type = table[TYPE, event]
     body = table[BODY, event]
     end = table[END, event]
@@ -331,10 +340,10 @@ def _read_gtid(
     gtids: Bytes,
     counters: Array,
 ) -> None:
-    """Reads a GTID's text and times.
+    """Read a GTID's text and commit times.
 
     Layout: flags 1, server UUID 16, number 8; from 5.7 on a typecode 1, last committed 8, sequence
-    number 8; from 8.0 on the commit time 7 (with bit 55, the original one follows, 7), and more.
+    number 8; from 8.0 on the commit time 7 (bit 55: the original commit time follows, 7), and more.
     """
     if named:
         start = counters[_TEXT]

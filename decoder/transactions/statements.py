@@ -1,7 +1,7 @@
-"""QUERY events as rows of `statements`, and which of them are DML that is logged as text.
+"""QUERY events as rows of `statements`, and detection of DML that is logged as a statement.
 
-A row-based log holds DML as rows events; where the text of one stands in their place
-(`binlog_format=STATEMENT`, or MIXED), its effect on rows is not in the log.
+A row-based log contains DML as rows events; if the statement is logged instead
+(`binlog_format=STATEMENT`, or MIXED), the rows that it changed are not in the log.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from decoder.model import schemas
 _SPACE = r"\s|/\*(?!!).*?\*/|--[^\n]*\n|\#[^\n]*\n"
 _IGNORED = rf"(?:{_SPACE}|/\*!\d*|\*/|\()*"
 _SETTINGS = r"(?:set\s+statement\b.*?\bfor\b)?"
-"""MariaDB's, for the statement behind it alone."""
+"""MariaDB's SET STATEMENT, which applies to the statement after it only."""
 _DML = re.compile(
     rf"{_IGNORED}{_SETTINGS}{_IGNORED}"
     r"(?:insert|update|delete|replace|load|call|with|select|do|handler|import)\b",
     re.IGNORECASE | re.DOTALL,
 )
-# What a versioned comment holds may have been left out by the server: it tells nothing here.
+# The server may have ignored the content of a versioned comment, so it is not searched here.
 _DDL = re.compile(
     rf"(?:{_SPACE})*(?:create|alter|drop|truncate|rename|grant|revoke|analyze|optimize|repair|flush"
     r"|set|install|uninstall|reset|release|xa|lock|unlock|use|change|start|stop|check|cache)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _CHANGES_TABLES = re.compile(
-    # Behind a comment it may be any word: which comments are code depends on the server. The word
-    # may follow the version at once (`/*!80000CREATE`).
+    # After a comment it may be any word: the server's version decides which comments are code. The
+    # word may directly follow the version (`/*!80000CREATE`).
     r"\s*(?:(?:/\*|--|\#|set\s+statement\b).*)?(?:create|alter|drop|rename|truncate)\b",
     re.IGNORECASE | re.DOTALL,
 )
@@ -43,23 +43,23 @@ _SAVEPOINT = re.compile(
     _IGNORED + r"(?:savepoint|rollback\s+(?:work\s+)?to(?:\s+savepoint)?)\s+(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_EXCERPT = 120
+_SHORTENED_LENGTH = 120
 
 
 def is_dml(query: str, *, in_transaction: bool) -> bool:
-    """Whether a statement may change rows: DML, or inside of a BEGIN anything but known DDL."""
+    """Return True if a statement may change rows: DML, or after a BEGIN all but known DDL."""
     if _DML.match(query):
         return True
     return in_transaction and not _DDL.match(query)
 
 
 def may_change_tables(query: str) -> bool:
-    """Whether the first word may be one that changes tables; cheap, and never wrongly no."""
+    """Return True if the statement may change tables, by its first word; no false negatives."""
     return _CHANGES_TABLES.match(query) is not None
 
 
 def savepoint_name(query: str) -> str:
-    """The name in SAVEPOINT or ROLLBACK TO, which is compared without regard to case."""
+    """Return the name in SAVEPOINT or ROLLBACK TO in lower case, as names are case-insensitive."""
     match = _SAVEPOINT.match(query)
     name = (match[1] if match else query).strip("; \t\r\n")
     quote = name[:1]
@@ -68,15 +68,17 @@ def savepoint_name(query: str) -> str:
     return name.lower()
 
 
-def excerpt(query: str) -> str:
-    """The start of a statement, for a message."""
-    text = " ".join(query[: 2 * _EXCERPT].split())
-    return text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…"
+def shortened(query: str) -> str:
+    """Return the start of a statement, for a message."""
+    text = " ".join(query[: 2 * _SHORTENED_LENGTH].split())
+    return text if len(text) <= _SHORTENED_LENGTH else text[:_SHORTENED_LENGTH] + "…"
 
 
 class StatementLog:
-    """The statements of a segment that were not taken yet; `schema_changes` counts all there were
-    that may have changed tables."""
+    """The statements of a segment that were not taken yet.
+
+    `schema_changes` counts all statements so far that may have changed tables.
+    """
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -87,11 +89,11 @@ class StatementLog:
         return len(self._rows)
 
     def truncate(self, length: int) -> None:
-        """Forgets the statements behind the first `length`."""
+        """Forget all but the first `length` statements."""
         del self._rows[length:]
 
     def add(self, event: QueryEvent, *, lsn: int, gtid: str | None, committed_at: int) -> None:
-        """Notes a statement; `committed_at` is its transaction's, −1 where that is not logged."""
+        """Add a statement; `committed_at` is its transaction's, −1 if it is not logged."""
         self.schema_changes += may_change_tables(event.query)
         status = event.status
         began = event.timestamp * 1_000_000
@@ -121,7 +123,7 @@ class StatementLog:
         )
 
     def take(self) -> pa.RecordBatch | None:
-        """The statements since the last call; None where there are none."""
+        """Return the statements since the last call; None if there are none."""
         if not self._rows:
             return None
         columns = [
@@ -137,7 +139,7 @@ def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _signed(value: int | None) -> int | None:
-    """An unsigned 64-bit number in the signed column that it has."""
+    """Convert an unsigned 64-bit number to the signed one with the same bits."""
     return value - (1 << 64) if value is not None and value >> 63 else value
 
 

@@ -1,5 +1,4 @@
-"""The table of transactions to a batch of `decoder.model.schemas.TRANSACTIONS`, in whole
-columns."""
+"""Conversion of the table of transactions to a batch of `decoder.model.schemas.TRANSACTIONS`."""
 
 from __future__ import annotations
 
@@ -36,26 +35,26 @@ Integers = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True)
-class Told:
-    """What single events tell about transactions, by transaction.
+class TransactionDetails:
+    """Details of transactions from single events, by transaction.
 
-    `undone`: what ROLLBACK TO took back; `xa`: what it is to an XA transaction.
+    `rolled_back`: the rows rolled back by ROLLBACK TO; `xa`: its role in an XA transaction.
     """
 
-    undone: dict[int, list[RowSpan]] = field(default_factory=dict)
+    rolled_back: dict[int, list[RowSpan]] = field(default_factory=dict)
     xa: dict[int, Xa] = field(default_factory=dict)
 
-    def of(self, transactions: int) -> Told:
-        """A copy of what is told about the first ones."""
-        return Told(
-            {index: list(rows) for index, rows in self.undone.items() if index < transactions},
+    def of(self, transactions: int) -> TransactionDetails:
+        """Return a copy of the details of the first `transactions` ones."""
+        return TransactionDetails(
+            {index: list(rows) for index, rows in self.rolled_back.items() if index < transactions},
             {index: xa for index, xa in self.xa.items() if index < transactions},
         )
 
-    def only(self, transaction: int) -> Told:
-        """What is told about that one, which is transaction 0 from now on (−1: none)."""
-        return Told(
-            {0: self.undone[transaction]} if transaction in self.undone else {},
+    def only(self, transaction: int) -> TransactionDetails:
+        """Return the details of one transaction (−1: none), renumbered to 0."""
+        return TransactionDetails(
+            {0: self.rolled_back[transaction]} if transaction in self.rolled_back else {},
             {0: self.xa[transaction]} if transaction in self.xa else {},
         )
 
@@ -68,11 +67,11 @@ def transactions_batch(
     ordinal: int,
     counts: Integers | None,
     names: list[str],
-    told: Told,
+    details: TransactionDetails,
 ) -> pa.RecordBatch:
-    """One row for each of `rows` (of the table of transactions).
+    """Return a batch with a row for each of `rows` (of the table of transactions).
 
-    `counts`: rows of `COUNT_…`, tables as indexes of `names`; None where rows were not walked.
+    `counts`: rows of `COUNT_…`, with tables as indices of `names`; None if rows were not walked.
     """
     lsn = (ordinal << 40) | rows[:, START]
     ended = rows[:, STOP] >= 0
@@ -91,10 +90,10 @@ def transactions_batch(
         _counts(len(rows), counts, names),
         integers(rows[:, BYTES]),
         _nullable(lsn, ended & (rows[:, PREPARED] == 0)),
-        *_rolled_back(rows, told.undone),
+        *_rolled_back(rows, details.rolled_back),
         *cascade_columns(len(rows), counts),
-        _of_each(len(rows), {index: xa.name for index, xa in told.xa.items()}),
-        _of_each(len(rows), {index: xa.end for index, xa in told.xa.items()}),
+        _of_each(len(rows), {index: xa.name for index, xa in details.xa.items()}),
+        _of_each(len(rows), {index: xa.end for index, xa in details.xa.items()}),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schemas.TRANSACTIONS)
 
@@ -106,7 +105,7 @@ def _nullable(values: Integers, valid: npt.NDArray[np.bool_]) -> pa.Array:
 
 
 def _texts(rows: Integers, gtids: npt.NDArray[np.uint8]) -> pa.Array:
-    """GTIDs. They mostly stand in `gtids` one behind the other, as an Arrow array has them."""
+    """Return the GTIDs; in `gtids` they are usually consecutive, as in an Arrow array."""
     lengths = rows[:, GTID_LENGTH]
     named = lengths > 0
     offsets = np.zeros(len(rows) + 1, np.int32)
@@ -128,7 +127,7 @@ def _scattered_texts(rows: Integers, gtids: npt.NDArray[np.uint8]) -> pa.Array:
 
 
 def _counts(length: int, counts: Integers | None, names: list[str]) -> pa.Array:
-    """A map from table to rows for each transaction."""
+    """Return a map of table to number of rows for each transaction."""
     if counts is None:
         return pa.nulls(length, schemas.TABLE_COUNTS)
     counts = counts[(counts[:, COUNT_ROWS] > 0) & (counts[:, COUNT_TABLE] >= 0)]
@@ -143,17 +142,17 @@ def _counts(length: int, counts: Integers | None, names: list[str]) -> pa.Array:
 
 
 def _of_each(length: int, texts: Mapping[int, str]) -> pa.Array:
-    """The texts of some of `length` rows."""
+    """Return a column of `length` rows with the texts of some of them."""
     if not texts:
         return pa.nulls(length, pa.string())
     return strings([texts.get(index) for index in range(length)])
 
 
-def _rolled_back(rows: Integers, undone: Mapping[int, list[RowSpan]]) -> list[pa.Array]:
-    """What was rolled back, by positions and by rows of payloads."""
+def _rolled_back(rows: Integers, by_savepoint: Mapping[int, list[RowSpan]]) -> list[pa.Array]:
+    """Return the columns of rolled-back spans: by position, and by row number in payloads."""
     whole = np.flatnonzero(rows[:, ROLLED_BACK] > 0).tolist()
     found = {
-        **undone,
+        **by_savepoint,
         **{index: [RowSpan(int(rows[index, START]), int(rows[index, STOP]))] for index in whole},
     }
     return spans_by_place(len(rows), found)

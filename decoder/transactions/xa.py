@@ -1,7 +1,8 @@
-"""XA transactions: their names, and what became of them.
+"""XA transactions: their names and outcomes.
 
-What is prepared (XA_PREPARE ends it) is decided by a later transaction, an `XA COMMIT` or
-`XA ROLLBACK` of the same name, maybe in another file. Names come again once it is decided.
+A prepared transaction (which ends with XA_PREPARE) is decided by a later transaction, an
+`XA COMMIT` or `XA ROLLBACK` with the same name, possibly in another file. Its name can then be
+reused.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ XaEnd = Literal["prepare", "one_phase", "commit", "rollback"]
 
 _DECISION = re.compile(r"\s*XA\s+(?:COMMIT|ROLLBACK)\s+(.*?)(?:\s+ONE\s+PHASE)?[\s;]*", re.I | re.S)
 _PART = r"(?:[xX]'([0-9a-fA-F]*)'|0x([0-9a-fA-F]+)|'([^'\\]*)')"
-# Servers write X'…',X'…',n whatever the client wrote; the shorter forms are SQL's.
+# Servers always write X'…',X'…',n; the shorter forms are also valid SQL.
 _NAME = re.compile(rf"{_PART}(?:\s*,\s*{_PART}(?:\s*,\s*(\d+))?)?")
 _ENDS: dict[int, XaEnd] = {Statement.XA_COMMIT: "commit", Statement.XA_ROLLBACK: "rollback"}
 
 
 @dataclass(frozen=True, slots=True)
 class Xa:
-    """What a transaction of the log is to the XA transaction `name`.
+    """The role of a transaction of the log in the XA transaction `name`.
 
-    `prepare`: it holds the rows, which wait; `one_phase`: it holds them and commits them; `commit`,
-    `rollback`: it decides about those that were prepared under the name last.
+    `prepare`: it contains the rows, which are not committed yet; `one_phase`: it contains and
+    commits them; `commit`, `rollback`: it decides the latest transaction prepared with this name.
     """
 
     name: str
@@ -36,17 +37,17 @@ class Xa:
 
 
 def prepared(event: XaPrepareEvent) -> Xa:
-    """What an XA_PREPARE tells."""
+    """Return the role of a transaction that ends with XA_PREPARE."""
     end: XaEnd = "one_phase" if event.one_phase else "prepare"
     return Xa(_name(event.format_id, event.global_id, event.branch), end)
 
 
 def decided(query: str, statement: int) -> Xa:
-    """What `XA COMMIT` or `XA ROLLBACK` tells. Raises UnsupportedError for a name of odd form."""
+    """Return the role of `XA COMMIT` or `XA ROLLBACK`; raise UnsupportedError for an odd name."""
     match = _DECISION.fullmatch(query)
     name = _NAME.fullmatch(match[1]) if match else None
     if name is None:
-        raise UnsupportedError(f"the name in {query!r} cannot be read")
+        raise UnsupportedError(f"the XA transaction name in {query!r} cannot be read")
     *parts, format_id = name.groups()
     global_id, branch = (_bytes(parts[:3]), _bytes(parts[3:]))
     return Xa(_name(int(format_id or 1), global_id, branch), _ENDS[statement])

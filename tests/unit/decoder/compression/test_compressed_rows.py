@@ -1,4 +1,4 @@
-"""MariaDB's compressed rows events: the rows of the plain ones, wherever they stand in a window."""
+"""MariaDB's compressed rows events: the same rows as plain ones, anywhere in a window."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VERSION_2 = (T.WRITE_ROWS, T.UPDATE_ROWS, T.DELETE_ROWS)
 
 
 def compressed(event: bytes, columns: int = 2, extra: int = 0) -> bytes:
-    """A plain rows event as MariaDB writes it with log_bin_compress."""
+    """Return a plain rows event as MariaDB writes it with log_bin_compress."""
     kind = T(event[4])
     fixed = 10 + extra if kind >= T.WRITE_ROWS else 8
     bitmaps = (columns + 7) // 8 * (2 if kind in UPDATES else 1)
@@ -64,7 +64,7 @@ def test_compressed_and_plain_events_mix(kinds: tuple[T, T, T], extra: bytes) ->
         assert changed(results) == plain
 
 
-def test_what_expands_to_many_windows_comes_in_order() -> None:
+def test_rows_that_expand_to_many_windows_are_in_order() -> None:
     wide = Table(3, "wide", (LONGTEXT,))
     texts = [str(n) * (INNER_WINDOW // 3) for n in range(8)]
     events = [compressed(wide.rows((text,), end=text == texts[-1]), columns=1) for text in texts]
@@ -94,7 +94,7 @@ HEAD = SOUND[19:31]
         HEAD + mariadb_compressed(b"\x00\x01\x00"),
     ],
 )
-def test_what_cannot_be_decompressed_is_a_fault_of_its_table(body: bytes) -> None:
+def test_rows_that_cannot_be_decompressed_are_a_fault_of_their_table(body: bytes) -> None:
     broken = event_bytes(T.MARIADB_WRITE_ROWS_COMPRESSED, body)
     results = decoded(log(CUP.map(), CUP.rows((5, "e"), end=False), broken))
     (fault,) = faults(results)

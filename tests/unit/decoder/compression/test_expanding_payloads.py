@@ -1,4 +1,4 @@
-"""What a TRANSACTION_PAYLOAD expands to: all of it is decoded, and no more than it announces."""
+"""Decompression of a TRANSACTION_PAYLOAD: all of it, but never more than the announced size."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def expanding(inner: bytes, *, size: int | None = None) -> bytes:
 
 
 def passed(inner: bytes, size: int | None, buffer: InnerBuffer) -> Iterator[Frames]:
-    """The windows of a payload that announces that size."""
+    """Return the windows of a payload that announces `size`."""
     body = expanding(inner, size=size)[19:]
     event = parsed(EventType.TRANSACTION_PAYLOAD, body)
     assert isinstance(event, TransactionPayloadEvent)
@@ -63,7 +63,7 @@ def size_of_window(frames: Frames) -> int:
 
 
 def peak_of(run: Callable[[], Any]) -> int:
-    """The most bytes that were held at once for it."""
+    """Return the peak of the memory that `run` allocates."""
     tracemalloc.start()
     try:
         run()
@@ -84,7 +84,7 @@ def test_a_payload_of_ten_thousand_times_its_bytes_is_decoded() -> None:
 
 
 @pytest.mark.parametrize("announced", [0, 1, 100, 3 * MIB, 5 * MIB, 20 * MIB])
-def test_one_that_expands_past_what_it_announces_is_read_no_further(announced: int) -> None:
+def test_decompression_stops_at_the_announced_size(announced: int) -> None:
     inner = event_bytes(EventType.ROWS_QUERY, bytes(1000)) * (40 * MIB // 1019)
     buffer = InnerBuffer()
     found: list[int] = []
@@ -94,20 +94,20 @@ def test_one_that_expands_past_what_it_announces_is_read_no_further(announced: i
     assert size_of(buffer) <= INNER_WINDOW
 
 
-def test_one_that_announces_nothing_and_holds_something_is_a_fault() -> None:
+def test_a_payload_that_announces_no_content_but_has_some_is_a_fault() -> None:
     log = log_bytes(gtid(1), expanding(query("BEGIN") + insert(CUP, (1, "a")) + xid(), size=0))
     (fault,) = faults(decoded(log))
     assert fault["event_type"] == "TRANSACTION_PAYLOAD"
 
 
 @pytest.mark.parametrize("announced", [1 << 30, 1 << 50])
-def test_a_size_without_bytes_behind_it_takes_no_memory(announced: int) -> None:
+def test_no_memory_is_allocated_for_sizes_without_bytes(announced: int) -> None:
     begun = query("BEGIN")
     unfinished = event_bytes(EventType.ROWS_QUERY, bytes(2 * MIB))
     claiming = unfinished[:9] + (1 << 29).to_bytes(4, "little") + unfinished[13:]
     for inner in (begun, begun + claiming, claiming):
         buffer = InnerBuffer()
-        with pytest.raises(MalformedError, match=r"it holds|no event"):
+        with pytest.raises(MalformedError, match=r"its content has|not a complete event"):
             list(passed(inner, announced, buffer))
         assert size_of(buffer) <= 3 * INNER_WINDOW
 
@@ -120,13 +120,11 @@ def test_an_event_larger_than_mysql_reads_is_malformed(size: int) -> None:
     results = decoded(log)
     (fault,) = faults(results)
     assert fault["kind"] == "undecodable"
-    assert f"an event inside it has {size} bytes, more than {LARGEST_INSIDE}" in str(
-        fault["reason"]
-    )
+    assert f"an inner event has {size} bytes; the limit is {LARGEST_INSIDE}" in str(fault["reason"])
     assert changed(results) == [("pot", "insert", None, (1,))]
 
 
-def test_windows_are_small_again_behind_a_large_event() -> None:
+def test_windows_are_small_again_after_a_large_event() -> None:
     small = event_bytes(EventType.ROWS_QUERY, bytes(1000)) * (20 * MIB // 1019)
     large = event_bytes(EventType.ROWS_QUERY, bytes(17 * MIB))
     inner = small + large + small
@@ -135,7 +133,7 @@ def test_windows_are_small_again_behind_a_large_event() -> None:
     assert [size for size in found if size > INNER_WINDOW] == [len(large)]
 
 
-def test_what_a_large_event_needed_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_buffer_of_a_large_event_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     buffers = []
 
     class Watched(InnerBuffer):
@@ -151,14 +149,14 @@ def test_what_a_large_event_needed_is_given_back(monkeypatch: pytest.MonkeyPatch
     assert size_of(buffer) < INNER_WINDOW < windows._MOST_KEPT < 17 * MIB
 
 
-def test_room_for_a_large_event_is_a_small_multiple_of_its_size() -> None:
-    """Twice while it grows, and framing's table, which is nine tenths of it but hardly touched."""
+def test_memory_for_a_large_event_is_a_small_multiple_of_its_size() -> None:
+    """Twice its size while growing, and framing's table of nine tenths of it, hardly used."""
     inner = event_bytes(EventType.ROWS_QUERY, bytes(60 * MIB))
     stored = passed(inner, len(inner), InnerBuffer())
     assert peak_of(lambda: [len(frames) for frames in stored]) < 2.9 * len(inner)
 
 
-def test_events_hold_one_large_event_once() -> None:
+def test_iterating_events_holds_one_copy_of_one_large_event() -> None:
     inner = event_bytes(EventType.WRITE_ROWS, CUP.rows((1, "a"))[19:] + bytes(60 * MIB))
     log = log_bytes(gtid(1), expanding(inner * 2))
     assert peak_of(lambda: [event.name for event in decoder.events(log)]) < 1.2 * len(inner)

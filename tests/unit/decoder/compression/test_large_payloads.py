@@ -1,4 +1,4 @@
-"""A TRANSACTION_PAYLOAD larger than a window: streamed from its pieces, and never given in part."""
+"""A TRANSACTION_PAYLOAD larger than a window: streamed from its pieces, decoded whole or not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 from decoder import SegmentDecoder, TypeOptions
-from decoder.framing.chunked_reader import PieceReader, cut
+from decoder.framing.chunked_reader import ChunkedReader, slice_chunks
 from decoder.framing.sliding_buffer import WINDOW
 from decoder.stream.segment_decoder import Changes, Segment
 from tests.support.decoder.logs import (
@@ -46,7 +46,7 @@ INNER = b"".join(
 
 
 def log(stored: bytes) -> bytes:
-    """The payload between two small transactions, everything with checksums."""
+    """Return a log with the payload between two small transactions, all with checksums."""
     others = [transaction(n, insert(POT, (n,))) for n in (1, 3)]
     return with_checksums(others[0], gtid(2), stored, others[1])
 
@@ -66,7 +66,7 @@ def test_the_payloads_are_larger_than_a_window() -> None:
 
 @pytest.mark.parametrize("size", PIECES)
 @pytest.mark.parametrize("data", [COMPRESSED, PLAIN], ids=["zstd", "not compressed"])
-def test_its_rows_come_whatever_the_pieces_are(data: bytes, size: int) -> None:
+def test_rows_do_not_depend_on_the_pieces(data: bytes, size: int) -> None:
     results = list(
         SegmentDecoder(Segment("binlog.000001", 1), TypeOptions()).decode(in_pieces(data, size))
     )
@@ -83,7 +83,7 @@ def flipped(data: bytes, position: int) -> bytes:
     return data[:position] + bytes([data[position] ^ 4]) + data[position + 1 :]
 
 
-def test_a_damaged_one_gives_nothing_and_the_others_go_on() -> None:
+def test_a_damaged_payload_yields_nothing_and_others_are_decoded() -> None:
     results = decoded(flipped(COMPRESSED, len(COMPRESSED) // 2))
     (fault,) = faults(results)
     assert (fault["event_type"], fault["reason"]) == (
@@ -94,7 +94,7 @@ def test_a_damaged_one_gives_nothing_and_the_others_go_on() -> None:
 
 
 @pytest.mark.parametrize("at", [0.3, 0.9])
-def test_one_that_contradicts_itself_gives_nothing(at: float) -> None:
+def test_a_payload_that_cannot_be_decompressed_yields_nothing(at: float) -> None:
     content = zstandard.ZstdCompressor(level=1, write_checksum=True).compress(INNER)
     broken = flipped(content, int(at * len(content)))
     results = decoded(log(payload(INNER, compressed=broken)))
@@ -103,16 +103,17 @@ def test_one_that_contradicts_itself_gives_nothing(at: float) -> None:
     assert [row[0] for row in changed(results)] == ["pot", "pot"]
 
 
-def test_one_whose_fields_are_wrong_gives_nothing() -> None:
+def test_a_payload_with_a_wrong_size_yields_nothing() -> None:
     results = decoded(log(payload(INNER, size=len(INNER) + 1)))
     (fault,) = faults(results)
-    assert f"not {len(INNER) + 1} as it says" in str(fault["reason"])
+    assert f"not the announced {len(INNER) + 1}" in str(fault["reason"])
 
 
-def test_the_end_of_the_log_inside_it_is_told() -> None:
+def test_the_end_of_the_log_inside_a_payload_is_a_fault() -> None:
     results = decoded(COMPRESSED[: 2 * WINDOW])
     (fault,) = faults(results)
-    assert f"of which {2 * WINDOW - int(str(fault['__pos']))} are there" in str(fault["reason"])
+    present = 2 * WINDOW - int(str(fault["__pos"]))
+    assert f"of which only {present} are present" in str(fault["reason"])
     assert [row[0] for row in changed(results)] == ["pot"]
 
 
@@ -121,13 +122,13 @@ PARTS = [memoryview(b"abc"), memoryview(b""), memoryview(b"defgh")]
 
 @pytest.mark.parametrize("start", range(9))
 @pytest.mark.parametrize("stop", range(9))
-def test_a_cut_of_pieces_is_that_of_their_bytes(start: int, stop: int) -> None:
-    assert b"".join(cut(PARTS, start, stop)) == b"abcdefgh"[start:stop]
+def test_a_slice_of_chunks_is_that_of_their_bytes(start: int, stop: int) -> None:
+    assert b"".join(slice_chunks(PARTS, start, stop)) == b"abcdefgh"[start:stop]
 
 
 @pytest.mark.parametrize("size", range(1, 10))
 def test_pieces_are_read_as_one_file(size: int) -> None:
-    reader = PieceReader(PARTS)
+    reader = ChunkedReader(PARTS)
     found = b""
     while part := reader.read(size):
         assert len(part) <= size

@@ -1,4 +1,4 @@
-"""What the compressed events of a window expand to is decoded, and released, a part at a time."""
+"""Compressed events of a window are decompressed and released in parts."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ MAKERS = [
 
 
 @pytest.mark.parametrize("made", MAKERS, ids=lambda made: made.__name__)
-def test_no_more_is_kept_than_the_limit_and_one_event(
+def test_no_more_is_held_than_the_limit_and_one_event(
     made: Callable[[int], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = log_of(made)
@@ -99,7 +99,7 @@ def test_no_more_is_kept_than_the_limit_and_one_event(
     assert most < 16 * len(TEXT)
 
 
-def test_an_event_is_found_whole_where_a_window_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_event_is_lost_when_a_window_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(expansion, "LIMIT", 0)
     inner = query("BEGIN") + insert(POT, (1,)) + xid()
     one = payload(inner, compressed=zstandard.compress(inner))

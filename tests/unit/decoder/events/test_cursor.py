@@ -40,7 +40,7 @@ def test_integers_are_little_endian_and_stop_at_the_end(
 def test_an_error_names_the_position_and_the_event() -> None:
     reader = cursor(b"abc")
     reader.skip(1)
-    with pytest.raises(MalformedError, match="8 bytes are announced at byte 1") as caught:
+    with pytest.raises(MalformedError, match="8 bytes are expected at byte 1") as caught:
         reader.take(8)
     assert (caught.value.position, caught.value.event_type) == (77, "QUERY")
 
@@ -54,7 +54,7 @@ def test_length_encoded_integers(value: int) -> None:
 
 
 @pytest.mark.parametrize("first", [251, 255])
-def test_bytes_that_start_no_length_encoded_integer(first: int) -> None:
+def test_an_invalid_first_byte_of_a_length_encoded_integer_is_refused(first: int) -> None:
     with pytest.raises(MalformedError, match="length-encoded"):
         cursor(bytes([first]) + bytes(8)).length_encoded()
 
@@ -87,7 +87,7 @@ def test_varints_as_mysql_documents_them(data: str, value: int) -> None:
     assert (reader.varint() if data == "fbff07" else reader.signed_varint()) == value
 
 
-def test_a_part_ends_where_it_was_said_to() -> None:
+def test_a_part_ends_after_its_length() -> None:
     reader = cursor(b"abcdef")
     part = reader.part(2)
     assert (part.rest(), reader.rest()) == (b"ab", b"cdef")

@@ -39,7 +39,7 @@ def test_checksums_depend_on_the_version(
     assert len(event.post_header_lengths) == (27 if algorithm is None else 42)
 
 
-def test_a_real_server_says_what_it_is() -> None:
+def test_the_format_description_of_a_real_server_is_read() -> None:
     recording = recorded("plain")[4:]
     event = read(recording[: int.from_bytes(recording[9:13], "little")])
     assert event.version[:2] == (9, 7)
@@ -49,15 +49,15 @@ def test_a_real_server_says_what_it_is() -> None:
     assert event.post_header_length(EventType.WRITE_ROWS, 0) == 10
 
 
-def test_the_in_use_flag_tells_a_file_that_was_not_closed() -> None:
+def test_the_in_use_flag_marks_a_file_that_was_not_closed() -> None:
     assert read(format_description(in_use=True)).in_use
 
 
-def test_a_type_younger_than_the_server_has_the_default_post_header() -> None:
+def test_a_type_newer_than_the_server_has_the_default_post_header() -> None:
     assert described("5.1.50", bytes(26), None).post_header_length(EventType.WRITE_ROWS, 9) == 9
 
 
-def test_trees_of_2006_numbered_types_otherwise() -> None:
+def test_types_of_trees_of_2006_are_renumbered() -> None:
     lengths = bytes([0] * 15 + [6, 7, 8, 9, 10, 11, 12])
     old = described("5.2.2-a_drop6p13-log", lengths, None)
     today = described("5.1.50", lengths, None)
@@ -74,7 +74,7 @@ def test_trees_of_2006_numbered_types_otherwise() -> None:
         (-5, 2, MalformedError, "checksum algorithm 2"),
     ],
 )
-def test_what_cannot_be_read_is_refused(
+def test_unsupported_and_malformed_descriptions_are_refused(
     offset: int, value: int, error: type[BinlogError], reason: str
 ) -> None:
     event = bytearray(format_description())
@@ -83,10 +83,10 @@ def test_what_cannot_be_read_is_refused(
         read(bytes(event))
 
 
-def test_a_version_that_knows_no_checksums_knows_few_types() -> None:
+def test_more_types_than_a_version_without_checksums_has_are_refused() -> None:
     event = bytearray(format_description("9.7.0"))
     event[19 + 2] = ord("1")
-    with pytest.raises(MalformedError, match=r"1\.7\.0 does not know"):
+    with pytest.raises(MalformedError, match=r"more than version 1\.7\.0 has"):
         read(bytes(event))
 
 

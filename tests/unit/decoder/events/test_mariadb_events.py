@@ -103,7 +103,7 @@ def test_fields(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", sorted(BODIES.keys() - {"annotate rows"}))
-def test_an_event_cut_short_is_refused(case: str) -> None:
+def test_a_truncated_event_is_refused(case: str) -> None:
     event_type, body, _ = BODIES[case]
     for end in range(len(body)):
         with pytest.raises(MalformedError):
@@ -122,7 +122,7 @@ def test_gtids(case: str) -> None:
     assert own_fields(event) == {**nothing, **given}
 
 
-def test_a_gtid_cut_short_is_refused_or_has_no_extra_flags() -> None:
+def test_a_truncated_gtid_is_refused_or_has_no_extra_flags() -> None:
     body, _ = GTIDS["of all that there is"]
     without_extra = len(body) - 14
     for end in range(len(body)):
@@ -173,8 +173,8 @@ def test_compressed_rows_have_the_usual_head(kind: EventType) -> None:
 
 @pytest.mark.parametrize("length", [6, 8])
 @pytest.mark.parametrize("kind", [T.PRE_GA_WRITE_ROWS, T.PRE_GA_UPDATE_ROWS, T.PRE_GA_DELETE_ROWS])
-def test_rows_of_before_5_1_18_have_one_bitmap(kind: EventType, length: int) -> None:
-    """And, before 5.1.4, table ids of four bytes."""
+def test_pre_ga_rows_have_one_bitmap(kind: EventType, length: int) -> None:
+    """Before 5.1.4 they also have table ids of four bytes."""
     lengths = bytearray(27)
     lengths[kind - 1] = length
     body = struct.pack("<I", 95) + bytes(length - 6) + struct.pack("<H", 1) + b"\x02\x03images"

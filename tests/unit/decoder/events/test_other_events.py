@@ -126,7 +126,7 @@ OF_ANY_LENGTH = {
 
 
 @pytest.mark.parametrize("case", sorted(BODIES.keys() - OF_ANY_LENGTH))
-def test_an_event_cut_short_is_refused(case: str) -> None:
+def test_a_truncated_event_is_refused(case: str) -> None:
     event_type, body, _ = BODIES[case]
     for end in range(len(body)):
         with pytest.raises(MalformedError) as caught:
@@ -139,14 +139,14 @@ def test_an_event_cut_short_is_refused(case: str) -> None:
     [
         (EventType.USER_VAR, struct.pack("<I", 1) + b"v\0\x03", "type 3"),
         (EventType.XA_PREPARE, struct.pack("<BIII", 0, 1, 65, 0) + bytes(65), "longer than 64"),
-        (EventType.TRANSACTION_PAYLOAD, b"\x02\x01\x05\x01\x01\x00\x00", "compression is 5"),
-        (EventType.TRANSACTION_PAYLOAD, b"\x01\x01\x00\x00", "compression is None"),
-        (EventType.TRANSACTION_PAYLOAD, b"\x02\x01\x00\x01\x01\x09\x00abc", "3 bytes, not 9"),
+        (EventType.TRANSACTION_PAYLOAD, b"\x02\x01\x05\x01\x01\x00\x00", "compression type 5"),
+        (EventType.TRANSACTION_PAYLOAD, b"\x01\x01\x00\x00", "compression type None"),
+        (EventType.TRANSACTION_PAYLOAD, b"\x02\x01\x00\x01\x01\x09\x00abc", "not the announced 9"),
         (EventType.TRANSACTION_CONTEXT, struct.pack("<BIBIII", 0, 8, 1, 0, 2**31, 0), "items"),
         (EventType.VIEW_CHANGE, bytes(40) + struct.pack("<QI", 5, 2**31), "items"),
-        (EventType.HEARTBEAT_V2, b"\x02\x01", "announced"),
-        (EventType.ROTATE, bytes(8), "names no file"),
-        (EventType.ROTATE, bytes(7), "announced"),
+        (EventType.HEARTBEAT_V2, b"\x02\x01", "expected"),
+        (EventType.ROTATE, bytes(8), "next file is missing"),
+        (EventType.ROTATE, bytes(7), "expected"),
     ],
 )
 def test_contradictions_are_refused(event_type: EventType, body: bytes, reason: str) -> None:
@@ -167,7 +167,7 @@ def test_other_types_are_unknown_and_keep_their_bytes(event_type: int) -> None:
     assert event.name in (f"UNKNOWN_{event_type}", *(kind.name for kind in EventType))
 
 
-def test_header_fields_can_be_read_at_the_event() -> None:
+def test_header_fields_are_attributes_of_the_event() -> None:
     (event,) = (e for e in events(recorded("plain")) if isinstance(e, StopEvent))
     data = recorded("plain")
     assert event.position == len(data) - 23
@@ -221,28 +221,30 @@ def test_values_of_user_variables(
 @pytest.mark.parametrize(
     ("kind", "content", "reason"),
     [
-        (1, bytes(7), "8 bytes are announced"),
-        (1, bytes(9), "1 bytes follow"),
-        (2, bytes(7), "8 bytes are announced"),
+        (1, bytes(7), "8 bytes are expected"),
+        (1, bytes(9), "followed by 1 bytes"),
+        (2, bytes(7), "8 bytes are expected"),
         (4, b"\x00\x00", r"DECIMAL\(0,0\)"),
         (4, b"\x42\x00", r"DECIMAL\(66,0\)"),
         (4, b"\x02\x03", r"DECIMAL\(2,3\)"),
-        (4, b"\x02\x00\xff", "2 digits of a decimal hold 127"),
+        (4, b"\x02\x00\xff", "2 decimal digits has the value 127"),
     ],
 )
-def test_values_that_are_none_of_their_type(kind: int, content: bytes, reason: str) -> None:
+def test_invalid_values_of_user_variables_are_refused(
+    kind: int, content: bytes, reason: str
+) -> None:
     with pytest.raises(MalformedError, match=reason):
         user_var(kind, content)
 
 
-def test_xa_transactions_end_prepared_or_in_one_phase() -> None:
+def test_xa_transactions_are_prepared_or_committed_in_one_phase() -> None:
     prepared, once = only("statements", XaPrepareEvent)
     assert (prepared.one_phase, prepared.format_id) == (False, 7)
     assert (prepared.global_id, prepared.branch) == (b"global", b"branch")
     assert (once.one_phase, once.global_id, once.branch) == (True, b"once", b"")
 
 
-def test_a_servers_payloads_say_their_sizes() -> None:
+def test_payloads_of_a_real_server_have_the_announced_sizes() -> None:
     for event in only("compressed", TransactionPayloadEvent):
         assert event.compression == Compression.ZSTD
         assert event.payload_offset + event.payload_size + 4 == event.size

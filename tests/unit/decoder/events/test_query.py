@@ -70,12 +70,12 @@ def test_status_variables(status: bytes) -> None:
 
 
 @pytest.mark.parametrize("status", [s for s in STATUS if len(s) > 1 and s[0] < 0x63], ids=str)
-def test_a_status_variable_cut_short_is_refused(status: bytes) -> None:
+def test_a_truncated_status_variable_is_refused(status: bytes) -> None:
     with pytest.raises(MalformedError):
         query(body(status[:-1]))
 
 
-def test_the_session_beside_the_statement() -> None:
+def test_the_session_of_a_statement() -> None:
     event = query(body())
     assert (event.thread_id, event.execution_time, event.error_code) == (8, 2, 1062)
     assert (event.schema, event.query) == ("shop", "BEGIN")
@@ -89,13 +89,13 @@ def test_the_session_beside_the_statement() -> None:
         (255, "COMMENT 'ü'".encode()),
     ],
 )
-def test_a_statement_is_in_its_clients_charset(collation: int, text: bytes) -> None:
+def test_a_statement_is_decoded_from_its_clients_charset(collation: int, text: bytes) -> None:
     status = b"\x04" + struct.pack("<HHH", collation, 255, 255)
     assert query(body(status, text)).query == "COMMENT 'ü'"
 
 
 @pytest.mark.parametrize("collation", [255, 2000])
-def test_what_is_no_text_is_replaced(collation: int) -> None:
+def test_invalid_bytes_of_a_statement_are_replaced(collation: int) -> None:
     status = b"\x04" + struct.pack("<HHH", collation, 255, 255)
     assert query(body(status, b"SET @x = '\xff'")).query == "SET @x = '�'"
 
@@ -113,7 +113,7 @@ def test_lengths_beyond_the_event_are_refused(content: bytes) -> None:
         query(content)
 
 
-def test_a_post_header_that_is_shorter_than_any_is_refused() -> None:
+def test_a_post_header_that_is_too_short_is_refused() -> None:
     lengths = bytes([56, 10]) + bytes(30)
     with pytest.raises(MalformedError, match="10 bytes"):
         parsed(EventType.QUERY, body(), described("5.0.1", lengths, None))
@@ -137,7 +137,7 @@ def test_a_statement_of_mysql_4_has_no_status_variables() -> None:
             b"\x82\x04" + struct.pack("<Q", 9),
             {"gtid_flags_extra": 4, "start_alter_number": 9},
         ),
-        # MariaDB writes 131 before 4, for all that is said of growing codes.
+        # MariaDB writes 131 before 4, although codes are documented to be ascending.
         (
             b"\x83\x02"
             + struct.pack("<4H", 45, 2347, 8, 8)
@@ -160,7 +160,7 @@ def test_mariadbs_status_variables(variables: bytes, expected: dict[str, Any]) -
     assert event.status == StatusVariables(**expected)
 
 
-def test_what_a_server_logs_of_a_session() -> None:
+def test_session_variables_of_a_real_server() -> None:
     statements = [e for e in events(recorded("statements")) if type(e) is QueryEvent]
     by_text = {event.query.split("(")[0].strip(): event for event in statements}
     insert = by_text["INSERT INTO t"].status

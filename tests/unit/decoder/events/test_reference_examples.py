@@ -1,4 +1,4 @@
-"""Hex dumps of real events as documents about the format print them, and where those are wrong."""
+"""Hex dumps of real events from documents about the format, and where those are wrong."""
 
 from __future__ import annotations
 
@@ -158,10 +158,10 @@ def test_the_dumps_are_a_log() -> None:
 
 
 class TestWhereADocumentIsWrong:
-    """Each time what servers do, against what is written."""
+    """The format that servers actually write, where a document differs."""
 
     def test_0xfd_has_3_bytes_and_0xfe_has_8(self) -> None:
-        """A talk has them the other way round."""
+        """A talk has them swapped."""
         header = EventHeader.parse(memoryview(event_bytes(2, b"")), 0, 4)
         three, eight = b"\xfd\x01\x02\x03", b"\xfe\x01\x02\x03\x04\x05\x06\x07\x08"
         assert Cursor(memoryview(three), header).length_encoded() == 0x030201
@@ -170,13 +170,13 @@ class TestWhereADocumentIsWrong:
             Cursor(memoryview(eight[:4]), header).length_encoded()
 
     def test_a_heartbeat_has_a_payload(self) -> None:
-        """The internals manual says that it has none; it has the name of the log."""
+        """According to the internals manual it has none; it contains the name of the log."""
         found = parsed(27, b"binlog.000007")
         assert isinstance(found, HeartbeatEvent)
         assert found.log_file == "binlog.000007"
 
     def test_a_decimals_groups_are_of_its_type_not_of_its_value(self) -> None:
-        """An article packs -12345.67 of a DECIMAL(10,2) in 4 bytes: they are those of (7,2)."""
+        """An article packs -12345.67 of a DECIMAL(10,2) in 4 bytes, which is the width of (7,2)."""
         assert self._decimal(7, 2, "7fcfc6bc") == "-12345.67"
         assert self._decimal(10, 2, "7fffcfc6bc") == "-12345.67"
 
@@ -188,6 +188,6 @@ class TestWhereADocumentIsWrong:
         return found.value
 
     def test_extra_data_of_rows_are_no_fractions_of_seconds(self) -> None:
-        """A talk says that they are; they are the partition, or what NDB keeps there."""
+        """A talk claims that they are; they are the partition, or NDB's own data."""
         found = event(PERSON_ROWS)
         assert (found.partition, found.source_partition, found.ndb) == (None, None, None)

@@ -21,7 +21,7 @@ def rows(event_type: EventType, body: bytes) -> RowsEvent:
 
 
 def lengths() -> bytes:
-    """Version 1 post-headers of 8 bytes, as 5.x servers write them beside those of version 2."""
+    """Version 1 post-headers of 8 bytes, which 5.x servers write as well as those of version 2."""
     sizes = bytearray(described().post_header_lengths)
     for event_type in (23, 24, 25):
         sizes[event_type - 1] = 8
@@ -40,7 +40,7 @@ def lengths() -> bytes:
         (EventType.DELETE_ROWS_V1, b"\x05\x01", None),
     ],
 )
-def test_which_columns_are_in_which_image(
+def test_column_bitmaps_of_each_image(
     event_type: EventType, before: bytes | None, after: bytes | None
 ) -> None:
     extra = b"" if event_type.name.endswith("_V1") else NO_EXTRA
@@ -63,7 +63,7 @@ def test_a_server_logs_full_minimal_and_partial_images() -> None:
     assert {event.rows_flags for event in found} == {flags}
 
 
-def test_partitions_stand_in_the_extra_data() -> None:
+def test_partitions_are_in_the_extra_data() -> None:
     found = [e for e in events(recorded("partitioned")) if isinstance(e, RowsEvent)]
     assert [(e.name, e.partition, e.source_partition) for e in found] == [
         ("WRITE_ROWS", 0, None),
@@ -73,14 +73,14 @@ def test_partitions_stand_in_the_extra_data() -> None:
     ]
 
 
-def test_ndbs_extra_data_is_kept_as_it_is() -> None:
+def test_ndbs_extra_data_is_kept_unchanged() -> None:
     extra = struct.pack("<H", 2 + 6) + b"\x00\x05\x00abc"
     event = rows(EventType.WRITE_ROWS, HEAD + extra + b"\x01\xff")
     assert event.ndb == b"\x00abc"
     assert event.partition is None
 
 
-def test_extra_data_of_a_younger_server_is_left_out() -> None:
+def test_unknown_extra_data_is_skipped() -> None:
     extra = struct.pack("<H", 2 + 4) + b"\x63abc"
     assert rows(EventType.WRITE_ROWS, HEAD + extra + b"\x01\xff").column_count == 1
 
@@ -89,11 +89,11 @@ def test_extra_data_of_a_younger_server_is_left_out() -> None:
     ("body", "reason"),
     [
         (HEAD + struct.pack("<H", 1) + b"\x01\xff", "length 1"),
-        (HEAD + struct.pack("<H", 99) + b"\x01\xff", "97 bytes are announced"),
-        (HEAD + NO_EXTRA + length_encoded(4097) + bytes(600), "4097 columns"),
-        (HEAD + NO_EXTRA + length_encoded(9) + b"\xff", "2 bytes are announced"),
-        (HEAD + struct.pack("<H", 4) + b"\x01\x00\x01\xff", "2 bytes are announced"),
-        (HEAD[:5], "announced"),
+        (HEAD + struct.pack("<H", 99) + b"\x01\xff", "97 bytes are expected"),
+        (HEAD + NO_EXTRA + length_encoded(4097) + bytes(600), "column count 4097"),
+        (HEAD + NO_EXTRA + length_encoded(9) + b"\xff", "2 bytes are expected"),
+        (HEAD + struct.pack("<H", 4) + b"\x01\x00\x01\xff", "2 bytes are expected"),
+        (HEAD[:5], "expected"),
     ],
 )
 def test_contradictions_are_refused(body: bytes, reason: str) -> None:

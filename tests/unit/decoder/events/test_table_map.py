@@ -74,11 +74,11 @@ ZOO = (
 
 
 @pytest.mark.parametrize("index", range(len(ZOO)), ids=[column.name for column in ZOO])
-def test_full_metadata_tells_all_of_a_column(index: int) -> None:
+def test_full_metadata_defines_a_column_completely(index: int) -> None:
     assert definition_in("full_metadata").columns[index] == ZOO[index]
 
 
-def test_full_metadata_tells_the_table_and_its_key() -> None:
+def test_full_metadata_includes_the_primary_key() -> None:
     definition = definition_in("full_metadata")
     assert str(definition) == "shop.zoo"
     assert len(definition.columns) == len(ZOO)
@@ -114,7 +114,7 @@ def test_minimal_metadata_is_not_complete() -> None:
     assert definition.primary_key == ()
 
 
-def test_a_definition_survives_its_json_form() -> None:
+def test_a_definition_is_restored_from_json() -> None:
     definition = definition_in("full_metadata")
     assert TableDefinition.from_json(definition.to_json()) == definition
 
@@ -135,7 +135,7 @@ def define(
 
 
 @pytest.mark.parametrize("length", [0, 1, 255, 256, 300, 511, 512, 767, 768, 1020, 1023])
-def test_a_char_hides_the_high_bits_of_its_length_in_its_type(length: int) -> None:
+def test_the_high_bits_of_a_chars_length_are_in_its_type(length: int) -> None:
     metadata = bytes([ColumnType.STRING ^ (length >> 4 & 0x30), length & 0xFF])
     (column,) = define([ColumnType.STRING], metadata).columns
     assert (column.type, column.length) == (ColumnType.STRING, length)
@@ -152,7 +152,7 @@ def test_a_varchars_prefix_grows_with_its_length(
     assert (column.length, column.length_bytes) == (length, length_bytes)
 
 
-def test_charsets_can_be_listed_column_by_column() -> None:
+def test_charsets_may_be_logged_per_column() -> None:
     types = [ColumnType.VARCHAR, ColumnType.LONG, ColumnType.BLOB, ColumnType.STRING]
     metadata = struct.pack("<HB", 10, 2) + bytes([ColumnType.ENUM, 1])
     optional = field(3, bytes([LATIN1, BINARY])) + field(11, bytes([UTF8MB3]))
@@ -160,7 +160,7 @@ def test_charsets_can_be_listed_column_by_column() -> None:
     assert [column.collation for column in columns] == [LATIN1, None, BINARY, UTF8MB3]
 
 
-def test_labels_are_in_their_columns_charset() -> None:
+def test_labels_are_decoded_from_their_columns_charset() -> None:
     metadata = bytes([ColumnType.ENUM, 1, ColumnType.SET, 1])
     optional = (
         field(10, bytes([GBK, 1, LATIN1]))
@@ -172,7 +172,7 @@ def test_labels_are_in_their_columns_charset() -> None:
     assert (set_.collation, set_.labels) == (LATIN1, ("ü",))
 
 
-def test_the_hidden_column_of_a_multi_valued_index_is_stored_as_json_is() -> None:
+def test_the_column_of_a_multi_valued_index_is_hidden() -> None:
     types = [ColumnType.TYPED_ARRAY, ColumnType.TYPED_ARRAY, ColumnType.TYPED_ARRAY]
     metadata = b"".join(
         [
@@ -188,7 +188,7 @@ def test_the_hidden_column_of_a_multi_valued_index_is_stored_as_json_is() -> Non
     ]
 
 
-def test_columns_that_no_select_gives_are_hidden() -> None:
+def test_columns_that_a_select_does_not_return_are_hidden() -> None:
     names = ["id", "!hidden!by_price!0!0", "DB_ROW_HASH_1", "name"]
     optional = field(4, b"".join(bytes([len(name)]) + name.encode() for name in names))
     optional += field(8, bytes([3, 0]))
@@ -210,7 +210,7 @@ def test_columns_that_no_select_gives_are_hidden() -> None:
 MARIADB = described("10.11.18-MariaDB-log", POST_HEADER_LENGTHS + bytes(130))
 
 
-def test_mariadb_counts_geometries_among_the_columns_with_a_charset() -> None:
+def test_geometries_have_a_charset_in_mariadb_only() -> None:
     types = [ColumnType.GEOMETRY, ColumnType.VARCHAR, ColumnType.BLOB_COMPRESSED]
     metadata = b"\x04" + struct.pack("<H", 40) + b"\x02"
     optional = field(2, bytes([BINARY, 1, LATIN1, 2, UTF8MB3]))
@@ -229,7 +229,7 @@ def test_mariadbs_compressed_columns() -> None:
 
 
 @pytest.mark.parametrize("kind", [ColumnType.TIME, ColumnType.DATETIME, ColumnType.TIMESTAMP])
-def test_only_mysql_tells_that_the_old_temporal_types_have_no_fraction(kind: ColumnType) -> None:
+def test_old_temporal_types_may_have_a_fraction_in_mariadb_only(kind: ColumnType) -> None:
     (column,) = define([kind], b"").columns
     assert (column.fraction, column.fraction_logged) == (0, True)
     (column,) = define([kind], b"", description=MARIADB).columns
@@ -245,7 +245,7 @@ def test_an_early_5_1_table_id_has_four_bytes() -> None:
     assert event.table_id == 9
 
 
-def test_optional_metadata_of_a_younger_server_is_left_out() -> None:
+def test_unknown_optional_metadata_is_ignored() -> None:
     optional = field(99, b"whatever") + field(4, b"\x02id")
     assert define([ColumnType.LONG], b"", optional).columns[0].name == "id"
 
@@ -253,38 +253,38 @@ def test_optional_metadata_of_a_younger_server_is_left_out() -> None:
 MALFORMED = {
     "an unknown type": (table_map([200], b""), "type 200"),
     "a string of no type": (table_map([254], b"\x01\x01"), "real type 49"),
-    "an enum in three bytes": (table_map([254], b"\xf7\x03"), "packed in 3 bytes"),
-    "a set in nine bytes": (table_map([254], b"\xf8\x09"), "packed in 9 bytes"),
+    "an enum in three bytes": (table_map([254], b"\xf7\x03"), "ENUM have 3 bytes"),
+    "a set in nine bytes": (table_map([254], b"\xf8\x09"), "SET have 9 bytes"),
     "a blob without prefix": (table_map([252], b"\x00"), "prefixes of 0 bytes"),
     "a bit field of nothing": (table_map([16], b"\x00\x00"), r"BIT\(0\)"),
     "a bit field of 65": (table_map([16], b"\x01\x08"), r"BIT\(65\)"),
     "a decimal of 66": (table_map([246], b"\x42\x00"), r"DECIMAL\(66,0\)"),
     "a scale beyond": (table_map([246], b"\x05\x06"), r"DECIMAL\(5,6\)"),
-    "nanoseconds": (table_map([18], b"\x07"), "7 digits"),
-    "metadata left over": (table_map([3], b"\x01"), "1 bytes of column metadata"),
-    "metadata missing": (table_map([15], b"\x01"), "2 bytes are announced"),
+    "nanoseconds": (table_map([18], b"\x07"), "7 fractional digits"),
+    "excess metadata": (table_map([3], b"\x01"), "column metadata is 1 bytes longer"),
+    "metadata missing": (table_map([15], b"\x01"), "2 bytes are expected"),
     "too few names": (table_map([3, 3], b"", field(4, b"\x01a")), "1 values of name for 2"),
     "names twice": (table_map([3, 3], b"", field(4, b"\x01a\x01a")), "the same name"),
     "too few signs": (table_map([3] * 9, b"", field(1, b"\0"), nullable=b"\0\0"), "unsigned"),
     "a key beyond": (table_map([3], b"", field(8, b"\x01")), "beyond the 1"),
     "labels of nothing": (table_map([3], b"", field(6, b"\x01\x01a")), "1 values of labels"),
-    "endless labels": (table_map([3], b"", field(6, b"\xfe" + b"\xff" * 8)), "announced in 0"),
+    "endless labels": (table_map([3], b"", field(6, b"\xfe" + b"\xff" * 8)), "in the 0 bytes"),
     "a collation beyond": (
         table_map([15], b"\x0a\x00", field(2, bytes([8, 1, 33]))),
         "beyond the 1 columns",
     ),
     "a hidden key": (
         table_map([3], b"", field(4, b"\x09!hidden!x") + field(8, b"\0")),
-        "a column that is hidden",
+        "refers to a hidden column",
     ),
-    "a name unended": (table_map([3], b"", names=b"\x01sx\x01t\0"), "zero byte"),
-    "a name too long": (table_map([3], b"", names=b"\xc1" + b"s" * 193 + b"\0"), "longer than"),
+    "an unterminated name": (table_map([3], b"", names=b"\x01sx\x01t\0"), "zero byte"),
+    "a name too long": (table_map([3], b"", names=b"\xc1" + b"s" * 193 + b"\0"), "the limit is"),
     "endless columns": (
         struct.pack("<IHH", 7, 0, 1) + b"\x01s\0\x01t\0\xfd\xff\xff\xff",
-        "a table of 16777215 columns",
+        "column count 16777215",
     ),
-    # an image of no columns takes no bytes: a scan of its rows would never end
-    "no columns": (table_map([], b""), "a table of 0 columns"),
+    # an image without columns takes no bytes, so a scan of its rows would never end
+    "no columns": (table_map([], b""), "column count 0"),
 }
 
 
@@ -297,7 +297,7 @@ def test_contradictions_are_refused(case: str) -> None:
     assert caught.value.event_type == "TABLE_MAP"
 
 
-def test_labels_in_a_charset_that_is_not_known_are_not_guessed_at() -> None:
+def test_labels_in_an_unknown_charset_are_unsupported() -> None:
     optional = field(10, length_encoded(2000)) + field(6, b"\x01\x01a")
     with pytest.raises(UnsupportedError, match="2000"):
         parsed(EventType.TABLE_MAP, table_map([254], b"\xf7\x01", optional))

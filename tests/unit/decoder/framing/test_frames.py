@@ -1,4 +1,4 @@
-"""Headers to arrays: what is framed, what waits for more bytes, what is at fault."""
+"""Framing: complete, incomplete and invalid events."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def test_every_header_field_is_in_its_array() -> None:
 
 
 @pytest.mark.parametrize("kept", [0, 1, 18, 19, 22])
-def test_an_incomplete_event_stays(kept: int) -> None:
+def test_an_incomplete_event_is_not_consumed(kept: int) -> None:
     frames = framed(event() + event()[:kept])
     assert len(frames) == 1
     assert (frames.next_offset, frames.fault) == (HEAD + len(event()), None)
 
 
-def test_an_event_of_4_gib_is_only_incomplete() -> None:
+def test_an_event_of_4_gib_is_incomplete() -> None:
     frames = framed(event()[:9] + b"\xff\xff\xff\xff" + event()[13:])
     assert (len(frames), frames.next_offset, frames.stopped) == (0, HEAD, False)
 
@@ -74,7 +74,7 @@ def test_a_size_without_room_for_the_checksum_stops() -> None:
     assert (len(frames), frames.stopped) == (0, True)
 
 
-def test_a_wrong_checksum_is_marked_and_framing_goes_on() -> None:
+def test_framing_continues_after_a_wrong_checksum() -> None:
     good = event(checksum=True)
     wrong = good[:20] + b"X" + good[21:]
     frames = framed(good + wrong + good, checksum=True)
@@ -86,7 +86,7 @@ def test_a_wrong_checksum_is_marked_and_framing_goes_on() -> None:
     assert framed(good + wrong, checksum=True, verify=False).fault is None
 
 
-def test_a_wrong_checksum_before_what_is_no_event_stops() -> None:
+def test_a_wrong_checksum_not_followed_by_an_event_stops() -> None:
     good = event(checksum=True)
     longer = good[:9] + struct.pack("<I", 30) + good[13:]
     frames = framed(longer + good * 2, checksum=True)
@@ -108,7 +108,7 @@ def test_a_wrong_checksum_before_what_is_no_event_stops() -> None:
         ("5.2.10-MariaDB", None, False),
     ],
 )
-def test_the_format_says_whether_events_have_checksums(
+def test_the_format_description_determines_checksums(
     version: str, algorithm: int | None, checksums: bool
 ) -> None:
     follower = event(checksum=checksums)
@@ -117,7 +117,7 @@ def test_the_format_says_whether_events_have_checksums(
     assert frames.end[1] == frames.offset[1] + 23
 
 
-def test_the_formats_own_checksum_leaves_out_the_in_use_flag() -> None:
+def test_the_format_descriptions_checksum_excludes_the_in_use_flag() -> None:
     assert framed(format_description(in_use=True)).fault is None
     damaged = bytearray(format_description(in_use=True))
     damaged[30] ^= 1
@@ -127,7 +127,7 @@ def test_the_formats_own_checksum_leaves_out_the_in_use_flag() -> None:
     assert isinstance(framed(bytes(other)).fault, ChecksumError)
 
 
-def test_a_relay_log_changes_its_checksums_in_the_middle() -> None:
+def test_a_relay_log_may_enable_and_disable_checksums() -> None:
     content = b"".join(
         [
             format_description(algorithm=1),
@@ -147,7 +147,7 @@ def test_a_relay_log_changes_its_checksums_in_the_middle() -> None:
     ("version", "types"),
     [("5.2.2-a_drop6p13-log", [15, 19, 22, 16, 18, 23]), ("5.1.50", [15, 16, 19, 20, 22, 23])],
 )
-def test_trees_of_2006_numbered_types_otherwise(version: str, types: list[int]) -> None:
+def test_types_of_trees_of_2006_are_renumbered(version: str, types: list[int]) -> None:
     lengths = bytes(15) + bytes([6, 7, 8, 9, 10, 11, 12])
     follower = [event_bytes(code, b"body") for code in (16, 19, 20, 22, 23)]
     frames = framed(format_description(version, None, lengths) + b"".join(follower))
@@ -156,7 +156,7 @@ def test_trees_of_2006_numbered_types_otherwise(version: str, types: list[int]) 
     assert framed(follower[0], layout=frames.layout).type.tolist() == types[1:2]
 
 
-def test_post_header_lengths_are_those_of_the_description_before() -> None:
+def test_post_header_lengths_are_those_of_the_last_description() -> None:
     short = bytes([56, 11]) + bytes(16) + b"\x06"
     frames = framed(
         event_bytes(2, b"")
@@ -169,7 +169,7 @@ def test_post_header_lengths_are_those_of_the_description_before() -> None:
     assert frames.post_header.tolist() == [13, 0, 11, 6, 99, 13]
 
 
-def test_types_that_a_description_does_not_list_are_unknown_again() -> None:
+def test_a_description_replaces_the_lengths_of_types_it_does_not_list() -> None:
     more, fewer = bytes([56, 11]) + bytes(16) + b"\x06" * 7, bytes([56, 13]) + bytes(16)
     followers = [event_bytes(code, b"") for code in (2, 19, 23)]
     first = [format_description("5.1.3", None, more), *followers]
@@ -178,12 +178,12 @@ def test_types_that_a_description_does_not_list_are_unknown_again() -> None:
     assert framed(b"".join(first + second)).post_header.tolist()[5:] == [13, 0, 0]
 
 
-def test_a_description_without_a_type_teaches_nothing() -> None:
+def test_a_description_without_types_is_ignored() -> None:
     events = [format_description(), format_description("5.1.50", None, b""), event_bytes(2, b"")]
     assert framed(b"".join(events)).post_header.tolist()[2] == 13
 
 
-def test_a_damaged_description_teaches_nothing() -> None:
+def test_a_damaged_description_is_ignored() -> None:
     damaged = bytearray(format_description())
     damaged[19 + 57 + 1] = 11
     frames = framed(bytes(damaged) + event_bytes(2, b""))
@@ -193,7 +193,7 @@ def test_a_damaged_description_teaches_nothing() -> None:
 
 @settings(deadline=None)
 @given(cut=st.integers(4, len(recorded("plain"))))
-def test_windows_give_what_the_whole_gives(cut: int) -> None:
+def test_framing_in_windows_equals_framing_the_whole(cut: int) -> None:
     content = recorded("plain")[len(MAGIC) :]
     whole = framed(content)
     first = framed(content[:cut])
@@ -213,7 +213,7 @@ def test_any_bytes_are_framed_or_refused(content: bytes, checksum: bool, version
     assert sum(frames.size.tolist()) == frames.next_offset - HEAD
 
 
-def test_a_checksum_is_zlibs() -> None:
+def test_checksums_are_those_of_zlib() -> None:
     content = event(b"x" * 500, checksum=True)
     assert struct.unpack("<I", content[-4:])[0] == zlib.crc32(content[:-4])
     assert framed(content, checksum=True).fault is None

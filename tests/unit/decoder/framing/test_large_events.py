@@ -1,4 +1,4 @@
-"""Events too large to hold: cut as if they were held, whatever pieces their bytes come in."""
+"""Streamed large events: the same segments as if they were held, whatever the pieces."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ LOGS = {
 
 @pytest.mark.parametrize("size", PIECES)
 @pytest.mark.parametrize("name", LOGS)
-def test_cuts_are_those_of_events_that_are_held(
+def test_segments_are_those_of_held_events(
     monkeypatch: pytest.MonkeyPatch, name: str, size: int
 ) -> None:
     log = LOGS[name]
@@ -77,7 +77,9 @@ def test_cuts_are_those_of_events_that_are_held(
 
 
 @pytest.mark.parametrize("alone", [19, HEADER_AND_FLAGS - 1, HEADER_AND_FLAGS])
-def test_the_start_of_an_event_may_come_alone(monkeypatch: pytest.MonkeyPatch, alone: int) -> None:
+def test_the_start_of_an_event_may_be_a_piece_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, alone: int
+) -> None:
     log = LOGS["rows end their statement"]
     held = cuts(log, [log])
     monkeypatch.setattr(framer, "LARGE_EVENT", LARGE)
@@ -85,7 +87,7 @@ def test_the_start_of_an_event_may_come_alone(monkeypatch: pytest.MonkeyPatch, a
     assert cuts(log, [log[: start + alone], log[start + alone :]]) == held
 
 
-def test_no_more_than_its_beginning_is_held() -> None:
+def test_only_the_beginning_of_an_event_is_held() -> None:
     event = event_bytes(EventType.ROWS_QUERY, bytes(3 * BEGINNING), checksum=True)
     large = LargeEvent(event[:100], Mark(4, 0), V4, checksum=True)
     assert large.feed(event[100:] + b"next") == b"next"
@@ -93,7 +95,7 @@ def test_no_more_than_its_beginning_is_held() -> None:
     assert bytes(large.buffer) == event[:BEGINNING]
 
 
-def test_a_checksum_is_no_part_of_the_beginning() -> None:
+def test_the_checksum_is_not_part_of_the_beginning() -> None:
     event = event_bytes(EventType.ROWS_QUERY, b"text", checksum=True)
     large = LargeEvent(event, Mark(4, 0), V4, checksum=True)
     assert bytes(large.buffer) == event[:-4]

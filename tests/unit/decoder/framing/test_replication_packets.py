@@ -29,7 +29,7 @@ def events_of(found: Unpacked) -> bytes:
     st.sampled_from([OK, bytes([0, SEMI_SYNC_MAGIC, 0]), ASKING]),
     st.integers(0, 400),
 )
-def test_events_of_whole_packets_are_what_was_packed(
+def test_events_of_complete_packets_are_unpacked(
     bodies: list[bytes], first: int, prefix: bytes, missing: int
 ) -> None:
     events = [event_bytes(QUERY, body, log_pos=1) for body in bodies]
@@ -48,7 +48,7 @@ def test_events_of_whole_packets_are_what_was_packed(
     assert found.asked == asked
 
 
-def test_an_event_that_begins_with_0xef_is_no_semi_sync_header() -> None:
+def test_an_event_that_starts_with_0xef_is_not_taken_for_a_semi_sync_header() -> None:
     event = bytearray(event_bytes(QUERY, b"body", log_pos=1))
     event[0] = SEMI_SYNC_MAGIC
     found = unpacked(packets([OK + bytes(event)]))
@@ -71,21 +71,21 @@ def test_an_event_that_begins_with_0xef_is_no_semi_sync_header() -> None:
         (OK + event_bytes(QUERY, bytes(2000), log_pos=1), Stop.LARGE),
     ],
 )
-def test_unpacking_stops_before_what_is_not_common(payload: bytes, stop: Stop) -> None:
+def test_unpacking_stops_before_other_packets(payload: bytes, stop: Stop) -> None:
     common = event_bytes(QUERY, b"common", log_pos=1)
     found = unpacked(packets([OK + common, payload, OK + common]), limit=2000)
     assert events_of(found) == common
     assert (found.stop, found.sequence) == (stop, 2)
 
 
-def test_a_packet_out_of_order_is_told() -> None:
+def test_unpacking_stops_at_a_packet_out_of_order() -> None:
     event = OK + event_bytes(QUERY, b"", log_pos=1)
     found = unpacked(packets([event], 1) + packets([event], 3))
     assert found.stop == Stop.OUT_OF_ORDER
 
 
 @given(st.binary(max_size=400))
-def test_any_bytes_are_unpacked_or_stopped_at(data: bytes) -> None:
+def test_any_bytes_are_unpacked_or_stop_unpacking(data: bytes) -> None:
     found = unpacked(data)
     assert 0 <= found.next_packet <= len(data)
     assert len(events_of(found)) <= found.next_packet

@@ -75,7 +75,7 @@ def test_a_type_without_a_known_width_is_unsupported(
         stored_width(column(kind, **fields))
 
 
-def test_hidden_columns_have_their_place_in_the_layout() -> None:
+def test_hidden_columns_are_part_of_the_layout() -> None:
     number, key = column(T.LONG), column(T.LONGLONG)
     array = column(T.TYPED_ARRAY, length_bytes=4)
     definition = TableDefinition("s", "t", (number, number), hidden=((1, array), (2, key)))
@@ -118,7 +118,7 @@ def test_a_long_run_is_split_so_that_its_null_bits_fit_one_load() -> None:
     assert plan.runs[:, WIDTH].tolist() == [56, 56, 18]
 
 
-def test_a_partial_image_is_laid_out_without_the_columns_it_leaves_out() -> None:
+def test_absent_columns_are_not_part_of_the_layout() -> None:
     columns = (column(T.LONG), column(T.VARCHAR, length_bytes=1), column(T.TINY), column(T.SHORT))
     plan = plan_rows(TableDefinition("s", "t", columns), b"\x0d")
     assert plan.present == (0, 2, 3)
@@ -126,6 +126,6 @@ def test_a_partial_image_is_laid_out_without_the_columns_it_leaves_out() -> None
     assert plan.cells[:, [RUN, OFFSET, BIT]].tolist() == [[0, 0, 1], [0, 4, 2], [0, 5, 4]]
 
 
-def test_an_image_may_hold_no_column() -> None:
+def test_an_image_may_have_no_columns() -> None:
     plan = plan_rows(TableDefinition("s", "t", (column(T.LONG),)), b"\0")
     assert (plan.columns, plan.variable, plan.runs[:, WIDTH].tolist()) == (0, 0, [0])

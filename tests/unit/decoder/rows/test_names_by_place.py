@@ -1,4 +1,4 @@
-"""TABLE_MAPs without names: the same bytes under the same id are named by where they stand."""
+"""TABLE_MAPs without names: equal bytes with the same id get their names by position."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def compressed(number: int, events: bytes) -> bytes:
 
 
 def log(wrapped: Wrapped, *statements: str) -> tuple[bytes, list[int]]:
-    """Rows, then each statement with rows behind it; and the LSNs of the statements."""
+    """Return a log with rows before and after each statement, and the LSNs of the statements."""
     content = log_bytes(wrapped(1, insert(CUP, (1, "a")) + insert(POT, (1,))))
     lsns = []
     for number, statement in enumerate(statements, 2):
@@ -46,7 +46,7 @@ def log(wrapped: Wrapped, *statements: str) -> tuple[bytes, list[int]]:
 
 
 @pytest.mark.parametrize("wrapped", [plain, compressed])
-def test_equal_table_maps_have_the_names_of_their_place(wrapped: Wrapped) -> None:
+def test_equal_table_maps_get_the_names_valid_at_their_position(wrapped: Wrapped) -> None:
     swap = "ALTER TABLE cup RENAME COLUMN x TO y, RENAME COLUMN y TO x"
     content, (first, second) = log(wrapped, swap, f"/* back */ {swap}")
 
@@ -74,15 +74,15 @@ def test_equal_table_maps_have_the_names_of_their_place(wrapped: Wrapped) -> Non
 
 
 @pytest.mark.parametrize("wrapped", [plain, compressed])
-def test_definitions_are_told_again_behind_schema_changes_and_no_other_statements(
+def test_definitions_are_repeated_only_after_schema_changes(
     wrapped: Wrapped,
 ) -> None:
     content, lsns = log(wrapped, "GRANT SELECT ON *.* TO u", "CREATE INDEX i ON cup (x)")
-    told = [
+    reported = [
         (str(definition), lsn)
         for result in decoded(content, rows=False)
         if isinstance(result, Definitions)
         for lsn, _, definition in result.items
     ]
-    assert [name for name, _ in told] == ["shop.cup", "shop.pot"] * 2
-    assert all(lsn > lsns[1] for _, lsn in told[2:])
+    assert [name for name, _ in reported] == ["shop.cup", "shop.pot"] * 2
+    assert all(lsn > lsns[1] for _, lsn in reported[2:])

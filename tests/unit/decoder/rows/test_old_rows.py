@@ -1,4 +1,4 @@
-"""Rows of types that no server here writes: whole logs by hand, as old servers would have them."""
+"""Rows of types that current servers do not write: handmade logs in the format of old servers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INSERT = {OLD: EventType.WRITE_ROWS_V1, MARIADB: EventType.WRITE_ROWS_V1}
 
 
 def log_of(description: bytes, map_body: bytes, columns: int, *images: bytes) -> bytes:
-    """A log in which rows of these images are inserted."""
+    """Return a log in which rows with these images are inserted."""
     kind = INSERT.get(description, EventType.WRITE_ROWS)
     body = struct.pack("<IHH", 7, 0, 1)
     body += struct.pack("<H", 2) if kind == EventType.WRITE_ROWS else b""
@@ -41,7 +41,7 @@ def inserted(log: bytes) -> list[tuple[Any, ...]]:
     return [after for _, _, _, after in changed(results)]
 
 
-def test_dates_and_times_of_before_5_6_4() -> None:
+def test_dates_and_times_from_before_5_6_4() -> None:
     types = [T.TIME, T.DATETIME, T.TIMESTAMP, T.DATE, T.NEWDATE, T.YEAR]
     day = (2012 << 9 | 2 << 5 | 29).to_bytes(3, "little")
     moments = (
@@ -72,8 +72,8 @@ def hidden_columns(*names: bytes) -> bytes:
     return metadata_field(4, b"".join(bytes([len(name)]) + name for name in names))
 
 
-def test_columns_of_functional_indexes_are_stepped_over() -> None:
-    """As the first releases of MySQL 8.0 log them: a plain one, and a multi-valued one's array."""
+def test_columns_of_functional_indexes_are_skipped() -> None:
+    """As in the first releases of MySQL 8.0: a plain index and a multi-valued one's array."""
     types = [T.LONG, T.LONGLONG, T.TYPED_ARRAY, T.LONG, T.TYPED_ARRAY]
     metadata = bytes([T.LONGLONG]) + bytes([T.VARCHAR, 100, 0, 0])
     names = hidden_columns(b"id", b"!hidden!f!0!0", b"!hidden!m!0!0", b"n", b"!hidden!m!1!0")
@@ -94,15 +94,13 @@ def test_columns_of_functional_indexes_are_stepped_over() -> None:
 @pytest.mark.parametrize(
     ("description", "kind", "reason"),
     [
-        (OLD, T.DECIMAL, "a DECIMAL of before MySQL 5.0"),
+        (OLD, T.DECIMAL, "a DECIMAL from before MySQL 5.0"),
         (MARIADB, T.TIME, "mysql56_temporal_format=OFF"),
         (MARIADB, T.DATETIME, "mysql56_temporal_format=OFF"),
         (MARIADB, T.TIMESTAMP, "mysql56_temporal_format=OFF"),
     ],
 )
-def test_rows_whose_layout_the_log_does_not_tell_are_a_fault(
-    description: bytes, kind: T, reason: str
-) -> None:
+def test_rows_whose_layout_is_unknown_are_a_fault(description: bytes, kind: T, reason: str) -> None:
     body = table_map([T.LONG, kind], b"")
     results = decoded(log_of(description, body, 2, b"\xfc" + bytes(4) + b"12345678"))
     assert changed(results) == []

@@ -1,4 +1,4 @@
-"""PARTIAL_UPDATE_ROWS, images that leave columns out, and rows events of before they were final."""
+"""PARTIAL_UPDATE_ROWS, images with absent columns, and rows events of early 5.1 versions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REMOVED = b"\x02\x03$.a"
 
 
 def head(table: Table, *bitmaps: bytes) -> bytes:
-    """What stands before the rows of a version 2 event."""
+    """Return the bytes before the rows of a version 2 event."""
     start = struct.pack("<Q", table.table_id)[:6] + struct.pack("<HH", 1, 2)
     return start + bytes([len(table.columns)]) + b"".join(bitmaps)
 
@@ -58,7 +58,7 @@ def changes(log: bytes) -> list[dict[str, Any]]:
 BEFORE = (1, DOCUMENT, "x", DOCUMENT)
 
 
-def test_a_set_bit_makes_a_json_column_a_diff_in_its_row_only() -> None:
+def test_a_set_bit_marks_a_json_diff_in_its_row_only() -> None:
     log = log_bytes(
         transaction(
             1,
@@ -96,7 +96,7 @@ def test_a_set_bit_makes_a_json_column_a_diff_in_its_row_only() -> None:
     assert [change["__absent_after"] for change in found] == [None] * 5
 
 
-def test_bits_are_those_of_all_json_columns_also_of_one_that_is_left_out() -> None:
+def test_absent_json_columns_have_a_bit_too() -> None:
     image = Table(5, "docs", (INT, VARCHAR, JSON)).image((3, "y", REMOVED))
     update = partial_update(DOCS.image(BEFORE) + b"\1\2" + image, after=b"\x0d")
     (change,) = changes(log_bytes(transaction(1, DOCS.map(), update)))
@@ -125,14 +125,14 @@ def test_more_partial_updates_than_a_block_holds() -> None:
 @pytest.mark.parametrize(
     ("shared", "json"),
     [
-        (b"\x02\x01", DOCUMENT),  # an option that is not known
+        (b"\x02\x01", DOCUMENT),  # an unknown option
         (b"\xfc\x01\x00\x01", DOCUMENT),  # more options than one byte
-        (b"\1\1", b"\x09\x01$"),  # an operation that is none
-        (b"\1\1", DOCUMENT),  # a document where a diff is announced
-        (b"\0", TO_TWO),  # a diff where a document is announced
+        (b"\1\1", b"\x09\x01$"),  # an invalid operation
+        (b"\1\1", DOCUMENT),  # a document instead of a diff
+        (b"\0", TO_TWO),  # a diff instead of a document
     ],
 )
-def test_what_contradicts_itself_is_a_fault(shared: bytes, json: bytes) -> None:
+def test_contradictions_are_a_fault(shared: bytes, json: bytes) -> None:
     update = partial_update(row(BEFORE, shared, (3, json, "y", DOCUMENT)))
     sound = transaction(2, DOCS.map(), DOCS.rows(BEFORE))
     results = decoded(log_bytes(transaction(1, DOCS.map(), update), sound))
@@ -145,13 +145,13 @@ WHOLE = partial_update(row(BEFORE, b"\1\1", (3, TO_TWO, "y", DOCUMENT)))
 
 
 @pytest.mark.parametrize("size", range(20, len(WHOLE)))
-def test_a_partial_update_cut_short_anywhere_gives_no_row(size: int) -> None:
+def test_a_truncated_partial_update_yields_no_row(size: int) -> None:
     update = WHOLE[:9] + struct.pack("<I", size) + WHOLE[13:size]
     results = decoded(log_bytes(transaction(1, DOCS.map(), update)))
     assert not changed(results)
 
 
-def test_columns_that_images_leave_out_are_named() -> None:
+def test_absent_columns_are_listed() -> None:
     update = event_bytes(
         EventType.UPDATE_ROWS,
         head(CUP, b"\x01", b"\x02")
@@ -194,7 +194,7 @@ VERSION_1 = (EventType.WRITE_ROWS_V1, EventType.UPDATE_ROWS_V1, EventType.DELETE
 @pytest.mark.parametrize("kinds", [PRE_GA, VERSION_1], ids=["pre-GA", "version 1"])
 @pytest.mark.parametrize("id_size", [4, 6])
 def test_rows_events_of_5_1(kinds: tuple[EventType, ...], id_size: int) -> None:
-    """The length of the fixed part tells the table id's; the first ones have one bitmap."""
+    """The post-header length determines that of table ids; pre-GA events have one bitmap."""
     number = struct.pack("<Q", CUP.table_id)[:id_size]
     first, second = CUP.image((1, "a")), CUP.image((2, None))
     bitmaps = b"\x03" * (1 if kinds is PRE_GA else 2)

@@ -1,4 +1,4 @@
-"""Spans say of each row what a table with a line per row would."""
+"""Spans are equivalent to a table with a line per row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from decoder.transactions.records import (
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a block: the event at `position` has it as its number `number`."""
+    """A row of a block: row `number` of the event at `position`."""
 
     position: int
     transaction: int
@@ -53,14 +53,14 @@ def some_spans(draw: st.DrawFn) -> Spans:
 
 
 @given(spans=some_spans(), data=st.data())
-def test_the_span_of_a_row(spans: Spans, data: st.DataObject) -> None:
+def test_span_of_finds_the_span_of_a_row(spans: Spans, data: st.DataObject) -> None:
     rows = rows_in(spans)
     row = data.draw(st.integers(0, len(rows) - 1))
     assert s.span_of(spans, row)[SPAN_POSITION] == rows[row].position
 
 
 @given(spans=some_spans(), data=st.data())
-def test_the_spans_of_a_part(spans: Spans, data: st.DataObject) -> None:
+def test_part_returns_the_spans_of_a_range(spans: Spans, data: st.DataObject) -> None:
     rows = rows_in(spans)
     first = data.draw(st.integers(0, len(rows) - 1))
     end = data.draw(st.integers(first + 1, len(rows)))
@@ -70,7 +70,7 @@ def test_the_spans_of_a_part(spans: Spans, data: st.DataObject) -> None:
 
 
 @given(spans=some_spans(), data=st.data())
-def test_what_is_left_without_some(spans: Spans, data: st.DataObject) -> None:
+def test_without_drops_the_rows_of_spans(spans: Spans, data: st.DataObject) -> None:
     which = st.lists(st.booleans(), min_size=len(spans), max_size=len(spans))
     dropped = np.array(data.draw(which))
     kept = [
@@ -80,10 +80,12 @@ def test_what_is_left_without_some(spans: Spans, data: st.DataObject) -> None:
 
 
 @given(spans=some_spans(), transaction=st.integers(0, 5))
-def test_the_rows_before_a_transaction(spans: Spans, transaction: int) -> None:
+def test_rows_before_counts_the_rows_of_earlier_transactions(
+    spans: Spans, transaction: int
+) -> None:
     before = [row for row in rows_in(spans) if row.transaction < transaction]
     assert s.rows_before(spans, transaction) == len(before)
 
 
-def test_rows_of_one_transaction() -> None:
+def test_of_transaction_returns_rows_of_one_transaction() -> None:
     assert [row.transaction for row in rows_in(s.of_transaction(7, 3))] == [7, 7, 7]

@@ -1,4 +1,4 @@
-"""Rows events to cells: any number of columns, NULLs anywhere, and no byte outside of the event."""
+"""The walk over rows: any number of columns, NULLs anywhere, and no byte beyond the event."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def tables_and_rows(draw: st.DrawFn) -> tuple[Table, list[tuple[Any, ...]]]:
 
 @REPEATABLE
 @given(tables_and_rows())
-def test_what_was_stored_comes_back(made: tuple[Table, list[tuple[Any, ...]]]) -> None:
+def test_stored_rows_are_decoded(made: tuple[Table, list[tuple[Any, ...]]]) -> None:
     table, rows = made
     log = log_bytes(
         transaction(1, table.map(), table.rows(*rows)),
@@ -71,7 +71,7 @@ def test_any_number_of_columns(count: int, columns: tuple[str, ...]) -> None:
     assert [after for *_, after in changed(decoded(log))] == rows
 
 
-def test_nulls_of_one_block_do_not_show_in_the_next() -> None:
+def test_nulls_of_a_block_do_not_affect_the_next() -> None:
     table = Table(5, "t", (INT, VARCHAR, INT))
     rows = [(None, None, n) if n % 200 < 100 else (n, f"x{n}", None) for n in range(3000)]
     log = log_bytes(
@@ -80,14 +80,14 @@ def test_nulls_of_one_block_do_not_show_in_the_next() -> None:
     assert [after for *_, after in changed(decoded(log))] == rows
 
 
-def test_an_event_without_rows_is_none() -> None:
+def test_an_event_without_rows_is_ignored() -> None:
     table = Table(5, "t", (INT,))
     results = decoded(log_bytes(transaction(1, table.map(), table.rows(), table.rows((1,)))))
     assert len(changed(results)) == 1
     assert not faults(results)
 
 
-def test_a_dummy_event_that_only_ends_a_statement_is_passed_over() -> None:
+def test_a_dummy_event_that_only_ends_a_statement_is_ignored() -> None:
     table = Table(5, "t", (INT,))
     dummy = event_bytes(
         EventType.WRITE_ROWS, b"\xff\xff\xff\0\0\0" + struct.pack("<HH", 1, 2) + b"\0"
@@ -102,7 +102,7 @@ GOOD = BROKEN.rows((1, "abc", "defg"), (None, None, "x" * 300))
 
 
 @pytest.mark.parametrize("removed", range(1, len(GOOD) - 19))
-def test_an_event_cut_short_anywhere_is_a_fault_or_has_fewer_rows(removed: int) -> None:
+def test_a_truncated_event_is_a_fault_or_has_fewer_rows(removed: int) -> None:
     short = GOOD[: len(GOOD) - removed]
     short = short[:9] + struct.pack("<I", len(short)) + short[13:]
     results = decoded(log_bytes(transaction(1, BROKEN.map(), short)))
@@ -112,7 +112,7 @@ def test_an_event_cut_short_anywhere_is_a_fault_or_has_fewer_rows(removed: int) 
 
 
 @pytest.mark.parametrize("prefix", [b"\xff\xff\xff\xff", b"\x00\x00\x00\x80", b"\xff\xff\xff\x7f"])
-def test_a_length_of_gigabytes_is_a_fault_and_takes_no_memory(prefix: bytes) -> None:
+def test_a_length_of_gigabytes_is_a_fault(prefix: bytes) -> None:
     table = Table(5, "t", (LONGTEXT,))
     body = struct.pack("<Q", 5)[:6] + struct.pack("<HH", 1, 2) + b"\x01\xff" + b"\xfe" + prefix
     results = decoded(
@@ -122,8 +122,8 @@ def test_a_length_of_gigabytes_is_a_fault_and_takes_no_memory(prefix: bytes) -> 
     assert fault["tables"] == ["shop.t"]
 
 
-def test_groups_that_fill_memory_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few bytes of bitmap make a group: thousands of them must not take thousands of blocks."""
+def test_groups_are_discarded_when_they_fill_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few bytes of bitmap define a group: thousands of them must not need as many blocks."""
     wide = Table(7, "wide", (INT,) * 12)
     events = []
     for number in range(1, 300):

@@ -1,4 +1,4 @@
-"""What a file's first events say of the transactions before it, and of its first one."""
+"""The head of a file: the GTIDs before it, and its first transactions."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def mariadb_gtid(number: int, domain: int = 0) -> bytes:
         ([MARIADB, LIST, CHECKPOINT], "0-1-5,3-2-8589934592", None),
         ([MARIADB, LIST, query("BEGIN"), mariadb_gtid(7)], "0-1-5,3-2-8589934592", (None, False)),
         ([MARIADB, query("BEGIN")], None, (None, False)),
-        # not written completely yet
+        # incomplete
         ([MARIADB, LIST[:-1]], None, None),
         ([MARIADB, LIST, mariadb_gtid(7)[:-1]], "0-1-5,3-2-8589934592", None),
-        # damaged: bronze tells of it
+        # damaged, which bronze reports
         ([MARIADB, LIST, event_bytes(T.MARIADB_GTID, b"short")], "0-1-5,3-2-8589934592", None),
         ([format_description("5.6.51"), gtid(4, committed=None)], None, (f"{UUID_TEXT}:4", False)),
         ([format_description(), gtid(4), xid(), gtid(5)], None, (f"{UUID_TEXT}:4", False, TIME)),
@@ -50,7 +50,7 @@ def mariadb_gtid(number: int, domain: int = 0) -> bytes:
         ([format_description(), ROTATE], None, None),
     ],
 )
-def test_the_head_tells_what_was_before_and_what_comes_first(
+def test_the_head_contains_previous_gtids_and_first_transactions(
     log: list[bytes], previous: str | None, first: tuple[Any, ...] | None
 ) -> None:
     description, *events = log
@@ -67,7 +67,7 @@ def test_the_first_transaction_of_a_recording(name: str, *, named: bool) -> None
     assert not first.copied
 
 
-def test_the_tally_keeps_mariadbs_last_number_of_every_domain_and_server() -> None:
+def test_statistics_keep_mariadbs_last_number_of_every_domain_and_server() -> None:
     events = [mariadb_gtid(7), query("BEGIN"), xid(), mariadb_gtid(3, 1 << 31), mariadb_gtid(9)]
     log = log_bytes(LIST, *events, query("BEGIN"), xid(), description=MARIADB)
     tally = Tally()

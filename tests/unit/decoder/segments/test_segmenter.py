@@ -1,4 +1,4 @@
-"""Cutting logs: the same cuts however the bytes come, and segments that decode like the whole."""
+"""Splitting logs: the same segments whatever the pieces, which decode like the whole log."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MIB = 1 << 20
 LOGS = sorted(file.stem for file in DATA.glob("*.binlog"))
 SHOP = (DATA.parent.parent / "demo" / "binlogs" / "binlog.000003").read_bytes()[:20_000]
 HEAD_LENGTH = 198
-"""Bytes of its magic number, FORMAT_DESCRIPTION and PREVIOUS_GTIDS."""
+"""Bytes of the magic number, FORMAT_DESCRIPTION and PREVIOUS_GTIDS of `SHOP`."""
 GTID = event_bytes(EventType.GTID, bytes([1]) + bytes(16) + struct.pack("<q", 7))
 BEGIN = event_bytes(EventType.QUERY, struct.pack("<IIBHH", 1, 0, 0, 0, 0) + b"\0BEGIN")
 XID = event_bytes(EventType.XID, struct.pack("<Q", 1))
@@ -64,7 +64,7 @@ def segmented(
 
 
 def same(found: list[Cut], expected: list[Cut]) -> bool:
-    """Equality without pytest's comparison of long values, which can take minutes."""
+    """Return True if equal, without pytest's comparison of long values, which can take minutes."""
     return found == expected
 
 
@@ -80,7 +80,7 @@ def changes(log: bytes) -> Iterator[tuple[str, str, dict[str, object]]]:
 
 @pytest.mark.parametrize("name", LOGS)
 @pytest.mark.parametrize(("target", "limit"), [(1, 1), (300, 900), (4096, 8192), (MIB, MIB)])
-def test_cuts_are_the_same_however_the_bytes_come(name: str, target: int, limit: int) -> None:
+def test_segments_do_not_depend_on_the_pieces(name: str, target: int, limit: int) -> None:
     log = recorded(name)
     whole = segmented(log, target=target, limit=limit)
     for step in (97, 4096):
@@ -92,9 +92,7 @@ def test_cuts_are_the_same_however_the_bytes_come(name: str, target: int, limit:
 
 @pytest.mark.parametrize("name", LOGS)
 @pytest.mark.parametrize("target", [1, 2000, 100_000])
-def test_segments_follow_each_other_and_carry_the_crc_of_what_is_before(
-    name: str, target: int
-) -> None:
+def test_segments_are_consecutive_with_the_crc_of_all_earlier_bytes(name: str, target: int) -> None:
     log = recorded(name)
     cuts = segmented(log, target=target, limit=3 * target).cuts
     assert cuts[0].start == Mark(0, 0)
@@ -110,12 +108,12 @@ def test_segments_follow_each_other_and_carry_the_crc_of_what_is_before(
 
 
 def inside(cuts: list[Cut], cut: Cut) -> bool:
-    """Whether the cut stands at a transaction that is cut inside, which ends segments early."""
+    """Return True if the segment is next to a split transaction, which ends segments early."""
     index = cuts.index(cut)
     return any(c.transaction_pos is not None for c in cuts[max(0, index - 1) : index + 3])
 
 
-def test_a_transaction_above_the_limit_is_cut_between_events_with_what_holds_there() -> None:
+def test_a_transaction_above_the_limit_is_split_between_events_with_preambles() -> None:
     transaction = [
         GTID,
         BEGIN,
@@ -146,7 +144,7 @@ def test_a_transaction_above_the_limit_is_cut_between_events_with_what_holds_the
     assert (cuts[4].preamble, cuts[4].transaction_pos) == (description, None)
 
 
-def test_what_is_between_target_and_limit_is_not_cut_inside() -> None:
+def test_a_transaction_below_the_limit_is_not_split() -> None:
     big = [GTID, BEGIN, table_map(1), rows(1, 5000, last=False), rows(1, 5000, last=True), XID]
     small = [GTID, BEGIN, table_map(9), rows(9, 10, last=True), XID]
     log = log_bytes(*small, *big, *small)
@@ -158,7 +156,7 @@ def test_what_is_between_target_and_limit_is_not_cut_inside() -> None:
 
 
 @pytest.mark.parametrize("step", [1 << 23, 1000, 77])
-def test_an_event_too_large_to_hold_is_cut_and_verified_on_the_way(
+def test_an_event_too_large_to_hold_is_verified_while_streaming(
     monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     monkeypatch.setattr(framer, "LARGE_EVENT", 5000)
@@ -189,7 +187,7 @@ def test_a_segment_decodes_to_its_part_of_the_whole(name: str) -> None:
     try:
         expected = list(changes(log))
     except BinlogError:
-        return  # what is no row data or not supported is silver's to judge
+        return  # unsupported content is reported by silver
     for target, limit in ((1, 1), (700, 1400), (5000, 20_000)):
         got = []
         for cut in segmented(log, target=target, limit=limit).cuts:
@@ -204,7 +202,7 @@ def test_a_segment_decodes_to_its_part_of_the_whole(name: str) -> None:
 
 @given(st.data())
 @settings(max_examples=150, deadline=None)
-def test_one_flipped_bit_loses_no_transaction_before_it(data: st.DataObject) -> None:
+def test_a_flipped_bit_affects_no_earlier_transaction(data: st.DataObject) -> None:
     log = SHOP
     position = data.draw(st.integers(HEAD_LENGTH, len(log) - 1))
     damaged = bytearray(log)
@@ -218,7 +216,7 @@ def test_one_flipped_bit_loses_no_transaction_before_it(data: st.DataObject) -> 
 
 
 @pytest.mark.parametrize("position", range(HEAD_LENGTH))
-def test_one_flipped_bit_in_the_head_is_found_by_reading_the_head(position: int) -> None:
+def test_a_flipped_bit_in_the_head_is_detected_by_reading_the_head(position: int) -> None:
     sound = read_head(SHOP)
     for bit in range(8):
         damaged = bytearray(SHOP)
@@ -232,7 +230,7 @@ def test_one_flipped_bit_in_the_head_is_found_by_reading_the_head(position: int)
 
 @given(st.integers(0, 20_000))
 @settings(max_examples=60, deadline=None)
-def test_a_truncated_file_gives_its_whole_transactions(size: int) -> None:
+def test_a_truncated_file_yields_its_complete_transactions(size: int) -> None:
     log = SHOP
     sound = segmented(log, target=1, limit=MIB)
     found = segmented(log[:size], target=1, limit=MIB)
@@ -242,7 +240,7 @@ def test_a_truncated_file_gives_its_whole_transactions(size: int) -> None:
     assert (found.framer.incomplete is None and found.fault is None) == at_boundary
 
 
-def test_a_file_is_continued_where_it_was_left() -> None:
+def test_splitting_resumes_after_the_stored_segments() -> None:
     log = SHOP
     all_at_once = segmented(log, target=1000, limit=4000)
     for cut in all_at_once.cuts[1:-1]:
@@ -253,7 +251,7 @@ def test_a_file_is_continued_where_it_was_left() -> None:
     assert (done.cuts, done.fault) == ([], None)
 
 
-def test_a_file_that_was_changed_below_what_was_ingested_is_refused() -> None:
+def test_a_file_whose_ingested_bytes_changed_is_refused() -> None:
     log = without_checksums(SHOP)
     stored = segmented(log, target=1000, limit=4000).cuts[2].end
     changed = bytearray(log)
@@ -261,10 +259,10 @@ def test_a_file_that_was_changed_below_what_was_ingested_is_refused() -> None:
     found = segmented(bytes(changed), target=1000, limit=4000, stored=stored)
     assert found.changed
     assert found.cuts == []
-    assert "not those that were ingested" in str(found.fault)
+    assert "differ from those already ingested" in str(found.fault)
 
 
-def test_the_in_use_flag_changes_no_cut() -> None:
+def test_the_in_use_flag_does_not_affect_segments() -> None:
     log = SHOP
     used = log[:21] + bytes([log[21] | 1]) + log[22:]
     one, other = (segmented(data, target=900, limit=2000) for data in (log, used))
@@ -280,14 +278,16 @@ def test_the_in_use_flag_changes_no_cut() -> None:
         (b"\xfdbin", EncryptedError),
     ],
 )
-def test_what_is_no_binary_log_is_said_to_be_none(data: bytes, error: type[BinlogError]) -> None:
+def test_a_file_that_is_not_a_plain_binary_log_is_refused(
+    data: bytes, error: type[BinlogError]
+) -> None:
     found = segmented(data)
     assert isinstance(found.fault, error)
     assert found.cuts == []
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_the_tallies_of_segments_add_up_to_the_events_of_the_file(name: str) -> None:
+def test_the_statistics_of_segments_add_up_to_the_events_of_the_file(name: str) -> None:
     log = recorded(name)
     segmenter = segmented(log, target=1000, limit=3000)
     upto = segmenter.boundary.position

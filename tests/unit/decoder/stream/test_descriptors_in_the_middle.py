@@ -1,4 +1,4 @@
-"""What says how a log is laid out, in the middle of it: only a FORMAT_DESCRIPTION is believed."""
+"""Descriptor events in the middle of a log: only a FORMAT_DESCRIPTION changes the layout."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WIDE = Table(4, "wide", (LONGTEXT,))
 ROW = ("x" * 3_000_000,)
 
 
-def test_a_start_of_before_mysql_5_changes_nothing_in_a_log_of_version_4() -> None:
+def test_a_start_v3_changes_nothing_in_a_log_of_version_4() -> None:
     log = log_bytes(transaction(1, insert(POT, (1,))), START, query("CREATE TABLE b (x INT)"))
     results = decoded(log)
     (fault,) = faults(results)
@@ -51,7 +51,7 @@ def test_a_start_of_before_mysql_5_changes_nothing_in_a_log_of_version_4() -> No
     assert framer.fault is None
 
 
-def test_nor_does_one_in_a_payload() -> None:
+def test_a_start_v3_in_a_payload_changes_nothing() -> None:
     inner = query("BEGIN") + START + insert(POT, (1,)) + xid()
     log = log_bytes(gtid(1), payload(inner), query("CREATE TABLE b (x INT)"))
     results = decoded(log)
@@ -63,8 +63,8 @@ def test_nor_does_one_in_a_payload() -> None:
     assert statement["query"] == "CREATE TABLE b (x INT)"
 
 
-def test_a_large_transaction_is_read_by_the_description_that_held_where_it_began() -> None:
-    """As in a relay log, whose second description may switch checksums on in its middle."""
+def test_a_large_transaction_is_replayed_with_the_description_at_its_start() -> None:
+    """As in a relay log, whose second description may enable checksums inside a transaction."""
     count = LIMIT // len(ROW[0])
     rows = [WIDE.rows(ROW, end=False) for _ in range(count)]
     begun = b"".join([gtid(1), query("BEGIN"), WIDE.map(), *rows])
@@ -75,8 +75,8 @@ def test_a_large_transaction_is_read_by_the_description_that_held_where_it_began
     assert rest.startswith(format_description(algorithm=1))
 
 
-def test_rows_behind_a_description_that_lists_no_rows_are_laid_out_as_usual() -> None:
-    """As in a relay log of a source that was upgraded: the first one's table ids had four bytes."""
+def test_rows_after_a_description_without_rows_events_have_the_usual_layout() -> None:
+    """As in a relay log of an upgraded source, whose table ids had four bytes before."""
     lengths = bytes([56, 13]) + bytes(16)
     earlier = format_description("5.1.3", None, lengths + b"\x06" * 7)
     later = format_description("5.1.50", None, lengths)
@@ -88,19 +88,19 @@ def test_rows_behind_a_description_that_lists_no_rows_are_laid_out_as_usual() ->
 
 
 @pytest.mark.parametrize("kind", [EventType.WRITE_ROWS, EventType.DELETE_ROWS])
-def test_images_of_no_column_are_a_fault_even_without_a_byte(kind: EventType) -> None:
+def test_images_without_columns_are_a_fault_even_if_empty(kind: EventType) -> None:
     event = event_bytes(kind, CUP.rows(kind=kind, present=b"\0")[19:])
     results = decoded(log_bytes(transaction(1, CUP.map(), event)))
     (fault,) = faults(results)
     assert fault["tables"] == ["shop.cup"]
 
 
-def test_an_unknown_event_is_shown_and_then_refused_unless_it_may_be_ignored() -> None:
+def test_an_unknown_event_is_yielded_and_then_refused_unless_ignorable() -> None:
     may = log_bytes(event_bytes(99, b"new", flags=EventFlag.IGNORABLE), query("BEGIN"))
     assert [event.name for event in decoder.events(may)][1:] == ["UNKNOWN_99", "QUERY"]
     must = log_bytes(event_bytes(99, b"new"), query("BEGIN"))
     shown = []
-    with pytest.raises(UnsupportedError, match="may be ignored"):
+    with pytest.raises(UnsupportedError, match="not flagged as ignorable"):
         shown.extend(event.name for event in decoder.events(must))
     assert shown[-1] == "UNKNOWN_99"
-    assert "may be ignored" in str(faults(decoded(must))[0]["reason"])
+    assert "not flagged as ignorable" in str(faults(decoded(must))[0]["reason"])

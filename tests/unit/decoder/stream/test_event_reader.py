@@ -66,14 +66,14 @@ def test_any_buffer_is_read(form: Callable[[bytes], Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["plain", "no_checksum", "no_gtid"])
-def test_the_same_load_logs_the_same_events(name: str) -> None:
+def test_event_types_of_recorded_logs(name: str) -> None:
     anonymous = name == "no_gtid"
     expected = ["ANONYMOUS_GTID" if anonymous and n == "GTID" else n for n in PLAIN]
     assert names(recorded(name)) == expected
 
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.binlog")), ids=lambda path: path.stem)
-def test_events_follow_each_other_to_the_end(path: Path) -> None:
+def test_events_are_consecutive_to_the_end(path: Path) -> None:
     data = path.read_bytes()
     position = 4
     for event in decoder.events(data):
@@ -89,7 +89,7 @@ def test_a_segment_begins_with_its_format_description() -> None:
     assert names(recorded("plain")[4:]) == PLAIN
 
 
-def test_a_log_may_end_behind_any_event_or_hold_none() -> None:
+def test_a_log_may_end_after_any_event_or_be_empty() -> None:
     data = recorded("plain")
     ends = [event.position for event in decoder.events(data)]
     assert [len(names(data[:end])) for end in ends] == list(range(len(PLAIN)))
@@ -111,7 +111,7 @@ def test_events_inside_a_payload_follow_it() -> None:
         offset += event.size
 
 
-def test_a_log_in_use_has_the_checksum_of_one_that_is_not() -> None:
+def test_the_in_use_flag_is_not_part_of_the_checksum() -> None:
     log = log_bytes(
         event_bytes(EventType.STOP, b"", checksum=True),
         description=format_description(algorithm=1, in_use=True),
@@ -119,7 +119,7 @@ def test_a_log_in_use_has_the_checksum_of_one_that_is_not() -> None:
     assert names(log) == ["FORMAT_DESCRIPTION", "STOP"]
 
 
-def test_a_relay_log_describes_itself_again() -> None:
+def test_a_relay_log_has_several_descriptions() -> None:
     relay = log_bytes(
         event_bytes(EventType.STOP, b"", checksum=True),
         format_description(algorithm=0),
@@ -142,14 +142,14 @@ def test_an_event_larger_than_a_window_is_read_whole() -> None:
     assert len(event.query) == len(text)
 
 
-def test_types_that_are_not_known_are_given_as_such() -> None:
+def test_events_of_unknown_types_are_yielded() -> None:
     event = list(decoder.events(log_bytes(event_bytes(100, b"vendor's", flags=0x80))))[-1]
     assert isinstance(event, UnknownEvent)
     assert (event.type, event.name, event.content) == (100, "UNKNOWN_100", b"vendor's")
 
 
 def compressed(content: bytes, **header: Any) -> bytes:
-    """A TRANSACTION_PAYLOAD of that content; `header` overrides what it says of it."""
+    """Return a TRANSACTION_PAYLOAD of the content; `header` overrides its fields."""
     payload = header.get("payload", zstandard.ZstdCompressor().compress(content))
     fields = b"".join(
         bytes([code, len(length_encoded(value))]) + length_encoded(value)
@@ -179,23 +179,23 @@ def test_payloads_in_several_frames_and_uncompressed_ones() -> None:
 @pytest.mark.parametrize(
     ("event", "reason"),
     [
-        (compressed(INSIDE, uncompressed=len(INSIDE) + 1), "it holds"),
-        (compressed(INSIDE, uncompressed=len(INSIDE) - 1), "it holds more than the 64 bytes"),
-        (compressed(INSIDE, uncompressed=0), "more than all of it"),
-        (compressed(INSIDE[:-1]), "ends inside the event at 38"),
-        (compressed(INSIDE + b"rest"), "4 bytes that are no event"),
+        (compressed(INSIDE, uncompressed=len(INSIDE) + 1), "not the announced"),
+        (compressed(INSIDE, uncompressed=len(INSIDE) - 1), "more than the announced 64 bytes"),
+        (compressed(INSIDE, uncompressed=0), "more than the announced 0 of the payload"),
+        (compressed(INSIDE[:-1]), "ends inside the event at offset 38"),
+        (compressed(INSIDE + b"rest"), "the last 4 bytes of its content"),
         (compressed(INSIDE, payload=b"not zstd"), "cannot be decompressed"),
         (
             compressed(INSIDE, payload=zstandard.compress(INSIDE)[:-3]),
-            "it holds|ends inside|no event",
+            "not the announced|ends inside|too few for an event",
         ),
         (compressed(compressed(INSIDE)), "type TRANSACTION_PAYLOAD"),
         (compressed(format_description()), "type FORMAT_DESCRIPTION"),
-        (compressed(event_bytes(EventType.XID, bytes(7))), "8 bytes are announced"),
+        (compressed(event_bytes(EventType.XID, bytes(7))), "8 bytes are expected"),
         (compressed(INSIDE[:9] + b"\x05\0\0\0" + INSIDE[13:]), "smaller than an event header"),
     ],
 )
-def test_a_payload_that_is_not_what_it_says(event: bytes, reason: str) -> None:
+def test_a_malformed_payload_is_refused(event: bytes, reason: str) -> None:
     with pytest.raises(MalformedError, match=reason) as caught:
         names(log_bytes(event))
     assert caught.value.position == 4 + len(format_description())
@@ -204,12 +204,12 @@ def test_a_payload_that_is_not_what_it_says(event: bytes, reason: str) -> None:
 @pytest.mark.parametrize(
     ("size", "announced", "reason"),
     [
-        (0xFFFFFFFF, len(INSIDE), "more than all of it"),
-        (0xFFFFFFFF, 1 << 40, "more than 1073741824"),
-        (1 << 30, 1 << 40, "ends inside the event at 0"),
+        (0xFFFFFFFF, len(INSIDE), f"more than the announced {len(INSIDE)} of the payload"),
+        (0xFFFFFFFF, 1 << 40, "the limit is 1073741824"),
+        (1 << 30, 1 << 40, "ends inside the event at offset 0"),
     ],
 )
-def test_an_events_announced_size_is_not_trusted_with_memory(
+def test_no_memory_is_allocated_for_an_inner_events_announced_size(
     size: int, announced: int, reason: str
 ) -> None:
     content = INSIDE[:9] + size.to_bytes(4, "little") + INSIDE[13:]
@@ -228,14 +228,14 @@ ZOO = recorded("plain")
         (b"-- MySQL dump 10.13", NotABinlogError, 0, "starts with 2d 2d 20 4d"),
         (b"\xfdbin" + bytes(508), UnsupportedError, 4, "encrypted with header version 0"),
         (ZOO[:14], TruncatedError, 4, "10 bytes are left"),
-        (ZOO[:-1], TruncatedError, len(ZOO) - 23, "22 bytes into an event of 23"),
+        (ZOO[:-1], TruncatedError, len(ZOO) - 23, "after 22 of the event's 23 bytes"),
         (ZOO + bytes(19), MalformedError, len(ZOO), "0 bytes"),
         (ZOO[:-1] + b"\0", ChecksumError, len(ZOO) - 23, "checksum"),
         (b"\xfebin" + event_bytes(EventType.XID, bytes(8)), MalformedError, 4, "start with FORMAT"),
         (b"\xfebin" + event_bytes(EventType.START_V3, bytes(56)), UnsupportedError, 4, "version 0"),
     ],
 )
-def test_what_is_no_log_or_damaged(
+def test_invalid_and_damaged_logs_are_refused(
     data: bytes, error: type[BinlogError], position: int, reason: str
 ) -> None:
     with pytest.raises(error, match=reason) as caught:
@@ -253,7 +253,7 @@ def until_fault(data: bytes) -> tuple[list[str], BinlogError | None]:
     return given, None
 
 
-def test_events_before_a_fault_are_given() -> None:
+def test_events_before_an_error_are_yielded() -> None:
     data = bytearray(recorded("plain"))
     xid = [event.position for event in decoder.events(bytes(data))][-2]
     data[xid + 20] ^= 1
@@ -263,14 +263,14 @@ def test_events_before_a_fault_are_given() -> None:
     assert (error.position, error.event_type) == (xid, "XID")
 
 
-def test_zlib_agrees_about_the_checksums() -> None:
+def test_checksums_are_those_of_zlib() -> None:
     data = recorded("plain")
     for event in decoder.events(data):
         whole = data[event.position : event.position + event.size]
         assert zlib.crc32(whole[:-4]) == int.from_bytes(whole[-4:], "little")
 
 
-def test_the_function_and_the_package_of_the_same_name_live_together() -> None:
+def test_the_function_and_the_package_have_the_same_name() -> None:
     program = """
 import decoder
 assert callable(decoder.events)

@@ -1,4 +1,4 @@
-"""A segment's decoder and bytes are freed when it is done, not at the next garbage collection.
+"""A segment's decoder and bytes are freed after decoding, not at the next garbage collection.
 
 A decoder holds its segment's bytes, tens of megabytes: where reference cycles keep them, a task
 holds all segments that it has decoded since the last collection.

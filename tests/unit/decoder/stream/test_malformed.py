@@ -1,4 +1,4 @@
-"""Damage at every place of small real logs: a log is read, or refused with a BinlogError."""
+"""Damage at every position of small real logs: a log is read, or refused with a BinlogError."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tests.support.decoder.event_bytes import recorded, without_checksums
 from tests.support.decoder.mutations import NAMES, READERS, is_refused
 
 IN_USE_FLAG = (4 + 17) * 8
-"""The bit of FORMAT_DESCRIPTION that a server clears without a new checksum."""
+"""The bit of FORMAT_DESCRIPTION that a server clears without updating the checksum."""
 
 
 @pytest.mark.parametrize("reader", ["events", "rows"])
 @pytest.mark.parametrize("name", ["plain", "no_checksum", "compressed"])
-def test_a_log_cut_anywhere_but_between_events_is_refused(reader: str, name: str) -> None:
+def test_a_log_truncated_inside_an_event_is_refused(reader: str, name: str) -> None:
     data = recorded(name)
     between = {event.position for event in decoder.events(data)} | {len(data)}
     for end in range(len(data)):
         assert is_refused(READERS[reader], data[:end]) == (end not in between), end
 
 
-def test_a_cut_log_says_where_it_ends() -> None:
+def test_the_error_of_a_truncated_log_has_the_position_of_the_event() -> None:
     data = recorded("plain")
     last = [event.position for event in decoder.events(data)][-1]
     for end in range(last + 1, len(data)):
@@ -33,7 +33,7 @@ def test_a_cut_log_says_where_it_ends() -> None:
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_no_flipped_bit_goes_unnoticed_with_checksums(reader: str) -> None:
+def test_flipped_bits_are_detected_with_checksums(reader: str) -> None:
     data = recorded("plain")
     step = 1 if reader == "events" else 7
     for bit in range(32, len(data) * 8, step):
@@ -60,7 +60,7 @@ def flipped(data: bytes, bit: int) -> bytes:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_logs_stripped_of_their_checksums_read_the_same(name: str) -> None:
+def test_logs_without_their_checksums_have_the_same_events(name: str) -> None:
     with_checksums = [event.name for event in decoder.events(recorded(name))]
     assert [e.name for e in decoder.events(without_checksums(recorded(name)))] == with_checksums
 

@@ -1,4 +1,4 @@
-"""MariaDB's logs as the stream decodes them: GTIDs, compressed statements, encryption."""
+"""Decoding of MariaDB's logs: GTIDs, compressed statements, encryption."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_transactions_have_their_gtids() -> None:
     assert [row["gtid"] for row in statements] == [names[1]]
 
 
-def test_a_begin_behind_a_gtid_leaves_its_transaction_its_gtid() -> None:
+def test_a_begin_after_a_gtid_belongs_to_its_transaction() -> None:
     results = decoded(log(gtid(7) + query("BEGIN") + insert(POT, (1,)) + xid()))
     (found,) = transactions(results)
     assert (found["gtid"], dict(found["rows"])) == ("0-1-7", {"shop.pot": 1})
@@ -76,21 +76,21 @@ def test_a_begin_behind_a_gtid_leaves_its_transaction_its_gtid() -> None:
     assert not faults(results)
 
 
-def test_many_gtids_fit_into_what_is_set_aside_for_them() -> None:
+def test_many_long_gtids_fit_into_their_buffer() -> None:
     longest = {"domain": 2**32 - 1, "server": 2**32 - 1}
     events = [gtid(2**63 - 1, **longest) + xid() for _ in range(500)]
     rows = transactions(decoded(log(*events)))
     assert {row["gtid"] for row in rows} == {f"{2**32 - 1}-{2**32 - 1}-{2**63 - 1}"}
 
 
-def test_compressed_rows_are_decoded_in_the_window_that_their_description_is_in() -> None:
+def test_compressed_rows_are_decoded_in_the_window_of_their_description() -> None:
     assert changed(decoded(LOG_KINDS["mariadb"])) == [
         ("cup", "insert", None, (1, "abc")),
         ("cup", "insert", None, (2, None)),
     ]
 
 
-def test_a_gtid_that_is_cut_short_is_a_fault() -> None:
+def test_a_truncated_gtid_is_a_fault() -> None:
     (fault,) = faults(decoded(log(event_bytes(EventType.MARIADB_GTID, bytes(12)), xid())))
     assert (fault["kind"], fault["event_type"]) == ("undecodable", "MARIADB_GTID")
 
@@ -121,7 +121,7 @@ def test_an_xa_transaction_waits_for_its_commit() -> None:
         ("SAVEPOINT before_all_this", "undecodable"),
     ],
 )
-def test_a_compressed_statement_is_as_one_that_is_not(text: str, kind: str | None) -> None:
+def test_compressed_statements_are_decoded_like_plain_ones(text: str, kind: str | None) -> None:
     results = decoded(log(gtid(1, STANDALONE), compressed(text)))
     assert [fault["kind"] for fault in faults(results)] == ([kind] if kind else [])
     logged = [r.batch.to_pylist() for r in results if isinstance(r, Statements)]
@@ -147,27 +147,27 @@ def test_an_alter_in_two_phases_takes_effect_at_its_commit() -> None:
 
 
 def encrypted_log() -> tuple[bytes, int]:
-    """A log whose events behind START_ENCRYPTION are what a cipher makes of them."""
+    """Return a log with encrypted bytes after START_ENCRYPTION, and the position of these."""
     start = event_bytes(EventType.MARIADB_START_ENCRYPTION, struct.pack("<BI", 1, 1) + bytes(12))
     readable = log(start)
     return readable + bytes((7 * k + 3) % 256 for k in range(200)), len(readable)
 
 
-def test_what_is_encrypted_is_one_fault_that_says_so() -> None:
+def test_encrypted_events_are_one_fault() -> None:
     data, position = encrypted_log()
-    with pytest.raises(UnsupportedError, match="MariaDB encrypted") as caught:
+    with pytest.raises(UnsupportedError, match="encrypted by MariaDB") as caught:
         list(decoder.events(data))
     assert caught.value.position == position
     (fault,) = faults(decoded(data))
     assert (fault["__pos"], fault["tables"]) == (position, None)
-    assert "MariaDB encrypted the events" in str(fault["reason"])
+    assert "encrypted by MariaDB" in str(fault["reason"])
     framer = Framer()
     windows = list(framer.feed(data))
     assert isinstance(framer.fault, UnsupportedError)
     assert windows[-1].ends[-1] == framer.fault.position == position
 
 
-def test_a_log_that_ends_where_encryption_begins_is_whole() -> None:
+def test_a_log_that_ends_before_the_encrypted_events_is_complete() -> None:
     data, position = encrypted_log()
     found = [event.name for event in decoder.events(data[:position])]
     assert found == ["FORMAT_DESCRIPTION", "MARIADB_START_ENCRYPTION"]

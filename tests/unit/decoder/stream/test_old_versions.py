@@ -1,4 +1,4 @@
-"""Logs of MySQL 3.23 and 4.x: told apart by their first event, listed, cut; they hold no rows."""
+"""Logs of MySQL 3.23 and 4.x, which have no rows: their versions, events and segments."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def listed(log: bytes) -> list[Any]:
 
 
 @each_log
-def test_events_follow_each_other_to_the_end(old: OldLog, log: bytes) -> None:
+def test_events_are_consecutive_to_the_end(old: OldLog, log: bytes) -> None:
     found = listed(log)
     ends = [event.position + event.size for event in found]
     assert [event.position for event in found] == [4, *ends[:-1]]
@@ -90,7 +90,7 @@ def test_events_follow_each_other_to_the_end(old: OldLog, log: bytes) -> None:
 
 
 @each_log
-def test_the_first_event_tells_the_version(old: OldLog, log: bytes) -> None:
+def test_the_version_is_read_from_the_first_event(old: OldLog, log: bytes) -> None:
     start = listed(log)[0]
     assert type(start) is StartV3Event
     assert (start.binlog_version, start.server_version) == (old.version, old.server)
@@ -119,7 +119,7 @@ def test_statements_and_the_next_file(old: OldLog, log: bytes) -> None:
     assert (rotate.next_position, rotate.next_file) == (4, "log.002")
 
 
-def test_load_data_of_every_kind() -> None:
+def test_load_data_events_of_every_type() -> None:
     (old,) = only(OF_1, LoadEvent)
     (new,) = only(OF_3, LoadEvent)
     (create,) = only(OF_3, CreateFileEvent)
@@ -134,13 +134,13 @@ def test_load_data_of_every_kind() -> None:
     assert [event.file_id for event in only(OF_3, ExecLoadEvent)] == [3]
 
 
-def test_a_replicas_place() -> None:
+def test_a_replicas_position() -> None:
     (event,) = only(OF_3, SlaveEvent)
     assert (event.source_position, event.source_port) == (4, 3306)
     assert (event.source_host, event.source_log) == ("source.example", "source-bin.001")
 
 
-def test_a_version_3_file_need_not_begin_with_a_start() -> None:
+def test_a_version_3_file_may_lack_a_start_event() -> None:
     """4.x wrote one only when the server started."""
     log = V3.log(query("DROP TABLE cups"), V3.rotate("log.003"), start=False)
     assert [event.name for event in listed(log)] == ["QUERY", "ROTATE"]
@@ -149,7 +149,7 @@ def test_a_version_3_file_need_not_begin_with_a_start() -> None:
     assert not faults(decoded(log))
 
 
-def test_an_event_of_version_4_whose_type_was_damaged_is_not_of_version_3() -> None:
+def test_a_version_4_log_with_a_damaged_type_byte_is_not_read_as_version_3() -> None:
     log = bytearray(MAGIC + format_description())
     log[17:21] = struct.pack("<I", len(log))
     for code in (2, 7, 14):
@@ -169,7 +169,7 @@ def test_version_2_is_refused() -> None:
 
 
 @each_log
-def test_younger_events_cannot_be_in_it(old: OldLog, log: bytes) -> None:
+def test_events_of_later_versions_are_refused(old: OldLog, log: bytes) -> None:
     data = log + old.event(EventType.XID, bytes(8))
     with pytest.raises(MalformedError, match=f"version {old.version} of the format") as caught:
         listed(data)
@@ -177,14 +177,14 @@ def test_younger_events_cannot_be_in_it(old: OldLog, log: bytes) -> None:
     assert len(log) in [fault["__pos"] for fault in faults(decoded(data))]
 
 
-def test_a_relay_log_goes_over_to_version_4() -> None:
+def test_a_relay_log_may_switch_to_version_4() -> None:
     log = V3.log(V3.rotate("source-bin.001"), start=False)
     log += format_description("5.0.96", None) + event_bytes(EventType.XID, bytes(8))
     assert [event.name for event in listed(log)] == ["ROTATE", "FORMAT_DESCRIPTION", "XID"]
 
 
 @each_log
-def test_changes_are_statement_faults_and_the_rest_is_decoded(old: OldLog, log: bytes) -> None:
+def test_dml_statements_are_faults_and_the_rest_is_decoded(old: OldLog, log: bytes) -> None:
     results = decoded(log)
     assert {fault["kind"] for fault in faults(results)} <= {"statement", "unsupported"}
     changes = [f["event_type"] for f in faults(results) if f["kind"] == "statement"]
@@ -201,7 +201,7 @@ def test_changes_are_statement_faults_and_the_rest_is_decoded(old: OldLog, log: 
 
 
 @pytest.mark.parametrize("log", [OF_1, OF_3, HEADLESS], ids=["1", "3", "3 without a start"])
-def test_bronze_cuts_it_and_every_segment_is_decoded_alone(log: bytes) -> None:
+def test_segments_of_old_logs_decode_independently(log: bytes) -> None:
     segmenter = Segmenter(target=1, limit=1 << 20)
     segmenter.feed(log)
     segmenter.finish()
@@ -222,7 +222,7 @@ def places(results: list[Result]) -> list[tuple[object, object]]:
 
 
 @each_log
-def test_a_log_cut_anywhere_but_between_events_is_refused(old: OldLog, log: bytes) -> None:
+def test_a_log_truncated_inside_an_event_is_refused(old: OldLog, log: bytes) -> None:
     between = {event.position for event in listed(log)} | {len(log)}
     for end in range(len(log)):
         assert is_refused(READERS["events"], log[:end]) == (end not in between), end

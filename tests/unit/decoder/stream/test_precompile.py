@@ -1,4 +1,4 @@
-"""Warming: the recorded log is decoded without a fault, once per machine, whoever comes first."""
+"""Precompilation: the recorded log is decoded without faults, once per machine."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ NOT_WRITTEN_BY_MYSQL_9 = {
 }
 
 
-def test_the_recorded_log_holds_every_type() -> None:
+def test_the_recorded_log_contains_every_type() -> None:
     log = zstandard.decompress(RECORDED.read_bytes())
     columns = [column for found in decoder.read(log) for column in found.definition.columns]
     types = {column.type.name for column in columns}
     assert types >= {kind.name for kind in ColumnType} - NOT_WRITTEN_BY_MYSQL_9
 
 
-def test_the_recorded_log_holds_images_and_documents_in_part() -> None:
+def test_the_recorded_log_contains_partial_images_and_documents() -> None:
     log = zstandard.decompress(RECORDED.read_bytes())
     batches = [found.batch for found in decoder.read(log)]
     for column in ("__absent_before", "__absent_after", "__json_diff"):
@@ -56,7 +56,7 @@ def test_a_second_process_compiles_into_the_same_cache(
             time.sleep(0.1)
 
 
-def test_no_second_process_is_begun_on_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_second_process_is_started_on_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     monkeypatch.setattr(warm, "_SECOND", None)
     with warm._second_process():
@@ -64,7 +64,7 @@ def test_no_second_process_is_begun_on_one_core(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
-def test_only_the_first_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     used = []
     monkeypatch.setattr(warm, "cache_folder", lambda: tmp_path / "kernels")
     monkeypatch.setattr(warm, "use_every_kernel", lambda: used.append(1))
@@ -73,8 +73,8 @@ def test_only_the_first_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert used == [1]
 
 
-def test_a_kernel_that_is_compiled_is_reported() -> None:
-    # Not a kernel of the decoder's: those are cached, so that a second run would compile nothing.
+def test_compiled_kernels_are_reported() -> None:
+    # Not a kernel of the decoder: those are cached, so a second run would compile nothing.
     @njit
     def never_compiled_before(number: int) -> int:
         return number + 1

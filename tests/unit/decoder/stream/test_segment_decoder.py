@@ -1,4 +1,4 @@
-"""Segments to changes, transactions and statements: what is yielded."""
+"""Results of decoding a segment: changes, transactions, statements, definitions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.support.decoder.logs import (
 INSERT, UPDATE, DELETE = EventType.WRITE_ROWS, EventType.UPDATE_ROWS, EventType.DELETE_ROWS
 
 
-def test_inserts_updates_and_deletes_come_with_their_images() -> None:
+def test_inserts_updates_and_deletes_have_their_images() -> None:
     log = log_bytes(
         transaction(1, insert(CUP, (1, "a"), (2, None))),
         transaction(2, CUP.map(), CUP.rows((1, "a"), (1, "b"), kind=UPDATE)),
@@ -48,7 +48,7 @@ def test_inserts_updates_and_deletes_come_with_their_images() -> None:
     ]
 
 
-def test_a_change_says_where_and_when_it_was_logged() -> None:
+def test_a_change_has_the_place_and_time_of_its_event() -> None:
     log = log_bytes(transaction(41, insert(POT, (1,), (2,)), insert(POT, (3,))))
     rows = [row for c in decoder.read(log, file="mysql-bin.000012") for row in c.batch.to_pylist()]
     start = len(MAGIC) + len(format_description())
@@ -64,7 +64,7 @@ def test_a_change_says_where_and_when_it_was_logged() -> None:
     )
 
 
-def test_without_a_commit_time_a_change_has_its_events_second_and_without_gtid_null() -> None:
+def test_without_a_commit_time_a_change_has_its_events_timestamp() -> None:
     anonymous = query("BEGIN") + insert(POT, (1,)) + xid()
     named = gtid(3, committed=None) + anonymous
     rows = [row for c in decoder.read(log_bytes(anonymous, named)) for row in c.batch.to_pylist()]
@@ -118,7 +118,7 @@ def test_a_statement_may_change_several_tables() -> None:
     ]
 
 
-def test_transactions_count_rows_by_table_and_know_their_ends() -> None:
+def test_transactions_have_row_counts_by_table_and_ends() -> None:
     first = transaction(1, insert(CUP, (1, "a"), (2, "b")), insert(POT, (1,)))
     second = transaction(2, POT.map(), POT.rows((1,), (2,), kind=UPDATE))
     start = len(MAGIC) + len(format_description())
@@ -136,13 +136,13 @@ def test_transactions_count_rows_by_table_and_know_their_ends() -> None:
     assert one["committed_at"] == one["original_committed_at"]
 
 
-def test_a_rolled_back_transaction_is_marked_as_a_whole() -> None:
+def test_a_rolled_back_transaction_is_one_rolled_back_span() -> None:
     log = log_bytes(gtid(1), query("BEGIN"), insert(CUP, (1, "a")), query("ROLLBACK"))
     (row,) = transactions(decoded(log))
     assert row["rolled_back"] == [{"start": row["start_pos"], "end": row["end_pos"]}]
 
 
-def test_rollback_to_a_savepoint_marks_the_events_between() -> None:
+def test_rollback_to_a_savepoint_rolls_back_the_events_between() -> None:
     before = insert(CUP, (1, "a"))
     undone = insert(CUP, (2, "b"))
     events = [
@@ -161,7 +161,7 @@ def test_rollback_to_a_savepoint_marks_the_events_between() -> None:
     assert len(changed(results)) == 3
 
 
-def test_a_transaction_that_never_ended_is_rolled_back_by_the_next() -> None:
+def test_a_transaction_that_never_ended_is_rolled_back() -> None:
     log = log_bytes(
         gtid(1), query("BEGIN"), insert(CUP, (1, "a")), transaction(1, insert(CUP, (1, "a")))
     )
@@ -170,7 +170,7 @@ def test_a_transaction_that_never_ended_is_rolled_back_by_the_next() -> None:
     assert whole["rolled_back"] is None
 
 
-def test_statements_come_with_their_session() -> None:
+def test_statements_have_their_session() -> None:
     results = decoded(recorded("statements"))
     (batch,) = [r.batch for r in results if isinstance(r, Statements)]
     create = next(row for row in batch.to_pylist() if row["query"].startswith("CREATE TABLE"))
@@ -180,7 +180,7 @@ def test_statements_come_with_their_session() -> None:
     assert create["executed_at"] <= create["committed_at"]
 
 
-def test_definitions_are_told_when_they_are_new_or_change_back() -> None:
+def test_definitions_are_yielded_when_they_change() -> None:
     wide, narrow = Table(7, "cup", (INT, VARCHAR)), Table(9, "cup", (INT,))
     again = Table(11, "cup", (INT, VARCHAR))
     log = log_bytes(
@@ -196,7 +196,7 @@ def test_definitions_are_told_when_they_are_new_or_change_back() -> None:
         assert [lsn for lsn, _, _ in items] == sorted(lsn for lsn, _, _ in items)
 
 
-def test_the_survey_walks_no_rows() -> None:
+def test_rows_are_not_decoded_for_the_survey() -> None:
     results = decoded(recorded("plain"), rows=False)
     assert not [r for r in results if isinstance(r, Changes)]
     assert [r for r in results if isinstance(r, Statements)]
@@ -210,7 +210,7 @@ def test_unwanted_tables_are_counted_but_not_decoded() -> None:
     assert dict(transactions(results)[0]["rows"]) == {"shop.cup": 2, "shop.pot": 1}
 
 
-def test_what_is_not_decoded_of_an_unwanted_table_is_no_fault() -> None:
+def test_unsupported_rows_of_an_unwanted_table_are_not_a_fault() -> None:
     partial = CUP.map() + CUP.rows(present=b"\x01")
     log = log_bytes(transaction(1, partial, insert(POT, (1,))))
     results = decoded(log, wanted=lambda schema, table: table == "pot")
@@ -218,7 +218,7 @@ def test_what_is_not_decoded_of_an_unwanted_table_is_no_fault() -> None:
     assert len(changed(results)) == 1
 
 
-def test_many_rows_come_in_blocks_and_none_is_lost() -> None:
+def test_many_rows_are_decoded_in_blocks() -> None:
     events = [
         CUP.rows(*[(n, f"name {n}") for n in range(start, start + 700)])
         for start in range(0, 21_000, 700)
@@ -239,7 +239,7 @@ print(digest.hexdigest())
 
 
 @pytest.mark.parametrize("variable", [{"NUMBA_DISABLE_JIT": "1"}, {"NUMBA_BOUNDSCHECK": "1"}])
-def test_interpreted_and_checked_kernels_give_the_same(variable: dict[str, str]) -> None:
+def test_interpreted_and_checked_kernels_have_the_same_results(variable: dict[str, str]) -> None:
     data = Path(__file__).parent.parent.parent.parent / "data"
     files = [str(data / f"{name}.binlog") for name in ("full_metadata", "plain", "compressed")]
 

@@ -1,4 +1,4 @@
-"""What a fault costs: its transaction, whole, and nothing else."""
+"""Faults: each quarantines its whole transaction and nothing else."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_fault_quarantines_its_transaction_and_no_other(
     assert [after for *_, after in changed(results)] == [(1,), (3,)]
 
 
-def test_what_was_decoded_before_the_fault_goes_with_it() -> None:
+def test_changes_before_the_fault_are_dropped_with_their_transaction() -> None:
     many = CUP.rows(*[(n, "x") for n in range(9000)])
     log = log_bytes(
         transaction(1, insert(CUP, (-1, None))),
@@ -112,7 +112,7 @@ def test_what_was_decoded_before_the_fault_goes_with_it() -> None:
     assert faults(results)[0]["tables"] == ["shop.cup", "shop.pot"]
 
 
-def test_nulls_of_a_row_that_overruns_do_not_stay_behind() -> None:
+def test_nulls_of_an_overrun_row_are_cleared() -> None:
     broken = CUP.rows((None, None), (None, "x"), (1, "a"), (None, "abc"))[:-1]
     broken = broken[:9] + struct.pack("<I", len(broken)) + broken[13:]
     log = log_bytes(
@@ -123,7 +123,7 @@ def test_nulls_of_a_row_that_overruns_do_not_stay_behind() -> None:
     assert [after for *_, after in changed(decoded(log))] == sound
 
 
-def test_ignorable_events_are_passed_over() -> None:
+def test_ignorable_events_are_skipped() -> None:
     passed = [
         ignorable(EventFlag.IGNORABLE),
         event_bytes(EventType.ROWS_QUERY, b"\5text."),
@@ -136,7 +136,7 @@ def test_ignorable_events_are_passed_over() -> None:
     assert len(changed(results)) == 1
 
 
-def test_rows_beside_a_statement_are_as_the_source_has_them() -> None:
+def test_rows_of_a_transaction_with_dml_statements_are_decoded() -> None:
     texts = ["INSERT INTO cup VALUES (1)", "UPDATE pot SET a = 1"]
     log = log_bytes(
         transaction(1, insert(POT, (1,)), *map(query, texts), insert(CUP, (2, "b"))),
@@ -151,7 +151,7 @@ def test_rows_beside_a_statement_are_as_the_source_has_them() -> None:
 
 
 @pytest.mark.parametrize("victim", ["gtid", "begin", "map", "rows", "xid"])
-def test_one_flipped_bit_costs_its_transaction_only(victim: str) -> None:
+def test_a_flipped_bit_affects_its_transaction_only(victim: str) -> None:
     parts = {
         "gtid": gtid(2),
         "begin": query("BEGIN"),
@@ -208,7 +208,7 @@ def test_read_raises_and_a_segment_reports(data: bytes, error: type[BinlogError]
     assert faults(decoded(data))
 
 
-def test_read_gives_what_is_whole_before_the_fault() -> None:
+def test_read_yields_the_complete_transactions_before_the_fault() -> None:
     log = log_bytes(transaction(1, insert(POT, (1,))), transaction(2, CUP.map(), OVERRUN))
     found = decoder.read(log)
     assert next(found).table == "pot"
@@ -217,7 +217,7 @@ def test_read_gives_what_is_whole_before_the_fault() -> None:
 
 
 def test_a_key_that_cannot_be_kept_exactly_is_a_lossy_key() -> None:
-    # VARCHAR key in utf8mb4 with bytes that are none; metadata 8: the primary key is column 0.
+    # VARCHAR key in utf8mb4 with invalid bytes; metadata 8: the primary key is column 0.
     table = Table(7, "cup", (VARCHAR,))
     keyed = table.map() + b"\x08\x01\x00"
     keyed = keyed[:9] + struct.pack("<I", len(keyed)) + keyed[13:]
@@ -232,7 +232,7 @@ def test_a_key_that_cannot_be_kept_exactly_is_a_lossy_key() -> None:
     )
     results = decoded(log)
     (fault,) = faults(results)
-    # The table that it is in comes first, before those that wait for it.
+    # The table with the fault comes first, before those that wait for it.
     assert (fault["kind"], fault["tables"]) == ("lossy_key", ["shop.cup", "shop.ale", "shop.zinc"])
     assert fault["reason"] == (
         "shop.cup: column c1: a value of key column c1 cannot be represented exactly"

@@ -1,4 +1,4 @@
-"""Segments, and transactions that are larger than one or than a window."""
+"""Segments inside transactions, and transactions larger than a window."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.support.decoder.logs import (
 )
 
 
-def test_a_segment_inside_a_transaction_goes_on_with_its_preamble() -> None:
+def test_a_segment_inside_a_transaction_is_decoded_with_its_preamble() -> None:
     head = gtid(9) + query("BEGIN") + CUP.map()
     parts = [CUP.rows((1, "a"), end=False), CUP.rows((2, "b")), insert(POT, (1,)) + xid(9)]
     start = len(MAGIC) + len(format_description())
@@ -47,7 +47,7 @@ def test_a_segment_inside_a_transaction_goes_on_with_its_preamble() -> None:
     assert min(r["__pos"] for r in rows) == cut
 
 
-def test_the_part_without_the_end_has_no_end() -> None:
+def test_a_transaction_without_its_end_has_no_end_position() -> None:
     log = log_bytes(gtid(9), query("BEGIN"), insert(CUP, (1, "a")))
     results = decoded(log)
     (row,) = transactions(results)
@@ -57,7 +57,7 @@ def test_the_part_without_the_end_has_no_end() -> None:
 
 @pytest.mark.parametrize("step", [1, 7, 1000])
 @pytest.mark.parametrize("name", ["plain", "compressed", "full_metadata"])
-def test_parts_of_any_size_give_the_same(name: str, step: int) -> None:
+def test_results_do_not_depend_on_the_parts(name: str, step: int) -> None:
     log = recorded(name)
     unit = SegmentDecoder(Segment("binlog.000001", 1), TypeOptions())
     results = list(unit.decode(log[k : k + step] for k in range(0, len(log), step)))
@@ -65,7 +65,7 @@ def test_parts_of_any_size_give_the_same(name: str, step: int) -> None:
 
 
 @pytest.mark.parametrize("make", [bytes, bytearray, memoryview, pa.py_buffer])
-def test_read_takes_whatever_has_a_buffer(make: Any) -> None:
+def test_read_accepts_any_buffer(make: Any) -> None:
     log = recorded("plain")
     assert sum(c.batch.num_rows for c in decoder.read(make(log))) == 6
 
@@ -77,7 +77,7 @@ def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_windows")
-def test_windows_and_a_row_larger_than_one() -> None:
+def test_a_row_larger_than_a_window_is_decoded() -> None:
     wide = Table(9, "pan", ("big varchar",) * 3)
     events = [transaction(n, insert(CUP, *[(k, "name") for k in range(50)])) for n in range(1, 60)]
     events.append(transaction(60, insert(wide, ("x" * 50_000,) * 3)))
@@ -92,7 +92,7 @@ LARGE = [CUP.map(), *(CUP.rows(*[(k + n, "name") for k in range(50)]) for n in r
 
 
 @pytest.mark.usefixtures("small_windows")
-def test_a_transaction_too_large_to_hold_comes_whole() -> None:
+def test_a_transaction_too_large_to_hold_is_decoded_completely() -> None:
     log = log_bytes(
         transaction(1, insert(POT, (1,))), transaction(2, *LARGE), transaction(3, insert(POT, (3,)))
     )

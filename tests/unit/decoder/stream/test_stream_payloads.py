@@ -1,4 +1,4 @@
-"""Compressed transactions: what their payloads yield, and what a broken one costs."""
+"""Compressed transactions: the changes in their payloads, and the faults of invalid ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def zstd(events: bytes, **kwargs: Any) -> bytes:
 
 
 @pytest.mark.parametrize("pack", [payload, zstd])
-def test_rows_in_a_payload_have_its_position_and_one_numbering(pack: Any) -> None:
+def test_rows_in_a_payload_share_its_position_and_are_numbered_together(pack: Any) -> None:
     inner = query("BEGIN") + insert(CUP, (1, "a"), (2, "b")) + insert(POT, (3,)) + xid(77)
     log = log_bytes(gtid(5), pack(inner), transaction(6, insert(POT, (4,))))
     results = decoded(log)
@@ -49,7 +49,7 @@ def test_rows_in_a_payload_have_its_position_and_one_numbering(pack: Any) -> Non
     assert (first["xid"], dict(first["rows"])) == (77, {"shop.cup": 2, "shop.pot": 1})
 
 
-def test_a_large_payload_comes_in_windows() -> None:
+def test_a_large_payload_is_decoded_in_windows() -> None:
     many = [CUP.rows(*[(n, "x" * 200) for n in range(s, s + 500)]) for s in range(0, 60_000, 500)]
     inner = query("BEGIN") + CUP.map() + b"".join(many) + xid()
     assert len(inner) > 8 << 20
@@ -72,7 +72,7 @@ def test_a_fault_at_the_end_of_a_large_payload_withholds_all_of_it() -> None:
     assert [fault["tables"] for fault in faults(results)] == [["shop.cup"]]
 
 
-def test_one_event_larger_than_a_payloads_window() -> None:
+def test_an_inner_event_larger_than_a_window_is_decoded() -> None:
     wide = Table(7, "cup", ("big varchar",) * 100)
     row = tuple("y" * 60_000 for _ in range(100))
     inner = query("BEGIN") + insert(wide, row) + xid()
@@ -89,10 +89,13 @@ def test_one_event_larger_than_a_payloads_window() -> None:
         (lambda inner: zstd(inner[:-3], size=len(inner)), ""),
         (lambda inner: zstd(inner + bytes(30)), "not a sequence of events"),
         (lambda inner: zstd(inner, size=1 << 62), "not"),
-        (lambda inner: zstd(inner[:9] + b"\xff\xff\xff\xff" + inner[13:]), "more than all"),
+        (
+            lambda inner: zstd(inner[:9] + b"\xff\xff\xff\xff" + inner[13:]),
+            "more than the announced",
+        ),
     ],
 )
-def test_a_broken_payload_is_a_fault_of_its_transaction_alone(broken: Any, reason: str) -> None:
+def test_an_invalid_payload_is_a_fault_of_its_transaction_only(broken: Any, reason: str) -> None:
     inner = query("BEGIN") + insert(CUP, (1, "a")) + xid()
     log = log_bytes(gtid(1), broken(inner), transaction(2, insert(POT, (1,))))
     results = decoded(log)

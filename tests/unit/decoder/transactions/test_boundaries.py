@@ -1,4 +1,4 @@
-"""Where transactions start and end, by every rule of the design, and in windows of any size."""
+"""Boundaries of transactions, by every rule of the design and in windows of any size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from decoder.constants import EventType
 from decoder.framing.frames import frame
-from decoder.transactions.boundaries import Marks, Statement, TransactionTracker
+from decoder.transactions.boundaries import EventRoles, Statement, TransactionTracker
 from tests.support.decoder.event_bytes import event_bytes, format_description
 from tests.support.decoder.logs import INT, Table, gtid, query, xid
 
@@ -17,7 +17,7 @@ T = Table(3, "t", (INT,))
 V1 = EventType.WRITE_ROWS_V1
 
 
-def marked(events: list[bytes], *, window: int | None = None, base: int = 0) -> list[Marks]:
+def roles_of(events: list[bytes], *, window: int | None = None, base: int = 0) -> list[EventRoles]:
     tracker = TransactionTracker()
     found = []
     step = window or len(events)
@@ -33,17 +33,17 @@ def marked(events: list[bytes], *, window: int | None = None, base: int = 0) -> 
 
 
 def spans(events: list[bytes]) -> list[tuple[int, int | None]]:
-    """(first event, last event or None) of each transaction."""
-    (marks,) = marked(events)
+    """Return (first event, last event or None) of each transaction."""
+    (roles,) = roles_of(events)
     offsets = np.cumsum([0, *(len(event) for event in events)]).tolist()
     found: list[tuple[int, int | None]] = []
     for index in range(len(events)):
-        if marks.starts[index]:
-            assert marks.start[index] == offsets[index]
+        if roles.starts[index]:
+            assert roles.start[index] == offsets[index]
             found.append((index, None))
-        if marks.start[index] >= 0:
-            assert marks.start[index] == offsets[found[-1][0]]
-        if marks.ends[index]:
+        if roles.start[index] >= 0:
+            assert roles.start[index] == offsets[found[-1][0]]
+        if roles.ends[index]:
             found[-1] = (found[-1][0], index)
     return found
 
@@ -103,11 +103,11 @@ CASES = {
     "inside one": ([gtid(1), BEGIN, ROTATE, LAST, xid(), STOP], [(0, 4)]),
     "mariadb's gtid is a begin": ([mariadb_gtid(0), T.map(), LAST, T.map(), LAST, xid()], [(0, 5)]),
     "unless standalone": ([mariadb_gtid(1), DDL, mariadb_gtid(0), LAST, COMMIT], [(0, 1), (2, 4)]),
-    "a begin right behind it belongs to it": (
+    "a begin directly after it belongs to it": (
         [mariadb_gtid(0), BEGIN, T.map(), LAST, xid(), mariadb_gtid(0), ROTATE, BEGIN, xid()],
         [(0, 4), (5, 8)],
     ),
-    "further behind it does not": (
+    "a later begin does not": (
         [mariadb_gtid(0), T.map(), LAST, BEGIN, xid(), mariadb_gtid(0), BEGIN, BEGIN, xid()],
         [(0, None), (3, 4), (5, None), (7, 8)],
     ),
@@ -124,8 +124,8 @@ def test_transactions(events: list[bytes], expected: list[tuple[int, int | None]
     assert spans(events) == expected
 
 
-def test_rows_flags_stand_behind_a_table_id_of_any_size() -> None:
-    """Before 5.1.4 a table id had four bytes, and two more come before the columns now."""
+def test_flags_of_rows_events_follow_a_table_id_of_any_size() -> None:
+    """Before 5.1.4 a table id had four bytes."""
     lengths = bytearray(27)
     lengths[EventType.TABLE_MAP - 1 : EventType.DELETE_ROWS_V1] = b"\x06" * 7
     old = format_description("5.1.3", None, bytes(lengths))
@@ -134,10 +134,10 @@ def test_rows_flags_stand_behind_a_table_id_of_any_size() -> None:
 
 
 @pytest.mark.parametrize("window", [1, 2, 3])
-def test_state_goes_on_across_windows(window: int) -> None:
+def test_state_is_kept_across_windows(window: int) -> None:
     events = [event for case, _ in CASES.values() for event in case]
-    (whole,) = marked(events, base=1000)
-    parts = marked(events, window=window, base=1000)
+    (whole,) = roles_of(events, base=1000)
+    parts = roles_of(events, window=window, base=1000)
     for name in ("start", "starts", "ends", "statement"):
         joined = np.concatenate([getattr(part, name) for part in parts])
         assert joined.tolist() == getattr(whole, name).tolist()
@@ -167,16 +167,16 @@ def test_state_goes_on_across_windows(window: int) -> None:
     ],
 )
 def test_statements_by_their_first_words(text: str, statement: Statement) -> None:
-    (marks,) = marked([query(text, schema="a schema")])
-    assert marks.statement.tolist() == [statement]
+    (roles,) = roles_of([query(text, schema="a schema")])
+    assert roles.statement.tolist() == [statement]
 
 
-def test_a_query_that_ends_too_early_is_no_transaction_control() -> None:
-    (marks,) = marked([named(EventType.QUERY, bytes(5)), named(EventType.QUERY, b"\xff" * 13)])
-    assert marks.statement.tolist() == [Statement.OTHER] * 2
+def test_a_truncated_query_is_not_transaction_control() -> None:
+    (roles,) = roles_of([named(EventType.QUERY, bytes(5)), named(EventType.QUERY, b"\xff" * 13)])
+    assert roles.statement.tolist() == [Statement.OTHER] * 2
 
 
-def test_a_segment_goes_on_inside_a_transaction() -> None:
+def test_a_segment_may_start_inside_a_transaction() -> None:
     tracker = TransactionTracker()
     assert tracker.start is None
     tracker.continue_from(123)
@@ -184,13 +184,13 @@ def test_a_segment_goes_on_inside_a_transaction() -> None:
     content = MORE + xid()
     buffer = np.frombuffer(bytearray(content), np.uint8)
     frames = frame(buffer, 0, len(content), base=500, checksum=False)
-    marks = tracker.follow(buffer, frames, base=500)
-    assert marks.start.tolist() == [123, 123]
-    assert marks.ends.tolist() == [0, 1]
+    roles = tracker.follow(buffer, frames, base=500)
+    assert roles.start.tolist() == [123, 123]
+    assert roles.ends.tolist() == [0, 1]
     assert tracker.start is None
 
 
-def test_an_unreadable_event_opens_what_may_have_been_a_transaction() -> None:
+def test_an_unreadable_event_opens_a_transaction() -> None:
     events = [
         event_bytes(EventType.QUERY, b"?" * 20, checksum=True),
         event_bytes(EventType.TABLE_MAP, T.map()[19:], checksum=True),
@@ -202,6 +202,6 @@ def test_an_unreadable_event_opens_what_may_have_been_a_transaction() -> None:
     buffer = np.zeros(16 + len(damaged) + 64, np.uint8)
     buffer[16 : 16 + len(damaged)] = np.frombuffer(damaged, np.uint8)
     frames = frame(buffer, 16, 16 + len(damaged), base=-16, checksum=True)
-    marks = TransactionTracker().follow(buffer, frames, base=-16)
+    roles = TransactionTracker().follow(buffer, frames, base=-16)
     assert frames.valid.tolist() == [0, 1, 1, 1]
-    assert marks.start.tolist() == [0, 0, 0, int(frames.offset[3]) - 16]
+    assert roles.start.tolist() == [0, 0, 0, int(frames.offset[3]) - 16]

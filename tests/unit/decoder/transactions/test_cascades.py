@@ -1,4 +1,4 @@
-"""What the table of transactions tells of foreign keys, by the flags of rows events."""
+"""Changes by foreign keys in the table of transactions, by the flags of rows events."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CASES: dict[str, tuple[Events, str | None, list[tuple[int, int | None]]]] = {
         [(0, 1), (3, None)],
     ),
 }
-"""By name: events, `cascades`, and the first and the next event of what is logged of it."""
+"""By name: events, `cascades`, and the first and next event of each logged span."""
 
 
 def event(table: Table, rows: int, flags: int) -> bytes:
@@ -48,7 +48,7 @@ def event(table: Table, rows: int, flags: int) -> bytes:
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("packed", [False, True])
-def test_the_flags_of_rows_events_tell_what_is_not_logged(name: str, *, packed: bool) -> None:
+def test_cascades_are_derived_from_the_flags_of_rows_events(name: str, *, packed: bool) -> None:
     events, cascades, logged = CASES[name]
     begin = query("BEGIN") + POT.map() + CUP.map()
     rows = [event(*one) for one in events]

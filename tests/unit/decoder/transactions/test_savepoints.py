@@ -1,4 +1,4 @@
-"""Rows that ROLLBACK TO takes back, also inside of payloads and from an earlier segment."""
+"""Rows that ROLLBACK TO rolls back, including inside payloads and with earlier segments."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KEPT = [1, 2, 7]
 
 
 def left(results: list[Any]) -> list[int]:
-    """The first values of the rows that are not rolled back."""
+    """Return the first values of the rows that are not rolled back."""
     rows = [
         r for result in results if isinstance(result, Changes) for r in result.batch.to_pylist()
     ]
@@ -52,7 +52,7 @@ def left(results: list[Any]) -> list[int]:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_what_is_behind_the_savepoint_goes(packed: bool) -> None:
+def test_rows_after_the_savepoint_are_rolled_back(packed: bool) -> None:
     events = b"".join([query("BEGIN"), *LAYERS, xid()])
     other = b"".join([query("BEGIN"), insert(POT, (8,)), xid()])
     pack = payload if packed else bytes
@@ -61,7 +61,7 @@ def test_what_is_behind_the_savepoint_goes(packed: bool) -> None:
     assert left(results) == [*KEPT, 8]
 
 
-def test_a_payload_counts_its_rows_by_itself() -> None:
+def test_each_payload_numbers_its_own_rows() -> None:
     events = b"".join([query("BEGIN"), *LAYERS, xid()])
     results = decoded(log_bytes(*(gtid(n) + payload(events) for n in (1, 2, 3))))
     assert left(results) == sorted(3 * KEPT)
@@ -70,7 +70,7 @@ def test_a_payload_counts_its_rows_by_itself() -> None:
 
 
 @pytest.mark.parametrize("target", [1, 60, 200, 400])
-def test_a_savepoint_of_an_earlier_segment_is_carried_to_the_later(target: int) -> None:
+def test_a_savepoint_of_an_earlier_segment_is_in_the_preamble(target: int) -> None:
     log = log_bytes(transaction(1, *LAYERS), transaction(2, insert(POT, (8,))))
     segmenter = Segmenter(target=target, limit=target)
     segmenter.feed(log)
@@ -86,7 +86,7 @@ def test_a_savepoint_of_an_earlier_segment_is_carried_to_the_later(target: int) 
 
 
 def _left_of_parts(results: list[Any]) -> list[int]:
-    """As `left`, with what all parts of a transaction tell together."""
+    """Like `left`, with the spans of all parts of a transaction combined."""
     spans = [
         (part["__lsn"], span["start"], span["end"])
         for part in transactions(results)
@@ -102,7 +102,7 @@ def _left_of_parts(results: list[Any]) -> list[int]:
     )
 
 
-def test_a_savepoint_that_is_nowhere_is_a_fault_of_its_tables() -> None:
+def test_an_unknown_savepoint_is_a_fault_of_its_tables() -> None:
     results = decoded(
         log_bytes(transaction(1, insert(POT, (1,)), query("ROLLBACK TO a")), transaction(2))
     )
@@ -124,10 +124,10 @@ def test_savepoints_end_with_their_transaction() -> None:
     ("version", "rows", "count"),
     [("5.1.73-log", True, 1), ("5.1.73-log", False, 0), ("5.5.62", True, 0)],
 )
-def test_a_rollback_of_before_5_5_leaves_rows_of_unknown_engines(
+def test_a_rollback_from_before_5_5_with_rows_is_a_fault(
     version: str, rows: bool, count: int
 ) -> None:
-    """Their statement cache was not there yet: a group held rows of MyISAM too."""
+    """Without a statement cache, which 5.5 added, a group also contained rows of MyISAM."""
     changed = POT.map() + POT.rows((1,), kind=EventType.WRITE_ROWS_V1)
     events = [query("BEGIN"), changed if rows else b"", query("ROLLBACK")]
     described = format_description(version, None)

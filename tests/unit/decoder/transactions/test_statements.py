@@ -1,4 +1,4 @@
-"""Which statements of a log may change rows that no rows event shows."""
+"""Detection of statements that may change rows without rows events."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from decoder.transactions.statements import is_dml
         ("CREATE TABLE t (a int)", False, False),
         ("/* app:7 */ DROP TABLE t", False, False),
         ("SET @a = 1", False, False),
-        # not known: it may change rows where a transaction can hold it
+        # unknown: it may change rows inside a transaction
         ("FROBNICATE t", False, True),
     ],
 )
-def test_a_statement_may_change_rows(query: str, anywhere: bool, in_transaction: bool) -> None:
+def test_statements_that_may_change_rows_are_dml(
+    query: str, anywhere: bool, in_transaction: bool
+) -> None:
     assert is_dml(query, in_transaction=False) == anywhere
     assert is_dml(query, in_transaction=True) == in_transaction

@@ -1,4 +1,4 @@
-"""XA transactions: what is prepared waits, and what decides about it is told by its name."""
+"""XA transactions: prepared ones wait for a COMMIT or ROLLBACK with the same name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def group(*events: bytes, one_phase: bool = False) -> bytes:
     return b"".join([begin, *events, end, prepare(one_phase=one_phase)])
 
 
-def test_what_is_prepared_is_decoded_and_waits_for_its_commit() -> None:
+def test_a_prepared_transaction_is_decoded_and_waits_for_its_commit() -> None:
     log = log_bytes(
         gtid(1) + group(insert(CUP, (1, "a"))),
         transaction(2, insert(POT, (3,))),
@@ -63,7 +63,7 @@ def test_one_phase_is_a_commit(packed: bool) -> None:
     assert (row["xa_end"], row["commit_lsn"]) == ("one_phase", row["__lsn"])
 
 
-def test_what_is_prepared_may_be_compressed() -> None:
+def test_a_prepared_transaction_may_be_compressed() -> None:
     results = decoded(log_bytes(gtid(1), payload(group(insert(CUP, (1, "a"))))))
     (row,) = transactions(results)
     assert (row["xa"], row["xa_end"], row["commit_lsn"]) == ("7:61:62", "prepare", None)
@@ -98,9 +98,7 @@ def test_a_prepared_transaction_with_a_fault_holds_its_tables() -> None:
         ("XA COMMIT X'',X'',4294967295", Statement.XA_COMMIT, Xa("4294967295::", "commit")),
     ],
 )
-def test_names_are_the_same_however_they_are_written(
-    text: str, statement: int, expected: Xa
-) -> None:
+def test_names_do_not_depend_on_their_notation(text: str, statement: int, expected: Xa) -> None:
     assert decided(text, statement) == expected
 
 

@@ -133,10 +133,10 @@ def test_a_damaged_file_is_shown_up_to_the_fault_and_the_others_after_it(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "it is empty"),
-        (b"id,name\n1,cup\n", "not with a binary log's"),
+        (b"", "the log is empty"),
+        (b"id,name\n1,cup\n", "not with the magic number"),
         (b"\xfdbin" + bytes(100), "ends inside its encryption header"),
-        (b"\xfebin" + format_description("1.0.0"), "does not know"),
+        (b"\xfebin" + format_description("1.0.0"), "more than version 1.0.0 has"),
     ],
 )
 def test_what_is_no_log_is_said_in_a_sentence(

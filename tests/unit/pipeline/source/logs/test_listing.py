@@ -83,7 +83,7 @@ def test_a_store_of_another_protocol_is_read_through_fsspec() -> None:
     ("content", "said"),
     [
         (b"", "the file is empty"),
-        (b"PK\3\4 and more", "it starts with 50 4b 03 04"),
+        (b"PK\3\4 and more", "the file starts with 50 4b 03 04"),
         (b"\xfdbin" + bytes(600), "the file is encrypted with header version 0"),
         (LOG[:60], "the file ends inside this event"),
         (LOG[:30] + b"?" + LOG[31:], "the checksum does not match"),
@@ -107,7 +107,7 @@ def put_one(folder: Path, content: bytes) -> str:
 
 
 def test_a_file_that_is_given_by_name_must_be_a_log(tmp_path: Path) -> None:
-    assert "it starts with 2d 2d" in find_binlogs(put_one(tmp_path, b"-- MySQL dump")).faults[0]
+    assert "starts with 2d 2d" in find_binlogs(put_one(tmp_path, b"-- MySQL dump")).faults[0]
     (binlog,) = find_binlogs(put_one(tmp_path, LOG)).binlogs
     assert (binlog.base, binlog.number) == ("dump.sql", 1)
 
