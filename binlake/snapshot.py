@@ -238,7 +238,7 @@ def _opened(reference: str, entry: Entry) -> DeltaTable:
     """
     name, version = _name(entry), entry["delta_version"]
     with delta_rs.errors_of(reference):
-        table = delta_rs.opened_as_it_is(reference, stores.options_for(reference).delta)
+        table = delta_rs.opened_unchecked(reference, stores.options_for(reference).delta)
     if table is None:
         raise LostSnapshotError(name, version, f"there is no table at {reference}.")
     try:

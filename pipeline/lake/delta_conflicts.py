@@ -51,10 +51,9 @@ CONFLICT_CONDITIONS = frozenset(
 
 
 def is_conflict(error: PySparkException) -> bool:
-"""Commit conflicts of Delta: which errors are conflicts, and how often a step is retried.
+    """Return True if a commit failed because of another commit of the same table."""
+    from pipeline.lake.child_sessions import condition
 
-Loads no PySpark by itself: readers of a lake import it where there is no Spark.
-"""
     return isinstance(error, CONFLICTS) or condition(error) in CONFLICT_CONDITIONS
 
 

@@ -1,8 +1,8 @@
 """Memory allocation of this process: freed memory is kept, so that its pages can be reused.
 
 A task works through blocks of 4 to 64 MiB. By default glibc returns each to the system when it is
-freed, and the kernel clears the pages of the next one again (docs/contributing/benchmarks.md). The memory kept
-is what was in use at the peak; `give_back` returns it to the system.
+freed, and the kernel clears the pages of the next one again (docs/contributing/benchmarks.md). The
+memory kept is what was in use at the peak; `give_back` returns it to the system.
 """
 
 from __future__ import annotations

@@ -128,8 +128,8 @@ CONF = {
     # some hundreds of tables, a driver of 2 GB spent all its time in garbage collection.
     "spark.databricks.delta.delta.log.cacheSize": "128",
     # With the next three, a gold table is written in a quarter less time, to a third of the space
-    # (docs/contributing/benchmarks.md). Dictionaries remain for columns of few values; trying them on others is
-    # expensive.
+    # (docs/contributing/benchmarks.md). Dictionaries remain for columns of few values; trying them
+    # on others is expensive.
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.hadoop.parquet.dictionary.page.size": str(64 << 10),
     # Eight bytes with statistics, instead of twelve without (INT96, deprecated by Parquet).

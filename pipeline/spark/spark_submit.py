@@ -62,7 +62,8 @@ def require_delta(spark: SparkSession, name: str = DELTA) -> None:
         return
     raise MissingRequirementError(
         "this Spark has no Delta jars: spark-submit must be given them.",
-        remedy=f"Submit with --packages {_package()}, or its jars with --jars (docs/guides/clusters.md).",
+        remedy=f"Submit with --packages {_package()}, or its jars with --jars"
+        " (docs/guides/clusters.md).",
     )
 
 
