@@ -129,7 +129,7 @@ REFUSED = {
     "has the name of a column": definition(
         columns=(*definition().columns, ColumnDefinition("__LSN", ColumnType.LONG))
     ),
-    "not decoded": definition(
+    "unsupported type": definition(
         columns=(*definition().columns, ColumnDefinition("x", ColumnType.TYPED_ARRAY))
     ),
 }

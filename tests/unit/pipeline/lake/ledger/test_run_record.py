@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -68,12 +67,6 @@ def test_a_log_line_has_only_scalar_values() -> None:
     figures = RECORD.figures()
     assert figures["lag_seconds"] == 3603.0
     assert not [value for value in figures.values() if isinstance(value, dict | list | tuple)]
-
-
-def test_the_manual_documents_every_column() -> None:
-    manual = (Path(__file__).parents[5] / "docs" / "runs.md").read_text()
-    missing = [name for name in RUNS.names if f"`{name}`" not in manual]
-    assert not missing
 
 
 def test_columns_have_one_type_in_arrow_and_in_the_record() -> None:
