@@ -2,7 +2,7 @@
 
 A file has a unique name, and is part of its table only once it is committed: the file of a failed
 task is never read, and maintenance removes it. For the format and its reasons see
-docs/decisions/0024.
+decision 0024.
 """
 
 from __future__ import annotations

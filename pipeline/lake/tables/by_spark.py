@@ -37,7 +37,7 @@ BIG_ROWS = {
 """Settings of a session that writes rows of 16 MiB or more, or reads them without Python."""
 WRITING = {
     **BIG_ROWS,
-    # The same format as in pipeline.lake.files.data_files (docs/decisions/0024).
+    # The same format as in pipeline.lake.files.data_files (decision 0024).
     "spark.sql.parquet.compression.codec": "zstd",
     "parquet.enable.dictionary": "false",
     "parquet.page.row.count.limit": "100000",

@@ -1,4 +1,4 @@
-"""The format of Parquet files (docs/decisions/0024), of which Spark can read parts."""
+"""The format of Parquet files (decision 0024), of which Spark can read parts."""
 
 from __future__ import annotations
 

@@ -266,7 +266,7 @@ def test_an_accepted_gap_holds_nothing_but_leaves_earlier_tables_incomplete() ->
 
 
 def test_a_table_that_gold_cannot_have_is_held_until_the_source_drops_it() -> None:
-    created = item("create", (3 << 40) + 10, of=REFUSED["not decoded"])
+    created = item("create", (3 << 40) + 10, of=REFUSED["unsupported type"])
     cut = (3 << 40) + 100
     held = plan(cut, [created], files={3: "binlog.000007"}).tables[T]
     assert (held.held or "").startswith("binlog.000007, position ")
