@@ -1,0 +1,195 @@
+"""The rules of the house: each yields a sentence for every breach of it.
+
+`pipeline.gold.plan.batch_plan.cut` is in the room `pipeline.gold.plan.batch_plan`, which is in
+`pipeline.gold`. A room's face is `__all__` in its `__init__.py`: names, and modules whose names
+others may import.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from tests.support.house.tables import House
+
+MOST_ENTRIES = 15
+LEAST_LINES = 40
+OF_THE_PACKAGE = ("__init__.py", "py.typed")
+"""No entries of a room: `py.typed` tells type checkers that a package's annotations count."""
+
+
+def modules(house: House, *packages: str) -> dict[str, Path]:
+    """All modules by their dotted names; a room's own name is that of its `__init__.py`."""
+    return {
+        _dotted(path.relative_to(house.root)): path
+        for package in packages or house.packages
+        for path in sorted((house.root / package).rglob("*.py"))
+    }
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+@cache
+def imports(path: Path, *, at_run_time: bool = False) -> frozenset[str]:
+    """Full names of what a file imports: modules, and names with their module before them.
+
+    Inside functions and type checks too, unless `at_run_time`, which a circle would break. Not
+    those of `if __name__ == "__main__":`, where a layer's job becomes a command.
+    """
+    body = [
+        statement
+        for statement in ast.parse(path.read_text()).body
+        if not (isinstance(statement, ast.If) and "__main__" in ast.unparse(statement.test))
+    ]
+    nodes = body if at_run_time else [node for each in body for node in ast.walk(each)]
+    return frozenset(name for node in nodes for name in _imported(node))
+
+
+def _imported(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def rooms_between(root: Path, importer: str, imported: str) -> Iterator[tuple[str, str]]:
+    """The rooms that an import enters, from outside in, each with what of it is imported.
+
+    Packages are no rooms: what lies in them is open to each other.
+    """
+    parts = imported.split(".")
+    for number in range(2, len(parts)):
+        room = ".".join(parts[:number])
+        if not (root / Path(*parts[:number])).is_dir():
+            return
+        if importer != room and not importer.startswith(f"{room}."):
+            yield room, parts[number]
+
+
+@cache
+def face(path: Path) -> frozenset[str]:
+    """What a room's `__init__.py` has in `__all__`."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return frozenset(ast.literal_eval(node.value))
+    return frozenset()
+
+
+def entry(room: str, name: str) -> str | None:
+    """Which entry of a room something belongs to; None for the room itself and what is outside."""
+    return name[len(room) + 1 :].split(".")[0] if name.startswith(f"{room}.") else None
+
+
+def _is_there(path: Path) -> bool:
+    """Return False for what Python leaves behind where a room was."""
+    if path.is_file() or path.name == "__pycache__":
+        return path.is_file() and path.parent.name != "__pycache__"
+    return any(_is_there(each) for each in path.iterdir())
+
+
+def strangers(house: House) -> Iterator[str]:
+    """Entries that are not listed, listed ones that are not there, and what order leaves out."""
+    found = {
+        _dotted(folder.relative_to(house.root)): {
+            f"{each.name}/" if each.is_dir() else each.name.removesuffix(".py")
+            for each in folder.iterdir()
+            if each.name not in OF_THE_PACKAGE and _is_there(each)
+        }
+        for package in house.packages
+        for folder in [house.root / package, *(house.root / package).rglob("*")]
+        if folder.is_dir() and _is_there(folder)
+    }
+    for room in sorted(found.keys() | house.rooms.keys()):
+        there, listed = found.get(room, set()), set(house.rooms.get(room, "").split())
+        yield from (f"{room} has {each}, which is not listed" for each in sorted(there - listed))
+        yield from (f"{room} has no {each}" for each in sorted(listed - there))
+    for room, steps in house.order.items():
+        ordered = {name for step in steps for name in step.split()}
+        own = {name.rstrip("/") for name in house.rooms[room].split() if "." not in name}
+        yield from (f"{room}: {each} has no place in the order" for each in sorted(own ^ ordered))
+
+
+def wrong_ways(house: House) -> Iterator[str]:
+    """Imports against the order of packages, and of the entries of a room."""
+    place = {
+        (room, name): number
+        for room, steps in house.order.items()
+        for number, step in enumerate(steps)
+        for name in step.split()
+    }
+    for importer, path in modules(house).items():
+        for imported in sorted(imports(path)):
+            if (importer, imported) in house.allowed:
+                continue
+            own, other = importer.split(".")[0], imported.split(".")[0]
+            if other in house.packages and house.packages.index(other) > house.packages.index(own):
+                yield f"{importer} imports {imported}"
+            for room in house.order:
+                here, there = entry(room, importer), entry(room, imported)
+                if here is None or there is None or here == there:
+                    continue
+                if place.get((room, there), len(place)) >= place.get((room, here), -1):
+                    yield f"{importer} imports {imported}"
+
+
+def circles(house: House) -> Iterator[str]:
+    """Rooms without an order whose entries import each other in a circle when they are loaded."""
+    for room in house.rooms.keys() - house.order.keys():
+        graph: dict[str, set[str]] = {}
+        for importer, path in modules(house).items():
+            if (own := entry(room, importer)) is not None:
+                used = (entry(room, name) for name in imports(path, at_run_time=True))
+                graph.setdefault(own, set()).update(
+                    name for name in used if name not in (None, own)
+                )
+        settled: set[str] = set()
+        while (
+            ready := {name for name, used in graph.items() if used & graph.keys() <= settled}
+            - settled
+        ):
+            settled |= ready
+        if circle := sorted(graph.keys() - settled):
+            yield f"{room}: a circle among {', '.join(circle)}"
+
+
+def side_doors(house: House) -> Iterator[str]:
+    """Imports from outside of a room that its face does not show, and modules shown to nobody."""
+    entered: set[tuple[str, str]] = set()
+    for importer, path in modules(house, *house.packages, *house.guests).items():
+        used = (name for name in imports(path) if name.split(".")[0] in house.packages)
+        for imported in sorted(used):
+            for room, name in rooms_between(house.root, importer, imported):
+                entered.add((room, name))
+                shown = face(house.root / Path(*room.split(".")) / "__init__.py")
+                if name not in shown and (importer, imported) not in house.allowed:
+                    yield f"{importer} imports {imported}: {room} does not show {name}"
+    for room, entries in house.rooms.items():
+        if room in house.packages:
+            continue
+        own = {name.rstrip("/") for name in entries.split()}
+        for name in sorted(own & face(house.root / Path(*room.split(".")) / "__init__.py")):
+            if (room, name) not in entered:
+                yield f"{room} shows {name}, which nobody outside imports"
+
+
+def sizes(house: House) -> Iterator[str]:
+    """Rooms with too many entries, modules with too few lines, and exceptions that are none."""
+    for room, listed in house.rooms.items():
+        if (len(listed.split()) > MOST_ENTRIES) != (room in house.large):
+            yield f"{room} has {len(listed.split())} entries"
+    reasons = set()
+    for name, path in modules(house).items():
+        if path.name == "__init__.py" or len(path.read_text().splitlines()) >= LEAST_LINES:
+            continue
+        reason = {name, name.rpartition(".")[0]} & house.small.keys()
+        if not reason:
+            yield f"{name} has fewer than {LEAST_LINES} lines"
+        reasons |= reason
+    yield from (f"{name} is not small" for name in sorted(house.small.keys() - reasons))
+
+
+RULES = (strangers, wrong_ways, circles, side_doors, sizes)
