@@ -52,9 +52,7 @@ def test_an_old_or_complete_seed_is_not_resumed(lake: Lake, begun: Begun) -> Non
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", "null"])
-def test_a_seed_with_a_damaged_file_of_parameters_starts_over(
-    lake: Lake, begun: Begun, text: str
-) -> None:
+def test_a_seed_with_damaged_parameters_starts_over(lake: Lake, begun: Begun, text: str) -> None:
     Path(SeedFolder(lake, "live", begun.id).path, BEGUN).write_text(text)
     assert under_way(lake, "live", NAME) is None
 
