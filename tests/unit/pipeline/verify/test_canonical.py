@@ -93,9 +93,7 @@ def test_an_invalid_time_is_an_error() -> None:
 
 
 @given(some.integers(-(10**65), 10**65), some.integers(0, 30), some.integers(0, 5))
-def test_decimals_are_written_as_servers_print_them(
-    digits: int, scale: int, zeros: int
-) -> None:
+def test_decimals_are_written_as_servers_print_them(digits: int, scale: int, zeros: int) -> None:
     value = Decimal(digits).scaleb(-scale) if abs(digits) < 10**27 else Decimal(digits)
     printed = format(value, "f")
     padded = printed.replace("-", "-" + "0" * zeros) if digits < 0 else "0" * zeros + printed
