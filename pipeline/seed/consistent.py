@@ -78,7 +78,9 @@ class Snapshot:
                 yield pa.RecordBatch.from_arrays(found.columns, schema=schema)
 
 
-def copied(settings: Settings, server: SourceServer, found: Snapshot, table: SourceTable) -> Seed:
+def copy_table(
+    settings: Settings, server: SourceServer, found: Snapshot, table: SourceTable
+) -> Seed:
     """Copy a table's rows from the snapshot into the lake. Raises NotSeedableError."""
     if not table.transactional:
         raise NotSeedableError(

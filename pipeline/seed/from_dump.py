@@ -31,7 +31,7 @@ from pipeline.spark.warm_kernels import Batches, warm_first
 _GIVEN = {"csv": open_csv, "parquet": open_parquet}
 
 
-def opened(settings: Settings) -> Dump:
+def open_configured_dump(settings: Settings) -> Dump:
     """Open the dump at `seed.dump`. Raises DumpError and SettingsError."""
     seed = settings.seed
     if seed.dump is None:

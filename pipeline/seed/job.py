@@ -23,13 +23,13 @@ from pipeline.lake import Ledger
 from pipeline.lake.starting import Spark
 from pipeline.observe import LayerReport, Progress
 from pipeline.seed.chunked import ChunkedReader
-from pipeline.seed.consistent import copied, snapshot
+from pipeline.seed.consistent import copy_table, snapshot
 from pipeline.seed.errors import SeedError
 from pipeline.seed.filling import Filling
-from pipeline.seed.from_dump import DumpReader, opened
+from pipeline.seed.from_dump import DumpReader, open_configured_dump
 from pipeline.seed.jdbc import keeps_whole_values
 from pipeline.seed.server import SourceServer, source_server
-from pipeline.seed.source_table import SourceTable, asked_of, source_table
+from pipeline.seed.source_table import SourceTable, source_table, table_errors
 from pipeline.settings import Settings
 from pipeline.silver.plan.seeds import Seed, ids_of, is_refused, put_seed, read_seed
 from pipeline.source.logs.kept_statements import keep
@@ -95,7 +95,7 @@ class _Seeding:
 
     def from_dump(self, location: str) -> None:
         """Seed tables from a dump."""
-        dump = opened(self._settings)
+        dump = open_configured_dump(self._settings)
         reader = DumpReader(self._filling, dump, location)
         tables = {TableName(table.schema, table.table): table for table in dump.tables}
         wanted = [name for name in tables if self._settings.wanted(name.schema, name.table)]
@@ -116,7 +116,7 @@ class _Seeding:
         chunked = ChunkedReader(self._filling, server)
         for table in tables:
             if table not in in_snapshot:
-                with self._collecting_faults(), asked_of(table.name):
+                with self._collecting_faults(), table_errors(table.name):
                     self._keep(chunked.seed(table))
         if in_snapshot:
             self._seed_in_snapshot(server, in_snapshot)
@@ -155,7 +155,7 @@ class _Seeding:
         return {item.name: item.seed.id for item in items if item.seed}
 
     def _looked_up(self, server: SourceServer, name: TableName) -> Iterator[SourceTable]:
-        with self._collecting_faults(), asked_of(name):
+        with self._collecting_faults(), table_errors(name):
             yield source_table(server.connection, server.version, name)
 
     def _needs_snapshot(self, server: SourceServer, table: SourceTable) -> bool:
@@ -171,10 +171,10 @@ class _Seeding:
         seeding = self._filling.progress.task("seed in one snapshot", len(tables), "tables")
         with seeding as task, snapshot(server.login, server.version, options) as found:
             for table in tables:
-                with self._collecting_faults(), asked_of(table.name):
+                with self._collecting_faults(), table_errors(table.name):
                     # Look it up again: reading the other tables may have taken hours.
                     current = source_table(server.connection, server.version, table.name)
-                    self._keep(copied(self._settings, server, found, current))
+                    self._keep(copy_table(self._settings, server, found, current))
                 task.advance()
 
     @contextmanager

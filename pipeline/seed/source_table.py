@@ -60,7 +60,7 @@ class SourceTable:
 
 
 @contextmanager
-def asked_of(name: TableName) -> Iterator[None]:
+def table_errors(name: TableName) -> Iterator[None]:
     """Turn the server's errors about a table into NotSeedableError, except a lost connection."""
     import pymysql
 

@@ -1,4 +1,4 @@
-"""A dump that is a folder of files."""
+"""The files of a dump in a folder."""
 
 from __future__ import annotations
 

@@ -119,11 +119,10 @@ def wait_for_server(
     patience: float,
     progress: Progress,
 ) -> None:
-    """Wait up to `patience` seconds until a server, such as a lagging replica, has all that gold
-    has.
+    """Wait up to `patience` seconds until a lagging server has all transactions of gold.
 
-    With `patience` 0 it is compared as it is, unless its log was reset. `asked` returns the
-    server's position (see `server_place`). Raises BehindGoldError.
+    With `patience` 0, return at once. `asked` returns the server's position (see `server_place`).
+    Raises BehindGoldError if the server still lags, or has lost transactions of its own.
     """
     ends = time.monotonic() + patience
     with progress.task("wait for the server", None, "queries") as task:
