@@ -12,7 +12,7 @@ from pipeline.maintenance.limits import FROM_START, Bronze, Need
 
 @dataclass(frozen=True, slots=True)
 class MaintenancePlan:
-    """What a maintenance batch removes.
+    """The removals of a maintenance batch.
 
     `cuts_from`: the first batch whose cut is kept. `bronze`: the files whose bytes are removed.
     `silver`: the need before which silver's rows are removed. `removed`: what is removed of silver

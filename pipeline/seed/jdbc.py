@@ -29,11 +29,11 @@ from pipeline.spark.warm_kernels import warm_first
 
 DRIVER = "org.mariadb.jdbc.Driver"
 FETCHED_ROWS, FETCHED_BYTES = 1000, 8 << 20
-"""What the connector buffers at a time, about; without a limit it would buffer a whole chunk."""
+"""Approximate size of the connector's buffer; without a limit it buffers a whole chunk."""
 SILENT_SECONDS = 600
 """Socket timeout: the longest wait for a chunk's first row, or its next one."""
 BATCH_ROWS, BATCH_BYTES = 10_000, 32 << 20
-"""What is sent from Java to Python at a time, about."""
+"""Approximate size of the batches sent from Java to Python."""
 _MODES: Mapping[TlsMode, str] = {
     "disabled": "disable",
     "preferred": "disable",
