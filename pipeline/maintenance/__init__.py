@@ -1,4 +1,4 @@
-"""Maintenance: remove what nothing needs any more, and compact what is left."""
+"""Maintenance: apply retention, compact and vacuum the lake's tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Carrying out one plan of maintenance: what goes, then each table's upkeep, then the record."""
+"""Execute one maintenance plan: removals, then the upkeep of each table, then the record."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from pipeline.maintenance.retention import carry_out, runs_before
 from pipeline.maintenance.scratch import remove_abandoned_scratch
 from pipeline.maintenance.seeds import remove_abandoned_seeds
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
-from pipeline.maintenance.upkeep import Keeper, LookedAfter, done, due, look
+from pipeline.maintenance.upkeep import Keeper, UpkeepResult, done, due, read_details
 from pipeline.observe import Progress
 from pipeline.settings import Settings
 
-SPARED_FOR = "a full refresh is under way"
+SPARING_REASON = "a full refresh is under way"
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a batch did: totals by name, sentences about where limits are and what is left."""
+    """The result of a batch: totals by name, and notes about its limits and skipped steps."""
 
     batch: int
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -47,33 +47,33 @@ def execute(
     *,
     shared: bool,
 ) -> Done:
-    """Do all that the plan says, look after the source's tables, and record it.
+    """Execute the plan, maintain the source's tables, and record the result.
 
-    `shared`: after those that sources share too. Another run may finish the plan first.
+    `shared`: also maintain the tables that sources share. Another run may finish the plan first.
     """
     body = MaintenancePlan.from_body(plan.body)
-    # One that began when this batch was planned already needs what it was to remove.
+    # A full refresh that began after the planning needs what the plan would remove.
     ledger.refresh()
     sparing = spared(ledger, plan) if refresh_under_way(ledger) else {SPARED: False}
-    body = body.sparing(SPARED_FOR) if sparing[SPARED] else body
+    body = body.sparing(SPARING_REASON) if sparing[SPARED] else body
     tables = ledger.tables
     silver = silver_tables(spark, tables, settings)
     common = shared_tables(spark, tables, settings)
     old_runs = [runs_before(settings, now)] if shared else []
-    with progress.task("maintenance: removing", len(silver) + 6, "tables") as task:
+    with progress.task("maintenance: removing rows", len(silver) + 6, "tables") as task:
         removed = carry_out(spark, tables, settings, plan, body, silver, old_runs, task)
     seeds = remove_abandoned_seeds(settings.layout, settings.source, now)
     scratch = remove_abandoned_scratch(settings.layout, now) if shared else 0
     gold = gold_tables(tables, settings)
-    kept = [*gold, *silver, *(common if shared else ())]
-    looked = _look_after(spark, tables, settings, plan, kept, progress, now)
-    changed = [table for table, after in looked if after.changed]
+    maintained = [*gold, *silver, *(common if shared else ())]
+    results = _maintain(spark, tables, settings, plan, maintained, progress, now)
+    changed = [table for table, result in results if result.changed]
     changed += [table for table in (*silver, *common) if table.name in removed]
-    # What a run did that died is in the tables' histories.
-    all_of_them = [*gold, *silver, *common]
-    which = changed if ledger.wrote(plan) else all_of_them
+    # The tables' histories also have the commits of an interrupted run.
+    all_tables = [*gold, *silver, *common]
+    which = changed if ledger.wrote(plan) else all_tables
     found = _figures(spark, tables, settings, plan, which)
-    left = [sentence for _, after in looked for sentence in after.left]
+    left = [sentence for _, result in results for sentence in result.left]
     counts = _counts(body, found, seeds, scratch)
     record = {
         "counts": counts,
@@ -88,15 +88,15 @@ def execute(
 
 
 def limits(body: MaintenancePlan) -> Iterator[str]:
-    """Why no more was removed."""
+    """Yield up to where each layer is kept, and why."""
     for name, need in (("silver", body.silver), ("bronze", body.bronze.need)):
-        where = f"stays from LSN {need.lsn} on" if need.lsn else "stays whole"
-        yield f"{name} {where}: {need.reason}."
+        kept = f"{name} is kept from LSN {need.lsn} on" if need.lsn else f"all of {name} is kept"
+        yield f"{kept}: {need.reason}."
     if body.cuts_from:
-        yield f"published cuts stay from gold's batch {body.cuts_from} on (retention.cuts)."
+        yield f"published cuts are kept from gold's batch {body.cuts_from} on (retention.cuts)."
 
 
-def _look_after(
+def _maintain(
     spark: Spark,
     lake_tables: Tables,
     settings: Settings,
@@ -104,22 +104,22 @@ def _look_after(
     tables: Sequence[Table],
     progress: Progress,
     now: datetime,
-) -> list[tuple[Table, LookedAfter]]:
+) -> list[tuple[Table, UpkeepResult]]:
     keeper = Keeper(spark, lake_tables, tag(plan.source, plan.batch))
     with progress.task("maintenance: tables", len(tables), "tables") as task:
 
-        def keep(table: Table) -> LookedAfter:
+        def keep(table: Table) -> UpkeepResult:
             try:
-                looked = look(table.seen_by(spark, lake_tables), table)
-                if looked is None:
-                    return LookedAfter(False)  # a run of gold says that it is gone
-                what = due(spark, table, looked, settings.retention.cuts, now)
+                details = read_details(table.tables_for_reading(spark, lake_tables), table)
+                if details is None:
+                    return UpkeepResult(False)  # gold's next run reports that it is missing
+                what = due(spark, table, details, settings.retention.cuts, now)
                 return keeper.keep(table, what)
             except Exception as error:
-                reason = why_left_alone(table, error)
+                reason = skip_reason(table, error)
                 if reason is None:
                     raise
-                return LookedAfter(False, (f"{table.name} is left alone: {reason}.",))
+                return UpkeepResult(False, (f"{table.name} was skipped: {reason}.",))
             finally:
                 task.advance()
 
@@ -127,12 +127,12 @@ def _look_after(
             return list(zip(tables, pool.map(keep, tables), strict=True))
 
 
-def why_left_alone(table: Table, error: Exception) -> str | None:
-    """Why an error keeps only one gold table from being looked after; None for any other error."""
+def skip_reason(table: Table, error: Exception) -> str | None:
+    """Return the reason to skip a gold table whose files are damaged; None for other errors."""
     if table.named is None:
         return None
     if isinstance(error, UnreachableError):
-        return error.reason.rstrip(".")  # its log cannot be read: others' can
+        return error.reason.rstrip(".")  # only this table's log cannot be read
     damage = met_in(error, table.stored.reference, None)
     return None if damage is None else damage.reason
 
@@ -140,27 +140,27 @@ def why_left_alone(table: Table, error: Exception) -> str | None:
 def _figures(
     spark: Spark, lake_tables: Tables, settings: Settings, plan: Plan, tables: Sequence[Table]
 ) -> dict[str, Figures]:
-    """What was done to each table of which there is something to tell."""
+    """Return what the batch did to each table, without those it did nothing to."""
     mine = tag(settings.source, plan.batch)
 
     def figures_of(table: Table) -> Figures:
         try:
-            return figures(done(table.seen_by(spark, lake_tables), table, mine))
+            return figures(done(table.tables_for_reading(spark, lake_tables), table, mine))
         except Exception as error:
-            if why_left_alone(table, error) is None:
+            if skip_reason(table, error) is None:
                 raise
             return Figures()
 
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
         found = pool.map(figures_of, tables)
-        told = {table.name: one for table, one in zip(tables, found, strict=True)}
-    return {name: one for name, one in told.items() if one != Figures()}
+        by_name = {table.name: one for table, one in zip(tables, found, strict=True)}
+    return {name: one for name, one in by_name.items() if one != Figures()}
 
 
 def _counts(
     body: MaintenancePlan, found: Mapping[str, Figures], seeds: int, scratch: int
 ) -> dict[str, int]:
-    """The totals, those that are not 0."""
+    """Return the totals by name, without those that are 0."""
     cuts = found.get("gold/_cuts", Figures()).rows
     silver = sum(one.rows for name, one in found.items() if name.startswith("silver/"))
     counts = {

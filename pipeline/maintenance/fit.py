@@ -1,10 +1,9 @@
-"""When it pays to rewrite a table's files, and for how long Delta is to keep what was removed.
+"""Decide when to rewrite a table's files, and how long Delta keeps removed files.
 
-Delta reads a version that is not the latest only as long as its table's property
-`deletedFileRetentionDuration` reaches back to that version's own commit, and VACUUM goes by the
-same property. So this property is what keeps a published cut readable: it must reach back to the
-oldest version that a cut names, which of a table that rests may be much older than the cut. The log
-must reach as far.
+Delta reads an earlier version only while its table's property `deletedFileRetentionDuration`
+reaches back to that version's own commit, and VACUUM uses the same property. So this property keeps
+published cuts readable: it must reach back to the oldest version in a cut, which for a table that
+rarely changes may be much older than the cut. The Delta log must reach back as far.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from datetime import timedelta
 from pipeline.lake.files.compaction import TARGET_BYTES
 
 LEAST_SPARE = 16
-"""Fewer files than that too many are not worth a commit."""
-STRUCK_SHARE = 0.1
-"""A purge pays where at least this part of the rows that are read are struck out."""
+"""The fewest files in excess that are worth a commit."""
+SOFT_DELETED_SHARE = 0.1
+"""The share of soft-deleted rows from which on a purge pays."""
 AHEAD = timedelta(days=2)
-"""Until maintenance comes again; also more than a write takes that has begun."""
+"""The time until the next maintenance; also longer than any write takes."""
 SLACK = 0.25
 _DAY = timedelta(days=1)
 LOG_DAYS = 30
@@ -31,10 +30,10 @@ DELETED_DAYS = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """For how many days a table keeps removed files, and its log.
+class FileRetention:
+    """The retention of a table's removed files (`deleted`) and of its Delta log, in days.
 
-    `asked`: somebody else has set that, so that it is never made less.
+    `asked`: somebody else has set it, so that it is never shortened.
     """
 
     deleted: int
@@ -42,17 +41,17 @@ class Kept:
     asked: bool = False
 
 
-def crowded(files: int, size: int) -> bool:
-    """Whether a table has far more files than its bytes need."""
+def needs_compaction(files: int, size: int) -> bool:
+    """True if a table of `size` bytes has far more files than it needs."""
     needed = max(1, math.ceil(size / TARGET_BYTES))
     return files - needed >= max(LEAST_SPARE, needed)
 
 
-def fitting(now: Kept, cuts: timedelta, reach: timedelta) -> Kept | None:
-    """What a table's properties are to be, or None where they fit.
+def new_retention(now: FileRetention, cuts: timedelta, reach: timedelta) -> FileRetention | None:
+    """Return the retention to set, or None if the current one (`now`) is right.
 
-    `cuts`: for how long cuts are kept; `reach`: how long ago the oldest version was committed that
-    one of them names. There is slack: a table that rests needs a commit only now and then.
+    `cuts`: how long cuts are kept. `reach`: the age of the oldest version in a cut. The result has
+    some slack, so that a table that rarely changes needs few commits.
     """
     need = max(cuts, reach) + AHEAD
     wanted = math.ceil(need * (1 + SLACK) / _DAY)
@@ -61,15 +60,15 @@ def fitting(now: Kept, cuts: timedelta, reach: timedelta) -> Kept | None:
         return None
     if now.asked:
         wanted = max(wanted, now.deleted)
-        return Kept(wanted, max(LOG_DAYS, wanted, now.log), asked=True)
+        return FileRetention(wanted, max(LOG_DAYS, wanted, now.log), asked=True)
     base = max(LOG_DAYS, wanted)
-    return Kept(wanted, now.log if base <= now.log <= 2 * base else base)
+    return FileRetention(wanted, now.log if base <= now.log <= 2 * base else base)
 
 
-def struck_out(commits: Iterable[tuple[str, Mapping[str, str]]]) -> int:
-    """How many rows deletion vectors strike out since they were last purged, newest commit first.
+def soft_deleted_rows(commits: Iterable[tuple[str, Mapping[str, str]]]) -> int:
+    """Return how many rows deletion vectors have soft-deleted since the last purge.
 
-    Of each commit: its operation, and Delta's metrics.
+    `commits`: the operation and Delta's metrics of each commit, newest first.
     """
     count = 0
     for operation, metrics in commits:
@@ -85,13 +84,13 @@ def struck_out(commits: Iterable[tuple[str, Mapping[str, str]]]) -> int:
     return count
 
 
-def purge_pays(struck: int, rows: int) -> bool:
-    """Whether to read past the rows that are struck out costs more than to write the others."""
-    return struck > 0 and struck >= STRUCK_SHARE * (rows + struck)
+def purge_pays(soft_deleted: int, rows: int) -> bool:
+    """True if skipping the soft-deleted rows costs readers more than rewriting the others."""
+    return soft_deleted > 0 and soft_deleted >= SOFT_DELETED_SHARE * (rows + soft_deleted)
 
 
 def read_days(text: str | None, default: int) -> int:
-    """A property such as `interval 1 week`, in whole days; the default where it says nothing."""
+    """Parse a property such as `interval 1 week` to whole days; the default if it has none."""
     written = re.fullmatch(r"(?:interval )?(\d+) (hour|day|week)s?", (text or "").strip().lower())
     if written is None:
         return default

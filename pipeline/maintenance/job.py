@@ -1,4 +1,4 @@
-"""Maintenance's job: removes what nothing needs any more, and looks after the lake's tables.
+"""Maintenance's job: apply retention, compact and vacuum the lake's tables.
 
 spark-submit pipeline/maintenance/job.py --source NAME --lake DIR [--conf FILE] [--dry-run]
 """
@@ -31,11 +31,11 @@ def run(
     shared: bool = True,
     now: datetime | None = None,
 ) -> LayerReport:
-    """Finish the open batch, if there is one, then do all that is due for one source.
+    """Finish the open batch, if any, then do everything that is due for one source.
 
-    Like a layer's job it leaves no record and keeps no other run from the lake: `run_command` does
-    both. `dry_run` only says what is due, in notes. `shared`: also for the tables that sources
-    share. `now`: the time by which things are old.
+    Like a layer's job it neither records the run nor takes the lake's lease: `run_command` does
+    both. `dry_run`: only report what is due, in notes. `shared`: also maintain the tables that
+    sources share. `now`: the time from which ages are measured.
     """
     began = time.monotonic()
     at = now or datetime.now(timezone.utc)
@@ -72,18 +72,18 @@ def _batches(
 
 
 def of_source(spark: Spark, settings: Settings) -> Settings:
-    """The settings with the source that is to be maintained: the one they name, or the only one.
+    """Return the settings with the source to maintain: the one they name, or the lake's only one.
 
-    Raises SettingsError where the lake has several: each has settings of its own.
+    Raises SettingsError if the lake has several, since each has settings of its own.
     """
     if "source" in settings.model_fields_set:
         return settings
     known = Ledger(spark, settings.layout, "").sources()
     if len(known) > 1:
         raise SettingsError(
-            f"is not set, and the lake has several: {', '.join(known)}.",
+            f"is not set, and the lake has several sources: {', '.join(known)}.",
             key="source",
-            remedy="Maintain each with its own --source and --conf.",
+            remedy="Run maintain for each with its own --source and --conf.",
         )
     return settings.model_copy(update={"source": known[0]}) if known else settings
 

@@ -1,7 +1,7 @@
-"""How far removal may go: up to the first thing that something still needs. Without Spark.
+"""Determine how far data may be removed: up to the first position that is still needed.
 
-A limit is a place in a source's log, as an LSN. It comes with the need that set it, so that whoever
-wonders why old data is still there is told what to do about it.
+A limit is a position in a source's log, as an LSN. It has the reason that set it, so that messages
+can explain why old data is kept, and what to do about it. Uses no Spark.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pipeline.bronze.files import FileRow
 from pipeline.silver.decode.decode import OFFSET_BITS
 
 FROM_START = 0
-"""The LSN of a need of all that there is."""
+"""The LSN of a need for everything."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Need:
-    """Transactions from `lsn` on must stay, for `reason`: a clause like `gold has come to it`."""
+    """Transactions from `lsn` on are kept, for `reason`, a clause."""
 
     lsn: int
     reason: str
@@ -27,7 +27,10 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Bronze:
-    """Which files' bytes go: runs of ordinals, first and last; and why no more do."""
+    """The files whose bytes are removed, and the need that keeps the rest.
+
+    `runs`: ranges of ordinals, as first and last.
+    """
 
     runs: tuple[tuple[int, int], ...]
     files: int
@@ -37,14 +40,14 @@ class Bronze:
 
 @dataclass(frozen=True, slots=True)
 class PublishedCut:
-    """A row of `gold/_cuts`: when it was published (None: not finished yet)."""
+    """A row of `gold/_cuts`; `at`: when it was published, None if its batch is not finished."""
 
     batch: int
     at: datetime | None
 
 
 def limit(needs: Iterable[Need]) -> Need:
-    """The need that holds most; there is always one, of what has not come in yet."""
+    """Return the need with the lowest LSN; there is at least one."""
     return min(needs)
 
 
@@ -55,10 +58,10 @@ def bronze_files(
     there: Collection[int],
     faulty: Collection[int],
 ) -> Bronze:
-    """Whole files go, those that are complete, none of which is needed.
+    """Select the files to remove: complete ones of which nothing is needed.
 
-    `there` are the ordinals of which bronze still has bytes, `faulty` those of files with faults
-    that `binlake retry` takes up.
+    `there`: ordinals of files that bronze still has bytes of. `faulty`: those of files with faults
+    that `binlake retry` can resolve.
     """
     need = limit(needs)
     before = [
@@ -86,13 +89,13 @@ def _runs(ordinals: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def first_young(files: Sequence[FileRow], old: Collection[int]) -> int:
-    """The LSN at which the first file begins that came in, or grew, too late; `old`: batches."""
+    """Return the LSN of the start of the first file ingested, or grown, after the `old` batches."""
     young = [row.ordinal for row in files if row.batch not in old]
     return min(young, default=max((row.ordinal for row in files), default=0) + 1) << OFFSET_BITS
 
 
 def first_kept(cuts: Sequence[PublishedCut], now: datetime, keep: timedelta) -> int:
-    """The batch of the oldest cut that stays; 0 where there is none. The last one always stays."""
+    """Return the batch of the oldest cut to keep, 0 without cuts; the last cut is always kept."""
     if not cuts:
         return 0
     ordered = sorted(cuts, key=lambda cut: cut.batch)

@@ -1,5 +1,4 @@
-"""What of a source's history somebody still needs, and who: read from the ledger, the quarantine
-and the timeline."""
+"""Find what of a source's history is still needed, from the ledger, quarantine and timeline."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ from pipeline.silver.tables.quarantine import retryable
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Of one source: its files, what holds its silver and its bronze, and its files with faults."""
+    """A source's files, the needs that keep its silver and bronze, and its files with faults."""
 
     files: tuple[FileRow, ...]
     silver: tuple[Need, ...]
@@ -39,7 +38,7 @@ class Needs:
 def find_needs(
     spark: Spark, settings: Settings, ledger: Ledger, finished: Finished, now: datetime
 ) -> Needs:
-    """Look everything up; `finished`: see `read_finished`."""
+    """Collect the needs of a source; `finished`: see `read_finished`."""
     lake = settings.layout
     files = tuple(read_files(spark, lake, settings.source))
     gold = (*gold_needs(ledger), *seed_needs(spark, settings, ledger, files))
@@ -56,29 +55,29 @@ def find_needs(
 
 
 def gold_needs(ledger: Ledger) -> Iterator[Need]:
-    """What gold has not applied yet, or may have to apply again."""
+    """Yield the needs of gold: what it has not applied yet, or may have to apply again."""
     if ledger.last("gold") is None:
         yield Need(FROM_START, "gold has applied nothing yet")
         return
     state = GoldState.of(ledger)
     if refresh_under_way(ledger):
         yield Need(FROM_START, "a full refresh is under way")
-    yield Need(state.cut_lsn + 1, "gold has come to it")
+    yield Need(state.cut_lsn + 1, "gold has not applied the rest yet")
     for table in state.tables.values():
         if table.held:
             yield Need(table.to_lsn + 1, f"{table.name} is held there: {table.held}")
     if 0 < state.xa_from <= state.cut_lsn:
-        yield Need(state.xa_from, "an XA transaction that is prepared there is still open")
+        yield Need(state.xa_from, "an XA transaction prepared there is still open")
     if plan := ledger.open("gold"):
         moving = (t.from_lsn for t in GoldState.from_body(plan.body).tables.values() if t.touched)
-        why = f"gold's batch {plan.batch} is under way, or was killed and is to be finished"
+        why = f"gold's batch {plan.batch} is under way, or was interrupted and will be resumed"
         yield Need(min(moving, default=state.cut_lsn) + 1, why)
 
 
 def seed_needs(
     spark: Spark, settings: Settings, ledger: Ledger, files: Sequence[FileRow]
 ) -> Iterator[Need]:
-    """What the log says of a seed's rows since, until gold has taken them."""
+    """Yield the needs of seeds: the log since their rows were read, until gold has loaded them."""
     lake, source = settings.layout, settings.source
     if not seed_ids(lake, source):
         return
@@ -92,35 +91,37 @@ def seed_needs(
     for seed in waiting(settings, items):
         places = [lsn_of((row.ordinal, 0)) for row in files if row.file == seed.first[0]]
         if places:
-            # Of files of one name silver tells which it is: here it may be any of them.
-            yield Need(min(places) | seed.first[1], f"the seed of {seed.name} is not taken yet")
+            # If several files have this name, only silver knows which one it is: keep all.
+            why = f"silver has not taken the seed of {seed.name} yet"
+            yield Need(min(places) | seed.first[1], why)
 
 
 def decoding_needs(ledger: Ledger) -> Iterator[Need]:
-    """What silver has not decoded yet, or is to decode again."""
+    """Yield the needs of decoding: what silver has not decoded yet, or will decode again."""
     last = ledger.last("silver")
     if last is None:
         yield Need(FROM_START, "silver has decoded nothing yet")
         return
-    before = SilverPlan.from_body(last.body)
+    previous = SilverPlan.from_body(last.body)
     if refresh_under_way(ledger):
         yield Need(FROM_START, "a full refresh is under way")
-    yield Need(lsn_of(before.end), "silver has come to it")
+    yield Need(lsn_of(previous.end), "silver has not decoded the rest yet")
     if plan := ledger.open("silver"):
         body = SilverPlan.from_body(plan.body)
         places = [body.start, *((one.ordinal, one.start_pos) for one in body.retried)]
-        why = f"silver's batch {plan.batch} is under way, or was killed and is to be finished"
+        why = f"silver's batch {plan.batch} is under way, or was interrupted and will be resumed"
         yield Need(lsn_of(min(places)), why)
 
 
 def _names(spark: Spark, settings: Settings) -> Iterator[Need]:
-    """Tables that wait for names are taken up from the log's start, where conf defines them."""
+    """Yield the needs of tables whose column names are unknown: once known, they are decoded from
+    the log's start."""
     items = in_force(read_items(spark, settings.layout, settings.source))
     for name in sorted(unnamed(items)):
         if settings.wanted(name.schema, name.table):
             why = (
-                f"{name} waits for the names of its columns, and is read from the log's start then:"
-                " give its definitions, or exclude it"
+                f"the column names of {name} are unknown, and it is decoded from the log's start"
+                " once they are known: provide its definition, or exclude it"
             )
             yield Need(FROM_START, why)
 
@@ -128,11 +129,11 @@ def _names(spark: Spark, settings: Settings) -> Iterator[Need]:
 # --- age ------------------------------------------------------------------------------------------
 
 Finished = Mapping[tuple[str, int], datetime]
-"""When a layer's batches were finished, by layer and number."""
+"""When batches were finished, by layer and batch number."""
 
 
 def read_finished(ledger: Ledger) -> Finished:
-    """From the ledger: all of the source's."""
+    """Read the times of all the source's batches from the ledger."""
     return {
         (entry.layer, entry.batch): entry.at
         for entry in ledger.history()
@@ -141,19 +142,19 @@ def read_finished(ledger: Ledger) -> Finished:
 
 
 def silver_age(ledger: Ledger, finished: Finished, now: datetime, keep: timedelta | None) -> Need:
-    """What came into silver a short while ago: behind the cut of the last batch of before."""
+    """Return silver's need by age: what follows the cut of the last batch older than `keep`."""
     if keep is None:
         return Need(FROM_START, "retention.silver is forever")
     old = [
         batch for (layer, batch), at in finished.items() if layer == "silver" and at < now - keep
     ]
     cut = _cut_of(ledger, max(old)) if old else None
-    why = f"what follows came in less than {_in_words(keep)} ago (retention.silver)"
+    why = f"the rest was decoded less than {_in_words(keep)} ago (retention.silver)"
     return Need(FROM_START if cut is None else cut + 1, why)
 
 
 def _cut_of(ledger: Ledger, batch: int) -> int | None:
-    """The last transaction that silver had after a batch."""
+    """Return the LSN of the last transaction that silver had after a batch."""
     for body in ledger.planned("silver", batch, batch):
         cut: int = body["cut_lsn"]
         return cut
@@ -163,13 +164,13 @@ def _cut_of(ledger: Ledger, batch: int) -> int | None:
 def bronze_age(
     files: tuple[FileRow, ...], finished: Finished, now: datetime, keep: timedelta | None
 ) -> Need:
-    """What came into bronze a short while ago, from the first such file on."""
+    """Return bronze's need by age: from the first file ingested within `keep` on."""
     if keep is None:
         return Need(FROM_START, "retention.bronze is forever")
     old = {
         batch for (layer, batch), at in finished.items() if layer == "bronze" and at < now - keep
     }
-    why = f"what follows came in less than {_in_words(keep)} ago (retention.bronze)"
+    why = f"the rest was ingested less than {_in_words(keep)} ago (retention.bronze)"
     return Need(first_young(files, old), why)
 
 

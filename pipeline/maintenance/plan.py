@@ -1,4 +1,4 @@
-"""What one batch of maintenance removes of a source, completely: the body of its plan."""
+"""The plan of a maintenance batch: everything that it removes of a source."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from pipeline.maintenance.limits import FROM_START, Bronze, Need
 
 @dataclass(frozen=True, slots=True)
 class MaintenancePlan:
-    """`cuts_from`: the first batch whose cut stays. `bronze`: the files whose bytes go. `silver`:
-    the need before which silver's rows go. `removed`: what is gone of silver once that is done, by
-    this plan or an earlier one. `cascades_upto`: what foreign keys did in gold's batches up to this
-    one is not needed any more.
+    """The removals of a maintenance batch.
+
+    `cuts_from`: the first batch whose cut is kept. `bronze`: the files whose bytes are removed.
+    `silver`: the need before which silver's rows are removed. `removed`: what is removed of silver
+    after this batch, by this plan and earlier ones. `cascades_upto`: the last of gold's batches
+    whose cascades are removed.
     """
 
     cuts_from: int
@@ -25,12 +27,12 @@ class MaintenancePlan:
     cascades_upto: int = 0
 
     def sparing(self, reason: str) -> MaintenancePlan:
-        """The plan without what it removes of silver and bronze."""
+        """Return the plan without removals from silver and bronze, for this reason."""
         need = Need(FROM_START, reason)
         return replace(self, bronze=Bronze((), 0, 0, need), silver=need)
 
     def to_body(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the plan as JSON, for the ledger."""
         return {
             "cuts_from": self.cuts_from,
             "bronze": {
@@ -46,7 +48,7 @@ class MaintenancePlan:
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> MaintenancePlan:
-        """What `to_body` gave."""
+        """Parse the result of `to_body`."""
         bronze, silver = body["bronze"], body["silver"]
         return cls(
             body["cuts_from"],

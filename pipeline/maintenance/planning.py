@@ -1,4 +1,4 @@
-"""The next batch of maintenance, from what a source's layers still need."""
+"""Plan the next maintenance batch from what a source's layers still need."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from pipeline.silver.decode.silver_tables import transactions_table
 
 
 def plan_next(spark: Spark, settings: Settings, ledger: Ledger, now: datetime) -> MaintenancePlan:
-    """Look at the lake and decide; there may be nothing to remove."""
+    """Return the next plan; it may remove nothing."""
     lake = settings.layout
     finished = read_finished(ledger)
     needs = find_needs(spark, settings, ledger, finished, now)
     silver = limit(needs.silver)
-    gone = removed(ledger)
-    if silver.lsn > gone.lsn:
+    total = removed(ledger)
+    if silver.lsn > total.lsn:
         last = _last_commit(ledger.tables, lake, settings.source, silver.lsn)
-        gone = Removed(silver.lsn, max(gone.committed_at, last))
+        total = Removed(silver.lsn, max(total.committed_at, last))
     state = ledger.last("gold")
     return MaintenancePlan(
         first_kept(
@@ -42,7 +42,7 @@ def plan_next(spark: Spark, settings: Settings, ledger: Ledger, now: datetime) -
             faulty=needs.faulty,
         ),
         silver,
-        gone,
+        total,
         state.batch if state else 0,
     )
 
@@ -56,9 +56,9 @@ def _cuts(tables: Tables, lake: Lake, source: str, finished: Finished) -> list[P
 
 
 def _last_commit(tables: Tables, lake: Lake, source: str, before: int) -> int:
-    """When the youngest of the transactions before an LSN was committed first; 0 if there is none.
+    """Return the latest original commit time of the transactions before an LSN.
 
-    In microseconds since 1970.
+    In microseconds since 1970; 0 if there are none.
     """
     within = equal("source", source) & compare("__lsn", "<", before)
     columns = ["original_committed_at", "committed_at"]

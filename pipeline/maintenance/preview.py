@@ -1,4 +1,4 @@
-"""What maintenance would do now, and why no more: writes nothing."""
+"""`binlake maintain --dry-run`: report what maintenance would do, without writing."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from datetime import datetime
 from pipeline.lake import Ledger
 from pipeline.lake.starting import Spark
 from pipeline.lake.tables.tables import Tables
-from pipeline.maintenance.batch import Done, limits, why_left_alone
+from pipeline.maintenance.batch import Done, limits, skip_reason
 from pipeline.maintenance.plan import MaintenancePlan
 from pipeline.maintenance.planning import plan_next
 from pipeline.maintenance.retention import Removal, removals, runs_before
 from pipeline.maintenance.scratch import abandoned_scratch
 from pipeline.maintenance.seeds import abandoned_seeds
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
-from pipeline.maintenance.upkeep import due, look
+from pipeline.maintenance.upkeep import due, read_details
 from pipeline.observe import Progress
 from pipeline.settings import Settings
 from pipeline.silver.decode.silver_tables import committer
@@ -30,7 +30,10 @@ def preview(
     *,
     shared: bool,
 ) -> Done:
-    """The next batch, or the one that is open; `shared`: see `pipeline.maintenance.batch`."""
+    """Report what the open batch, or else the next one, would do, and what limits it.
+
+    `shared`: see `pipeline.maintenance.batch`.
+    """
     plan = ledger.open("maintenance")
     body = MaintenancePlan.from_body(plan.body) if plan else plan_next(spark, settings, ledger, now)
     by = ledger.tables
@@ -38,13 +41,13 @@ def preview(
     common = shared_tables(spark, by, settings) if shared else []
     tables = [*gold_tables(by, settings, first=body.cuts_from), *silver, *common]
     old_runs = [runs_before(settings, now)] if shared else []
-    notes = [] if plan is None else [f"Batch {plan.batch} is open: it is finished first."]
+    notes = [] if plan is None else [f"Batch {plan.batch} is unfinished and is finished first."]
     notes += _removals(spark, by, settings, body, silver, old_runs)
     if seeds := len(list(abandoned_seeds(settings.layout, settings.source, now))):
-        notes.append(f"silver/_seeds: remove {seeds:,} that were refused or never finished")
+        notes.append(f"silver/_seeds: remove {seeds:,} refused or unfinished seeds")
     if shared and (left := len(list(abandoned_scratch(settings.layout, now)))):
-        notes.append(f"silver/_staging: remove {left:,} folders that runs have left")
-    with progress.task("maintenance: looking", len(tables), "tables") as task:
+        notes.append(f"silver/_staging: remove {left:,} folders left by interrupted runs")
+    with progress.task("maintenance: inspecting", len(tables), "tables") as task:
         for table in tables:
             notes += _upkeep(spark, by, settings, table, now)
             task.advance()
@@ -61,7 +64,7 @@ def _removals(
 ) -> Iterator[str]:
     if body.bronze.files:
         size = f"{body.bronze.bytes / (1 << 20):,.1f} MiB"
-        yield f"bronze/segments: remove {body.bronze.files} files of the log ({size})"
+        yield f"bronze/segments: remove {body.bronze.files} log files ({size})"
     for removal in (*removals(tables, settings, body, silver), *common):
         if removal.name == "bronze/segments":
             continue
@@ -74,12 +77,12 @@ def _upkeep(
     spark: Spark, tables: Tables, settings: Settings, table: Table, now: datetime
 ) -> Iterator[str]:
     try:
-        looked = look(table.seen_by(spark, tables), table)
-        if looked is not None:
-            what = due(spark, table, looked, settings.retention.cuts, now)
-            yield from what.sentences(table, looked)
+        details = read_details(table.tables_for_reading(spark, tables), table)
+        if details is not None:
+            what = due(spark, table, details, settings.retention.cuts, now)
+            yield from what.sentences(table, details)
     except Exception as error:
-        reason = why_left_alone(table, error)
+        reason = skip_reason(table, error)
         if reason is None:
             raise
-        yield f"{table.name} is left alone: {reason}."
+        yield f"{table.name} is skipped: {reason}."

@@ -1,6 +1,6 @@
-"""What a batch of maintenance did, for its record: summed from what its commits say of themselves.
+"""Sum what a maintenance batch did, for its record, from the metrics of its commits.
 
-Each commit carries the batch as its user metadata, so what a run did that died is told too.
+Each commit has the batch in its user metadata, so that those of an interrupted run are counted.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from pipeline.lake.delta_log.table import Commit
 
 
 def tag(source: str, batch: int) -> str:
-    """What the batch's commits carry."""
+    """Return the user metadata of the batch's commits."""
     return f"binlake maintain {source} {batch}"
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Rows removed; files and bytes put together or purged, before and after; files and bytes that
-    VACUUM removed."""
+    """Rows removed; files and bytes before (`rewritten`) and after (`written`) compaction or a
+    purge; files and bytes removed by VACUUM."""
 
     rows: int = 0
     rewritten_files: int = 0
@@ -30,7 +30,7 @@ class Figures:
     vacuumed_bytes: int = 0
 
     def to_dict(self) -> dict[str, int]:
-        """Those that are not 0."""
+        """Return the figures that are not 0."""
         return {name: value for name, value in asdict(self).items() if value}
 
 
@@ -47,11 +47,11 @@ _NAMES: Mapping[str, Mapping[str, str]] = {
     "VACUUM START": {"vacuumed_bytes": "sizeOfDataToDelete"},
     "VACUUM END": {"vacuumed_files": "numDeletedFiles"},
 }
-"""By operation, what Delta calls each figure."""
+"""Delta's name of each figure, by operation."""
 
 
 def figures(commits: Iterable[Commit]) -> Figures:
-    """The sums over commits."""
+    """Sum the figures of commits."""
     found = dict.fromkeys(asdict(Figures()), 0)
     for commit in commits:
         for figure, name in _NAMES.get(commit.operation, {}).items():

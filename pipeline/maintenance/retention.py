@@ -1,9 +1,9 @@
-"""Removing what a plan of maintenance says: each table by one commit, which may be repeated.
+"""Remove the rows in a maintenance plan: one idempotent commit for each table.
 
-Published cuts go first, so that none is left whose versions' files are gone. Of silver, changes go
-before transactions: what is left of a transaction's rows is never without what says that they were
-rolled back. What may be read of all history stays: the timeline, the rows of `bronze/files`, what
-was seen before of logs that bronze has, DDL that tells of foreign keys, triggers and routines.
+Published cuts are removed first, so that no cut is left whose versions have lost files. In silver,
+changes are removed before transactions, since a transaction's row may say that its changes were
+rolled back. Some history is kept forever: the timeline, the rows of `bronze/files`, transactions
+seen before in logs that bronze has, and DDL of foreign keys, triggers and routines.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from pipeline.silver.decode.silver_tables import (
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """Rows of one table that go; `name` is the table's in the lake, and the step's."""
+    """Rows of one table to remove; `name`: the table's path in the lake, also the step's name."""
 
     name: str
     table: LakeTable
@@ -64,9 +64,9 @@ def carry_out(
     common: Sequence[Removal],
     task: Task,
 ) -> set[str]:
-    """Do all of it, as far as it is not done; the names of the tables that lost rows.
+    """Execute all removals not done yet; return the names of the tables that lost rows.
 
-    `common` are removals from what sources share.
+    `common`: removals from tables that sources share.
     """
     touched: set[str] = set()
 
@@ -77,7 +77,7 @@ def carry_out(
             touched.add(removal.name)
         task.advance()
 
-    # Lists, so that the first error of any of them is raised.
+    # list() raises the first error of any removal.
     for removal in cuts_before(settings, body):
         remove(removal)
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
@@ -88,7 +88,7 @@ def carry_out(
 
 
 def runs_before(settings: Settings, now: datetime) -> Removal:
-    """Records of runs, of all sources, that are too old: whole partitions."""
+    """Return the removal of all sources' run records older than `keep_runs`: whole partitions."""
     first = now.astimezone(timezone.utc).date() - timedelta(days=settings.keep_runs)
     return Removal("ledger/runs", runs(settings.layout), compare("day", "<", first))
 
@@ -96,21 +96,21 @@ def runs_before(settings: Settings, now: datetime) -> Removal:
 def removals(
     tables: Tables, settings: Settings, body: MaintenancePlan, silver: Sequence[Table]
 ) -> Iterator[Removal]:
-    """All of them, in order."""
+    """Yield all removals of a plan, in order."""
     yield from cuts_before(settings, body)
     yield from changes_before(body, silver)
     yield from _others(tables, settings, body)
 
 
 def cuts_before(settings: Settings, body: MaintenancePlan) -> Iterator[Removal]:
-    """Published cuts that are too old."""
+    """Yield the removal of cuts before `cuts_from`."""
     if body.cuts_from:
         old = _of(settings) & compare("batch", "<", body.cuts_from)
         yield Removal("gold/_cuts", cuts_table(settings.layout), old)
 
 
 def changes_before(body: MaintenancePlan, silver: Sequence[Table]) -> Iterator[Removal]:
-    """Each table's changes before the limit."""
+    """Yield the removal of each table's changes before silver's limit."""
     if body.silver.lsn:
         for table in silver:
             yield Removal(table.name, table.stored, compare("__lsn", "<", body.silver.lsn))
@@ -125,19 +125,19 @@ def _others(tables: Tables, settings: Settings, body: MaintenancePlan) -> Iterat
 
 
 def _of_silver(settings: Settings, body: MaintenancePlan) -> Iterator[Removal]:
-    """Transactions, statements and faults that were taken up, before the limit."""
+    """Yield the removals of transactions, statements and resolved faults before the limit."""
     lake, before = settings.layout, body.silver.lsn
     if not before:
         return
     old = _of(settings) & compare("__lsn", "<", before)
-    # Where bronze has the log, decoding it again asks what of it was there before.
+    # While bronze has the log, decoding it again needs the transactions seen before.
     new = missing("seen_before") | equal("seen_before", False)
-    unasked = new | compare("__lsn", "<", body.bronze.need.lsn)
-    yield Removal("silver/transactions", transactions_table(lake), old & unasked)
-    untold = missing("query") | ~matches("query", TOLD_BY)
-    yield Removal("silver/statements", statements_table(lake), old & untold)
-    taken_up = old & ~missing("resolved_batch")
-    yield Removal("silver/quarantine", quarantine_table(lake), taken_up)
+    unneeded = new | compare("__lsn", "<", body.bronze.need.lsn)
+    yield Removal("silver/transactions", transactions_table(lake), old & unneeded)
+    inconsequential = missing("query") | ~matches("query", TOLD_BY)
+    yield Removal("silver/statements", statements_table(lake), old & inconsequential)
+    resolved = old & ~missing("resolved_batch")
+    yield Removal("silver/quarantine", quarantine_table(lake), resolved)
 
 
 def _of(settings: Settings) -> Condition:
@@ -145,7 +145,7 @@ def _of(settings: Settings) -> Condition:
 
 
 def _of_bronze(settings: Settings, body: MaintenancePlan) -> Iterator[Removal]:
-    """The bytes of whole files."""
+    """Yield the removal of the bytes of whole files."""
     if not body.bronze.runs:
         return
     files = [
@@ -157,7 +157,7 @@ def _of_bronze(settings: Settings, body: MaintenancePlan) -> Iterator[Removal]:
 
 
 def _cascades(tables: Tables, settings: Settings, body: MaintenancePlan) -> list[str]:
-    """What foreign keys did in batches of gold that are finished, as far as it is still there."""
+    """Return the names of stored cascades of gold's batches up to `cascades_upto`."""
     if not body.cascades_upto:
         return []
     kept = tables.read(cascades_table(settings.layout), columns=["name"]).column("name")

@@ -1,4 +1,4 @@
-"""Files that runs which died have left in the lake's scratch space, and that nobody will remove."""
+"""Remove files that interrupted runs have left in the lake's scratch space."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from datetime import datetime, timedelta, timezone
 from pipeline.lake import Lake, stores
 
 KEEP = timedelta(days=7)
-"""Longer than any batch takes: what is younger may be written, or be about to be committed."""
+"""Longer than any batch takes: younger files may still be written, or be about to be committed."""
 
 
 def abandoned_scratch(lake: Lake, now: datetime) -> Iterator[str]:
-    """The folders: of one run or commit each, some of them by source."""
+    """Yield the abandoned folders, each of one run or commit; some are inside a source's folder."""
     before = now.astimezone(timezone.utc) - KEEP
     for folder in _in(lake.staging):
         if _is_older(folder, before):
@@ -22,7 +22,7 @@ def abandoned_scratch(lake: Lake, now: datetime) -> Iterator[str]:
 
 
 def remove_abandoned_scratch(lake: Lake, now: datetime) -> int:
-    """How many were removed."""
+    """Remove the abandoned folders; return their number."""
     removed = 0
     for folder in abandoned_scratch(lake, now):
         stores.remove(folder)

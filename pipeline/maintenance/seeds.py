@@ -1,6 +1,6 @@
-"""Seeds that no run will take any more: refused ones, and those that were never finished.
+"""Remove seeds that no run will load: refused and unfinished ones.
 
-Seeds that silver has taken stay, whatever came behind them: gold that is built anew passes them.
+Seeds that silver has taken are kept forever, since rebuilding gold from scratch needs them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from pipeline.lake import Lake, stores
 from pipeline.silver.plan.seeds import begun_at, is_refused, read_seed, seed_ids
 
 KEEP = timedelta(days=7)
-"""So long a refused seed can be looked at, and one that is being filled is left alone."""
+"""How long a refused seed is kept for inspection, and an unfinished one may still be filled."""
 
 
 def abandoned_seeds(lake: Lake, source: str, now: datetime) -> Iterator[str]:
-    """Their ids. Raises SeedUnreadableError."""
+    """Yield the ids of abandoned seeds. Raises SeedUnreadableError."""
     for seed in seed_ids(lake, source):
         begun = begun_at(seed)
         if begun is None or begun > now.astimezone(timezone.utc) - KEEP:
@@ -26,9 +26,10 @@ def abandoned_seeds(lake: Lake, source: str, now: datetime) -> Iterator[str]:
 
 
 def remove_abandoned_seeds(lake: Lake, source: str, now: datetime) -> int:
-    """How many were removed; another run may have been quicker with some."""
+    """Remove abandoned seeds; return their number."""
     removed = 0
-    # Each is looked at right before: while others go, which may take minutes, one may be finished.
+    # Check each just before removing it: removing the others may take minutes, in which a run may
+    # finish it.
     for seed in abandoned_seeds(lake, source, now):
         stores.remove(f"{lake.seeds(source)}/{seed}")
         removed += 1

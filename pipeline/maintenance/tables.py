@@ -1,4 +1,4 @@
-"""The Delta tables that there are to look after: a source's own, and those that sources share."""
+"""List the Delta tables to maintain: a source's own, and those that sources share."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ from pipeline.silver.decode.silver_tables import (
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`name` is where it is in the lake.
+    """A table to maintain; `name` is its path in the lake.
 
-    `named` are the versions that kept cuts name, of the table of that Delta id (`delta_id`); None
-    for tables of which no version is named: all but gold's.
+    `named`: for gold's tables the versions in kept cuts, of the table with the Delta id `delta_id`;
+    None for other tables.
     """
 
     name: str
@@ -50,24 +50,24 @@ class Table:
     named: tuple[int, ...] | None = None
     delta_id: str | None = None
 
-    def seen_by(self, spark: Spark, tables: Tables) -> Tables:
-        """By which its log is looked at: `tables`, if it is not in a catalog of gold's own."""
+    def tables_for_reading(self, spark: Spark, tables: Tables) -> Tables:
+        """Return what reads its log: `tables`, unless it is in a catalog of gold's own."""
         return spark_tables(spark, tables) if is_name(self.stored.reference) else tables
 
-    def kept_by(self, spark: Spark, tables: Tables) -> Tables:
-        """By which it is looked after: gold's by Spark alone."""
+    def tables_for_writing(self, spark: Spark, tables: Tables) -> Tables:
+        """Return what commits to it: gold's tables are always written by Spark."""
         if self.named is not None:
             return spark_tables(spark, tables)
         return committer(spark, tables, self.stored)
 
 
 def spark_tables(spark: Spark, tables: Tables) -> SparkTables:
-    """The lake's tables by Spark, which starts if need be."""
+    """Return the lake's tables through Spark, starting it if needed."""
     return tables if isinstance(tables, SparkTables) else SparkTables(started(spark), tables.lake)
 
 
 def silver_tables(spark: Spark, tables: Tables, settings: Settings) -> list[Table]:
-    """The source's tables of changes, of every definition that its timeline has."""
+    """Return the source's tables of changes, one for each table version in its timeline."""
     lake = settings.layout
     items = read_items(spark, lake, settings.source)
     known = {(i.schema, i.table, i.version) for i in items if i.version is not None}
@@ -85,15 +85,15 @@ def silver_tables(spark: Spark, tables: Tables, settings: Settings) -> list[Tabl
 
 
 def gold_tables(tables: Tables, settings: Settings, *, first: int = 0) -> list[Table]:
-    """The source's gold tables that cuts name, with the versions of those that are there now.
+    """Return the source's gold tables in published cuts, with the versions in these.
 
-    Cuts of batches before `first` do not count. One that is damaged is left as it is.
+    Cuts of batches before `first` and damaged tables are ignored.
     """
     mine = equal("source", settings.source) & compare("batch", ">=", first)
     cuts = tables.read(cuts_table(settings.layout), mine, ["batch", "tables"])
     state = GoldState.of(Ledger.of(tables, settings.source))
     damaged = {(t.schema, t.table) for t in state.tables.values() if t.damage is not None}
-    # A table that was made again by hand has another id, and none of the earlier versions.
+    # A table that was recreated by hand has another id, and none of the earlier versions.
     latest = {(row["schema"], row["table"]): row for row in _entries(cuts)}
     return [
         Table(
@@ -108,7 +108,7 @@ def gold_tables(tables: Tables, settings: Settings, *, first: int = 0) -> list[T
 
 
 def _entries(cuts: pa.Table) -> Iterator[dict[str, Any]]:
-    """A row for each table and Delta id that cuts name: its versions; in order of the last cut."""
+    """Yield the versions in cuts for each table and Delta id, ordered by the last cut."""
     named = cuts.column("tables").combine_chunks()
     entries = pa.Table.from_struct_array(pc.list_flatten(named))
     of = pc.list_parent_indices(named)
@@ -121,7 +121,7 @@ def _entries(cuts: pa.Table) -> Iterator[dict[str, Any]]:
 
 
 def shared_tables(spark: Spark, tables: Tables, settings: Settings) -> list[Table]:
-    """Those that have rows of all the lake's sources."""
+    """Return the tables with rows of all the lake's sources."""
     lake = settings.layout
     found = [
         Table("bronze/segments", segments_table(lake)),
@@ -140,7 +140,7 @@ def shared_tables(spark: Spark, tables: Tables, settings: Settings) -> list[Tabl
 
 def _there(spark: Spark, tables: Tables, settings: Settings, found: Sequence[Table]) -> list[Table]:
     def exists(table: Table) -> bool:
-        return table.seen_by(spark, tables).state(table.stored) is not None
+        return table.tables_for_reading(spark, tables).state(table.stored) is not None
 
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
         exist = pool.map(exists, found)

@@ -1,8 +1,8 @@
-"""Looking after one table: properties, files, what deletion vectors strike out, old files.
+"""Maintain one table: set properties, purge soft-deleted rows, compact and vacuum.
 
-Every step finds out whether it is due, so that a run which goes on where another died does what is
-left. None changes a row: whatever the order, readers see the same. A step that loses to other
-writers again and again is left for the next time.
+Every step checks whether it is due, so that a run can resume an interrupted one. No step changes
+rows, so readers see the same data throughout. A step that keeps losing to concurrent writers is
+skipped until the next maintenance.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from pipeline.lake.tables.tables import Tables
 from pipeline.maintenance.fit import (
     DELETED_DAYS,
     LOG_DAYS,
-    Kept,
-    crowded,
-    fitting,
+    FileRetention,
+    needs_compaction,
+    new_retention,
     purge_pays,
     read_days,
-    struck_out,
+    soft_deleted_rows,
 )
 from pipeline.maintenance.tables import Table, spark_tables
 
 DELETED, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
 OWN = "binlake.deletedFileRetentionDuration"
-"""What maintenance has set for the first: where that is another, somebody else has."""
-PROPERTIES = "its properties"
+"""The value of DELETED that maintenance has set; if they differ, somebody else has changed it."""
+PROPERTIES = "ALTER TABLE"
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """What a table looks like; `commits` newest first, of tables of which cuts name versions.
-    `old`: files that VACUUM would remove."""
+class TableDetails:
+    """A table's current state. `commits`: newest first, only of tables with versions in cuts.
+    `old`: the number of files that VACUUM would remove."""
 
     state: TableState
-    kept: Kept
+    kept: FileRetention
     commits: Sequence[Commit]
     old: int
 
     def reach(self, versions: Sequence[int], now: datetime) -> timedelta:
-        """How long ago the oldest of these versions was committed, as far as the log tells."""
+        """Return the age of the oldest of these versions, as far as the log reaches back."""
         if not versions:
             return timedelta(0)
         oldest = min(versions)
@@ -57,71 +57,74 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What is to be done about a table; `old`: files that are to be removed."""
+    """The steps due for a table: the retention to set, the number of soft-deleted rows to purge,
+    whether to compact, and the number of old files to delete."""
 
-    kept: Kept | None = None
-    struck: int = 0
-    crowded: bool = False
+    kept: FileRetention | None = None
+    soft_deleted: int = 0
+    compact: bool = False
     old: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.kept or self.struck or self.crowded or self.old)
+        return bool(self.kept or self.soft_deleted or self.compact or self.old)
 
-    def sentences(self, table: Table, looked: Looked) -> Iterator[str]:
-        """In words, for `--dry-run`."""
+    def sentences(self, table: Table, details: TableDetails) -> Iterator[str]:
+        """Yield the steps in words, for `--dry-run`."""
         if self.kept:
             yield f"{table.name}: keep removed files for {self.kept.deleted} days"
-        if self.struck:
-            yield f"{table.name}: purge {self.struck:,} rows that are struck out"
-        if self.crowded:
-            size = f"{looked.state.bytes / (1 << 20):,.1f} MiB"
-            yield f"{table.name}: put {looked.state.files:,} files together ({size})"
+        if self.soft_deleted:
+            yield f"{table.name}: purge {self.soft_deleted:,} soft-deleted rows"
+        if self.compact:
+            size = f"{details.state.bytes / (1 << 20):,.1f} MiB"
+            yield f"{table.name}: compact {details.state.files:,} files ({size})"
         if self.old:
             yield f"{table.name}: delete {self.old:,} old files"
 
 
-def look(tables: Tables, table: Table) -> Looked | None:
-    """Look at the table's log and folder; None where it is gone."""
+def read_details(tables: Tables, table: Table) -> TableDetails | None:
+    """Read the table's state from its log and folder; None if it is missing."""
     state = tables.state(table.stored)
     if state is None:
         return None
     properties = state.properties
-    kept = Kept(
+    kept = FileRetention(
         read_days(properties.get(DELETED), DELETED_DAYS),
         read_days(properties.get(LOG), LOG_DAYS),
         asked=DELETED in properties and properties[DELETED] != properties.get(OWN),
     )
     commits = [] if table.named is None else tables.history(table.stored, None)
-    return Looked(state, kept, commits, tables.old_files(table.stored))
+    return TableDetails(state, kept, commits, tables.old_files(table.stored))
 
 
-def due(spark: Spark, table: Table, looked: Looked, cuts: timedelta, now: datetime) -> Due:
-    """Decide; `cuts`: for how long they are kept."""
-    much = crowded(looked.state.files, looked.state.bytes)
+def due(spark: Spark, table: Table, details: TableDetails, cuts: timedelta, now: datetime) -> Due:
+    """Return the steps due; `cuts`: how long published cuts are kept."""
+    compact = needs_compaction(details.state.files, details.state.bytes)
     if table.named is None:
-        return Due(crowded=much, old=looked.old)
-    # A table that somebody made again has none of the versions that cuts name.
-    named = table.named if table.delta_id == looked.state.id else ()
-    struck = struck_out((commit.operation, commit.metrics) for commit in looked.commits)
-    pays = struck > 0 and purge_pays(struck, _rows(spark, table, looked, struck))
+        return Due(compact=compact, old=details.old)
+    # A table that was recreated has none of the versions in cuts.
+    named = table.named if table.delta_id == details.state.id else ()
+    soft_deleted = soft_deleted_rows(
+        (commit.operation, commit.metrics) for commit in details.commits
+    )
+    pays = soft_deleted > 0 and purge_pays(soft_deleted, _rows(spark, table, details, soft_deleted))
     return Due(
-        fitting(looked.kept, cuts, looked.reach(named, now)),
-        struck if pays else 0,
-        much,
-        looked.old,
+        new_retention(details.kept, cuts, details.reach(named, now)),
+        soft_deleted if pays else 0,
+        compact,
+        details.old,
     )
 
 
-def _rows(spark: Spark, table: Table, looked: Looked, struck: int) -> int:
-    """How many rows are not struck out."""
-    if looked.state.rows is None:
+def _rows(spark: Spark, table: Table, details: TableDetails, soft_deleted: int) -> int:
+    """Return the number of rows that are not soft-deleted."""
+    if details.state.rows is None:
         return delta.read(started(spark), table.stored.reference).count()
-    return max(looked.state.rows - struck, 0)
+    return max(details.state.rows - soft_deleted, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class LookedAfter:
-    """Whether anything was done to a table; sentences about what other writers kept from it."""
+class UpkeepResult:
+    """Whether a table was changed, and messages about steps that were skipped (`left`)."""
 
     changed: bool
     left: tuple[str, ...] = ()
@@ -129,20 +132,20 @@ class LookedAfter:
 
 @dataclass(frozen=True, slots=True)
 class Keeper:
-    """Carries out what is due; `note` is what its commits carry."""
+    """Executes due steps; `note`: the user metadata of its commits."""
 
     spark: Spark
     tables: Tables
     note: str
 
-    def keep(self, table: Table, what: Due) -> LookedAfter:
-        """Do it, then remove old files; nothing where nothing is due.
+    def keep(self, table: Table, what: Due) -> UpkeepResult:
+        """Execute the due steps, then VACUUM; nothing if none is due.
 
-        The properties come first: what is written next lets the versions that cuts name be read
-        only as long as these say.
+        The properties are set first: after the next write, the versions in cuts stay readable only
+        for as long as the properties say.
         """
         if not what:
-            return LookedAfter(False)
+            return UpkeepResult(False)
         did: list[bool] = []
         left = []
         for name, step in self._steps(table, what):
@@ -151,20 +154,23 @@ class Keeper:
             except LakeLostError:
                 raise
             except ConcurrentRunError:
-                left.append(f"{table.name}: {name} is left for the next time: it is being written.")
+                left.append(
+                    f"{table.name}: skipped {name} until the next maintenance, since other runs"
+                    " keep writing to the table."
+                )
                 if name == PROPERTIES:
-                    break  # by the old ones, VACUUM may remove what published cuts need
-        return LookedAfter(any(did), tuple(left))
+                    break  # with the old properties, VACUUM may remove files that cuts need
+        return UpkeepResult(any(did), tuple(left))
 
     def _steps(self, table: Table, what: Due) -> Iterator[tuple[str, Callable[[], bool]]]:
         stored, note = table.stored, self.note
         if what.kept:
             yield PROPERTIES, partial(self._by_spark, table, _set(table, what.kept))
-        if what.struck:
+        if what.soft_deleted:
             purge = f"REORG TABLE {in_sql(stored.reference)} APPLY (PURGE)"
-            yield "its purge", partial(self._by_spark, table, purge)
-        by = table.kept_by(self.spark, self.tables)
-        if what.crowded:
+            yield "REORG", partial(self._by_spark, table, purge)
+        by = table.tables_for_writing(self.spark, self.tables)
+        if what.compact:
             yield "OPTIMIZE", partial(by.compact, stored, note)
         yield "VACUUM", partial(by.vacuum, stored, note)
 
@@ -172,13 +178,13 @@ class Keeper:
         return spark_tables(self.spark, self.tables).keep(table.stored, self.note, statement)
 
 
-def _set(table: Table, kept: Kept) -> str:
+def _set(table: Table, kept: FileRetention) -> str:
     deleted, log = (f"interval {days} days" for days in (kept.deleted, kept.log))
     properties = {DELETED: deleted, LOG: log} | ({} if kept.asked else {OWN: deleted})
-    told = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
-    return f"ALTER TABLE {in_sql(table.stored.reference)} SET TBLPROPERTIES ({told})"
+    assignments = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    return f"ALTER TABLE {in_sql(table.stored.reference)} SET TBLPROPERTIES ({assignments})"
 
 
 def done(tables: Tables, table: Table, note: str) -> list[Commit]:
-    """The commits of a table that carry this note, newest first."""
+    """Return the table's commits with this user metadata, newest first."""
     return [commit for commit in tables.history(table.stored, 100) if commit.note == note]

@@ -1,4 +1,4 @@
-"""Initial snapshots: rows of a server or a dump, as if they had been logged."""
+"""Initial snapshots (`binlake seed`): rows of a server or a dump, staged for silver."""
 
 from __future__ import annotations
 

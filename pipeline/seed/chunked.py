@@ -1,7 +1,7 @@
-"""Reading a table by chunks of its key, several at once, while others write to it.
+"""Read a table in chunks of its key, several in parallel, while it is being written to.
 
-The chunks are of different moments, all of them behind the place that is asked for before the first
-one and before the one that is asked for after the last.
+The chunks are read at different moments. Their rows are all from between two log positions: the one
+read before the first chunk, and the one read after the last.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from pipeline.source.server.create_statements import create_statement
 
 @dataclass(frozen=True)
 class ChunkedReader:
-    """Reads tables of a server through Spark's JDBC source."""
+    """Reader of a server's tables through Spark's JDBC source."""
 
     filling: Filling
     server: SourceServer
 
     def seed(self, table: SourceTable) -> Seed:
-        """Read a table, or the rest of one that was begun a short while ago.
+        """Read a table, or resume a recent attempt that did not finish.
 
         Raises NotSeedableError, ServerError and SettingsError.
         """
@@ -46,14 +46,15 @@ class ChunkedReader:
         return self._whole(table, begun, filling.fill(table.name, begun, read))
 
     def _begun(self, table: SourceTable) -> Begun:
-        """What is gone on with, or begun now: chunks first, then the place that is before them."""
+        """Return the attempt to resume, or start one: split the table, then read the position."""
         settings, server = self.filling.settings, self.server
         lake, source, types = settings.layout, settings.source, settings.decoding["types"]
         same = {"origin": server.id, "query": table.query, "types": types}
         if begun := under_way(lake, source, table.name, **same):
             return begun
         parts = chunks(server.connection, table, settings.seed.chunk_rows)
-        # What is executed is before the place, and the file is there before the time is asked.
+        # Read in this order: the GTIDs are executed before the position, and the log file exists
+        # before its time is asked for.
         gtids = server.places.executed()
         place = server.places.settled()
         log = {**server.places.log_now(), "gtids": gtids}
@@ -62,11 +63,11 @@ class ChunkedReader:
         return begun
 
     def _whole(self, table: SourceTable, begun: Begun, folder: SeedFolder) -> Seed:
-        """The seed, once nothing of it is left to be read. Raises NotSeedableError."""
+        """Return the seed once all its chunks are read. Raises NotSeedableError."""
         name, last = table.name, self.server.places.end()
         if create_statement(self.server.connection, name.schema, name.table) != begun.query:
             folder.remove()
-            raise NotSeedableError(name, "it was altered meanwhile", "Run it again.")
+            raise NotSeedableError(name, "it was altered while it was read", "Seed it again.")
         parts = folder.parts(table.name, len(begun.chunks))
         return Seed(
             id=begun.id,

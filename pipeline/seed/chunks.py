@@ -1,8 +1,8 @@
-"""Cutting a table into chunks: ranges of its key's first column, of about as many rows each.
+"""Split a table into chunks: ranges of its key's first column with about equally many rows.
 
-Together the ranges are everything: the first begins before all values and the last has no end, so
-no row is in none of them, whatever is inserted meanwhile. Where one value has more rows than a
-chunk, they are one chunk.
+The ranges cover every value: the first has no lower bound and the last no upper bound, so every row
+is in one of them, whatever is inserted meanwhile. The rows of one value are always in one chunk,
+even if they are more than a chunk's.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a value of the key is asked for, and how what comes is written in SQL."""
+    """How to select a key value, and how to write the result as an SQL literal."""
 
-    asked: str
-    written: Callable[[str, str], str]
+    selected: str
+    literal: Callable[[str, str], str]
 
 
 def _number(value: str, _charset: str) -> str:
@@ -38,7 +38,7 @@ def _quoted_text(value: str, _charset: str) -> str:
 
 
 def _characters(value: str, charset: str) -> str:
-    """In the column's own charset, or no index would be used."""
+    """Write a literal in the column's own charset, without which MySQL would not use the index."""
     return f"_{charset} x'{value}'"
 
 
@@ -55,11 +55,11 @@ _FORMS: Mapping[T, _Form] = MappingProxyType(
         **dict.fromkeys(_CHARACTERS, _HEX),
     }
 )
-"""Of keys of other types no ranges are made: their table is one chunk."""
+"""Key types that are split into ranges; a table with another one is a single chunk."""
 
 
 def chunks(connection: Connection[Any], table: SourceTable, rows: int) -> list[str]:
-    """Conditions that part the table's rows, each true of about as many; empty: of all."""
+    """Return a WHERE condition for each chunk of about `rows` rows; `[""]` for a single chunk."""
     if not table.definition.primary_key:
         return [""]
     column = table.definition.columns[table.definition.primary_key[0]]
@@ -75,7 +75,7 @@ def chunks(connection: Connection[Any], table: SourceTable, rows: int) -> list[s
 
 def _form(column: ColumnDefinition, charsets: Mapping[str, str]) -> _Form | None:
     if column.type in _CHARACTERS and column.name not in charsets:
-        return None  # INET6 and UUID of MariaDB are BINARY in a log, and compare with text
+        return None  # MariaDB logs INET6 and UUID as BINARY, but compares them with text
     return _FORMS.get(column.type)
 
 
@@ -86,12 +86,12 @@ def _bounds(
     form: _Form,
     rows: int,
 ) -> Iterator[str]:
-    """Values that are so many rows apart, each greater than the one before."""
-    name, behind = quoted(column.name), ""
+    """Yield literals of key values that are `rows` rows apart, in ascending order."""
+    name, after = quoted(column.name), ""
     charset = table.charsets.get(column.name, "")
     while True:
         query = (
-            f"SELECT {form.asked.format(name)} FROM {table.place}{behind}"
+            f"SELECT {form.selected.format(name)} FROM {table.place}{after}"
             f" ORDER BY {name} LIMIT 1 OFFSET {rows}"
         )
         with connection.cursor() as cursor:
@@ -99,6 +99,6 @@ def _bounds(
             found = cursor.fetchone()
         if found is None:
             return
-        bound = form.written(str(found[0]), charset)
+        bound = form.literal(str(found[0]), charset)
         yield bound
-        behind = f" WHERE {name} > {bound}"
+        after = f" WHERE {name} > {bound}"

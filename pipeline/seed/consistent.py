@@ -1,9 +1,8 @@
-"""Reading tables as they all were at one place in the log, in one stream, over a single connection.
+"""Read tables in one consistent snapshot at a single log position, over a single connection.
 
-For tables without a key, and for servers whose row images leave columns out: of these only rows of
-one moment can be brought up to date. MySQL is locked for as long as it takes to ask for the log's
-position (FLUSH TABLES WITH READ LOCK, given up where it is not had within some seconds), MariaDB
-not at all.
+For keyless tables, and for servers whose row images leave columns out: changes can be applied to
+these only if all rows are from the same moment. MySQL is locked only while the log position is read
+(FLUSH TABLES WITH READ LOCK, which times out after some seconds); MariaDB is not locked at all.
 """
 
 from __future__ import annotations
@@ -32,11 +31,14 @@ from pipeline.verify.snapshot import CHANGED, SESSION
 BATCH_BYTES = 16 << 20
 BATCH_ROWS = 1 << 16
 SILENT_SECONDS = 24 * 60 * 60
-"""The longest that a statement may take: a large table is read for as long as it takes."""
+"""Read timeout of the connection: reading a large table may take hours."""
 
 
 class Snapshot:
-    """A transaction that sees all tables as they were at `place`; `log` tells that (see `Seed`)."""
+    """A transaction that sees all tables as of the log position `place`.
+
+    `log`: the fields of `Seed` that identify the log.
+    """
 
     def __init__(
         self, connection: Any, place: LogPlace, log: dict[str, Any], options: TypeOptions
@@ -47,12 +49,12 @@ class Snapshot:
         self._options = options
 
     def schema(self, table: SourceTable) -> pa.Schema:
-        """The columns c0, c1, … of a table's rows, with the types of silver's images."""
+        """Return the schema of a table's rows: columns c0, c1, … with silver's row image types."""
         types = row_type(table.definition, self._options)
         return pa.schema([pa.field(f"c{n}", field.type) for n, field in enumerate(types)])
 
     def rows(self, table: SourceTable) -> Iterator[pa.RecordBatch]:
-        """A table's rows, by some megabytes. Raises NotSeedableError."""
+        """Yield a table's rows in batches of about 16 MiB. Raises NotSeedableError."""
         import pymysql
         from pymysql.cursors import SSCursor
 
@@ -64,23 +66,27 @@ class Snapshot:
             except pymysql.MySQLError as error:
                 if error.args and error.args[0] in CHANGED:
                     raise NotSeedableError(
-                        table.name, f"it was changed meanwhile ({error.args[-1]})", "Seed it again."
+                        table.name,
+                        f"it was altered while it was read ({error.args[-1]})",
+                        "Seed it again.",
                     ) from error
                 raise
-            for rows in _portions(cursor):
+            for rows in _batches(cursor):
                 cells = [pa.array(column, pa.binary()) for column in zip(*rows, strict=True)]
                 found = reader.read(cells, rows_before=read)
                 read += len(rows)
                 yield pa.RecordBatch.from_arrays(found.columns, schema=schema)
 
 
-def copied(settings: Settings, server: SourceServer, found: Snapshot, table: SourceTable) -> Seed:
-    """A table's rows of the snapshot, put into the lake. Raises NotSeedableError."""
+def copy_table(
+    settings: Settings, server: SourceServer, found: Snapshot, table: SourceTable
+) -> Seed:
+    """Copy a table's rows from the snapshot into the lake. Raises NotSeedableError."""
     if not table.transactional:
         raise NotSeedableError(
             table.name,
-            "its engine takes no part in a consistent snapshot",
-            "ALTER TABLE … ENGINE = InnoDB, or take a dump of it while nobody writes.",
+            "its storage engine does not support a consistent snapshot",
+            "Run ALTER TABLE … ENGINE = InnoDB, or seed it from a dump taken while nothing writes.",
         )
     folder = SeedFolder(settings.layout, settings.source, new_id(table.name))
     counter = Counter[str]()
@@ -111,10 +117,10 @@ def copied(settings: Settings, server: SourceServer, found: Snapshot, table: Sou
 
 @contextmanager
 def snapshot(login: Login, version: ServerVersion, options: TypeOptions) -> Iterator[Snapshot]:
-    """Begin one. Raises ServerError."""
+    """Start a consistent snapshot on a new connection. Raises ServerError."""
     from pymysql.converters import encoders
 
-    # Every value as the bytes that the server sends: no driver's types, nothing rounded.
+    # Keep every value as the bytes that the server sends: driver types would round some.
     connection = connect(
         login, use_unicode=False, conv={**encoders}, autocommit=False, read_timeout=SILENT_SECONDS
     )
@@ -129,7 +135,7 @@ def snapshot(login: Login, version: ServerVersion, options: TypeOptions) -> Iter
 
 
 def _begin(connection: Any, places: Places, version: ServerVersion) -> tuple[LogPlace, str]:
-    """The snapshot's place, and the GTIDs of what was executed by then."""
+    """Start the snapshot. Return its log position and the GTIDs executed by then."""
     if version.is_mariadb:
         gtids = places.executed()
         return places.begin_snapshot(), gtids
@@ -142,8 +148,8 @@ def _begin(connection: Any, places: Places, version: ServerVersion) -> tuple[Log
             cursor.execute("UNLOCK TABLES")
 
 
-def _portions(cursor: Any) -> Iterator[Sequence[tuple[bytes | None, ...]]]:
-    """Rows by some megabytes: the driver holds one more."""
+def _batches(cursor: Any) -> Iterator[Sequence[tuple[bytes | None, ...]]]:
+    """Yield lists of rows, up to BATCH_BYTES or BATCH_ROWS each."""
     held: list[tuple[bytes | None, ...]] = []
     size = 0
     while (row := cursor.fetchone()) is not None:

@@ -1,19 +1,19 @@
-"""What can be wrong with the rows that tables are to start with."""
+"""Errors of reading initial snapshots."""
 
 from __future__ import annotations
 
 from pipeline.errors import BinlakeError
 
 SHOWN = 60
-"""Bytes of a value that an error shows."""
+"""Bytes of a value that an error message quotes."""
 
 
 class SeedError(BinlakeError):
-    """A table cannot be given its starting state."""
+    """A table's initial snapshot cannot be taken."""
 
 
 class SeedValueError(SeedError):
-    """A value is none of its column's type; `row` counts from 1 in `part`, a chunk."""
+    """A value is not valid for its column's type; `row` counts from 1 within the chunk `part`."""
 
     def __init__(
         self, table: str, column: str, row: int, value: bytes | None, reason: str, part: str = ""
@@ -21,8 +21,9 @@ class SeedValueError(SeedError):
         where = f" of {part}" if part else ""
         super().__init__(
             f"{table}: column {column}, row {row}{where}: {shown(value)} cannot be read: {reason}.",
-            remedy="Check that the rows are of this table as it is defined, and of a server's own"
-            " making; leave the table out with exclude, or seed it from elsewhere.",
+            remedy="Check that the rows belong to this table definition and were written by a"
+            " server or its dump program. Otherwise exclude the table, or seed it from another"
+            " source.",
         )
         self.table = table
         self.column = column
@@ -32,13 +33,13 @@ class SeedValueError(SeedError):
         self.part = part
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        """Keeps the fields through pickle: a worker raises it."""
-        told = (self.table, self.column, self.row, self.value, self.why, self.part)
-        return type(self), told
+        """Pickle with the fields: Spark workers raise it."""
+        fields = (self.table, self.column, self.row, self.value, self.why, self.part)
+        return type(self), fields
 
 
 class DumpError(SeedError):
-    """A dump, or a file of one, cannot be read; `path` is where, `table` of which table, if any."""
+    """A dump, or the file `path` of one, cannot be read; `table` is the table affected, if any."""
 
     def __init__(self, path: str, reason: str, *, table: str = "", remedy: str = "") -> None:
         of = f" (table {table})" if table else ""
@@ -48,7 +49,7 @@ class DumpError(SeedError):
         self.why = reason
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        """Keeps the fields through pickle: a worker raises it."""
+        """Pickle with the fields: Spark workers raise it."""
         return _restored, (type(self), self.path, self.why, self.table, self.remedy)
 
 
@@ -57,7 +58,7 @@ def _restored(kind: type[DumpError], path: str, why: str, table: str, remedy: st
 
 
 def shown(value: bytes | None) -> str:
-    """A value as an error shows it: its first bytes, and how long it is where that is more."""
+    """Return a value as error messages quote it: its first 60 bytes, and its length if longer."""
     if value is None:
         return "NULL"
     text = repr(value[:SHOWN].decode("utf-8", "backslashreplace"))

@@ -1,4 +1,4 @@
-"""Filling a seed's folder by chunks, several at once, each by a job that may be done again."""
+"""Fill a seed's folder chunk by chunk, several in parallel; each chunk's job can be retried."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from pipeline.settings import Settings
 from pipeline.silver.plan.seeds import staged_schema
 
 Read = Callable[[int], DataFrame]
-"""Gives a chunk's rows, as they are staged."""
+"""Returns the rows of a chunk, given its number, in the staged schema."""
 
 
 @dataclass(frozen=True)
 class Filling:
-    """Fills folders as settings say."""
+    """Writes the chunks of seeds to the lake of `settings`."""
 
     spark: Spark
     settings: Settings
     progress: Progress
 
     def fill(self, name: TableName, begun: Begun, read: Read) -> SeedFolder:
-        """Put every chunk there that is not yet. Raises NotSeedableError."""
+        """Write every chunk that is not there yet. Raises NotSeedableError."""
         folder = SeedFolder(self.settings.layout, self.settings.source, begun.id)
         left = [n for n in range(len(begun.chunks)) if folder.done(n) is None]
 
@@ -46,22 +46,22 @@ class Filling:
         return folder
 
     def count(self, folder: SeedFolder, parts: Sequence[str], definition: TableDefinition) -> int:
-        """How many rows some parts of a folder have."""
+        """Return the number of rows in these parts of a folder."""
         staged = staged_schema(definition, self.settings.type_options)
         paths = [f"{folder.rows}/{part}" for part in parts]
         return started(self.spark).read.schema(staged).parquet(*paths).count()
 
 
 def _all(name: TableName, chunks: list[Future[None]]) -> None:
-    """Wait for all chunks; where one fails, or the run is interrupted, only for those begun."""
+    """Wait for all chunks; if one fails or the run is interrupted, only for those started."""
     try:
         for one in chunks:
             one.result()
-    except Exception as error:  # Java's own are of no class that Python knows
+    except Exception as error:  # errors from Java have no common Python class
         raise NotSeedableError(
             name,
             f"a chunk could not be read: {sentence_of(error)}",
-            "Run it again: chunks that are done are not read again.",
+            "Run it again: it resumes after the chunks already read.",
         ) from error
     finally:
         for one in chunks:

@@ -1,7 +1,7 @@
-"""A seed's folder while it is filled: what was begun, and which chunks are done.
+"""The folder of a seed that is being filled: its parameters, and which chunks are complete.
 
-`begun.json` is written before the first row is read, and says all that whoever goes on with it has
-to know. A chunk is done when its folder in `rows` has the mark of a writer that came to its end.
+`begun.json` is written before the first row is read and has everything needed to resume. A chunk is
+complete when its folder in `rows` has the `_SUCCESS` file of a writer that finished.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ from pipeline.silver.plan.seeds import MANIFEST, ids_of, new_id, rows_folder
 
 BEGUN = "begun.json"
 DONE = "_SUCCESS"
-"""What Spark puts into a folder whose every file is whole."""
+"""The file that Spark writes into a folder once all other files are complete."""
 PATIENCE = 24 * 60 * 60
-"""Seconds after which a seed that was begun is not gone on with: its log may be gone."""
+"""Seconds after which an unfinished seed is not resumed: its log may have been purged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A seed under way: of a table with this CREATE TABLE, from the place `file`, `position` on.
+    """A seed in progress, of a table with the CREATE TABLE `query`, from `file`:`position` on.
 
-    `origin` tells what it is read from; `chunks` are conditions over the table's rows; `log` has
-    what tells the log that the place is in (see `Seed`), by the names of its fields.
+    `origin`: identifies the server or dump. `chunks`: a WHERE condition, or a name, for each chunk.
+    `types`: the type options. `at`: the start, in seconds since 1970. `log`: the fields of `Seed`
+    that identify the log.
     """
 
     id: str
@@ -48,12 +49,12 @@ class Begun:
     log: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        """As `begun.json` has it."""
+        """Return the content of `begun.json`."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: bytes) -> Begun | None:
-        """What `to_json` gave; None for what cannot be read: then all is read anew."""
+        """Parse `begun.json`; None if it is damaged, in which case the seed starts over."""
         try:
             return _FORM.validate_json(text)
         except ValueError:
@@ -65,7 +66,7 @@ _FORM = TypeAdapter(Begun)
 
 @dataclass(frozen=True, slots=True)
 class SeedFolder:
-    """The folder of one seed of a source."""
+    """The folder of one seed."""
 
     lake: Lake
     source: str
@@ -73,29 +74,29 @@ class SeedFolder:
 
     @property
     def path(self) -> str:
-        """Where it is."""
+        """Its path in the lake."""
         return f"{self.lake.seeds(self.source)}/{self.id}"
 
     @property
     def rows(self) -> str:
-        """Where its rows are, a folder for each chunk."""
+        """The path of its rows, with a folder for each chunk."""
         return rows_folder(self.lake, self.source, self.id)
 
     def attempt(self, number: int) -> str:
-        """A new folder for the rows of a chunk: another run may be reading it, too."""
+        """Return the path of a new folder for a chunk's rows, since other runs may write it too."""
         return f"{self.rows}/{number:06d}/{uuid4().hex}"
 
     @property
-    def is_whole(self) -> bool:
-        """Whether nothing of it is left to be read."""
+    def is_complete(self) -> bool:
+        """True if all its rows have been read."""
         return stores.exists(f"{self.path}/{MANIFEST}")
 
     def begin(self, begun: Begun) -> None:
-        """Keep what is begun."""
+        """Write `begun.json`."""
         stores.write(f"{self.path}/{BEGUN}", begun.to_json().encode())
 
     def done(self, number: int) -> str | None:
-        """A folder in `rows` that has all of a chunk, if there is one."""
+        """Return the folder in `rows` of a complete attempt at a chunk; None if there is none."""
         chunk = f"{number:06d}"
         for attempt in sorted(stores.names_in(f"{self.rows}/{chunk}")):
             if stores.exists(f"{self.rows}/{chunk}/{attempt}/{DONE}"):
@@ -103,27 +104,27 @@ class SeedFolder:
         return None
 
     def parts(self, name: TableName, chunks: int) -> tuple[str, ...]:
-        """One such folder for each of so many chunks of a table, all of which were done.
+        """Return the folder in `rows` of each of a table's `chunks` chunks, all written before.
 
-        Raises NotSeedableError where one is gone: what is left would pass for the whole table.
+        Raises NotSeedableError if one is missing: the others would pass for the whole table.
         """
         found = [self.done(number) for number in range(chunks)]
         there = tuple(part for part in found if part is not None)
         if len(there) < chunks:
             raise NotSeedableError(
                 name,
-                f"{chunks - len(there)} of its {chunks} chunks are gone from {self.rows} again:"
-                " somebody, or maintenance that took it for abandoned, has removed them",
-                "Run it again.",
+                f"{chunks - len(there)} of its {chunks} chunks have disappeared from {self.rows}:"
+                " maintenance removed them as abandoned, or somebody deleted them",
+                "Seed it again.",
             )
         return there
 
     def remove(self) -> None:
-        """Remove all of it."""
+        """Remove the folder."""
         stores.remove(self.path)
 
     def write(self, number: int, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
-        """Write a chunk's rows without Spark; it is not done if they were removed meanwhile."""
+        """Write a chunk's rows without Spark; incomplete if they are removed meanwhile."""
         folder = self.attempt(number)
         rows = f"{folder}/rows.parquet"
         with (
@@ -137,13 +138,13 @@ class SeedFolder:
 
 
 def under_way(lake: Lake, source: str, name: TableName, **same: object) -> Begun | None:
-    """The last seed of a table that was begun a short while ago and is not whole, if there is one
-    with these fields."""
+    """Return a table's latest unfinished seed that was started within PATIENCE seconds and has
+    these fields; None if there is none."""
     for one in reversed(ids_of(lake, source, name)):
         folder = SeedFolder(lake, source, one)
         text = stores.content(f"{folder.path}/{BEGUN}")
         begun = Begun.from_json(text) if text is not None else None
-        if begun is None or begun.at + PATIENCE < time.time() or folder.is_whole:
+        if begun is None or begun.at + PATIENCE < time.time() or folder.is_complete:
             continue
         if all(getattr(begun, field) == value for field, value in same.items()):
             return begun
@@ -159,5 +160,5 @@ def begun_now(
     types: dict[str, str],
     log: dict[str, Any],
 ) -> Begun:
-    """A seed that begins."""
+    """Return the parameters of a seed that starts now."""
     return Begun(new_id(name), origin, query, *place, tuple(chunks), types, time.time(), log)

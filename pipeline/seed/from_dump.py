@@ -1,4 +1,7 @@
-"""Seeding tables from a dump: its rows are of one place in the log, which it tells, or settings."""
+"""Seed tables from a dump, whose rows are all as of one log position.
+
+The position is recorded in the dump, or set by `seed.at`.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ from pipeline.spark.warm_kernels import Batches, warm_first
 _GIVEN = {"csv": open_csv, "parquet": open_parquet}
 
 
-def opened(settings: Settings) -> Dump:
-    """The dump that settings name. Raises DumpError and SettingsError."""
+def open_configured_dump(settings: Settings) -> Dump:
+    """Open the dump at `seed.dump`. Raises DumpError and SettingsError."""
     seed = settings.seed
     if seed.dump is None:
         raise SettingsError("is not set.", key="seed.dump")
@@ -37,39 +40,39 @@ def opened(settings: Settings) -> Dump:
         return open_dump(seed.dump)
     if seed.create is None or len(seed.tables) != 1 or "." not in seed.tables[0]:
         raise SettingsError(
-            f"{seed.form} tells no table.",
+            f"is needed: {seed.form} does not contain the table's definition.",
             key="seed.create",
-            remedy="Give --create, a file with its CREATE TABLE, and --table schema.table.",
+            remedy="Pass --create, a file with the CREATE TABLE, and --table schema.table.",
         )
     schema = seed.tables[0].partition(".")[0]
     table = GivenTable(schema, text_of(seed.create), _place(settings, None))
     return _GIVEN[seed.form](seed.dump, table)
 
 
-def _place(settings: Settings, told: LogPlace | None) -> LogPlace:
-    """What settings say, or the dump. Raises SettingsError where neither does."""
+def _place(settings: Settings, recorded: LogPlace | None) -> LogPlace:
+    """Return the log position: `seed.at`, or the dump's own. Raises SettingsError without one."""
     if settings.seed.at is not None:
         file, _, position = settings.seed.at.rpartition(":")
         return file, int(position)
-    if told is None:
+    if recorded is None:
         raise SettingsError(
-            "is not set, and the dump does not tell of which place in the log it is.",
+            "is not set, and the dump does not record its log position.",
             key="seed.at",
-            remedy="Give --at FILE:POSITION, or dump again with --source-data=2 (--master-data=2).",
+            remedy="Pass --at FILE:POSITION, or dump again with --source-data=2 (--master-data=2).",
         )
-    return told
+    return recorded
 
 
 @dataclass(frozen=True)
 class DumpReader:
-    """Reads the tables of a dump; `location` tells it from others."""
+    """Reader of a dump's tables; `location` identifies the dump."""
 
     filling: Filling
     dump: Dump
     location: str
 
     def seed(self, table: DumpedTable) -> Seed:
-        """Read a table, or the rest of one that was begun a short while ago.
+        """Read a table, or resume a recent attempt that did not finish.
 
         Raises SeedError and SettingsError.
         """
@@ -105,7 +108,7 @@ class DumpReader:
 
     @property
     def _gtids(self) -> str:
-        """What its server had executed: MariaDB's dumps tell the last number of a domain only."""
+        """The executed GTID set; empty for MariaDB, whose dumps have only each domain's last."""
         is_mariadb = server_number(self.dump.server)[1]
         return "" if is_mariadb else self.dump.gtids or ""
 
@@ -125,7 +128,7 @@ class DumpReader:
 def rows_of(
     table: DumpedTable, chunk: Chunk, definition: TableDefinition, options: TypeOptions
 ) -> Batches:
-    """What reads a chunk on a worker, whatever rows it is given."""
+    """Return the function that reads a chunk on a Spark worker; it ignores the rows it is given."""
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:

@@ -1,7 +1,7 @@
-"""Reading a table's chunk through Spark's JDBC source, with MariaDB's connector, for MySQL too.
+"""Read a table's chunk through Spark's JDBC source, with MariaDB's connector, for MySQL too.
 
-Every column comes as bytes, so that no driver has a say in values. Passwords are an option of the
-source, which Spark shows nowhere, and no part of its URL or of a query.
+Every column is read as bytes, so that the driver cannot change a value. The password is an option
+of the source, which Spark never shows, and not part of the URL or a query.
 
 Source: https://mariadb.com/docs/connectors/mariadb-connector-j/about-mariadb-connector-j
 """
@@ -29,11 +29,11 @@ from pipeline.spark.warm_kernels import warm_first
 
 DRIVER = "org.mariadb.jdbc.Driver"
 FETCHED_ROWS, FETCHED_BYTES = 1000, 8 << 20
-"""About so much the connector holds at a time; without a limit, it would hold a chunk's."""
+"""Approximate size of the connector's buffer; without a limit it buffers a whole chunk."""
 SILENT_SECONDS = 600
-"""The longest that a chunk's rows may take to come, or to go on."""
+"""Socket timeout: the longest wait for a chunk's first row, or its next one."""
 BATCH_ROWS, BATCH_BYTES = 10_000, 32 << 20
-"""About so much goes from Java to Python at a time."""
+"""Approximate size of the batches sent from Java to Python."""
 _MODES: Mapping[TlsMode, str] = {
     "disabled": "disable",
     "preferred": "disable",
@@ -41,14 +41,14 @@ _MODES: Mapping[TlsMode, str] = {
     "verify_ca": "verify-ca",
     "verify_identity": "verify-full",
 }
-"""MariaDB's names of MySQL's modes; what is preferred is settled before."""
+"""MariaDB's names of MySQL's modes; `preferred` over TLS is resolved in `_tls`."""
 
 
 @dataclass(frozen=True, slots=True)
 class JdbcSource:
-    """Where Spark's tasks connect to, and how. `over_tls`: the server has TLS.
+    """The connection options of Spark's tasks. `over_tls`: the server supports TLS.
 
-    Raises SettingsError for what the connector cannot do.
+    Raises SettingsError for settings that the connector does not support.
     """
 
     login: Login
@@ -60,7 +60,7 @@ class JdbcSource:
         object.__setattr__(self, "options", _options(self.login, self.version, self.over_tls))
 
     def read(self, spark: SparkSession, query: str, row_bytes: int = 0) -> DataFrame:
-        """What a query gives, in one task; its rows have about so many bytes."""
+        """Return the result of a query, read in one task; `row_bytes`: average size of a row."""
         batch = str(at_most(BATCH_ROWS, BATCH_BYTES, row_bytes))
         own = own_session(spark, {"spark.sql.execution.arrow.maxRecordsPerBatch": batch})
         reader = own.read.format("jdbc").options(**self.options)
@@ -69,8 +69,10 @@ class JdbcSource:
 
 
 def keeps_whole_values(version: ServerVersion) -> bool:
-    """Whether values come through Spark's query as they are: MySQL before 5.7.6 cannot merge the
-    derived table that it reads from, and a temporary one is narrower than such values may be.
+    """True if Spark's query returns values unchanged.
+
+    Spark reads from a derived table. MySQL before 5.7.6 cannot merge it, and makes a temporary
+    table whose columns may be too narrow for the values.
 
     Source: MySQL 5.7 manual, "Switchable Optimizations", `derived_merge`.
     """
@@ -78,7 +80,7 @@ def keeps_whole_values(version: ServerVersion) -> bool:
 
 
 def at_most(rows: int, size: int, row_bytes: int) -> int:
-    """So many rows, or as many as that size has, and one at least."""
+    """Return the number of rows that fit in `size` bytes, from 1 to `rows`."""
     return max(1, min(rows, size // max(row_bytes, 1)))
 
 
@@ -86,11 +88,13 @@ def _options(login: Login, version: ServerVersion, over_tls: bool) -> Mapping[st
     if login.socket is not None:
         remedy = "Give the server's host and port, or seed with --consistent."
         raise SettingsError(
-            "is a way that Spark's tasks cannot go.", key="server.socket", remedy=remedy
+            "is a socket, through which Spark's tasks cannot connect.",
+            key="server.socket",
+            remedy=remedy,
         )
     host = f"[{login.host}]" if ":" in login.host else login.host
     return {
-        # By this name Spark quotes names as the server does.
+        # The URL says mysql, so that Spark quotes identifiers with backticks.
         "url": f"jdbc:mysql://{host}:{login.port}/?permitMysqlScheme",
         "driver": DRIVER,
         "user": login.user,
@@ -99,32 +103,34 @@ def _options(login: Login, version: ServerVersion, over_tls: bool) -> Mapping[st
         "connectionAttributes": "program_name:binlake",
         "connectTimeout": str(round(login.connect_timeout * 1000)),
         "socketTimeout": str(SILENT_SECONDS * 1000),
-        # Not Spark's sessionInitStatement: on the connection that it asks for the types of columns,
-        # by a query with a chunk's bounds, that would not count.
+        # Not Spark's sessionInitStatement: it is not run on the connection that reads the columns'
+        # types, by a query with a chunk's bounds.
         "sessionVariables": ", ".join(_session(version)),
         **_tls(login.tls, over_tls),
     }
 
 
 def _session(version: ServerVersion) -> Iterator[str]:
-    """What a session sets, by the names that the version has for it."""
+    """Yield the session's variable assignments, with the names of the server's version."""
     yield VARIABLES
-    # A chunk is taken for as long as what it is written to takes.
+    # A chunk is read only as fast as its rows are written to the lake.
     yield "net_write_timeout = 86400"
     if version.since(mysql=(5, 7, 8), mariadb=(10, 1, 1)):
         yield f"{'max_statement_time' if version.is_mariadb else 'max_execution_time'} = 0"
-    # Spark reads from its query as from a derived table.
+    # Spark wraps its query into a derived table.
     yield "optimizer_switch = 'derived_merge=on'"
-    # Nothing that may be rolled back.
+    # Read committed rows only.
     has_new_name = version.since(mysql=(5, 7, 20), mariadb=(11, 1, 1))
     yield f"{'transaction_isolation' if has_new_name else 'tx_isolation'} = 'READ-COMMITTED'"
 
 
 def _tls(tls: TlsSettings, over_tls: bool) -> Mapping[str, str]:
     if tls.cert is not None:
-        remedy = "Let the user in without it, or seed with --consistent."
+        remedy = "Use an account that needs no client certificate, or seed with --consistent."
         raise SettingsError(
-            "is a file that MariaDB's connector cannot read.", key="server.tls.cert", remedy=remedy
+            "is a client certificate in PEM, which MariaDB's connector cannot read.",
+            key="server.tls.cert",
+            remedy=remedy,
         )
     mode = "trust" if tls.mode == "preferred" and over_tls else _MODES[tls.mode]
     authority = {"serverSslCert": tls.ca} if tls.ca is not None and over_tls else {}
@@ -132,19 +138,19 @@ def _tls(tls: TlsSettings, over_tls: bool) -> Mapping[str, str]:
 
 
 def require_connector(spark: SparkSession) -> None:
-    """Raise MissingRequirementError where Spark does not have the connector."""
+    """Raise MissingRequirementError if Spark does not have MariaDB's connector."""
     if not (is_connected(spark) or is_loadable(spark, DRIVER)):
         raise MissingRequirementError(
-            "this Spark was started without MariaDB's connector.",
+            "this Spark session was started without MariaDB's connector.",
             remedy=f"Start it with --packages {CONNECTOR}, or seed with --consistent.",
         )
 
 
 def typed(cells: DataFrame, definition: TableDefinition, options: TypeOptions) -> DataFrame:
-    """The rows of cells that a query gave, with the types of silver's images."""
+    """Return the rows of a query's cells, with the types of silver's row images."""
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reader = row_reader(definition, options)  # what is compiled is not sent to workers
+        reader = row_reader(definition, options)  # made here: compiled functions do not pickle
         for batch in batches:
             found = reader.read([column.cast(pa.binary()) for column in batch.columns])
             yield pa.RecordBatch.from_arrays(

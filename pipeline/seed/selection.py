@@ -1,9 +1,9 @@
-"""What to SELECT of a column so that the server gives its cells (see `pipeline.seed.values`).
+"""SELECT expressions whose results are a column's cells (see `pipeline.seed.values`).
 
-Each expression's result is binary, so that no client decodes, pads or shortens it. The session's
-time zone is UTC. Long values pass through CONVERT alone: CAST and CONCAT make one NULL that is
-longer than `max_allowed_packet`, where a row too long for it is an error. (Of such a document MySQL
-prints nothing, which is no JSON.)
+The results are binary, so that no client decodes, pads or truncates them. The session's time zone
+is UTC. Long values are only CONVERTed: CAST and CONCAT turn a value longer than
+`max_allowed_packet` into NULL, whereas a row that is too long is an error. (MySQL prints such a
+JSON document as an empty string, which is not valid JSON.)
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from decoder.model.definition import ColumnDefinition
 
 VARIABLES = "time_zone = '+00:00', sql_mode = ''"
 SESSION = f"SET {VARIABLES}"
-"""The statement that a session begins with which selects such expressions."""
+"""The first statement of a session that selects these expressions."""
 
 
 def _printed(name: str, _column: ColumnDefinition) -> str:
@@ -23,12 +23,12 @@ def _printed(name: str, _column: ColumnDefinition) -> str:
 
 
 def _float(name: str, _column: ColumnDefinition) -> str:
-    """As a double, of which enough digits are kept: a FLOAT by itself prints six of them."""
+    """Select it as a double, which prints enough digits: a FLOAT prints only six."""
     return f"CONCAT({name} * 1e0, _binary '')"
 
 
 def _double(name: str, _column: ColumnDefinition) -> str:
-    """With all digits, of which CAST and an expression's result would lose some."""
+    """Select all digits: CAST, or the result of an expression, would lose some."""
     return f"CONCAT({name}, _binary '')"
 
 
@@ -40,13 +40,13 @@ def _text(name: str, column: ColumnDefinition) -> str:
     if column.collation != BINARY_COLLATION:
         return _converted(name, column)
     if column.type == T.STRING:
-        # INET4, INET6 and UUID of MariaDB are BINARY in a log, but print as text.
+        # MariaDB logs INET4, INET6 and UUID as BINARY, but prints them as text.
         return f"CAST({name} AS BINARY({column.length}))"
     return name
 
 
 def _bits(name: str, column: ColumnDefinition) -> str:
-    """In hex, since a number or a driver's own type for bits would not be bytes."""
+    """Select the bits as bytes: a server prints a number, or a driver returns its own type."""
     size = (column.length + 7) // 8
     return f"UNHEX(LPAD(HEX({name} + 0), {2 * size}, '0'))"
 
@@ -61,10 +61,10 @@ _EXPRESSIONS: dict[T, Callable[[str, ColumnDefinition], str]] = {
     T.JSON: _converted,
     T.GEOMETRY: lambda name, _: f"CONVERT({name} USING binary)",
 }
-"""What is selected of a type, where it is not its text."""
+"""The expression for each type that is not selected as its text."""
 
 
 def select_expression(column: ColumnDefinition) -> str:
-    """The SQL expression of a column's cell, of binary type; one of a NULL is NULL."""
+    """Return the SQL expression of a column's cell: binary, and NULL for NULL."""
     name = "`" + column.name.replace("`", "``") + "`"
     return _EXPRESSIONS.get(column.type, _printed)(name, column)

@@ -1,4 +1,4 @@
-"""The server that tables are seeded from: a connection to it, and what of it decides how."""
+"""The server to seed tables from: a connection, and the properties that decide how to read it."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ if TYPE_CHECKING:
     from pymysql.connections import Connection
 
 SILENT_SECONDS = 60 * 60
-"""The longest that a statement may take: to part a large table is one scan of its key."""
+"""Read timeout of the connection: splitting a large table into chunks scans its whole key."""
 
 IDLE_SECONDS = 7 * 24 * 60 * 60
-"""The longest that a table's chunks may take: nothing is asked over the connection meanwhile."""
+"""`wait_timeout` of the session: the connection is idle while a table's chunks are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceServer:
-    """A server and a connection to it. `id` tells it from others; `over_tls`: the connection is.
+    """A server and a connection to it.
 
-    `logs_whole_images`: rows are logged with all their columns. `logs_cascades`: so is what foreign
-    keys change in child tables.
+    `id`: its server UUID, or its address and server id. `over_tls`: the connection uses TLS.
+    `logs_whole_images`: row images have all columns. `logs_cascades`: changes that foreign keys
+    make in child tables are logged.
     """
 
     login: Login
@@ -43,11 +44,11 @@ class SourceServer:
 
     @property
     def places(self) -> Places:
-        """Asks for places in its log."""
+        """Reads log positions from the server."""
         return self._places(self.connection)
 
     def create_statements(self, settings: Settings) -> CreateStatements:
-        """The definitions of all tables that are replicated. Raises ServerError."""
+        """Read the definitions of all replicated tables. Raises ServerError."""
         with connect(self.login) as connection, asked(self.login):
             places = self._places(connection)
             return read_create_statements(connection, self.version, places, settings.wanted)
@@ -59,7 +60,7 @@ class SourceServer:
 
 @contextmanager
 def source_server(settings: Settings) -> Iterator[SourceServer]:
-    """The server that settings name. Raises ServerError and SettingsError."""
+    """Connect to the server of the settings. Raises ServerError and SettingsError."""
     who = login(settings)
     connection = connect(who, read_timeout=SILENT_SECONDS)
     with connection, asked(who):
@@ -68,7 +69,7 @@ def source_server(settings: Settings) -> Iterator[SourceServer]:
             cursor.execute("SHOW GLOBAL VARIABLES")
             variables = {str(name).lower(): str(value) for name, value in cursor.fetchall()}
             if "information_schema_stats_expiry" in variables:
-                # Else what a row takes would be of up to a day ago.
+                # Otherwise AVG_ROW_LENGTH may be a day old.
                 cursor.execute("SET SESSION information_schema_stats_expiry = 0")
             cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
             cipher = cursor.fetchone()

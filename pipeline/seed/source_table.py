@@ -1,4 +1,4 @@
-"""A table of the source server that is to be seeded: its definition, and what to SELECT of it."""
+"""A table of the source server that is to be seeded: its definition and its SELECT."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class NotSeedableError(SeedError):
-    """A table cannot be seeded, for a reason that is its own; others can."""
+    """A single table cannot be seeded; others can."""
 
     def __init__(self, name: TableName, reason: str, remedy: str) -> None:
         super().__init__(f"{name}: {reason}.", remedy=remedy)
@@ -34,8 +34,8 @@ class NotSeedableError(SeedError):
 class SourceTable:
     """A table as the server defines it now; `query` is its CREATE TABLE.
 
-    `charsets`: by column, that of its text (`binary`: it is bytes). `transactional`: its engine
-    takes part in a consistent snapshot. `row_bytes`: what a row takes on average, by its estimate.
+    `charsets`: the charset of each text column (`binary` for bytes). `transactional`: its engine
+    supports consistent snapshots. `row_bytes`: the server's estimate of the average row length.
     """
 
     name: TableName
@@ -47,11 +47,11 @@ class SourceTable:
 
     @property
     def place(self) -> str:
-        """The table in SQL."""
+        """The qualified, quoted name in SQL."""
         return f"{quoted(self.name.schema)}.{quoted(self.name.table)}"
 
     def select(self, where: str = "") -> str:
-        """What gives its rows, as cells (see `pipeline.seed.selection`) named c0, c1, …"""
+        """Return the SELECT of its rows as cells (see `pipeline.seed.selection`) c0, c1, …"""
         cells = (
             f"{select_expression(column)} AS c{n}"
             for n, column in enumerate(self.definition.columns)
@@ -60,11 +60,8 @@ class SourceTable:
 
 
 @contextmanager
-def asked_of(name: TableName) -> Iterator[None]:
-    """What a server says against one table, which others need not suffer for.
-
-    Raises NotSeedableError; a connection that breaks off is no table's.
-    """
+def table_errors(name: TableName) -> Iterator[None]:
+    """Turn the server's errors about a table into NotSeedableError, except a lost connection."""
     import pymysql
 
     try:
@@ -73,23 +70,25 @@ def asked_of(name: TableName) -> Iterator[None]:
         if not error.args or error.args[0] in BROKEN_OFF:
             raise
         raise NotSeedableError(
-            name, f"the server says: {error.args[-1]}", "Look at the table, and run it again."
+            name,
+            f"the server refused to read it: {error.args[-1]}",
+            "Check the table on the server, and seed it again.",
         ) from error
 
 
 def source_table(
     connection: Connection[Any], version: ServerVersion, name: TableName
 ) -> SourceTable:
-    """Look a table up. Raises NotSeedableError."""
+    """Read a table's definition from the server. Raises NotSeedableError."""
     query = create_statement(connection, name.schema, name.table)
-    told = _rows(
+    found = _rows(
         connection,
         "SELECT TRANSACTIONS, AVG_ROW_LENGTH FROM information_schema.TABLES"
         " LEFT JOIN information_schema.ENGINES USING (ENGINE)"
         " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
         *_parts(name),
     )
-    transactional, row_bytes = told[0] if told else ("", 0)
+    transactional, row_bytes = found[0] if found else ("", 0)
     charsets = _rows(
         connection,
         "SELECT COLUMN_NAME, CASE WHEN DATA_TYPE IN ('binary', 'varbinary') THEN 'binary'"
@@ -110,13 +109,13 @@ def source_table(
 
 
 def definition_of(name: TableName, query: str, version: str, sql_mode: int = 0) -> TableDefinition:
-    """What a CREATE TABLE declares. Raises NotSeedableError where it cannot be replicated."""
+    """Return what a CREATE TABLE defines. Raises NotSeedableError if it cannot be replicated."""
     number, mariadb = server_number(version)
     found = effects(query, Session(name.schema, sql_mode, number, mariadb=mariadb))
     effect = found[0] if len(found) == 1 else None
     if not isinstance(effect, CreateTable):
-        reason = getattr(effect, "reason", "its CREATE TABLE cannot be read")
-        raise NotSeedableError(name, reason, "Leave the table out with exclude.")
+        reason = getattr(effect, "reason", "its CREATE TABLE cannot be parsed")
+        raise NotSeedableError(name, reason, "Exclude the table with the exclude setting.")
     return effect.definition
 
 
@@ -126,6 +125,6 @@ def _parts(name: TableName) -> tuple[str, str]:
 
 def _rows(connection: Connection[Any], query: str, *values: str) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
-        # Without values a percent sign in a name is one.
+        # None instead of (): pymysql then leaves percent signs in names alone.
         cursor.execute(query, values or None)
         return list(cursor.fetchall())

@@ -1,4 +1,4 @@
-"""Verify: is gold what its source has, by checksums that both can make."""
+"""Verify: check that gold equals its source, by checksums computed on both sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gold's tables against a server's: which differ, and in which keys."""
+"""Compare gold's tables with a server's: which differ, and in which keys."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ from pipeline.verify.server_file import ServerFile, ServerTable
 from pipeline.verify.state_match.position import only_replicated, other_position
 
 KEYS = 1000
-"""The most keys of one table that are named."""
+"""The most keys listed for one table."""
 NAMED_CHUNKS = 1000
-"""Of more chunks than that all of a table's rows are looked at: a condition is to be short."""
+"""If more chunks differ, all of a table's rows are compared, so that the filter stays short."""
 MISSING, EXTRA, DIFFERENT = "missing in gold", "in gold only", "different"
 
 
 @dataclass(frozen=True, slots=True)
 class KeyDifference:
-    """A key whose rows differ; `key` has its canonical texts (without a key: the row's, cut).
+    """A key whose rows differ.
 
-    `source` and `gold` are how many rows each has that the other has not.
+    `key`: the canonical texts of the key, or for a keyless table of the row, truncated. `source`
+    and `gold`: the number of rows that only the server, or only gold, has.
     """
 
     key: tuple[str | None, ...]
@@ -47,9 +48,10 @@ class KeyDifference:
 
 @dataclass(frozen=True, slots=True)
 class TableDifference:
-    """A table that differs: `reason` in a sentence, and its keys as far as they are known.
+    """A table that differs: `reason`, a sentence, and the keys that differ, if known.
 
-    `count` is of all such keys, of which `KEYS` are named; None where the file has no keys.
+    `count`: the number of differing keys, of which at most `KEYS` are listed; None if the file has
+    no keys.
     """
 
     schema: str
@@ -61,8 +63,8 @@ class TableDifference:
 
 @dataclass(frozen=True, slots=True)
 class NotCompared:
-    """A table that should have been compared, by `schema.table`, or a pattern that has none, and
-    why."""
+    """A table (`schema.table`) that could not be compared, or a pattern that matches none, and the
+    reason."""
 
     name: str
     reason: str
@@ -70,9 +72,10 @@ class NotCompared:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What comparing with a server's file gave; `notes` tell what makes it uncertain.
+    """The result of comparing gold with a server's file.
 
-    `position`: a sentence if the snapshot is not of gold's cut. `compared`: how many tables were.
+    `position`: a sentence if the server's snapshot is not at gold's cut. `compared`: the number of
+    tables compared. `notes`: reasons why a difference may not be one.
     """
 
     server: str
@@ -85,7 +88,7 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
-        """Whether all tables were compared, one at least, and are equal, at the same place."""
+        """True if all tables, at least one, were compared and are equal at the same position."""
         known = self.compared > 0 and not self.not_compared
         return known and not self.position and not self.differences
 
@@ -97,21 +100,21 @@ def compare(
     ours: Sequence[SummedTable],
     file: ServerFile,
 ) -> Comparison:
-    """Compare the cut's tables, which come to `ours` by `chunkings`, with a server's file."""
-    found = {TableName(table.told.schema, table.told.table): table for table in ours}
+    """Compare the cut's tables with a server's file; `ours`: their sums by `chunkings`."""
+    found = {TableName(table.total.schema, table.total.table): table for table in ours}
     both = [table for table in cut.tables if table.name in file.tables]
     notes = [*_notes(both, found, file), *_of_domains(spark, settings, cut, file)]
     changed = _changed(both, file)
     both = [table for table in both if file.tables[table.name].changed is None]
     apart = [*_not_in_both(settings, cut, file)]
-    told = [*(str(table.name) for table in both), *(one.name for one in changed)]
-    told += [f"{one.schema}.{one.table}" for one in apart]
-    unmatched = _unmatched(cut.patterns, told)
+    reported = [*(str(table.name) for table in both), *(one.name for one in changed)]
+    reported += [f"{one.schema}.{one.table}" for one in apart]
+    unmatched = _unmatched(cut.patterns, reported)
     differences = []
     for table in both:
         other = file.tables[table.name]
         _require_same_dates(table, file)
-        if reason := _reason(table, found[table.name].told, other):
+        if reason := _reason(table, found[table.name].total, other):
             differences.append(_difference(table, found[table.name], file, other, reason))
     return Comparison(
         file.server,
@@ -125,7 +128,7 @@ def compare(
 
 
 def chunkings(cut: PublishedCut, file: ServerFile) -> dict[TableName, Chunking]:
-    """How the tables are parted that can be compared: as the server's are."""
+    """Return the server's chunking of each table that can be compared."""
     return {
         table.name: other.chunking
         for table in cut.tables
@@ -134,57 +137,57 @@ def chunkings(cut: PublishedCut, file: ServerFile) -> dict[TableName, Chunking]:
 
 
 def _require_same_dates(table: GoldTable, file: ServerFile) -> None:
-    """Raises SettingsError where gold keeps zero dates otherwise than the file tells them."""
+    """Raise SettingsError if gold and the file represent zero dates differently."""
     types = {field.name: field.dataType.typeName() for field in table.frame.schema.fields}
     dates = [c.name for c in table.columns if c.kind in (DATE, DATETIME)]
     kept = {"string" if types[name] == "string" else "null" for name in dates}
     if kept and kept != {file.zero_dates}:
         raise SettingsError(
-            f"{table.name} keeps zero dates as {kept.pop()}, the file has them as"
-            f" {file.zero_dates}.",
+            f"{table.name} has zero dates as {kept.pop()} in gold, but as {file.zero_dates} in the"
+            " file.",
             key="against",
-            remedy="Make it again with another --zero-dates.",
+            remedy="Make the file again with the other value of --zero-dates.",
         )
 
 
 def _reason(table: GoldTable, ours: TableChecksum, other: ServerTable) -> str:
-    """Why the two are not equal, or nothing."""
+    """Return why the two differ; empty if they are equal."""
     if tuple(table.columns) != other.columns:
         gold, server = (
             ", ".join(f"{c.name} {c.kind}" for c in columns)
             for columns in (table.columns, other.columns)
         )
-        return f"its columns are {gold}; on the server {server}."
+        return f"its columns are {gold} in gold, and {server} on the server."
     if (ours.rows, ours.checksum) != (other.rows, other.checksum):
-        return f"it has {ours.rows} rows, the server {other.rows}; the checksums differ."
+        return f"gold has {ours.rows} rows, the server {other.rows}; the checksums differ."
     return ""
 
 
 def _difference(
     table: GoldTable, ours: SummedTable, file: ServerFile, other: ServerTable, reason: str
 ) -> TableDifference:
-    """Only rows of chunks that differ are looked at, unless they are many."""
+    """Compare a table row by row, only in the chunks that differ unless they are many."""
     name = table.name
     if tuple(table.columns) != other.columns:
         return TableDifference(name.schema, name.table, reason)
     if not other.keys:
-        reason = f"{reason} The file has no keys: make it without --no-keys to see which."
+        reason = f"{reason} Make the file again without --no-keys to see which rows differ."
         return TableDifference(name.schema, name.table, reason)
     found = differing(ours.chunks, other.chunks)
     chunks = found if len(found) <= NAMED_CHUNKS else None
     gold = keyed(table.frame, table.columns, other.chunking, chunks)
     unequal = _unequal(gold, file.rows(other, chunks), other.key)
     rows = unequal.orderBy("key", "hash").limit(KEYS).collect()
-    # Looked at once more only where they are many: serverless compute lets nothing be kept.
+    # Computed again only if there are many: serverless compute does not allow caching.
     count = len(rows) if len(rows) < KEYS else unequal.count()
     keys = tuple(_key_difference(row["key"], row["source"], row["gold"]) for row in rows)
     return TableDifference(name.schema, name.table, reason, count, keys)
 
 
 def _unequal(gold: DataFrame, server: DataFrame, key: Sequence[str]) -> DataFrame:
-    """One row for each key, with how many rows of it only the server has, and only gold.
+    """Return a row for each differing key, with the number of rows only the server or gold has.
 
-    Without a key, equal rows are one key: its text may be cut, but not its hash.
+    Rows of a keyless table are grouped by their hash too, since their text may be truncated.
     """
     both = gold.withColumn("n", sf.lit(-1)).unionByName(server.withColumn("n", sf.lit(1)))
     net = both.groupBy("key", "hash").agg(sf.sum("n").alias("n")).where(sf.col("n") != 0)
@@ -203,33 +206,33 @@ def _key_difference(key: str, source: int, gold: int) -> KeyDifference:
 def _not_in_both(
     settings: Settings, cut: PublishedCut, file: ServerFile
 ) -> Iterator[TableDifference]:
-    """Tables that gold should have, or the server."""
+    """Yield the tables that only gold or only the server has."""
     gold = {table.name: table for table in cut.tables}
     for name in sorted(file.tables.keys() - gold.keys()):
         if settings.wanted(name.schema, name.table) and matches(name, cut.patterns):
-            yield TableDifference(name.schema, name.table, "it is not in gold.")
+            yield TableDifference(name.schema, name.table, "it is missing in gold.")
     for name in sorted(gold.keys() - file.tables.keys()):
         wanted = settings.wanted(name.schema, name.table) and matches(name, file.patterns)
         if wanted and not gold[name].state.dropped:
-            yield TableDifference(name.schema, name.table, "it is not in the server's file.")
+            yield TableDifference(name.schema, name.table, "it is missing on the server.")
 
 
 def _changed(both: Sequence[GoldTable], file: ServerFile) -> list[NotCompared]:
-    """Of those in gold and on the server: which could not be read there as their turn came."""
+    """Return the tables in both that could not be read on the server."""
     names = sorted(table.name for table in both)
     return [
-        NotCompared(str(name), f"it was altered, or locked, while the server was read ({reason}).")
+        NotCompared(str(name), f"it was altered or locked while the server was read ({reason}).")
         for name in names
         if (reason := file.tables[name].changed) is not None
     ]
 
 
-def _unmatched(patterns: Sequence[str], told: Sequence[str]) -> list[NotCompared]:
-    """Patterns that were given, and are of none of the tables that are told of."""
+def _unmatched(patterns: Sequence[str], reported: Sequence[str]) -> list[NotCompared]:
+    """Return the given patterns that match none of the reported tables."""
     return [
-        NotCompared(pattern, "no table of that pattern is there to be compared.")
+        NotCompared(pattern, "no table to compare matches the pattern.")
         for pattern in patterns
-        if not any(fnmatchcase(name, pattern) for name in told)
+        if not any(fnmatchcase(name, pattern) for name in reported)
     ]
 
 
@@ -238,8 +241,8 @@ def _of_domains(
 ) -> Iterator[str]:
     if others := only_replicated(spark, settings.layout, cut, file):
         yield (
-            f"the server has replicated {others}, of domains that neither its own log nor the lake"
-            " has: they are taken for another primary's."
+            f"ignored {others}: the server has replicated them, but neither its own log nor the"
+            " lake has their domains, so they are taken to be from an unrelated primary."
         )
 
 
@@ -247,10 +250,13 @@ def _notes(
     both: Sequence[GoldTable], found: Mapping[TableName, SummedTable], file: ServerFile
 ) -> Iterator[str]:
     for table in both:
-        told = found[table.name].told
-        if told.held:
+        total = found[table.name].total
+        if total.held:
             yield f"{table.name} is held before the cut: {table.state.held or 'the cut is held'}"
-        elif not told.complete:
+        elif not total.complete:
             yield f"{table.name} is not complete: {table.state.reason or 'rows are missing'}"
         if not file.tables[table.name].transactional:
-            yield f"{table.name}: its engine has no snapshots; rows may be of later than the rest."
+            yield (
+                f"{table.name}: its storage engine has no consistent snapshots; its rows may be"
+                " from later than those of other tables."
+            )

@@ -1,8 +1,8 @@
-"""Values as canonical text: the same of gold's value and of what SELECT gives for the same value.
+"""Canonical texts of values, the same for gold's value and for a SELECT of it on the server.
 
-Needs nothing but Python, since it runs beside the source's server too. Each function
-takes a value in either form: as pyarrow gives it of gold's column, or as a server's driver does
-(bytes, text or a number); None is NULL. Two values have the same text only if they are the same.
+Uses only the standard library, since it also runs on the source's server. Each function takes a
+value in either form: as pyarrow returns it from gold's column, or as a server's driver does (bytes,
+text or a number); None is NULL. Two values have the same text only if they are equal.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _TIME = re.compile(r"(-?)(\d+):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
 
 
 def canonical(kind: str, *, zero_dates: str = "string") -> Canonical:
-    """The function that writes values of a kind.
+    """Return the function that writes values of a kind.
 
-    `zero_dates="null"`: a date that no calendar has is NULL, as gold has it if conf says so.
+    `zero_dates="null"`: dates that no calendar has are NULL, as in gold with that setting.
     """
     write = _WRITERS[kind]
     if kind in (DATE, DATETIME) and zero_dates == "null":
@@ -43,22 +43,22 @@ def canonical(kind: str, *, zero_dates: str = "string") -> Canonical:
 
 
 def row_hash(texts: Iterable[Text]) -> bytes:
-    """128 bits of a row's canonical texts, in order."""
+    """Return the 128-bit hash of a row's canonical texts, in order."""
     return hashlib.blake2b(hashed_text(texts), digest_size=HASH_BYTES).digest()
 
 
 def hashed_text(texts: Iterable[Text]) -> bytes:
-    """Canonical texts as one, of which they can be told again: it is what hashes are of."""
+    """Return canonical texts joined without ambiguity, as the input of hashes."""
     return _encoded("".join([_NULL if text is None else f"{len(text)}:{text}" for text in texts]))
 
 
 def checksum(total: int) -> str:
-    """The sum of the hashes of a table's rows, whatever their order, as text."""
+    """Return a table's checksum: the sum of its rows' hashes modulo 2¹²⁸, in hexadecimal."""
     return f"{total % MODULUS:032x}"
 
 
 def key_text(texts: Sequence[Text], *, cut: bool = False) -> str:
-    """A row's key as one line of JSON; `cut`: long values are shortened."""
+    """Return a row's key as one line of JSON; `cut`: truncate long values."""
     shown = [_shortened(text) for text in texts] if cut else texts
     return json.dumps(shown, separators=(",", ":"))
 
@@ -70,12 +70,12 @@ def _shortened(text: Text) -> Text:
 
 
 def _encoded(text: str) -> bytes:
-    """JSON may hold halves of surrogate pairs."""
+    """Encode to UTF-8; JSON may contain unpaired surrogates."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def _text(value: Any) -> str:
-    """Bytes that are invalid in their charset are U+FFFD, as in gold."""
+    """Decode text; bytes that are invalid in their charset become U+FFFD, as in gold."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
@@ -84,7 +84,7 @@ def _integer(value: Any) -> str:
 
 
 def _decimal(value: Any) -> str:
-    """With all digits of its scale, without ZEROFILL's zeros and the sign of zero."""
+    """Write all digits of the scale, without ZEROFILL's zeros and the sign of zero."""
     text = format(value, "f") if isinstance(value, Decimal) else _text(value)
     digits = text.lstrip("-").lstrip("0")
     sign = "-" if text.startswith("-") and digits.strip("0.") else ""
@@ -92,13 +92,13 @@ def _decimal(value: Any) -> str:
 
 
 def _double(value: Any) -> str:
-    """In hexadecimal, exactly; a FLOAT is widened, which is exact too."""
+    """Write the exact value in hexadecimal; widening a FLOAT is exact too."""
     return float(value).hex()
 
 
 def _binary(value: Any) -> str:
-    """Bytes in hexadecimal; a geometry as MySQL stores it (SRID, WKB), a vector as its floats, and
-    the text of a UUID, INET4 or INET6 as what MariaDB logs of it."""
+    """Write bytes in hexadecimal: a geometry as MySQL stores it (SRID, WKB), a vector as floats,
+    and the text of a UUID, INET4 or INET6 as MariaDB logs it."""
     if isinstance(value, str):
         return _address(value)
     if isinstance(value, dict):
@@ -115,7 +115,7 @@ def _address(text: str) -> str:
 
 
 def _is_no_date(value: Any) -> bool:
-    """Whether a server's text is of no calendar day: zero, impossible, or before the year 1."""
+    """True if a server's text is not a calendar day: zero, impossible, or before the year 1."""
     if isinstance(value, date):
         return False
     try:
@@ -130,7 +130,7 @@ def _date(value: Any) -> str:
 
 
 def _datetime(value: Any) -> str:
-    """With six digits behind the second; an instant in UTC."""
+    """Write six fractional digits; an instant in UTC."""
     if isinstance(value, datetime):
         utc = value if value.tzinfo is None else value.astimezone(timezone.utc)
         return utc.replace(tzinfo=None).isoformat(" ", "microseconds")
@@ -139,13 +139,13 @@ def _datetime(value: Any) -> str:
 
 
 def _time(value: Any) -> str:
-    """In microseconds."""
+    """Write the number of microseconds."""
     if isinstance(value, int):
         return str(value)
     text = _text(value)
     found = _TIME.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no TIME")
+        raise ValueError(f"{text!r} is not a valid TIME")
     sign, hours, minutes, seconds, fraction = found.groups()
     whole = (int(hours) * 60 + int(minutes)) * 60 + int(seconds)
     micros = whole * 1_000_000 + int(f"{fraction or '':0<6}")
@@ -159,18 +159,18 @@ class _Number(str):
 
 
 def _json(value: Any) -> str:
-    """By value: members by name, and numbers as MySQL compares them, whatever their kinds are.
+    """Write a document by value: members sorted by name, numbers without regard to their type.
 
-    MySQL 5.7 prints a double that is whole as if it were an integer, and breaks the lines of binary
-    values within their strings, where JSON has no line breaks (`strict`)."""
-    told = json.loads(_text(value), parse_float=_number, parse_int=_number, strict=False)
+    MySQL 5.7 prints a double without a fraction as an integer, and puts raw line breaks into the
+    strings of binary values, which JSON forbids (hence `strict=False`)."""
+    document = json.loads(_text(value), parse_float=_number, parse_int=_number, strict=False)
     pieces: list[str] = []
-    _write_json(told, pieces)
+    _write_json(document, pieces)
     return "".join(pieces)
 
 
 def _number(text: str) -> _Number:
-    """Exactly: digits without zeros at the end, and an exponent."""
+    """Return the exact value: digits without trailing zeros, and an exponent."""
     sign, digits, exponent = Decimal(text).as_tuple()
     shown = "".join(map(str, digits)).lstrip("0")
     short = shown.rstrip("0")

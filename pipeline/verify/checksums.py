@@ -1,4 +1,4 @@
-"""The checksum and row count of each gold table, at the cut that was published last."""
+"""Compute the checksum and row count of each gold table at a published cut."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from pipeline.lake.ledger.ledger import Plan
 from pipeline.observe.progress import Task
 from pipeline.settings import Settings
 from pipeline.verify.canonical import checksum
-from pipeline.verify.chunks import WHOLE, Chunking, ChunkSum, together
+from pipeline.verify.chunks import WHOLE, Chunking, ChunkSum, table_sum
 from pipeline.verify.gold_table import GoldColumn, chunk_sums, gold_columns, sums
 
 BATCH = {"spark.sql.execution.arrow.maxRecordsPerBatch": "1000"}
-"""Rows may be large: this many of them, with their texts, are in a worker's memory at once."""
+"""Rows may be large: limits how many of them, with their texts, a worker holds in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class GoldTable:
-    """A gold table at the published cut: where that has it, and its Delta version."""
+    """A gold table at the published cut: its state there, Delta version, rows and columns."""
 
     state: TableState
     version: int
@@ -48,10 +48,10 @@ class GoldTable:
 
 @dataclass(frozen=True, slots=True)
 class TableChecksum:
-    """What a table comes to: `checksum` is the sum of its rows' hashes, in hexadecimal.
+    """A table's row count and checksum, the sum of its rows' hashes in hexadecimal.
 
-    `held`, `complete` and `dropped` are of the cut: gold equals the source's table there if it is
-    complete and not held; a table that the source dropped is kept as it was.
+    `held`, `complete` and `dropped` are as of the cut: gold equals the source's table there if it
+    is complete and not held. A table that the source dropped keeps its last rows.
     """
 
     schema: str
@@ -66,7 +66,7 @@ class TableChecksum:
 
 @dataclass(frozen=True, slots=True)
 class PublishedCut:
-    """The cut that a source's gold was brought to last, with its tables that are there."""
+    """A consistent snapshot ("cut") that a source's gold has published, with its tables."""
 
     source: str
     lsn: int
@@ -74,7 +74,7 @@ class PublishedCut:
     tables: tuple[GoldTable, ...]
     held: frozenset[TableName]
     patterns: tuple[str, ...]
-    """Over `schema.table`: only these tables are looked at, all if there is none."""
+    """Patterns over `schema.table` that choose the tables; empty for all."""
 
 
 def published_cut(
@@ -84,28 +84,27 @@ def published_cut(
     *,
     batch: int | None = None,
 ) -> PublishedCut:
-    """The cut in the record of gold's last batch, or of a `batch`; `patterns` over `schema.table`
-    choose tables.
+    """Return the cut that gold's last batch, or `batch`, published.
 
-    Raises SettingsError where the source has none.
+    `patterns` over `schema.table` choose tables. Raises SettingsError if the source has no cut.
     """
     ledger = Ledger(spark, settings.layout, settings.source)
     last = require_published(settings, ledger)
     known = last, ledger.record("gold") or {}
     done = known if batch is None else ledger.finished("gold", batch)
     if done is None:
-        reason = f"Batch {batch} of gold is not in the ledger of {settings.lake} any more."
-        raise BinlakeError(reason, remedy="Was it removed meanwhile? Run it again.")
+        reason = f"Batch {batch} of gold is no longer in the ledger of {settings.lake}."
+        raise BinlakeError(reason, remedy="If maintenance removed it meanwhile, run verify again.")
     state, cut = GoldState.after(*done), Cut.of(done[1])
-    told = in_force(read_items(spark, settings.layout, settings.source))
-    items = [item for item in told if item.kind not in NOT_OF_GOLD]
+    valid = in_force(read_items(spark, settings.layout, settings.source))
+    items = [item for item in valid if item.kind not in NOT_OF_GOLD]
     session = own_session(spark, BATCH)
     chosen = [
         entry
         for entry in cut.tables
         if entry["delta_version"] is not None
         and matches(name := TableName(entry["schema"], entry["table"]), patterns)
-        # What is there is not what the cut names, or cannot be read.
+        # A damaged table is not the one in the cut, or cannot be read.
         and state.tables[name].damage is None
     ]
 
@@ -114,44 +113,43 @@ def published_cut(
         return _gold_table(session, settings, table, entry["delta_version"], items)
 
     held = frozenset(TableName(e["schema"], e["table"]) for e in cut.tables if e["held"])
-    tables = _at_once(settings, gold_table, chosen)
+    tables = _in_parallel(settings, gold_table, chosen)
     return PublishedCut(
         settings.source, state.cut_lsn, cut.gtid_set, tuple(tables), held, tuple(patterns)
     )
 
 
 def require_published(settings: Settings, ledger: Ledger) -> Plan:
-    """Gold's last batch, whose cut is published.
+    """Return gold's last batch, whose cut is published.
 
-    Raises SettingsError where there is none, and ConcurrentRunError while a full refresh is under
-    way.
+    Raises SettingsError if there is none, and ConcurrentRunError during a full refresh.
     """
     last = ledger.last("gold")
     if last is None:
-        remedy = "Give the source's name, and the folder that binlake run was given."
+        remedy = "Check --source and --lake: use those of binlake run."
         reason = f"{settings.source} has no published cut in {settings.lake}."
         raise SettingsError(reason, key="source", remedy=remedy)
     if refresh_under_way(ledger):
         reason = f"a full refresh of {settings.source} is under way."
-        remedy = "Run binlake run to its end first; the cut of before stays readable until then."
+        remedy = "Finish it with binlake run first; the previous cut stays readable until then."
         raise ConcurrentRunError(reason, remedy=remedy)
     return last
 
 
 @dataclass(frozen=True, slots=True)
 class SummedTable:
-    """What a table comes to, and each of the chunks that it was asked in."""
+    """The row count and checksum of a table, and of each of its chunks."""
 
-    told: TableChecksum
+    total: TableChecksum
     chunks: Mapping[int, ChunkSum]
 
 
 def checksums(
     settings: Settings, cut: PublishedCut, chunkings: Mapping[TableName, Chunking], task: Task
 ) -> list[SummedTable]:
-    """What every table of the cut comes to, in order of names; several are read at a time.
+    """Compute the checksums of the cut's tables, in order of names, several in parallel.
 
-    `chunkings`: how those that are compared are parted; `task` counts tables.
+    `chunkings`: the chunks of tables that are compared; `task` counts tables.
     """
 
     def summed(table: GoldTable) -> SummedTable:
@@ -160,23 +158,23 @@ def checksums(
         task.advance()
         return found
 
-    return _at_once(settings, summed, cut.tables)
+    return _in_parallel(settings, summed, cut.tables)
 
 
 def _checksum(table: GoldTable, chunking: Chunking, *, held: bool) -> SummedTable:
     chunks = chunk_sums(sums(table.frame, table.columns, chunking))
-    rows, total = together(chunks)
-    told = TableChecksum(
+    rows, hashes = table_sum(chunks)
+    total = TableChecksum(
         table.state.schema,
         table.state.table,
         rows,
-        checksum(total),
+        checksum(hashes),
         table.version,
         held,
         table.state.complete,
         table.state.dropped,
     )
-    return SummedTable(told, chunks)
+    return SummedTable(total, chunks)
 
 
 def _gold_table(
@@ -186,7 +184,7 @@ def _gold_table(
     version: int,
     items: Iterable[TimelineItem],
 ) -> GoldTable:
-    # A table that was dropped is kept as it was.
+    # A dropped table keeps its last definition.
     defined = [
         item
         for item in items
@@ -195,19 +193,20 @@ def _gold_table(
     item = max(defined, key=lambda item: item.position, default=None)
     if item is None or item.definition is None:
         raise BinlakeError(
-            f"The definition of {state.name} is not in the lake's ledger.",
-            remedy="Was it removed? Without it, types cannot be told.",
+            f"The definition of {state.name} is missing from the lake's ledger, without which the"
+            " types of its columns cannot be determined.",
+            remedy="Check whether rows were removed from ledger/definitions, and restore them.",
         )
     frame = delta.read(spark, gold_name(settings, state.schema, state.table), version=version)
     return GoldTable(state, version, frame, gold_columns(frame.schema, item.definition))
 
 
 def matches(name: TableName, patterns: Sequence[str]) -> bool:
-    """Whether one of the patterns over `schema.table` is of this table, or there is none."""
+    """True if one of the patterns over `schema.table` matches, or there are none."""
     return not patterns or any(fnmatchcase(str(name), pattern) for pattern in patterns)
 
 
-def _at_once(
+def _in_parallel(
     settings: Settings, function: Callable[[Any], Any], values: Iterable[Any]
 ) -> list[Any]:
     with ThreadPoolExecutor(settings.parallel_tables) as pool:

@@ -1,11 +1,10 @@
-"""A table's rows in chunks that gold and the server know alike, and what each chunk comes to.
+"""Assign a table's rows to the same chunks in gold and on the server, and sum each chunk's hashes.
 
-A chunk has the rows whose keys have the same remainder of a CRC-32 of their canonical texts: not a
-range of the key, since Spark orders text otherwise than a server's collations do
-(docs/contributing/decisions/0023). Rows of a table without a key are dealt by their own hashes:
-equal rows are in one chunk, however many there are.
+A row's chunk is the CRC-32 of its key's canonical texts modulo the number of chunks. It is not a
+range of the key, since Spark sorts text differently from a server's collations (decision 0023).
+Rows of a keyless table are assigned by their own hash, so that equal rows are in one chunk.
 
-Needs nothing but Python, since it runs beside the source's server too.
+Uses only the standard library, since it also runs on the source's server.
 """
 
 from __future__ import annotations
@@ -18,30 +17,30 @@ from typing import NamedTuple
 from pipeline.verify.canonical import MODULUS, Text, hashed_text
 
 CHUNK_ROWS = 10_000
-"""About how many rows a chunk of a large table has: so many are looked at where one differs."""
+"""Rows of a chunk of a large table, about: what is read if one row differs."""
 FEW = 1 << 6
 FEWEST_BELOW = ((10_000, 1 << 4), (100_000, FEW))
-"""By the rows that the server takes a table to have: at least so many chunks. A lake may have
-thousands of small tables, and their sums are all held."""
+"""Numbers of chunks of tables with estimated rows below a limit. Small, since a lake may have
+thousands of small tables, and all their sums are held in memory."""
 FEWEST, MOST = 1 << 10, 1 << 16
-"""A larger one has at least so many, since servers only estimate its rows; many are empty."""
+"""Bounds for larger tables. Servers only estimate rows; unused chunks are empty."""
 
 
 class ChunkSum(NamedTuple):
-    """The rows of a chunk, and the sum of their hashes modulo `MODULUS`."""
+    """The number of rows in a chunk, and the sum of their hashes modulo `MODULUS`."""
 
     rows: int
     total: int
 
 
 class Chunking(NamedTuple):
-    """Into how many chunks a table is parted, and the places of its key's columns (none: a bag)."""
+    """The number of chunks of a table, and the indices of its key columns (none if keyless)."""
 
     parts: int = 1
     key: tuple[int, ...] = ()
 
     def chunk(self, texts: Sequence[Text], digest: bytes) -> int:
-        """The chunk of a row with these canonical texts, and this hash of all of them."""
+        """Return the chunk of a row, by its canonical texts and their hash."""
         if self.parts == 1:
             return 0
         if not self.key:
@@ -54,19 +53,19 @@ WHOLE = Chunking()
 
 
 class ChunkSums:
-    """Sums that rows are added to, by chunk; chunks without rows have none."""
+    """Running sums of chunks; iterates over those with rows, in order."""
 
     def __init__(self) -> None:
         self._rows: defaultdict[int, int] = defaultdict(int)
         self._totals: defaultdict[int, int] = defaultdict(int)
 
     def add(self, chunk: int, digest: bytes) -> None:
-        """Count a row."""
+        """Add a row."""
         self._rows[chunk] += 1
         self._totals[chunk] += int.from_bytes(digest, "big")
 
     def join(self, chunk: int, rows: int, total: int) -> None:
-        """Count some rows, of which the sum of hashes is known."""
+        """Add rows by their count and their sum of hashes."""
         self._rows[chunk] += rows
         self._totals[chunk] += total
 
@@ -76,7 +75,7 @@ class ChunkSums:
 
 
 def chunk_count(rows: int) -> int:
-    """How many chunks a table of about so many rows is parted into: a power of two."""
+    """Return the number of chunks for a table of about `rows` rows: a power of two."""
     for below, chunks in FEWEST_BELOW:
         if rows < below:
             return chunks
@@ -84,13 +83,13 @@ def chunk_count(rows: int) -> int:
     return min(max(FEWEST, 1 << (wanted - 1).bit_length()), MOST)
 
 
-def together(chunks: Mapping[int, ChunkSum]) -> ChunkSum:
-    """What a table comes to."""
+def table_sum(chunks: Mapping[int, ChunkSum]) -> ChunkSum:
+    """Return the sum over all of a table's chunks."""
     sums = chunks.values()
     return ChunkSum(sum(one.rows for one in sums), sum(one.total for one in sums) % MODULUS)
 
 
 def differing(some: Mapping[int, ChunkSum], others: Mapping[int, ChunkSum]) -> tuple[int, ...]:
-    """The chunks that are not the same on both sides, in order."""
+    """Return the chunks whose sums differ, in order."""
     both = some.keys() | others.keys()
     return tuple(chunk for chunk in sorted(both) if some.get(chunk) != others.get(chunk))

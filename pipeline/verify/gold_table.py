@@ -1,4 +1,4 @@
-"""A gold table's rows as canonical texts, by its Delta version and the definition it has then."""
+"""Hash a gold table's rows by their canonical texts, with the definition valid at its version."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _BY_DEFINITION: Mapping[T | LogicalType, str] = {
     T.JSON: JSON,
     **dict.fromkeys(LogicalType, BINARY),
 }
-"""Types that gold may keep as text, or as a number that means something else."""
+"""Types that gold may store as text, or as a number with another meaning."""
 _BY_SPARK: tuple[tuple[type[st.DataType], str], ...] = (
     (st.StringType, TEXT),
     (st.DecimalType, INTEGER),
@@ -53,10 +53,10 @@ _BY_SPARK: tuple[tuple[type[st.DataType], str], ...] = (
     (st.BooleanType, INTEGER),
 )
 LIMBS = tuple(f"limb{n}" for n in range(HASH_BYTES // 4))
-"""The digits of a sum of hashes to the base 2³², the last one first: Spark adds no larger ones."""
+"""The base 2³² digits of a sum of hashes, lowest first, since Spark has no larger integers."""
 SUMS = ", ".join(["chunk int", "rows bigint", *(f"{limb} bigint" for limb in LIMBS)])
 COLLECTED = 100_000
-"""Sums of chunks that are brought here at most without being added up in Spark before."""
+"""The most chunk sums that are collected to the driver without an aggregation in Spark."""
 KEYED = "hash binary, key string"
 
 Batches = Iterable[pa.RecordBatch]
@@ -64,14 +64,14 @@ Batches = Iterable[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class GoldColumn:
-    """A column of the source's in gold, and its kind (see `canonical`)."""
+    """A source column in gold, and its kind (see `canonical`)."""
 
     name: str
     kind: str
 
 
 def gold_columns(schema: st.StructType, definition: TableDefinition) -> list[GoldColumn]:
-    """The source's columns in gold, in order, with the kinds that their definitions tell."""
+    """Return the source's columns in gold, in order, with their kinds by the definition."""
     types = {column.name: column.logical or column.type for column in definition.columns}
     return [
         GoldColumn(field.name, _kind(types.get(field.name), field.dataType))
@@ -87,18 +87,20 @@ def _kind(defined: T | LogicalType | None, stored: st.DataType) -> str:
 
 
 def sums(rows: DataFrame, columns: Sequence[GoldColumn], chunking: Chunking) -> DataFrame:
-    """The number of rows in each chunk and the sum of their hashes (`SUMS`); where the chunks are
-    few, of each of the table's pieces, which are then no more than make `COLLECTED` sums."""
+    """Return each chunk's number of rows and sum of hashes (`SUMS`).
+
+    With few chunks these are partial sums, one for each partition, at most `COLLECTED` in all.
+    """
     summed = _Sums([column.kind for column in columns], chunking)
     if chunking.parts <= FEW:
-        # Most tables are small: what Spark adds up over all pieces costs more than they do.
+        # Most tables are small, and an aggregation in Spark costs more than reading them.
         return _mapped(rows.coalesce(COLLECTED // chunking.parts), columns, summed, SUMS)
     found = _mapped(rows, columns, summed, SUMS)
     return found.groupBy("chunk").agg(*(sf.sum(name).alias(name) for name in ("rows", *LIMBS)))
 
 
 def chunk_sums(found: DataFrame) -> dict[int, ChunkSum]:
-    """What `sums` gives, brought here: each chunk that has rows."""
+    """Collect the result of `sums`: the sum of each chunk that has rows."""
     joined = ChunkSums()
     for piece in found.collect():
         total = sum(piece[limb] << 32 * n for n, limb in enumerate(LIMBS))
@@ -112,10 +114,9 @@ def keyed(
     chunking: Chunking,
     chunks: Collection[int] | None = None,
 ) -> DataFrame:
-    """The hash of each row of these chunks (None: of all), and its key as the snapshot has it
-    (`KEYED`).
+    """Return the hash and the key of each row in these chunks (None: in all), as in `KEYED`.
 
-    Without a key that is the row, long values cut.
+    The key is JSON as in the server's file; of a keyless table the row, long values truncated.
     """
     wanted = None if chunks is None else frozenset(chunks)
     keys = _Keyed([column.kind for column in columns], chunking, wanted)
@@ -128,13 +129,13 @@ def _mapped(
     function: Callable[[Batches], Iterator[pa.RecordBatch]],
     schema: str,
 ) -> DataFrame:
-    # Under names of ours: PySpark does not quote the ones that it finds.
+    # Rename the columns: PySpark does not quote the original names.
     chosen = [sf.col(quoted(column.name)).alias(f"c{n}") for n, column in enumerate(columns)]
     return rows.select(*chosen).mapInArrow(function, schema)
 
 
 def _texts(kinds: Sequence[str], batch: pa.RecordBatch) -> Iterator[Sequence[Text]]:
-    """The canonical texts of each row."""
+    """Yield the canonical texts of each row."""
     columns = (
         list(map(canonical(kind), column.to_pylist()))
         for kind, column in zip(kinds, batch.columns, strict=True)
@@ -144,7 +145,7 @@ def _texts(kinds: Sequence[str], batch: pa.RecordBatch) -> Iterator[Sequence[Tex
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Rows of Arrow to a row for each chunk: their number, and the sum of their hashes."""
+    """Maps Arrow batches to a row for each chunk: number of rows, and sum of their hashes."""
 
     kinds: Sequence[str]
     chunking: Chunking
@@ -168,7 +169,7 @@ class _Sums:
 
 @dataclass(frozen=True, slots=True)
 class _Keyed:
-    """Rows of Arrow to their hashes and keys, where they are of the chunks that are wanted."""
+    """Maps Arrow batches to the hashes and keys of the rows in the wanted chunks."""
 
     kinds: Sequence[str]
     chunking: Chunking

@@ -1,8 +1,8 @@
-"""A snapshot of the server that settings name, taken over a connection of our own.
+"""Take a snapshot of the settings' server over a connection of our own.
 
-It is the file that the script makes, in the lake's scratch space, where all of Spark's workers can
-read it. As soon as its place in the log is known, and before any row is read, gold is asked to
-publish a cut there (`pipeline.gold.plan.verification_points`).
+The snapshot is the same file that the script writes, in the lake's scratch space, where all Spark
+workers can read it. As soon as its log position is known, and before any row is read, gold is
+requested to publish a cut there (`pipeline.gold.plan.verification_points`).
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from pipeline.source.server.login import Login, login
 from pipeline.verify.snapshot import Watcher, server_place, write_snapshot
 from pipeline.verify.snapshot_columns import SourceTable, UnknownTypeError
 from pipeline.verify.staged_rows import staged_rows
-from pipeline.verify.state_match.way import GoldStanding, wait_until_it_has
+from pipeline.verify.state_match.way import GoldPosition, wait_for_server
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
 
 SNAPSHOT = "verify"
-"""What the names of snapshots begin with; the time behind it, in seconds since 1970."""
+"""Prefix of snapshots' folders; the time follows, in seconds since 1970."""
 KEPT_SECONDS = 2 * 24 * 60 * 60
 SILENT_SECONDS = 24 * 60 * 60
-"""The longest that a statement may take: a large table is read for as long as it takes."""
+"""Read timeout of the connection: reading a large table may take hours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A snapshot: the path of its file, and what gold was asked for."""
+    """A snapshot: the path of its file, and the cut requested from gold."""
 
     path: str
     wanted: Wanted
 
 
 class _Asking(Watcher):
-    """Shows how far the snapshot is, and asks gold for a cut where it is, until it is closed."""
+    """Shows the snapshot's progress, and requests a cut from gold at its position."""
 
     def __init__(
         self,
@@ -65,31 +65,31 @@ class _Asking(Watcher):
         self._task: Task | None = None
 
     def begun(self, place: Mapping[str, Any]) -> None:
-        """Before any row is read: gold may come over the place meanwhile."""
+        """Request the cut before any row is read, or gold may pass the position meanwhile."""
         lake, source = self._settings.layout, self._settings.source
         self._wanted = self._ask(place)
         self._meanwhile.enter_context(halt(lake, source, self._wanted))
 
     @property
     def wanted(self) -> Wanted:
-        """What gold was asked for. Raises ValueError before the snapshot has begun."""
+        """The cut requested from gold. Raises ValueError before the snapshot has begun."""
         if self._wanted is None:
             raise ValueError("the snapshot has not begun")
         return self._wanted
 
     def reading(self, table: SourceTable, estimate: int) -> None:
-        """The table's rows are shown from now on."""
+        """Show the progress of this table from now on."""
         self.ended()
         name = f"read {table.schema}.{table.table}"
         self._task = self._table.enter_context(self._progress.task(name, estimate or None, "rows"))
 
     def read(self, rows: int) -> None:
-        """Some more."""
+        """Advance the table's progress."""
         if self._task is not None:
             self._task.advance(rows)
 
     def ended(self) -> None:
-        """No table's rows are shown any more."""
+        """Close the table's progress."""
         self._task = None
         self._table.close()
 
@@ -97,15 +97,15 @@ class _Asking(Watcher):
 @contextmanager
 def snapshot_of(
     settings: Settings,
-    began: GoldStanding,
+    began: GoldPosition,
     tables: Sequence[str],
     patience: float,
     progress: Progress,
 ) -> Iterator[Taken]:
-    """A snapshot of the server, which is gone behind the block, as is what gold was asked.
+    """Take a snapshot of the server; it and the request to gold are removed after the block.
 
-    `tables`: patterns over `schema.table`, of the tables that settings want. `began`: where gold
-    is, which a replica is given so many seconds to come to. Raises ServerError and SettingsError.
+    `tables`: patterns over `schema.table` within the tables that settings include. `began`: gold's
+    position, which a replica has `patience` seconds to reach. Raises ServerError and SettingsError.
     """
     scratch = f"{settings.layout.staging}/{settings.source}"
     folder = f"{scratch}/{SNAPSHOT}-{int(time.time())}-{uuid.uuid4().hex}"
@@ -115,11 +115,11 @@ def snapshot_of(
         meanwhile.callback(stores.remove, folder)
         asking = _Asking(settings, lambda at: began.wanted(at, who), progress, meanwhile)
         path, rows_in = f"{folder}/snapshot.jsonl.gz", f"{folder}/rows"
-        # Its statements are short: a server that is gone is not waited for as one that reads is.
+        # The statements are short, so a lost server is detected by a short timeout.
         with _connected(who, ANSWER_SECONDS) as connection, connection.cursor() as cursor:
-            # A server of which nothing tells what it has is not locked in vain.
+            # Refuse a server whose state cannot be determined before locking it.
             began.wanted(server_place(cursor), who)
-            wait_until_it_has(began, partial(server_place, cursor), who, patience, progress)
+            wait_for_server(began, partial(server_place, cursor), who, patience, progress)
         with (
             _connected(who, SILENT_SECONDS) as connection,
             _closing(asking),
@@ -142,7 +142,7 @@ def snapshot_of(
 
 @contextmanager
 def _closing(asking: _Asking) -> Iterator[None]:
-    """Whatever happens, no progress is shown behind the block."""
+    """Close the table's progress after the block, also on an error."""
     try:
         yield
     finally:
@@ -150,7 +150,7 @@ def _closing(asking: _Asking) -> Iterator[None]:
 
 
 def _remove_leftovers(folder: str) -> None:
-    """What was left by who was killed: nothing is read for so long."""
+    """Remove the snapshots of killed runs: none is in use for KEPT_SECONDS."""
     for name in stores.names_in(folder):
         kind, _, rest = name.partition("-")
         began = rest.partition("-")[0]
@@ -160,9 +160,10 @@ def _remove_leftovers(folder: str) -> None:
 
 @contextmanager
 def _connected(who: Login, silent: int) -> Iterator[Connection[Any]]:
-    """A connection that gives every value as the bytes that the server sends: no driver's types,
-    nothing rounded. A statement may take so many seconds. Raises ServerError for what the server
-    says inside."""
+    """Connect; every value is returned as the bytes that the server sends, without driver types.
+
+    `silent`: read timeout in seconds. Errors of the server inside the block become ServerError.
+    """
     from pymysql.converters import encoders
 
     connection = connect(who, use_unicode=False, conv={**encoders}, read_timeout=silent)
@@ -170,14 +171,14 @@ def _connected(who: Login, silent: int) -> Iterator[Connection[Any]]:
         try:
             yield connection
         except UnknownTypeError as error:
-            remedy = "Leave the table out: exclude it in conf, or name others with --tables."
+            remedy = "Exclude the table in the settings, or choose other tables with --tables."
             raise ServerError(
                 f"{error}", address=who.address, user=who.user, remedy=remedy
             ) from error
 
 
 def _stream(connection: Connection[Any]) -> Any:
-    """A cursor that does not hold all rows at once."""
+    """Return an unbuffered cursor."""
     from pymysql.cursors import SSCursor
 
     return connection.cursor(SSCursor)

@@ -1,4 +1,4 @@
-"""What `binlake verify` found, as JSON or on a terminal."""
+"""The result of `binlake verify`, as JSON or on a terminal."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pipeline.verify.against import Comparison, TableDifference
 from pipeline.verify.checksums import TableChecksum
 
 SHOWN = 10
-"""Keys of a table that are shown on a terminal."""
+"""The most keys of a table shown on a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Every gold table's checksum at the published cut, and how they compare with a server's."""
+    """The gold tables' checksums at the published cut, and the comparison with a server, if any."""
 
     lake: str
     source: str
@@ -30,19 +30,19 @@ class Verification:
 
     @property
     def equal(self) -> bool:
-        """Whether nothing differs, as far as there is something to compare with."""
+        """True if nothing differs, or nothing was to be compared."""
         return self.against is None or self.against.equal
 
     def to_json(self) -> str:
-        """The same as one JSON object."""
-        told = asdict(self)
+        """Return the result as one JSON object."""
+        found = asdict(self)
         if self.against is not None:
-            told["against"]["equal"] = self.against.equal
-        return json.dumps(told, ensure_ascii=False)
+            found["against"]["equal"] = self.against.equal
+        return json.dumps(found, ensure_ascii=False)
 
 
 def show(found: Verification, out: Console) -> None:
-    """Every table with its checksum, then what differs."""
+    """Print every table with its checksum, then the differences."""
     title = f"{found.source} in {found.lake} at LSN {found.lsn}"
     table = Table(title=escape(title), title_justify="left")
     table.add_column("table", overflow="fold")
@@ -69,22 +69,22 @@ def _state(table: TableChecksum) -> str:
 def _lines(against: Comparison) -> Iterator[str]:
     yield f"Compared with {against.server}, snapshot of {against.at}: {against.compared} tables."
     if against.position:
-        yield f"Not of one state: {against.position}"
+        yield f"Not at the same position: {against.position}"
     yield from (f"Note: {note}" for note in against.notes)
     for difference in against.differences:
         yield from _of_table(difference)
     yield from (f"Not compared: {one.name}: {one.reason}" for one in against.not_compared)
     if not against.compared:
-        yield "Nothing was compared."
+        yield "No table was compared."
     if against.equal:
-        yield "All are equal."
+        yield "All tables are equal."
 
 
 def _of_table(found: TableDifference) -> Iterator[str]:
     yield f"{found.schema}.{found.table} differs: {found.reason}"
     for key in found.keys[:SHOWN]:
         times = f" ({key.source} on the server, {key.gold} in gold)"
-        told = json.dumps(key.key, ensure_ascii=False)
-        yield f"  key {told}: {key.what}{times if max(key.source, key.gold) > 1 else ''}"
+        text = json.dumps(key.key, ensure_ascii=False)
+        yield f"  key {text}: {key.what}{times if max(key.source, key.gold) > 1 else ''}"
     if found.count is not None and found.count > SHOWN:
-        yield f"  … {found.count} keys in all; --json names the first of them."
+        yield f"  … {found.count} keys in total; --json lists up to 1000."

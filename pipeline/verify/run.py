@@ -1,4 +1,4 @@
-"""`binlake verify`: the published cut's checksums, and the comparison with a server's."""
+"""`binlake verify`: checksums of the published cut, and their comparison with a server's."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pipeline.verify.live import snapshot_of
 from pipeline.verify.report import Verification
 from pipeline.verify.server_file import ServerFile, read_server_file
 from pipeline.verify.state_match.cut_at import batch_at
-from pipeline.verify.state_match.way import GoldStanding
+from pipeline.verify.state_match.way import GoldPosition
 
 
 def with_source(spark: SparkSession, settings: Settings) -> Settings:
-    """The settings with the lake's source, if they name none and it has only one."""
+    """Return the settings with the lake's source, if they name none and it has only one."""
     known = Ledger(spark, settings.layout, "").sources()
     if "source" in settings.model_fields_set or len(known) != 1:
         return settings
@@ -36,15 +36,15 @@ def verify_with_server(
     tables: Sequence[str] = (),
     patience: float = 0,
 ) -> Verification:
-    """Compare with the server that settings name, as it is now, at the cut that gold publishes of
-    that state; with the last one where it comes to none within so many seconds.
+    """Compare with the settings' server as it is now, at the cut that gold publishes of that state.
 
-    Raises ServerError, and what `verify` raises.
+    If gold publishes none within `patience` seconds, compare with the last cut. Raises ServerError,
+    and the errors of `verify`.
     """
-    # Before all of the server is read for nothing.
+    # Checked first: reading the server may take hours.
     require_writable(settings.lake)
     require_published(settings, Ledger(spark, settings.layout, settings.source))
-    began = GoldStanding.of(spark, settings)
+    began = GoldPosition.of(spark, settings)
     with snapshot_of(settings, began, tables, patience, progress) as taken:
         file = read_server_file(spark, taken.path)
         batch = batch_at(spark, settings, taken.wanted, began, patience, progress)
@@ -59,10 +59,10 @@ def verify(
     against: str | None = None,
     progress: Progress | None = None,
 ) -> Verification:
-    """Read every table at the cut that was published last; writes nothing.
+    """Compute the checksum of every table at the last published cut; read-only.
 
-    `tables`: patterns over `schema.table`; `against`: the path or URL of a server's file. Raises
-    SettingsError for a source without a cut, and for a file that is none.
+    `tables`: patterns over `schema.table`. `against`: path or URL of a server's file to compare
+    with. Raises SettingsError for a source without a cut, and for a file that is not a snapshot.
     """
     file = None if against is None else read_server_file(spark, against)
     return _verify(spark, settings, tables, progress or QuietProgress(), file=file)
@@ -78,9 +78,9 @@ def _verify(
     batch: int | None = None,
 ) -> Verification:
     cut = published_cut(spark, settings, tables, batch=batch)
-    parted = {} if file is None else chunkings(cut, file)
-    with progress.task("sum gold's tables", len(cut.tables), "tables") as task:
-        found = checksums(settings, cut, parted, task)
+    chunked = {} if file is None else chunkings(cut, file)
+    with progress.task("checksum gold tables", len(cut.tables), "tables") as task:
+        found = checksums(settings, cut, chunked, task)
     compared = None if file is None else compare(spark, settings, cut, found, file)
-    told = tuple(table.told for table in found)
-    return Verification(settings.lake, cut.source, cut.lsn, cut.gtid_set, told, compared)
+    totals = tuple(table.total for table in found)
+    return Verification(settings.lake, cut.source, cut.lsn, cut.gtid_set, totals, compared)

@@ -1,4 +1,4 @@
-"""The script for servers as one file: a zip of the modules that need nothing but Python."""
+"""Package the snapshot script for servers: a zip of the modules that need only Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INTERPRETER = b"#!/usr/bin/env python3\n"
 
 
 def write_script(path: Path) -> None:
-    """Write the script, which Python runs as it is: `python3 FILE.pyz`."""
+    """Write the script as a zip application, run with `python3 FILE.pyz`."""
     with path.open("wb") as file:
         file.write(_INTERPRETER)
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -1,4 +1,4 @@
-"""The file that `snapshot` wrote on a server, read by Spark: its tables, and the keys of one."""
+"""Read the file that `snapshot` wrote on a server with Spark: tables, sums, and rows' keys."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from pipeline.verify.gold_table import GoldColumn
 from pipeline.verify.snapshot import FORMAT, HEADER
 
 HASHES = "table int, chunk int, hash binary, key string"
-"""Of a row of the server's: its table's number, its chunk, its hash, its key as JSON."""
-_MAKE = "Make it with the script of binlake verify --script."
+"""Columns of the server's rows: table number, chunk, hash, and key as JSON."""
+_MAKE = "Make it with the script that binlake verify --script writes."
 
 
 @dataclass(frozen=True, slots=True)
 class ServerTable:
-    """A table of the server's: `number` is its own in the file; `key` is empty for a bag.
+    """A table on the server; `number` identifies it in the file.
 
-    `transactional`: its engine takes part in the snapshot; `keys`: each row's hash and key are
-    there. `changed`: why it could not be read, altered or locked behind the snapshot's begin.
-    `chunks`: what each of its `count` chunks comes to that has rows.
+    `key`: names of the key columns, empty for a keyless table. `transactional`: its engine supports
+    consistent snapshots. `keys`: the file has each row's hash and key. `chunks`: the sums of those
+    of its `count` chunks that have rows. `changed`: the server's error if the table was altered or
+    locked after the snapshot began, and could not be read.
     """
 
     number: int
@@ -46,18 +47,18 @@ class ServerTable:
 
     @property
     def chunking(self) -> Chunking:
-        """How its rows are parted."""
+        """How its rows are assigned to chunks."""
         names = [column.name for column in self.columns]
         return Chunking(self.count, tuple(names.index(name) for name in self.key))
 
 
 @dataclass(frozen=True, slots=True)
 class ServerFile:
-    """The file: where the server was, and what each table came to. `hashes` (`HASHES`): each row's.
+    """A server's file: the snapshot's position, each table's sums, and each row's hash (`hashes`).
 
-    `gtid_set` is empty and `file` None where the server had none.
-    `has_gtids`: each of its transactions has one, so that an empty set is of a server without any;
-    `gtids_logged`: those that its own log's state has, on MariaDB.
+    `gtid_set` is empty without GTIDs, `file` None without a binary log. `has_gtids`: every
+    transaction has a GTID, so that an empty set means that nothing was executed. `gtids_logged`:
+    the GTIDs in the state of MariaDB's own log.
     """
 
     hashes: DataFrame
@@ -74,8 +75,8 @@ class ServerFile:
     gtids_logged: str = ""
 
     def rows(self, table: ServerTable, chunks: Collection[int] | None) -> DataFrame:
-        """The hash and the key of each row of these chunks (None: of all), as `gold_table.keyed`
-        gives them."""
+        """Return the hash and the key of each row in these chunks (None: in all), as
+        `gold_table.keyed` does for gold."""
         own = self.hashes.where(sf.col("table") == table.number)
         if chunks is not None:
             own = own.where(sf.col("chunk").isin(*chunks))
@@ -83,21 +84,21 @@ class ServerFile:
 
 
 def read_server_file(spark: SparkSession, path: str) -> ServerFile:
-    """Read all but the rows. Raises SettingsError for a file that is none, or not whole."""
+    """Read all but the rows. Raises SettingsError for a file that is invalid or incomplete."""
     lines = _lines(spark, path)
-    told = lines.where(~sf.col("value").startswith("[")).collect()
+    described = lines.where(~sf.col("value").startswith("[")).collect()
     try:
-        objects = [json.loads(row["value"]) for row in told]
+        objects = [json.loads(row["value"]) for row in described]
         header = next(found for found in objects if HEADER in found)
         count = next(found["tables"] for found in objects if "tables" in found)
         if header[HEADER] != FORMAT:
-            raise _wrong(path, f"is of format {header[HEADER]}, and this release reads {FORMAT}.")
+            raise _wrong(path, f"has the format {header[HEADER]}, but this release reads {FORMAT}.")
         ends = {found["end"]: found for found in objects if "end" in found}
         tables = [_table(found, ends) for found in objects if "table" in found]
     except (ValueError, KeyError, TypeError, StopIteration) as error:
-        raise _wrong(path, "is no whole file of a server's checksums.") from error
+        raise _wrong(path, "is not a complete file of a server's checksums.") from error
     if len(tables) != count:
-        raise _wrong(path, f"should have {count} tables, and has {len(tables)}.")
+        raise _wrong(path, f"should have {count} tables, but has {len(tables)}.")
     rows = header["rows"]
     return ServerFile(
         _in_lines(lines) if rows is None else spark.read.schema(HASHES).parquet(_place(rows)),
@@ -116,7 +117,7 @@ def read_server_file(spark: SparkSession, path: str) -> ServerFile:
 
 
 def _in_lines(lines: DataFrame) -> DataFrame:
-    """The hashes and keys that stand in the file itself: [number,chunk,"hash",key]."""
+    """Parse the hashes and keys in the file itself: [number,chunk,"hash",key]."""
     line = sf.col("value")
     parts = sf.split(sf.expr("substring(value, 2, length(value) - 2)"), ",", 4)
     return lines.where(line.startswith("[")).select(
@@ -135,7 +136,7 @@ def _lines(spark: SparkSession, path: str) -> DataFrame:
 
 
 def _place(path: str) -> str:
-    """As Spark takes it."""
+    """Return a path as a URI for Spark; URLs are returned as they are."""
     local = local_path(path)
     return path if local is None else Path(local).resolve().as_uri()
 

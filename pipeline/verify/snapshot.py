@@ -1,15 +1,14 @@
-"""Checksums of a server's tables, of one consistent snapshot, as a file for `binlake verify`.
+"""Write checksums of a server's tables, in one consistent snapshot, to a file for `binlake verify`.
 
-Runs beside the server, on Python 3.10 or newer with PyMySQL: `binlake verify --script FILE.pyz`
-writes this and what it needs into one file. Or from Python, with any DB-API connection:
-`write_snapshot`.
+Runs near the server, on Python 3.10 or newer with PyMySQL: `binlake verify --script FILE.pyz`
+packages this module and those it needs into one file. From Python, call `write_snapshot` with any
+DB-API connection.
 
-The file has a JSON document on each line: `HEADER`, then for every table an object that begins it,
-an array [number, chunk, hash, key] for each row unless keys are left out or kept elsewhere, and an
-object with its count, its checksum, and [chunk, rows, checksum] of each of its chunks; last an
-object with the number of tables. The snapshot is taken under FLUSH TABLES WITH
-READ LOCK, which is held for as long as it takes to ask for the log's position, and given up where
-it is not had within some seconds.
+The file has a JSON document on each line: `HEADER`; then for every table an object that starts it,
+an array [number, chunk, hash, key] for each row (unless keys are left out or stored elsewhere), and
+an object with its count, its checksum, and [chunk, rows, checksum] of each of its chunks; last an
+object with the number of tables. FLUSH TABLES WITH READ LOCK is held only while the log position is
+read, and fails if it is not granted within 5 seconds.
 """
 
 from __future__ import annotations
@@ -28,14 +27,7 @@ from json import dumps
 from typing import Any, NamedTuple, TextIO
 
 from pipeline.verify.canonical import canonical, checksum, key_text, row_hash
-from pipeline.verify.chunks import (
-    WHOLE,
-    Chunking,
-    ChunkSum,
-    ChunkSums,
-    chunk_count,
-    together,
-)
+from pipeline.verify.chunks import WHOLE, Chunking, ChunkSums, chunk_count, table_sum
 from pipeline.verify.snapshot_columns import (
     SourceTable,
     UnknownTypeError,
@@ -47,57 +39,57 @@ from pipeline.verify.snapshot_columns import (
 
 FORMAT = 2
 HEADER = "binlake_snapshot"
-"""The key of the format's number, in the first line."""
+"""The key of the format's version, in the first line."""
 
 SESSION = (
     "SET NAMES utf8mb4",
     "SET SESSION time_zone = '+00:00'",
     "SET SESSION sql_mode = ''",
-    # A large table is read for as long as it takes: the limits of MySQL 5.7.8 and newer, and of
-    # MariaDB 10.1.1 and newer, stand in comments that only these read.
+    # Reading a large table may take hours. The versioned comments apply to MySQL 5.7.8 and newer,
+    # and to MariaDB 10.1.1 and newer.
     (
         "SET SESSION net_write_timeout = 86400 /*!50708 , max_execution_time = 0 */"
-        # How many rows a table has as the engine estimates it now, not as it did yesterday.
+        # Current row estimates, not cached ones of up to a day ago.
         " /*!80003 , information_schema_stats_expiry = 0 */"
         " /*M!100101 , max_statement_time = 0 */"
     ),
-    # Whoever writes waits meanwhile: FLUSH waits for statements that have run for long.
+    # FLUSH waits for long-running statements, and blocks all writers meanwhile.
     "SET SESSION lock_wait_timeout = 5",
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 )
 _IDENTITY = {
-    # Only where all transactions have one does a set of GTIDs tell the server's state.
+    # The GTID set identifies the server's state only if every transaction has a GTID.
     False: (
         "SELECT @@GLOBAL.server_id, @@GLOBAL.server_uuid, @@GLOBAL.gtid_mode = 'ON',"
         " IF(@@GLOBAL.gtid_mode = 'ON', @@GLOBAL.gtid_executed, ''), ''"
     ),
-    # A replica may log nothing of what it replicates; then only the second one tells of it.
+    # A replica without log_slave_updates records replicated GTIDs only in gtid_slave_pos.
     True: ("SELECT @@GLOBAL.server_id, '', 1, @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos"),
 }
-"""By whether it is MariaDB: what asks for the server's id, its UUID, whether each transaction has a
-GTID, what it has executed and logged, and what it has replicated."""
+"""The query of the server's id, its UUID, whether every transaction has a GTID, the executed GTIDs
+(on MariaDB the logged ones), and MariaDB's replicated GTIDs. Keyed by whether it is MariaDB."""
 LOCKED_SECONDS = 60
-"""How long the server keeps all tables locked for a client that says nothing."""
+"""`wait_timeout` while tables are locked: the server then releases the lock of a lost client."""
 FETCHED = 1000
-"""Rows that are asked of the driver at a time."""
+"""Rows fetched from the driver at a time."""
 Keep = Callable[[int, int, bytes, str], None]
-"""Takes of each row the number of its table, its chunk, its hash, and its key as JSON."""
+"""Receives each row's table number, chunk, hash, and key as JSON."""
 CHANGED = frozenset({1051, 1054, 1146, 1205, 1412})
-"""Codes of a SELECT whose table was altered, emptied or dropped since the snapshot began, or that
-somebody has locked (1205) for longer than is waited."""
+"""Error codes of a SELECT whose table was altered, truncated or dropped since the snapshot began,
+or stayed locked (1205) beyond the timeout."""
 
 
 class Watcher:
-    """Is told how far a snapshot is, and does nothing with it: others override what they need."""
+    """Observer of a snapshot's progress; the methods do nothing unless overridden."""
 
     def begun(self, place: Mapping[str, Any]) -> None:
-        """The snapshot has begun, at `place` (see `server_place`); no row is read yet."""
+        """Called when the snapshot has begun at `place` (see `server_place`), before any row."""
 
     def reading(self, table: SourceTable, estimate: int) -> None:
-        """The rows of a table are read from now on: about so many."""
+        """Called before a table is read; `estimate`: its approximate number of rows."""
 
     def read(self, rows: int) -> None:
-        """So many rows more have been read."""
+        """Called after `rows` more rows have been read."""
 
 
 def write_snapshot(
@@ -113,12 +105,12 @@ def write_snapshot(
     rows_in: str | None = None,
     keep: Keep | None = None,
 ) -> int:
-    """Write the file of a DB-API connection's server; how many tables it has.
+    """Write the file for the server of a DB-API connection; return the number of tables.
 
-    `tables`: patterns over `schema.table`, all if there is none; of these only those that are
-    `wanted` by schema and name; `zero_dates` as in the lake's conf; `stream` gives a cursor that
-    does not hold all rows at once. `keep` is told each row's hash and key, instead of the file,
-    which then names `rows_in`, the place where they are.
+    `tables`: patterns over `schema.table`, all if empty. `wanted`: a further filter by schema and
+    name. `keys`: write each row's hash and key. `zero_dates`: as in the lake's settings.
+    `stream`: returns an unbuffered cursor. `keep`: receives the rows' hashes and keys instead of
+    the file, in which `rows_in` is recorded as their location.
     """
     cursor = connection.cursor()
     for statement in SESSION:
@@ -132,28 +124,29 @@ def write_snapshot(
         out.write(f'[{number},{chunk},"{digest.hex()}",{key}]\n')
 
     reading = _Reading(keep or line, zero_dates, keys, watcher)
-    # Before the snapshot: while it begins, whoever writes waits.
+    # Read before the snapshot, whose start blocks all writers.
     chosen = list(source_tables(cursor, chosen_one))
     place = _begin(cursor)
-    told = {HEADER: FORMAT, "zero_dates": zero_dates, "patterns": list(tables), "rows": rows_in}
-    _write(out, {**told, **place})
+    header = {HEADER: FORMAT, "zero_dates": zero_dates, "patterns": list(tables), "rows": rows_in}
+    _write(out, {**header, **place})
     watcher.begun(place)
     for number, table in enumerate(chosen):
         reader = stream() if stream else connection.cursor()
-        # Else who alters a table waits for the end of all, and whoever reads it waits behind that.
+        # Releases the table's metadata lock: otherwise an ALTER TABLE would wait for the end of the
+        # snapshot, and all readers of the table would queue after it.
         cursor.execute("SAVEPOINT binlake")
         _write_table(reader, out, number, table, reading)
         cursor.execute("ROLLBACK TO SAVEPOINT binlake")
-    # Not COMMIT: MariaDB would log the savepoints, as a transaction of its own.
+    # Not COMMIT: MariaDB would log the savepoints as a transaction.
     cursor.execute("ROLLBACK")
     _write(out, {"tables": len(chosen)})
     return len(chosen)
 
 
 def _begin(cursor: Any) -> dict[str, Any]:
-    """Begin the snapshot, and what it is of."""
+    """Begin the snapshot; return its position (see `server_place`)."""
     cursor.execute("SET @binlake_wait_timeout = @@SESSION.wait_timeout")
-    # Whoever is gone without a word leaves no lock for the hours that a server waits for clients.
+    # A client that is lost while it holds the lock must not block the server for hours.
     cursor.execute(f"SET SESSION wait_timeout = {LOCKED_SECONDS}")
     cursor.execute("FLUSH TABLES WITH READ LOCK")
     try:
@@ -165,12 +158,12 @@ def _begin(cursor: Any) -> dict[str, Any]:
 
 
 def server_place(cursor: Any) -> dict[str, Any]:
-    """Where a server is now, and which one it is.
+    """Return a server's identity and current position.
 
-    `has_gtids`: whether every transaction of the server has a GTID. `gtid_set` is empty where not,
-    and where it has executed none (RESET); `server_uuid` on MariaDB, which has none. `file` and
-    `position` are None where it writes no log. `gtids_logged` are those of the set that MariaDB has
-    in its own log's state: a domain that is only replicated may be of long ago, and of others.
+    `has_gtids`: every transaction has a GTID. `gtid_set`: the executed ones, empty if not, or if
+    there are none (RESET). `server_uuid`: empty on MariaDB. `file` and `position`: None if there is
+    no binary log. `gtids_logged`: the part of the set in the state of MariaDB's own log; domains
+    that are only replicated may be old, and from unrelated servers.
     """
     version = _first(cursor, "SELECT VERSION()")[0]
     is_mariadb = "mariadb" in version.lower()
@@ -190,7 +183,7 @@ def server_place(cursor: Any) -> dict[str, Any]:
 
 
 def _log_status(version: str, *, is_mariadb: bool) -> str:
-    """The statement that gives the log's position: MySQL 8.4 has lost the old one."""
+    """Return the statement for the log position; MySQL 8.4 has removed the old one."""
     major, minor = (int(n) for n in re.findall(r"\d+", version)[:2])
     return (
         "SHOW MASTER STATUS" if is_mariadb or (major, minor) < (8, 2) else "SHOW BINARY LOG STATUS"
@@ -209,7 +202,7 @@ def _matches(schema: str, table: str, patterns: Sequence[str]) -> bool:
 
 
 class _Reading(NamedTuple):
-    """How tables are read: where each row's hash and key go (with `keys`), and who is told."""
+    """How tables are read: where rows' hashes and keys go (with `keys`), and the observer."""
 
     keep: Keep
     zero_dates: str
@@ -224,7 +217,7 @@ def _write_table(
     key = tuple(names.index(name) for name in table.key)
     estimate = _estimate(cursor, table)
     chunking = Chunking(chunk_count(estimate), key) if reading.keys else WHOLE
-    began = {
+    begin = {
         "table": number,
         "schema": table.schema,
         "name": table.table,
@@ -234,23 +227,23 @@ def _write_table(
         "keys": reading.keys,
         "chunks": chunking.parts,
     }
-    _write(out, began)
+    _write(out, begin)
     reading.watcher.reading(table, estimate)
     try:
         sums = dict(_read_rows(cursor, number, table, chunking, reading))
-        rows, total = together(sums)
-        told = {"rows": rows, "checksum": checksum(total)}
+        rows, total = table_sum(sums)
+        result = {"rows": rows, "checksum": checksum(total)}
     except Exception as error:
         if not _is_changed(error):
             raise
-        sums, told = {}, {"rows": 0, "checksum": "", "changed": str(error.args[-1])}
+        sums, result = {}, {"rows": 0, "checksum": "", "changed": str(error.args[-1])}
     cursor.close()
-    chunks = [[chunk, *_told(one)] for chunk, one in sums.items()]
-    _write(out, {"end": number, **told, "chunks": chunks})
+    chunks = [[chunk, one.rows, checksum(one.total)] for chunk, one in sums.items()]
+    _write(out, {"end": number, **result, "chunks": chunks})
 
 
 def _estimate(cursor: Any, table: SourceTable) -> int:
-    """About how many rows it has; 0 where somebody has locked it: to read it says so again."""
+    """Return the estimated number of rows; 0 if it is locked, which reading it then reports."""
     try:
         return estimated_rows(cursor, table)
     except Exception as error:
@@ -260,18 +253,14 @@ def _estimate(cursor: Any, table: SourceTable) -> int:
 
 
 def _is_changed(error: Exception) -> bool:
-    """Whether a driver's error, whichever driver it is, tells of a table that cannot be read."""
+    """True if an error, of any driver, means that the table was changed or is locked."""
     return bool(error.args) and error.args[0] in CHANGED
-
-
-def _told(one: ChunkSum) -> tuple[int, str]:
-    return one.rows, checksum(one.total)
 
 
 def _read_rows(
     cursor: Any, number: int, table: SourceTable, chunking: Chunking, reading: _Reading
 ) -> ChunkSums:
-    """What the rows come to, each of which is told to `reading.keep`."""
+    """Sum the rows by chunk, and pass each row's hash and key to `reading.keep`."""
     writers = [canonical(column.kind, zero_dates=reading.zero_dates) for column in table.columns]
     wanted = ", ".join(column.expression for column in table.columns)
     cursor.execute(f"SELECT {wanted} FROM {quoted(table.schema)}.{quoted(table.table)}")
@@ -283,8 +272,8 @@ def _read_rows(
             chunk = chunking.chunk(texts, digest)
             sums.add(chunk, digest)
             if reading.keys:
-                told = key_text([texts[n] for n in key] or texts, cut=not key)
-                reading.keep(number, chunk, digest, told)
+                shown = key_text([texts[n] for n in key] or texts, cut=not key)
+                reading.keep(number, chunk, digest, shown)
         reading.watcher.read(len(portion))
     return sums
 
@@ -299,20 +288,20 @@ def _write(out: TextIO, line: dict[str, Any]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line of the script; its exit code."""
+    """Run the script's command line; return the exit code."""
     options = _parser().parse_args(arguments)
     try:
         import pymysql
         from pymysql.converters import encoders
         from pymysql.cursors import SSCursor
     except ImportError:
-        print("snapshot: needs PyMySQL: python3 -m pip install PyMySQL", file=sys.stderr)
+        print("snapshot: requires PyMySQL: python3 -m pip install PyMySQL", file=sys.stderr)
         return 1
     password = os.environ.get("MYSQL_PWD")
     if password is None and sys.stdin.isatty():
         password = getpass.getpass(f"Password of {options.user}: ")
     place = {"unix_socket": options.socket} if options.socket else {"host": options.host}
-    # Every value as the bytes that the server sends: no driver's types, nothing rounded.
+    # Keep every value as the bytes that the server sends: driver types would round some.
     for_arguments: dict[Any, Any] = {**encoders}
     try:
         connection = pymysql.connect(
@@ -343,24 +332,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="snapshot",
-        description="Checksums of a server's tables, for binlake verify --against FILE.",
-        epilog="The password is MYSQL_PWD of the environment, or asked for. The user needs SELECT,"
-        " RELOAD and REPLICATION CLIENT (BINLOG MONITOR on MariaDB).",
+        description="Write checksums of a server's tables for binlake verify --against FILE.",
+        epilog="The password is read from the environment variable MYSQL_PWD, or prompted for. The"
+        " user needs SELECT, RELOAD and REPLICATION CLIENT (BINLOG MONITOR on MariaDB).",
     )
-    parser.add_argument("output", metavar="FILE", help="where to write; .gz at its end compresses")
+    parser.add_argument("output", metavar="FILE", help="output file; compressed if it ends in .gz")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=3306)
     parser.add_argument("--socket")
     parser.add_argument("--user", default="root")
     parser.add_argument("--tables", nargs="+", default=(), metavar="SCHEMA.TABLE")
-    parser.add_argument("--no-keys", action="store_true", help="only counts and checksums")
+    parser.add_argument("--no-keys", action="store_true", help="write only counts and checksums")
     parser.add_argument("--zero-dates", choices=("null", "string"), default="null")
     return parser
 
 
 @contextmanager
 def _output(path: str) -> Iterator[TextIO]:
-    """A file that is there once it is whole."""
+    """Open the output under a temporary name; rename it once it is complete."""
     aside = f"{path}.{os.getpid()}"
     opened: Any = gzip.open if path.endswith(".gz") else open
     try:

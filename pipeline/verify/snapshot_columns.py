@@ -1,6 +1,6 @@
-"""A table of the source, as its information_schema tells it: what to SELECT, and of which kind.
+"""Read the source's tables from information_schema: their SELECT expressions and kinds of values.
 
-Needs nothing but Python and a DB-API cursor.
+Uses only the standard library and a DB-API cursor.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ _KINDS = {
     "time": TIME,
     "json": JSON,
 }
-"""MySQL's and MariaDB's names of types."""
+"""Kinds by MySQL's and MariaDB's names of types."""
 _EXPRESSIONS = {
-    # As a number: a driver may make anything of bits, and ZEROFILL pads.
+    # As a number: drivers have their own types for BIT, and ZEROFILL pads.
     **dict.fromkeys(("bit", "year"), "{0} + 0"),
-    # With all digits, whatever the column prints; a FLOAT would be rounded to six.
+    # With all digits: a FLOAT prints only six.
     **dict.fromkeys(("float", "double"), "{0} * 1e0"),
-    # As text: drivers know no zero dates, and no TIME of more than a day.
+    # As text: drivers do not support zero dates, or a TIME of more than a day.
     **dict.fromkeys(("date", "datetime", "timestamp", "time"), "CAST({0} AS CHAR)"),
     # As they are logged.
     **dict.fromkeys(("inet6", "uuid"), "CAST({0} AS BINARY(16))"),
     "inet4": "CAST({0} AS BINARY(4))",
 }
-"""What is selected of a column, where it is not the column itself."""
+"""The expressions of types that are not selected as the column itself."""
 
 
 class UnknownTypeError(Exception):
-    """A column is of a type that has no canonical text here."""
+    """A column has an unsupported type."""
 
 
 class SourceColumn(NamedTuple):
@@ -66,8 +66,8 @@ class SourceColumn(NamedTuple):
 
 
 class SourceTable(NamedTuple):
-    """A table: its columns in order, the names of its key's (none: a bag), whether its engine
-    takes part in a consistent snapshot."""
+    """A table: its columns in order, the names of its key columns (none if keyless), and whether
+    its engine supports consistent snapshots."""
 
     schema: str
     table: str
@@ -77,15 +77,15 @@ class SourceTable(NamedTuple):
 
 
 def quoted(name: str) -> str:
-    """A name as one SQL identifier."""
+    """Return a name as a quoted SQL identifier."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def source_tables(
     cursor: Any, wanted: Callable[[str, str], bool] | None = None
 ) -> Iterator[SourceTable]:
-    """The tables that are wanted by schema and name (all if nothing says which), but the server's
-    own, in order of names. Raises UnknownTypeError."""
+    """Yield the tables in order of names, except system tables; `wanted` filters by schema and
+    name. Raises UnknownTypeError."""
     cursor.execute("SELECT ENGINE FROM information_schema.ENGINES WHERE TRANSACTIONS = 'YES'")
     transactional = {as_text(row[0]) for row in cursor.fetchall()}
     cursor.execute(
@@ -100,8 +100,8 @@ def source_tables(
 
 
 def estimated_rows(cursor: Any, table: SourceTable) -> int:
-    """How many rows the server takes a table to have. Who asks opens the table, and waits where
-    somebody has locked it."""
+    """Return the server's estimate of a table's rows. This opens the table, and waits if it is
+    locked."""
     cursor.execute(
         "SELECT COALESCE(TABLE_ROWS, 0) FROM information_schema.TABLES"
         f" WHERE {_of_table(table.schema, table.table)}"
@@ -111,12 +111,12 @@ def estimated_rows(cursor: Any, table: SourceTable) -> int:
 
 
 def as_text(value: Any) -> str:
-    """A driver may give names as bytes."""
+    """Return text that a driver may return as bytes."""
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def _columns(cursor: Any, schema: str, table: str) -> Iterator[SourceColumn]:
-    """Generated and invisible ones too."""
+    """Yield a table's columns, also generated and invisible ones."""
     cursor.execute(
         "SELECT COLUMN_NAME, DATA_TYPE FROM information_schema.COLUMNS"
         f" WHERE {_of_table(schema, table)} ORDER BY ORDINAL_POSITION"
@@ -125,12 +125,14 @@ def _columns(cursor: Any, schema: str, table: str) -> Iterator[SourceColumn]:
         name, kind = map(as_text, row)
         kind = kind.lower()
         if kind not in _KINDS:
-            raise UnknownTypeError(f"{schema}.{table}: column {name} is of type {kind}.")
+            raise UnknownTypeError(
+                f"{schema}.{table}: column {name} has the unsupported type {kind}."
+            )
         yield SourceColumn(name, _KINDS[kind], _EXPRESSIONS.get(kind, "{0}").format(quoted(name)))
 
 
 def _key(cursor: Any, schema: str, table: str) -> tuple[str, ...]:
-    """The PRIMARY KEY's columns, or else those of the first UNIQUE key that holds no NULL."""
+    """Return the columns of the PRIMARY KEY, or else of the first NOT NULL UNIQUE key."""
     cursor.execute(
         "SELECT INDEX_NAME, COLUMN_NAME, NULLABLE, SUB_PART FROM information_schema.STATISTICS"
         f" WHERE {_of_table(schema, table)} AND NON_UNIQUE = 0"
@@ -140,7 +142,7 @@ def _key(cursor: Any, schema: str, table: str) -> tuple[str, ...]:
     for index, *parts in cursor.fetchall():
         keys.setdefault(as_text(index), []).append(tuple(parts))
     for parts in keys.values():
-        # A part of a functional index has no column; one of a prefix does not tell rows apart.
+        # Functional key parts have no column; prefixes of columns do not identify rows.
         if all(n is not None and as_text(null) != "YES" and sub is None for n, null, sub in parts):
             return tuple(as_text(name) for name, _, _ in parts)
     return ()
@@ -151,5 +153,5 @@ def _of_table(schema: str, table: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """Without escapes, which depend on sql_mode."""
+    """Return an SQL literal without escapes, which depend on sql_mode."""
     return f"CONVERT(x'{text.encode().hex()}' USING utf8mb4)"

@@ -1,7 +1,7 @@
-"""The hashes and keys of a server's rows as Parquet files of a folder, from which chunks are read.
+"""Write the hashes and keys of a server's rows to a folder of Parquet files.
 
-Each file has some rows in order of tables and chunks, so that whoever wants a few chunks reads few
-of its row groups, whichever those are; and many tasks read, where of one stream one could.
+Each file is sorted by table and chunk, so that reading a few chunks reads few of its row groups.
+Several files can be read in parallel, unlike a single stream.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from pipeline.lake import stores
 
 PART_ROWS = 1 << 17
 PART_BYTES = 16 << 20
-"""A file has at most so many rows, and keys of about so many bytes: they are held until it is
-written."""
+"""The most rows of a file, and about the most bytes of its keys, held in memory until written."""
 GROUP_ROWS = 1 << 13
 SCHEMA = pa.schema(
     [
@@ -31,7 +30,7 @@ ORDER = [("table", "ascending"), ("chunk", "ascending")]
 
 
 class StagedRows:
-    """Takes rows, and writes them by files. `close` writes the last one; there is always one."""
+    """Writer of rows to files. `close` writes the last file; at least one is written."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -39,7 +38,7 @@ class StagedRows:
         self._forget()
 
     def keep(self, number: int, chunk: int, digest: bytes, key: str) -> None:
-        """Take a row: the number of its table, its chunk, its hash, and its key as JSON."""
+        """Add a row: the number of its table, its chunk, hash, and key as JSON."""
         self._tables.append(number)
         self._chunks.append(chunk)
         self._hashes.append(digest)
@@ -49,7 +48,7 @@ class StagedRows:
             self._write()
 
     def close(self) -> None:
-        """Write what is held."""
+        """Write the remaining rows."""
         if self._keys or not self._parts:
             self._write()
 
@@ -74,7 +73,7 @@ class StagedRows:
 
 @contextmanager
 def staged_rows(folder: str) -> Iterator[StagedRows]:
-    """Rows that are all in the folder behind the block."""
+    """Return a writer of rows to the folder; all are written after the block."""
     rows = StagedRows(folder)
     yield rows
     rows.close()

@@ -169,7 +169,7 @@ def seeded(
 
 
 def test_the_job_seeds_with_the_connectors_jar(ended: Ended) -> None:
-    assert f"{SCHEMA}.orders: 1,000 rows of between" in ended.seed_log
+    assert f"{SCHEMA}.orders: 1,000 rows, read between" in ended.seed_log
     assert len(ended.connectors[0]) == 1, "both workers were brought it, by one application"
 
 
@@ -179,8 +179,8 @@ def test_every_task_succeeds_over_the_connection_to_the_cluster(ended: Ended) ->
     assert outcome == ("success", {"success"}), ended.said
     assert list(states)[:2] == ["capture", "seed"]
     # Of the tables that the job has left: its own waits for silver.
-    assert f"{SCHEMA}.items: 1,000 rows of between" in ended.said
-    assert f"{SCHEMA}.bag: 51 rows of at" in ended.said
+    assert f"{SCHEMA}.items: 1,000 rows, read between" in ended.said
+    assert f"{SCHEMA}.bag: 51 rows, read at" in ended.said
     assert f"{SCHEMA}.orders: " not in ended.said
     assert len(ended.connectors[1]) == 1, "the seed's executors alone were brought it by packages"
 

@@ -1,4 +1,4 @@
-"""Dumps, by whichever program they were made: tables, their rows in chunks, and of which place."""
+"""Dumps of the supported programs: their tables, rows in chunks, and log position."""
 
 from __future__ import annotations
 

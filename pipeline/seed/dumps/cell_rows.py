@@ -1,4 +1,4 @@
-"""Rows out of the kernels of `decoder.dump_text.rows`, gathered to cell arrays."""
+"""Collect the rows that the kernels of `decoder.dump_text.rows` parse into cell arrays."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from pipeline.seed.errors import DumpError, shown
 from pipeline.seed.values.cell_bytes import cells_of
 
 MOST_ROWS = 1 << 16
-"""Rows of a batch."""
+"""The most rows of a batch."""
 MOST_CELLS = 1 << 20
-"""Cells of a batch: tables of many columns have fewer rows in it."""
+"""The most cells of a batch, which limits the rows of tables with many columns."""
 MOST_BYTES = 16 << 20
-"""Bytes of a batch, if no single row is longer."""
+"""The most bytes of a batch, unless a single row is longer."""
 
 Turn = Callable[[pa.Array], pa.Array]
-"""What a column's dumped values become to be its cells; CellError for one that cannot."""
+"""Converts a column's dumped values to its cells. Raises CellError for an invalid one."""
 
 
 class CellRows:
-    """Room for rows of `names`; `state` and the arrays are what a kernel continues.
+    """Buffers for rows with the columns `names`, filled by a kernel through `state` and the arrays.
 
-    `turns`: by a column's name in lower case, what its values become.
+    `turns`: conversions of columns, by their casefolded names.
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class CellRows:
 
     @property
     def rows(self) -> int:
-        """How many rows are in it."""
+        """The number of rows in the buffers."""
         return int(self.state[0])
 
     def has_room(self, size: int) -> bool:
-        """Whether the values of `size` more bytes of a dump fit; more room is made while empty."""
+        """True if the values of `size` more bytes of a dump fit; empty buffers are enlarged."""
         if int(self.state[1]) + size + SLACK <= len(self.out):
             return True
         if self.rows:
@@ -69,7 +69,7 @@ class CellRows:
         return True
 
     def taken(self, columns: Sequence[ColumnDefinition]) -> Iterator[list[Any]]:
-        """The rows as cell arrays of these columns, if there are any; then there are none."""
+        """Yield the rows, if any, as cell arrays of these columns, and clear the buffers."""
         if self.rows:
             yield [self._array(column) for column in columns]
         self._given += self.rows
@@ -97,7 +97,7 @@ class CellRows:
 
 
 def by_value(decode: Callable[[bytes], bytes], reason: str) -> Turn:
-    """A turn that goes over the values one by one; `decode` raises ValueError."""
+    """Return a conversion that decodes values one by one; `decode` raises ValueError."""
 
     def turn(array: pa.Array) -> pa.Array:
         values = array.to_pylist()
@@ -112,12 +112,12 @@ def by_value(decode: Callable[[bytes], bytes], reason: str) -> Turn:
     return turn
 
 
-FROM_BASE64 = by_value(binascii.a2b_base64, "it is no base64")
-UNHEX = by_value(binascii.unhexlify, "it is not hexadecimal")
+FROM_BASE64 = by_value(binascii.a2b_base64, "it is not valid base64")
+UNHEX = by_value(binascii.unhexlify, "it is not valid hexadecimal")
 
 
 def addresses(kind: LogicalType | None) -> Turn:
-    """What MariaDB prints of a UUID, INET4 or INET6 (None: of any) to the bytes that it logs."""
+    """Return the conversion of a printed UUID, INET4 or INET6 (None: any) to its logged bytes."""
 
     def decode(text: bytes) -> bytes:
         raw = address_in_bytes(text.decode(), kind)
@@ -125,11 +125,14 @@ def addresses(kind: LogicalType | None) -> Turn:
             raise ValueError(text)
         return raw
 
-    return by_value(decode, f"it is no {kind.value if kind else 'INET4, INET6 or UUID'}")
+    return by_value(decode, f"it is not a valid {kind.value if kind else 'INET4, INET6 or UUID'}")
 
 
 def stored_text(column: ColumnDefinition) -> Turn | None:
-    """Text in the column's own charset, as mydumper writes it, to UTF-8."""
+    """Return the conversion to UTF-8 of text in the column's own charset, as mydumper writes it.
+
+    None if no conversion is needed.
+    """
     if column.collation is None or column.collation == BINARY_COLLATION:
         return None
     charset = charset_of(column.collation)

@@ -1,4 +1,4 @@
-"""A chunk of a dump that is lines of fields, as LOAD DATA reads them: MySQL Shell's files."""
+"""A chunk of a dump in the format of LOAD DATA, lines of fields: MySQL Shell's data files."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pipeline.seed.dumps.model import Chunk
 from pipeline.seed.errors import DumpError
 
 DECODED: Mapping[str, Turn] = {"FROM_BASE64": FROM_BASE64, "UNHEX": UNHEX}
-"""What a column's fields are decoded by, as MySQL Shell names it."""
+"""The functions that decode a column's fields, by MySQL Shell's names."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """The characters between fields and lines; what there is none of is empty."""
+    """The characters that separate, quote and escape fields and lines; empty if unused."""
 
     separator: str = "\t"
     line: str = "\n"
@@ -28,7 +28,7 @@ class Dialect:
     escape: str = "\\"
 
     def codes(self) -> tuple[int, int, int, int]:
-        """As the kernel takes them: bytes, −1 where there is none."""
+        """Return the characters' codes for the kernel, −1 for an unused one."""
         marks = (self.separator, self.line, self.quote, self.escape)
         first, second, third, fourth = (ord(mark) if mark else -1 for mark in marks)
         return first, second, third, fourth
@@ -36,8 +36,11 @@ class Dialect:
 
 @dataclass(frozen=True)
 class DelimitedChunk(Chunk):
-    """A file of lines. `names` are its columns, `decoded` names a function of `DECODED` for some
-    of them; `addresses` are those of MariaDB's INET4, INET6 and UUID."""
+    """A file of lines with the columns `names`.
+
+    `decoded`: the name of a function in `DECODED` for some columns. `addresses`: the columns of
+    MariaDB's types INET4, INET6 and UUID.
+    """
 
     table: str
     names: tuple[str, ...]
@@ -47,7 +50,7 @@ class DelimitedChunk(Chunk):
     charset: str = "utf8mb4"
 
     def cells(self, columns: Sequence[ColumnDefinition]) -> Iterator[list[Any]]:
-        """The rows. Raises DumpError."""
+        """Yield the rows. Raises DumpError."""
         require_columns(self.path, self.table, self.names, columns)
         turns = turns_of(columns, self.addresses, self.charset)
         turns |= {name.casefold(): DECODED[how] for name, how in self.decoded.items()}
@@ -70,17 +73,17 @@ class DelimitedChunk(Chunk):
             if how == FULL:
                 yield from rows.taken(columns)
             elif how == WRONG:
-                raise self._wrong(feed, "is no line")
+                raise self._malformed(feed, "the line does not have")
             elif not feed.more():
                 if feed.at < feed.end:
-                    raise self._wrong(feed, "ends, within a line")
+                    raise self._malformed(feed, "the file ends within a line of")
                 return
 
-    def _wrong(self, feed: Feed, reason: str) -> DumpError:
+    def _malformed(self, feed: Feed, reason: str) -> DumpError:
         return DumpError(
             self.path,
-            f"at byte {feed.position} {reason} of {len(self.names)} fields:"
+            f"at byte {feed.position} {reason} {len(self.names)} fields:"
             f" {feed.ahead(60).decode(errors='replace')!r}",
             table=self.table,
-            remedy="Is the file whole, and as it was written? Make the dump again.",
+            remedy="The file is truncated or was edited. Make the dump again.",
         )

@@ -1,4 +1,4 @@
-"""The bytes of a dump's file as one buffer that moves along it, whatever it is compressed with."""
+"""Read a dump's file, compressed or not, through a buffer that moves along it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from pipeline.source.logs.archive import MAGIC_LENGTH, codec_of
 from pipeline.source.logs.storage import opened
 
 WINDOW = 4 << 20
-"""Bytes that are read at a time."""
+"""Bytes read at a time."""
 _PADDING = 3
 _LARGEST = (1 << 31) - (1 << 20)
-"""Bytes of the longest row, as long as positions are int32."""
+"""Bytes of the longest row, since positions are int32."""
 
 
 class Feed:
-    """The bytes from `at` to `end` of `buffer` are there and not yet used; `offset` is in the file
-    (in what is in it, if it is compressed) where the buffer begins."""
+    """A buffer whose bytes from `at` to `end` are read and not yet consumed.
+
+    `offset`: the position of the buffer's start in the file, after decompression.
+    """
 
     def __init__(self, path: str, stream: BinaryIO, size: int | None, offset: int = 0) -> None:
         self.path = path
@@ -38,11 +40,11 @@ class Feed:
 
     @property
     def position(self) -> int:
-        """Where `at` is in the file."""
+        """The position of `at` in the file, after decompression."""
         return self.offset + self.at
 
     def more(self) -> bool:
-        """Have more bytes behind those not yet used, which move; False at the end of the file."""
+        """Read more bytes, moving the unconsumed ones; False at the end of the file."""
         kept = self.end - self.at
         room = len(self.buffer) - SLACK
         if kept > room // 2:
@@ -59,7 +61,7 @@ class Feed:
         return self._fill(room)
 
     def padded(self) -> bool:
-        """Have an end of line behind the file's last byte, once: False where it is there."""
+        """Append line ends after the file's last byte, once; False if already appended."""
         if self._padded:
             return False
         self._padded = True
@@ -68,7 +70,7 @@ class Feed:
         return True
 
     def ahead(self, size: int) -> bytes:
-        """The next bytes, `size` or as many as there are, which are not used by this."""
+        """Return the next `size` bytes, or fewer at the end, without consuming them."""
         while self.end - self.at < size and self.more():
             pass
         return self.buffer[self.at : min(self.end, self.at + size)].tobytes()
@@ -89,14 +91,14 @@ class Feed:
 
 
 def unreadable(path: str, error: Exception) -> DumpError:
-    """What a store or a decompressor said, as ours."""
-    said = str(error) if isinstance(error, BinlogError) else said_by(error)
-    return DumpError(path, f"it cannot be read: {said}", remedy="Check the file and its store.")
+    """Return the DumpError for a storage or decompression error."""
+    reason = str(error) if isinstance(error, BinlogError) else said_by(error)
+    return DumpError(path, f"it cannot be read: {reason}", remedy="Check the file and its storage.")
 
 
 @contextmanager
 def fed(path: str, start: int = 0, size: int | None = None) -> Iterator[Feed]:
-    """A feed of `size` bytes (None: all) of a file from `start` on. Raises DumpError."""
+    """Open a feed of `size` bytes (None: all) of a file from `start` on. Raises DumpError."""
     try:
         codec = codec_in(path)
         with opened(path, codec=codec, ahead=WINDOW) as stream:
@@ -107,13 +109,13 @@ def fed(path: str, start: int = 0, size: int | None = None) -> Iterator[Feed]:
 
 
 def codec_in(path: str) -> str | None:
-    """What a file is compressed with, by its first bytes; None for nothing."""
+    """Return a file's compression codec, by its first bytes; None if it is not compressed."""
     with opened(path, ahead=MAGIC_LENGTH) as stream:
         return codec_of(stream.read(MAGIC_LENGTH))
 
 
 def content(path: str) -> bytes:
-    """All of a small file, decompressed. Raises DumpError."""
+    """Return the content of a small file, decompressed. Raises DumpError."""
     with fed(path) as feed:
         while feed.more():
             pass

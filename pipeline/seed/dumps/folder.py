@@ -1,4 +1,4 @@
-"""A dump that is a folder of files."""
+"""The files of a dump in a folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.seed.errors import DumpError
 
 @dataclass(frozen=True)
 class Folder:
-    """The files in a folder by their names, with their paths and sizes."""
+    """A dump's folder; `paths` and `sizes` (bytes) of its files by name."""
 
     location: str
     paths: dict[str, str] = field(repr=False)
@@ -24,33 +24,33 @@ class Folder:
         return name in self.paths
 
     def text(self, name: str) -> str:
-        """A small file, decompressed. Raises DumpError, too where there is no such file."""
+        """Return the text of a small file, decompressed. Raises DumpError, also if missing."""
         if name not in self.paths:
             raise DumpError(
                 f"{self.location.rstrip('/')}/{name}",
-                "it is not there",
-                remedy="Is the dump whole? Copy it again, or make it again.",
+                "the file is missing from the dump",
+                remedy="The dump is incomplete. Copy it again, or make it again.",
             )
         return content(self.paths[name]).decode(errors="replace")
 
     def created(self, name: str, schema: str) -> dict[TableName, StartTable]:
-        """The tables that a file of statements creates in a schema. Raises DumpError."""
+        """Return the tables that a file of statements creates in a schema. Raises DumpError."""
         from_schema = f"USE `{schema.replace('`', '``')}`;\n"
         return created_tables(dumped_statements(from_schema + _headless(self.text(name))))
 
 
 def _headless(text: str) -> str:
-    """Without a head's line that names the schema together with the table."""
+    """Drop the `-- Host:` lines, which name the schema together with the table."""
     return "\n".join(line for line in text.splitlines() if not line.startswith("-- Host:"))
 
 
 def folder(location: str) -> Folder:
-    """The folder at a path or URL; of folders in it nothing. Raises UnreachableError, DumpError."""
+    """List the files of a folder, not of its subfolders. Raises UnreachableError, DumpError."""
     filesystem, path = filesystem_of(location, key="seed")
     with sentences(location, key="seed"):
         found = filesystem.ls(path, detail=True) if filesystem.isdir(path) else []
     if not found:
-        raise DumpError(location, "there is no dump", remedy="Check the path or URL.")
+        raise DumpError(location, "no dump found", remedy="Check the path or URL.")
     inside = location.rstrip("/")
     sizes = {
         str(entry["name"]).rsplit("/", 1)[-1]: int(entry["size"] or 0)

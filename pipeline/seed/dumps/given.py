@@ -1,7 +1,8 @@
-"""Rows of one table in CSV or Parquet, of which the caller tells the definition and the place.
+"""CSV or Parquet files of one table, whose definition and log position the caller provides.
 
-Both name their columns. A CSV's fields are what a server prints (see `pipeline.seed.values`), NULL
-a text of its own without quotes. Parquet's values become what a server prints of them (`typed`).
+Both formats name their columns. CSV fields are values as a server prints them (see
+`pipeline.seed.values`), NULL is an unquoted text such as \\N. Parquet values are first converted to
+what a server would print (`typed`).
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from pipeline.source.logs.storage import opened
 
 NULL = r"\N"
 _HIDDEN = (".", "_")
-"""What the names of files begin with that are no data: `_SUCCESS`, `.part-0.crc`."""
+"""Prefixes of files that are not data: `_SUCCESS`, `.part-0.crc`."""
 
 
 @dataclass(frozen=True)
 class GivenTable:
-    """What the caller tells of the table: its CREATE TABLE, and of which place its rows are."""
+    """A table as the caller describes it: its CREATE TABLE, and the log position of its rows."""
 
     schema: str
     statement: str
@@ -44,14 +45,14 @@ class GivenTable:
 
 @dataclass(frozen=True)
 class CsvChunk(Chunk):
-    """A file of CSV; its first line names the columns. `null` stands for NULL, without quotes."""
+    """A CSV file with a header line; an unquoted `null` is NULL."""
 
     table: str
     delimiter: str = ","
     null: str = NULL
 
     def cells(self, columns: Sequence[ColumnDefinition]) -> Iterator[list[Any]]:
-        """The rows. Raises DumpError."""
+        """Yield the rows. Raises DumpError."""
         names = [column.name for column in columns]
         convert = pyarrow.csv.ConvertOptions(
             column_types={name: pa.binary() for name in names},
@@ -80,12 +81,12 @@ class CsvChunk(Chunk):
 
 @dataclass(frozen=True)
 class ParquetChunk(Chunk):
-    """A file of Parquet."""
+    """A Parquet file."""
 
     table: str
 
     def cells(self, columns: Sequence[ColumnDefinition]) -> Iterator[list[Any]]:
-        """The rows. Raises DumpError, too for a column whose type is none of the table's."""
+        """Yield the rows. Raises DumpError, also for a type that does not fit the column."""
         names = [column.name for column in columns]
         rows = 0
         with _opened(self, names) as stream:
@@ -106,7 +107,7 @@ def _cells(
     rows: int,
     turned: Printed,
 ) -> pa.Array:
-    """The column's cells of given values, before which `rows` others are in the file."""
+    """Return the column's cells; `rows` is the number of rows before these in the file."""
     try:
         return turned(column, values)
     except CellError as error:
@@ -119,14 +120,14 @@ def _cells(
     except TypeError as error:
         raise DumpError(
             chunk.path,
-            f"column {column.name} is {values.type}: {error}",
+            f"column {column.name} has the type {values.type}: {error}",
             table=chunk.table,
-            remedy="Write the file with a type that holds what the table's column does.",
+            remedy="Write the file with a type that can hold the table column's values.",
         ) from error
 
 
 def open_csv(location: str, table: GivenTable, *, delimiter: str = ",", null: str = NULL) -> Dump:
-    """A CSV file, or a folder of such, each with a header. Raises DumpError, UnreachableError."""
+    """Open a CSV file with a header, or a folder of them. Raises DumpError, UnreachableError."""
     return _dump(
         location,
         table,
@@ -135,7 +136,7 @@ def open_csv(location: str, table: GivenTable, *, delimiter: str = ",", null: st
 
 
 def open_parquet(location: str, table: GivenTable) -> Dump:
-    """A file of Parquet, or a folder of such. Raises DumpError, UnreachableError."""
+    """Open a Parquet file, or a folder of them. Raises DumpError, UnreachableError."""
     return _dump(location, table, ParquetChunk)
 
 
@@ -144,9 +145,9 @@ def _dump(location: str, table: GivenTable, chunk: Callable[[str, str, int, str]
     if effect is None:
         raise DumpError(
             location,
-            f"what is told of the table is no CREATE TABLE that is understood:"
+            f"the given definition is not a CREATE TABLE that can be parsed:"
             f" {shown(table.statement.encode())}",
-            remedy="Give what SHOW CREATE TABLE prints.",
+            remedy="Pass the output of SHOW CREATE TABLE.",
         )
     chunks = [chunk(name, path, size, str(effect.name)) for name, path, size in _files(location)]
     dumped = DumpedTable(
@@ -159,7 +160,7 @@ def _dump(location: str, table: GivenTable, chunk: Callable[[str, str, int, str]
 
 
 def _files(location: str) -> list[tuple[str, str, int]]:
-    """Names, paths and sizes of the files, in the order of their names."""
+    """Return the files' names, paths and sizes in bytes, sorted by name."""
     filesystem, path = filesystem_of(location, key="seed")
     with sentences(location, key="seed"):
         if filesystem.isfile(path):
@@ -175,7 +176,7 @@ def _files(location: str) -> list[tuple[str, str, int]]:
 
 @contextmanager
 def _opened(chunk: CsvChunk | ParquetChunk, names: Sequence[str]) -> Iterator[Any]:
-    """The file, decompressed; what Arrow or the store says of it as ours."""
+    """Open the file, decompressed; errors of Arrow and of the storage become DumpError."""
     try:
         with opened(chunk.path, codec=codec_in(chunk.path)) as stream:
             yield stream
@@ -202,13 +203,13 @@ def _lacks(chunk: CsvChunk | ParquetChunk, names: Sequence[str]) -> DumpError:
         chunk.path,
         f"it has no column {', '.join(names)}",
         table=chunk.table,
-        remedy="Name the columns as the table does, in a CSV in its first line.",
+        remedy="Use the table's column names; a CSV has them in its first line.",
     )
 
 
 def _rows_of(file: Any) -> int:
-    """Rows at a time, so that they are about MOST_BYTES."""
-    told = file.metadata
-    size = sum(told.row_group(group).total_byte_size for group in range(told.num_row_groups))
-    fit = MOST_BYTES * int(told.num_rows) // max(1, int(size))
+    """Return the number of rows that take about MOST_BYTES."""
+    found = file.metadata
+    size = sum(found.row_group(group).total_byte_size for group in range(found.num_row_groups))
+    fit = MOST_BYTES * int(found.num_rows) // max(1, int(size))
     return max(1, min(MOST_ROWS, fit))

@@ -1,4 +1,4 @@
-"""A chunk of a dump that is INSERT statements: mysqldump's, mariadb-dump's and mydumper's."""
+"""A chunk of a dump in INSERT statements: mysqldump's, mariadb-dump's and mydumper's."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from pipeline.seed.errors import DumpError
 
 @dataclass(frozen=True)
 class InsertChunk(Chunk):
-    """INSERTs into one table, at [start, start + size) of the file.
+    """INSERTs into one table, at the bytes [start, start + size) of the file.
 
-    `names` are the table's columns, for INSERTs that name none; `addresses` those of MariaDB's
-    INET4, INET6 and UUID. `escapes`: a backslash is one in strings. `charset`: of the text.
-    `whole`: it is all of the file, which may be compressed (`size` is of the compressed one then).
+    `names`: the table's columns, for INSERTs without a column list. `addresses`: the columns of
+    MariaDB's types INET4, INET6 and UUID. `escapes`: a backslash escapes in strings. `charset`: of
+    the text. `whole`: the chunk is the whole file, and `size` the one of the file on disk, which
+    may be compressed.
     """
 
     table: str
@@ -34,7 +35,7 @@ class InsertChunk(Chunk):
     whole: bool = False
 
     def cells(self, columns: Sequence[ColumnDefinition]) -> Iterator[list[Any]]:
-        """The rows. Raises DumpError."""
+        """Yield the rows. Raises DumpError."""
         turns = turns_of(columns, self.addresses, self.charset)
         rows: CellRows | None = None
         with fed(self.path, self.start, None if self.whole else self.size) as feed:
@@ -60,7 +61,7 @@ class InsertChunk(Chunk):
     def _read(
         self, feed: Feed, rows: CellRows, columns: Sequence[ColumnDefinition]
     ) -> Iterator[list[Any]]:
-        """The tuples of one statement, whose rows the feed is at."""
+        """Read the rows of the statement whose VALUES the feed is at."""
         while True:
             if not rows.has_room(feed.end - feed.at):
                 yield from rows.taken(columns)
@@ -74,34 +75,34 @@ class InsertChunk(Chunk):
             if how == FULL:
                 yield from rows.taken(columns)
             elif how == WRONG:
-                raise self._wrong(feed, len(rows.names))
+                raise self._malformed(feed, len(rows.names))
             elif not feed.more():
                 raise DumpError(
                     self.path,
-                    "it ends within an INSERT",
+                    "the file ends within an INSERT",
                     table=self.table,
-                    remedy="Was the dump interrupted? Make it again.",
+                    remedy="The dump was interrupted or the file truncated. Make the dump again.",
                 )
 
-    def _wrong(self, feed: Feed, columns: int) -> DumpError:
+    def _malformed(self, feed: Feed, columns: int) -> DumpError:
         text = feed.ahead(60).decode(errors="replace")
         return DumpError(
             self.path,
-            f"at byte {feed.position} is no row of {columns} values: {text!r}",
+            f"at byte {feed.position} a row of {columns} values was expected: {text!r}",
             table=self.table,
-            remedy="Was the file edited, or made by another program? Make the dump again.",
+            remedy="The file was edited, or written by another program. Make the dump again.",
         )
 
 
 def addresses_of(columns: Iterable[NewColumn]) -> frozenset[str]:
-    """The names of those that a CREATE TABLE declares to be an INET4, INET6 or UUID."""
+    """Return the names of the columns that a CREATE TABLE declares as INET4, INET6 or UUID."""
     return frozenset(column.definition.name for column in columns if column.definition.logical)
 
 
 def turns_of(
     columns: Sequence[ColumnDefinition], dumped: frozenset[str], charset: str
 ) -> dict[str, Turn]:
-    """What becomes of values, by the columns' names in lower case; `dumped`: those of addresses."""
+    """Return the conversions of columns, by their casefolded names; `dumped`: address columns."""
     turns: dict[str, Turn] = {}
     for column in columns:
         if column.name in dumped:
@@ -114,7 +115,7 @@ def turns_of(
 def require_columns(
     path: str, table: str, names: Sequence[str], columns: Sequence[ColumnDefinition]
 ) -> None:
-    """DumpError where rows of these names lack some of the columns."""
+    """Raise DumpError if `names` lacks some of the columns."""
     held = {name.casefold() for name in names}
     lacks = [column.name for column in columns if column.name.casefold() not in held]
     if lacks:

@@ -1,4 +1,4 @@
-"""What a dump holds, whoever wrote it: the place in the log that it is of, and tables in chunks."""
+"""The content of a dump, whichever program wrote it: a log position, and tables in chunks."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pipeline.seed.errors import DumpError
 
 UTC = "+00:00"
 _CHARSETS = ("utf8mb4", "binary")
-"""In which text is in a dump: as it is stored, where it is `binary`."""
-_WITHOUT_CHARSET = "its text is in {0}, which may have lost characters of the table's"
+"""Supported charsets of a dump's text; `binary`: each column's text is in its own charset."""
+_WITHOUT_CHARSET = "it was dumped with the charset {0}, which may have lost characters"
 
 
 @dataclass(frozen=True)
 class Chunk(ABC):
-    """A part of a table's rows, readable alone: it may be pickled, and read on another machine.
+    """A part of a table's rows that can be pickled and read independently on another machine.
 
-    `name` is the same whenever the dump is opened; `size` is in bytes of the dump.
+    `name` is the same whenever the dump is opened. `size`: bytes of the dump.
     """
 
     name: str
@@ -32,17 +32,17 @@ class Chunk(ABC):
 
     @abstractmethod
     def cells(self, columns: Sequence[ColumnDefinition]) -> Iterator[list[Any]]:
-        """Cell arrays (see `pipeline.seed.values`) of these columns, some thousands of rows at a
-        time: at most 64k, and about 16 MiB. Raises DumpError."""
+        """Yield cell arrays (see `pipeline.seed.values`) of these columns, in batches of at most
+        64k rows and about 16 MiB. Raises DumpError."""
 
 
 @dataclass(frozen=True)
 class DumpedTable:
     """A table of a dump.
 
-    `statement` is its CREATE TABLE, read with `sql_mode`. `columns` are those that the rows hold,
-    in their order (None: all of the table). `time_zone` is the session's that its TIMESTAMPs are
-    printed in, `charset` the one that its text is in.
+    `statement`: its CREATE TABLE, to be parsed with `sql_mode`. `columns`: the columns in the dump,
+    in their order (None: all columns of the table). `time_zone`: of the session that printed its
+    TIMESTAMPs. `charset`: of its text.
     """
 
     schema: str
@@ -59,14 +59,14 @@ class DumpedTable:
         return f"{self.schema}.{self.table}"
 
     def lacks(self, columns: Sequence[ColumnDefinition]) -> tuple[str, ...]:
-        """Those of the columns that the rows do not hold: generated ones, mostly."""
+        """Return the columns that are missing from the dump: mostly generated ones."""
         if self.columns is None or not self.chunks:
             return ()
         held = {name.casefold() for name in self.columns}
         return tuple(column.name for column in columns if column.name.casefold() not in held)
 
     def require_readable(self, columns: Sequence[ColumnDefinition]) -> None:
-        """DumpError where the rows do not tell these columns' values."""
+        """Raise DumpError if these columns' values cannot be determined from the dump."""
         if not self.chunks:
             return
         if lacks := self.lacks(columns):
@@ -75,10 +75,10 @@ class DumpedTable:
         if instants and self.time_zone != UTC:
             raise DumpError(
                 self.path,
-                f"column {instants[0]} is a TIMESTAMP in the time zone of whoever dumped it"
-                " (--skip-tz-utc), of which nothing tells the instants",
+                f"column {instants[0]} is a TIMESTAMP printed in the dumping session's time zone"
+                " (--skip-tz-utc), which the dump does not record",
                 table=str(self),
-                remedy="Dump it again with --tz-utc, which is the default.",
+                remedy="Dump it again with --tz-utc, the default.",
             )
         if self.charset not in _CHARSETS:
             raise DumpError(
@@ -93,9 +93,9 @@ class DumpedTable:
 class Dump:
     """A dump that has been opened.
 
-    `place` is the log's file and the position in it that the rows are of, `gtids` the set of
-    transactions that they hold, as the server prints it; None where the dump does not tell.
-    `server` is the version of whose dump it is, as it names itself.
+    `place`: the log file and position of the rows. `gtids`: the executed GTID set, as the server
+    prints it. Each is None if the dump does not record it. `server`: the server's version string,
+    empty if not recorded.
     """
 
     place: tuple[str, int] | None
@@ -105,17 +105,16 @@ class Dump:
 
 
 def lacking(path: str, table: str, names: Sequence[str]) -> DumpError:
-    """The error of a dump whose rows do not hold some columns."""
+    """Return the error for a dump that lacks some of a table's columns."""
     return DumpError(
         path,
-        f"its rows do not hold the columns {', '.join(names)}, which dumps leave out if they are"
-        " generated",
+        f"it lacks the columns {', '.join(names)}; dumps leave out generated columns",
         table=table,
-        remedy="Seed this table from the server itself, or from CSV or Parquet of all its columns.",
+        remedy="Seed this table from the server, or from CSV or Parquet with all its columns.",
     )
 
 
 def created(statement: str, schema: str, sql_mode: int = 0) -> CreateTable | None:
-    """What a CREATE TABLE creates; None where it is none, or one that is not understood."""
+    """Parse a CREATE TABLE; None if it is another statement, or cannot be parsed."""
     found = effects(statement, Session(schema, sql_mode))
     return found[0] if len(found) == 1 and isinstance(found[0], CreateTable) else None

@@ -1,10 +1,10 @@
-"""A dump of mydumper: a folder with `metadata`, and files for each table.
+"""Read a dump of mydumper: a folder with `metadata`, and files for each table.
 
 Format (mydumper `docs/files.rst`, `src/mydumper/mydumper_start_dump.c`, `mydumper_write.c`):
 `<schema>-schema-create.sql` is the CREATE DATABASE, `<schema>.<table>-schema.sql` the CREATE TABLE,
 `<schema>.<table>[.<n>…].sql` are INSERTs, each compressed or not. `metadata` is lines of `Log:`,
-`Pos:` and `GTID:` up to 0.12, and from then on an INI file, with a section `[source]` or
-`[master]`. Text is in the column's own charset where the files say `SET NAMES binary`.
+`Pos:` and `GTID:` up to 0.12, and an INI file with a section `[source]` or `[master]` since then.
+Text is in the column's own charset if the files have `SET NAMES binary`.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ _GTIDS = re.compile(
 )
 _REPLICA = re.compile(r"^(?:SHOW SLAVE STATUS:|\[replication.*?\])", re.I | re.M)
 _LONGEST_HEAD = 4096
-"""Bytes before a file's first INSERT, at most."""
+"""The most bytes before a file's first INSERT."""
 _INSERT = re.compile(r"^(?:INSERT|REPLACE)\b", re.M)
 _FINISHED = re.compile(r"^#?\s*Finished dump at:", re.I | re.M)
 
 
 def open_mydumper(location: str) -> Dump:
-    """The dump in a folder. Raises DumpError."""
+    """Open the dump in a folder. Raises DumpError."""
     files = folder(location)
     text = files.text(METADATA)
     if not _FINISHED.search(text):
-        raise DumpError(location, "the dump was not finished", remedy="Make it again.")
-    # What follows is of the server that this one replicates from.
+        raise DumpError(location, "the dump did not finish", remedy="Make it again.")
+    # The rest is about the server that this one replicates from.
     own = _REPLICA.split(text)[0]
     file, position, gtids = (pattern.search(own) for pattern in (_OF_SERVER, _POSITION, _GTIDS))
     return Dump(
@@ -73,11 +73,11 @@ def _tables(files: Folder) -> Iterator[DumpedTable]:
 
 
 def _schemas(files: Folder) -> Iterator[tuple[str, str]]:
-    """By the beginning of their files' names, the schemas' own names."""
+    """Yield the prefix of each schema's file names, and the schema's own name."""
     for file in files.paths:
         if found := _CREATE_FILE.fullmatch(file):
-            told = _CREATE.search(files.text(file))
-            yield found[1], told[1].replace("``", "`") if told else found[1]
+            create = _CREATE.search(files.text(file))
+            yield found[1], create[1].replace("``", "`") if create else found[1]
 
 
 def _table(
@@ -105,13 +105,13 @@ def _table(
 
 
 def _data(files: Folder, prefix: str, name: TableName) -> list[str]:
-    """The files of a table's rows, in order. DumpError for those that are no INSERTs."""
+    """Return a table's data files, in order. Raises DumpError if they are not INSERTs."""
     pattern = re.compile(re.escape(prefix) + _PARTS)
     found = [match for match in map(pattern.fullmatch, files.paths) if match]
     if other := [match[0] for match in found if match["kind"] != "sql"]:
         raise DumpError(
             files.paths[other[0]],
-            "it is made for LOAD DATA, which is not read",
+            "it is in the format of LOAD DATA, which is not supported",
             table=str(name),
             remedy="Make the dump without --load-data, --csv and --format.",
         )
@@ -120,19 +120,19 @@ def _data(files: Folder, prefix: str, name: TableName) -> list[str]:
 
 
 class _Head:
-    """What stands in a file before its first row, and is the same in all files of a table."""
+    """The part of a data file before its first row, the same in all files of a table."""
 
     def __init__(self, text: str, insert: InsertHead) -> None:
         charset = _SET_NAMES.search(text)
         self.insert = insert
         self.charset = charset[1].lower() if charset else "utf8mb4"
-        # A statement behind the SETs is given the session that they make.
-        told = [one.time_zone for one in dumped_statements(f"{text};\nINSERT;")]
-        self.time_zone = told[-1] if told else None
+        # A statement after the SETs has the session that they set up.
+        zones = [one.time_zone for one in dumped_statements(f"{text};\nINSERT;")]
+        self.time_zone = zones[-1] if zones else None
 
     @classmethod
     def of(cls, files: Folder, file: str) -> _Head | None:
-        """That of a file; None for one without rows."""
+        """Read the head of a file; None for one without rows."""
         path = files.paths[file]
         with fed(path) as feed:
             start = feed.ahead(_LONGEST_HEAD).decode(errors="replace")

@@ -1,11 +1,11 @@
-"""A dump of MySQL Shell: util.dumpInstance(), dumpSchemas() and dumpTables().
+"""Read a dump of MySQL Shell: util.dumpInstance(), dumpSchemas() or dumpTables().
 
-Format (MySQL Shell `modules/util/dump/dumper.cc`, `dump_utils.cc`): `@.json` tells of the dump, and
-`@.done.json` that it is whole. `<schema>.json` has the names of its tables, and for each the
-beginning of its files' names, in which special characters are percent-encoded; `<table>.sql` is its
-CREATE TABLE, `<table>.json` the layout of its data. Data is in `<table>.<extension>`, or chunks
-`<table>@<n>.<extension>`, the last of them with `@@`; those of a partitioned table are of its
-partitions. Bytes that are no text are in base64 or hexadecimal (`decodeColumns`).
+Format (MySQL Shell `modules/util/dump/dumper.cc`, `dump_utils.cc`): `@.json` describes the dump,
+and `@.done.json` exists once it is complete. `<schema>.json` lists its tables, each with the prefix
+of its files' names, in which special characters are percent-encoded. `<table>.sql` is its CREATE
+TABLE, `<table>.json` the layout of its data. Data is in `<table>.<extension>`, or in chunks
+`<table>@<n>.<extension>`, the last of them with `@@`; a partitioned table has files for each
+partition. Binary columns are in base64 or hexadecimal (`decodeColumns`).
 """
 
 from __future__ import annotations
@@ -25,58 +25,60 @@ from pipeline.seed.dumps.model import UTC, Chunk, Dump, DumpedTable
 from pipeline.seed.errors import DumpError
 
 MANIFEST, DONE = "@.json", "@.done.json"
-_AGAIN = "Is the dump whole, and its copy? Make it again."
+_AGAIN = "The dump or its copy is incomplete. Copy it again, or make it again."
 
 
 def open_mysql_shell(location: str) -> Dump:
-    """The dump in a folder. Raises DumpError."""
+    """Open the dump in a folder. Raises DumpError."""
     files = folder(location)
-    told = _json(files, MANIFEST)
+    manifest = _json(files, MANIFEST)
     if DONE not in files:
-        raise DumpError(location, "the dump was not finished", remedy=_AGAIN)
-    place, gtids = _log(told)
-    return Dump(place, gtids, _server(told), tuple(_tables(files, told)))
+        raise DumpError(location, "the dump did not finish", remedy=_AGAIN)
+    place, gtids = _log(manifest)
+    return Dump(place, gtids, _server(manifest), tuple(_tables(files, manifest)))
 
 
-def _log(told: Mapping[str, Any]) -> tuple[tuple[str, int] | None, str | None]:
-    """The place and the GTIDs; newer releases have them in an object."""
-    log = (told.get("source") or {}).get("binlog") or {
-        "file": told.get("binlogFile"),
-        "position": told.get("binlogPosition"),
-        "gtidExecuted": told.get("gtidExecuted"),
+def _log(manifest: Mapping[str, Any]) -> tuple[tuple[str, int] | None, str | None]:
+    """Return the log position and the GTID set; newer releases have them in an object."""
+    log = (manifest.get("source") or {}).get("binlog") or {
+        "file": manifest.get("binlogFile"),
+        "position": manifest.get("binlogPosition"),
+        "gtidExecuted": manifest.get("gtidExecuted"),
     }
     file, position, gtids = (log.get(key) for key in ("file", "position", "gtidExecuted"))
     place = (str(file), int(position)) if file and position else None
     return place, str(gtids).replace("\n", "") if gtids else None
 
 
-def _server(told: Mapping[str, Any]) -> str:
-    version = (told.get("source") or {}).get("version", told.get("serverVersion"))
+def _server(manifest: Mapping[str, Any]) -> str:
+    version = (manifest.get("source") or {}).get("version", manifest.get("serverVersion"))
     return str(version.get("number") if isinstance(version, dict) else version or "")
 
 
-def _tables(files: Folder, told: Mapping[str, Any]) -> Iterator[DumpedTable]:
-    basenames = told.get("basenames", {})
-    for schema in told.get("schemas", ()):
+def _tables(files: Folder, manifest: Mapping[str, Any]) -> Iterator[DumpedTable]:
+    basenames = manifest.get("basenames", {})
+    for schema in manifest.get("schemas", ()):
         of_schema = _json(files, f"{basenames.get(schema, schema)}.json")
         for table in of_schema.get("tables", ()):
             name = of_schema.get("basenames", {}).get(table, f"{schema}@{table}")
-            yield _table(files, told, TableName(schema, table), name)
+            yield _table(files, manifest, TableName(schema, table), name)
 
 
-def _table(files: Folder, told: Mapping[str, Any], name: TableName, base: str) -> DumpedTable:
+def _table(files: Folder, manifest: Mapping[str, Any], name: TableName, base: str) -> DumpedTable:
     of_table = _json(files, f"{base}.json")
     options = of_table.get("options", {})
     created = files.created(f"{base}.sql", name.schema).get(name)
     if created is None:
         raise DumpError(
-            files.paths[f"{base}.sql"], f"it does not create {name}", remedy="Dump it with ddl."
+            files.paths[f"{base}.sql"],
+            f"it has no CREATE TABLE of {name}",
+            remedy="Make the dump with the option ddl.",
         )
     names = tuple(map(str, options.get("columns", ())))
     chunks = _chunks(files, name, base, of_table, created) if of_table.get("includesData") else ()
     return DumpedTable(
         *(name.schema, name.table, created.statement.query, created.statement.sql_mode),
-        time_zone=UTC if told.get("tzUtc", True) else None,
+        time_zone=UTC if manifest.get("tzUtc", True) else None,
         charset=_charset(options),
         columns=names or None,
         chunks=tuple(chunks),
@@ -100,9 +102,9 @@ def _chunks(
     if unknown := [how for how in decoded.values() if how not in DECODED]:
         raise DumpError(
             files.paths[f"{base}.json"],
-            f"a column is to be decoded by {unknown[0]}, which is not known",
+            f"a column is encoded for {unknown[0]}, which is not supported",
             table=str(name),
-            remedy="Report it: MySQL Shell's format has grown.",
+            remedy="Report it: MySQL Shell's format has a new encoding.",
         )
     effect = created.effect
     known = effect.columns if isinstance(effect, CreateTable) else ()
@@ -142,7 +144,7 @@ def _dialect(files: Folder, name: TableName, base: str, options: Mapping[str, An
 
 
 def _files(files: Folder, base: str, extension: str, chunked: bool) -> Sequence[str]:
-    """The names of a table's or partition's files, in order. DumpError where one is missing."""
+    """Return the files of a table or partition, in order. Raises DumpError if one is missing."""
     if not chunked:
         names = [f"{base}.{extension}"]
     else:
@@ -155,15 +157,19 @@ def _files(files: Folder, base: str, extension: str, chunked: bool) -> Sequence[
             )
         names = [found[number][0] for number in sorted(found)]
     if missing := [name for name in names if name not in files]:
-        raise DumpError(f"{files.location}/{missing[0]}", "it is not there", remedy=_AGAIN)
+        raise DumpError(
+            f"{files.location}/{missing[0]}", "the file is missing from the dump", remedy=_AGAIN
+        )
     return names
 
 
 def _json(files: Folder, name: str) -> Mapping[str, Any]:
     try:
-        told = json.loads(files.text(name))
+        content = json.loads(files.text(name))
     except ValueError as error:
-        raise DumpError(files.paths[name], f"it is no JSON: {error}", remedy=_AGAIN) from error
-    if not isinstance(told, dict):
-        raise DumpError(files.paths[name], "it is no JSON object", remedy=_AGAIN)
-    return told
+        raise DumpError(
+            files.paths[name], f"it is not valid JSON: {error}", remedy=_AGAIN
+        ) from error
+    if not isinstance(content, dict):
+        raise DumpError(files.paths[name], "it is not a JSON object", remedy=_AGAIN)
+    return content

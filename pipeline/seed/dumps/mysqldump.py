@@ -1,8 +1,8 @@
-"""A dump of mysqldump or mariadb-dump: one file of statements, compressed or not.
+"""Read a dump of mysqldump or mariadb-dump: one file of statements, compressed or not.
 
-It is read through once, without its rows, to know where the INSERTs of each table are; its chunks
-are ranges of the file then. A range of a compressed file can be read from the file's beginning
-only, so a table of such is one chunk, and reading the last one takes as long as reading the file.
+A first pass skips the rows and finds the ranges of each table's INSERTs; the chunks are such ranges
+of the file. A compressed file can only be read from its beginning, so there each table is a single
+chunk, and reading the last table takes as long as reading the whole file.
 
 Format: MySQL's `client/mysqldump.cc`, MariaDB's `client/mysqldump.cc`.
 """
@@ -26,24 +26,24 @@ from pipeline.seed.dumps.statements import Insert, InsertHead, statements
 from pipeline.seed.errors import DumpError
 
 CHUNK = 64 << 20
-"""Bytes of a chunk, or of one INSERT if that is longer."""
+"""The most bytes of a chunk, unless a single INSERT is longer."""
 _CHARSET = re.compile(r"\bSET NAMES '?(\w+)", re.IGNORECASE)
 _SERVER = re.compile(r"^-- Server version\s+(\S+)", re.MULTILINE)
 _GTIDS = re.compile(r"GTID_(?:PURGED|SLAVE_POS)\s*=\s*(?:/\*.*?\*/\s*)?'\+?([^']*)'", re.IGNORECASE)
 _NUMBERED = re.compile(r"INSERT (\d+)")
-"""What stands in place of each INSERT where statements are read: its number."""
+"""Replaces each INSERT in the text whose statements are parsed: its number."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The INSERTs of a table, and the session that they are of."""
+    """The INSERTs of a table, and the first of them as a statement with its session."""
 
     statement: DumpedStatement
     inserts: list[Insert]
 
 
 def open_mysqldump(path: str) -> Dump:
-    """The dump in a file. Raises DumpError."""
+    """Open the dump in a file. Raises DumpError."""
     text, found = _read(path)
     compressed = _is_compressed(path)
     charset = match[1].lower() if (match := _CHARSET.search(text)) else "utf8mb4"
@@ -66,7 +66,7 @@ def open_mysqldump(path: str) -> Dump:
 
 
 def _read(path: str) -> tuple[str, list[Insert]]:
-    """All but the rows, each INSERT replaced by its number, and the INSERTs."""
+    """Return the dump's text with each INSERT replaced by its number, and the INSERTs."""
     parts: list[str] = []
     found: list[Insert] = []
     with fed(path) as feed:
@@ -126,7 +126,7 @@ def _table(
 def chunk_model(
     path: str, table: DumpedTable, created: StartTable, head: InsertHead
 ) -> InsertChunk:
-    """What the chunks of a table have in common; its range is none yet."""
+    """Return a chunk with the properties that all of a table's chunks share, without a range."""
     effect = created.effect
     known = effect.columns if isinstance(effect, CreateTable) else ()
     return InsertChunk(
@@ -150,7 +150,7 @@ def _joined(inserts: list[Insert]) -> tuple[int, int]:
 
 
 def _ranges(inserts: list[Insert]) -> Iterator[tuple[int, int]]:
-    """Ranges of about CHUNK bytes, each of whole INSERTs."""
+    """Yield ranges of at most CHUNK bytes that end between INSERTs, or of one longer INSERT."""
     start, end = inserts[0].start, inserts[0].end
     for insert in inserts[1:]:
         if insert.end - start > CHUNK:

@@ -1,4 +1,4 @@
-"""Which program a dump is of, told by what is there."""
+"""Open a dump, detecting the program that wrote it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _FOLDERS: dict[str, Callable[[str], Dump]] = {
     MANIFEST: open_mysql_shell,
     METADATA: open_mydumper,
 }
-"""By the file that tells it: how a folder is opened."""
+"""The function that opens a folder containing this file."""
 _BINARY = b"\0"
 _HEAD = 1024
 
 
 def open_dump(location: str) -> Dump:
-    """The dump at a path or URL: a file of mysqldump or mariadb-dump, a folder of MySQL Shell or
-    mydumper. Raises DumpError, UnreachableError for a store that cannot be reached.
+    """Open the dump at a path or URL: a file of mysqldump or mariadb-dump, or a folder of MySQL
+    Shell or mydumper. Raises DumpError, and UnreachableError for an unreachable store.
 
-    CSV and Parquet tell neither tables nor a place: see `given`.
+    CSV and Parquet files record neither definitions nor a position: see `given`.
     """
     filesystem, path = filesystem_of(location, key="seed")
     with sentences(location, key="seed"):
@@ -40,8 +40,8 @@ def open_dump(location: str) -> Dump:
             return opened(location)
     raise DumpError(
         location,
-        f"there is neither {MANIFEST} nor {METADATA}, so it is no dump of MySQL Shell or mydumper",
-        remedy="Give the folder that the program wrote, or the file of mysqldump.",
+        f"it has neither {MANIFEST} nor {METADATA}, so it is not a dump of MySQL Shell or mydumper",
+        remedy="Pass the folder that the dump program wrote, or the file of mysqldump.",
     )
 
 
@@ -50,6 +50,6 @@ def _require_text(location: str) -> None:
         if _BINARY in feed.ahead(_HEAD):
             raise DumpError(
                 location,
-                "it is no text, so no dump of mysqldump or mariadb-dump",
-                remedy="Give the file that mysqldump wrote, compressed by gzip or zstd or not.",
+                "it is a binary file, not a dump of mysqldump or mariadb-dump",
+                remedy="Pass the file that mysqldump wrote, plain or compressed with gzip or zstd.",
             )

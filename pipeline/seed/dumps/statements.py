@@ -1,7 +1,7 @@
-"""A dump's statements one by one, without holding those that insert rows.
+"""Split a dump into statements, without keeping INSERTs in memory.
 
-They are cut as the client program cuts them: at the delimiter that DELIMITER sets, but not inside
-of quotes and comments (MySQL's `client/mysql.cc`).
+Statements are split as the client program does: at the delimiter that DELIMITER sets, but not
+inside quotes and comments (MySQL's `client/mysql.cc`).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _BEGINS_INSERT = re.compile(rb"(?:INSERT|REPLACE)\b", re.IGNORECASE)
 _COMMENT = re.compile(rb"--(?=\s|\Z)|#|/\*(?!M?!)")
 _DELIMITER = re.compile(rb"DELIMITER[ \t]+(\S\S?)[^\n]*\n", re.IGNORECASE)
 _SHORT, _LONG = 1 << 12, 1 << 20
-"""Bytes in which an INSERT's head ends as a rule, and at most: 4096 columns have long names."""
+"""Usual and maximum length of an INSERT's head in bytes: up to 4096 columns may be named."""
 
 
 @dataclass(frozen=True, slots=True)
 class InsertHead:
-    """What stands before the rows of an INSERT; `columns` is None where it names none."""
+    """The part of an INSERT before its rows; `columns` is None without a column list."""
 
     schema: str | None
     table: str
@@ -44,7 +44,7 @@ class InsertHead:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """An INSERT, at [start, end) of the file."""
+    """An INSERT, at the bytes [start, end) of the file."""
 
     head: InsertHead
     start: int
@@ -52,11 +52,11 @@ class Insert:
 
 
 def statements(feed: Feed) -> Iterator[bytes | Insert]:
-    """All of the feed, in order: an Insert for each, and the text of what is between them."""
+    """Yield the whole feed in order: an Insert for each INSERT, and the text between them."""
     escapes, delimiter = True, b";"
     while True:
-        if passed := _passed(feed):
-            yield passed
+        if skipped := _skipped(feed):
+            yield skipped
         if not feed.ahead(1):
             return
         start = feed.position
@@ -76,10 +76,12 @@ def statements(feed: Feed) -> Iterator[bytes | Insert]:
 
 
 def inserts(feed: Feed) -> Iterator[InsertHead]:
-    """The heads of all INSERTs of a feed. While one is held the feed is at its rows, and behind
-    them when the next is asked for; what is between is passed over."""
+    """Yield the heads of a feed's INSERTs, skipping other statements.
+
+    After each, the feed is at the INSERT's rows, which the caller has to consume.
+    """
     while True:
-        _passed(feed)
+        _skipped(feed)
         if not feed.ahead(1):
             return
         if head := insert_head(feed):
@@ -89,8 +91,7 @@ def inserts(feed: Feed) -> Iterator[InsertHead]:
 
 
 def insert_head(feed: Feed) -> InsertHead | None:
-    """The head of the INSERT that the feed is at, which is then at its rows; None for another
-    statement."""
+    """Consume and return the head of the INSERT that the feed is at; None at another statement."""
     text = feed.ahead(_SHORT)
     if not _BEGINS_INSERT.match(text):
         return None
@@ -107,14 +108,14 @@ def insert_head(feed: Feed) -> InsertHead | None:
 
 
 def unquoted(name: bytes) -> str:
-    """A name without its quotes."""
+    """Return a name without its quotes."""
     quote = chr(name[0])
     text = name.decode(errors="replace")
     return text[1:-1].replace(quote * 2, quote) if quote in '`"' else text
 
 
-def _passed(feed: Feed) -> bytes:
-    """Space and comments, which the feed is behind then."""
+def _skipped(feed: Feed) -> bytes:
+    """Consume whitespace and comments; return the comments."""
     parts: list[bytes] = []
     while True:
         feed.at = behind_space(feed.buffer, feed.at, feed.end)
@@ -127,7 +128,7 @@ def _passed(feed: Feed) -> bytes:
 
 
 def _until(feed: Feed, mark: bytes) -> bytes:
-    """What stands up to a mark, with it, or up to the end of the file."""
+    """Consume and return the bytes up to and including `mark`, or up to the end of the file."""
     size = _SHORT
     while True:
         text = feed.ahead(size)
@@ -140,21 +141,21 @@ def _until(feed: Feed, mark: bytes) -> bytes:
 
 
 def _to_end(feed: Feed, escapes: bool, delimiter: bytes, *, keep: bool) -> bytes:
-    """The statement that the feed is in, which is behind it then; nothing unless `keep`."""
+    """Consume the rest of the statement; return it if `keep`, else b""."""
     state = np.zeros(2, np.int64)
     read = 0
     while True:
-        behind = statement_end(
+        end = statement_end(
             *(feed.buffer, feed.at + read, feed.end, escapes),
             *(delimiter[0], len(delimiter) == 2, state),
         )
-        if behind < 0:
+        if end < 0:
             read = int(state[1]) - feed.at
             if not keep:
                 feed.at, read = feed.at + read, 0
             if feed.more() or feed.padded():
                 continue
-            behind = feed.end
-        text = feed.buffer[feed.at : behind].tobytes() if keep else b""
-        feed.at = behind
+            end = feed.end
+        text = feed.buffer[feed.at : end].tobytes() if keep else b""
+        feed.at = end
         return text

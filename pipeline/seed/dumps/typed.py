@@ -1,7 +1,7 @@
-"""Typed values of Parquet as a server prints them, so that one way leads to the table's types.
+"""Convert typed Parquet values to what a server would print, so that they are all read one way.
 
-What a value would lose on the way is refused there: `pipeline.seed.values` checks the range of each
-type. Types that cannot hold what the column does are refused here, by a TypeError.
+Values are checked there: `pipeline.seed.values` refuses any that the column cannot hold exactly.
+Parquet types that do not fit the column raise TypeError here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _bytes(_column: ColumnDefinition, values: pa.Array) -> pa.Array:
 
 
 def addressed(column: ColumnDefinition, texts: pa.Array) -> pa.Array:
-    """Text, of which a UUID, INET4 or INET6 becomes the bytes that are logged of it."""
+    """Return the bytes of texts, or for a UUID, INET4 or INET6 the bytes that are logged."""
     cells = texts.cast(pa.binary())
     return addresses(column.logical)(cells) if column.logical in BYTES else cells
 
@@ -49,7 +49,7 @@ def _bits(column: ColumnDefinition, row: int, number: int | None) -> bytes | Non
     try:
         return number.to_bytes((column.length + 7) // 8, "big")
     except OverflowError as error:
-        raise CellError(row, f"it does not fit into BIT({column.length})") from error
+        raise CellError(row, f"it does not fit in BIT({column.length})") from error
 
 
 def _booleans(column: ColumnDefinition, values: pa.Array) -> pa.Array:
@@ -57,19 +57,19 @@ def _booleans(column: ColumnDefinition, values: pa.Array) -> pa.Array:
 
 
 def _floats(column: ColumnDefinition, values: pa.Array) -> pa.Array:
-    """With all digits of the double that it is: text of a single would be of the single."""
+    """Print all digits of a double: a single would be printed with a single's digits."""
     return _as_text(column, values.cast(pa.float64()))
 
 
 def _timestamps(column: ColumnDefinition, values: pa.Array) -> pa.Array:
     zoned = values.type.tz is not None
     if column.type in INSTANT_TYPES and not zoned:
-        raise TypeError("a TIMESTAMP is an instant, and this has no time zone")
+        raise TypeError("the table's column is a TIMESTAMP, which needs a time zone")
     if column.type in _DATETIMES and zoned:
-        raise TypeError("a DATETIME has no time zone, and this has one")
+        raise TypeError("the table's column is a DATETIME, which has no time zone")
     if column.type not in (*INSTANT_TYPES, *_DATETIMES):
         raise TypeError(f"the table's column is {column.type.name}")
-    # An instant is a count since 1970, whatever its zone is called.
+    # Arrow stores an instant as a count since 1970 in UTC, whatever its time zone.
     micros = values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64())
     return pc.strftime(micros.cast(pa.timestamp("us")), _ISO).cast(pa.binary())
 
@@ -87,7 +87,7 @@ def _lists(column: ColumnDefinition, values: pa.Array) -> pa.Array:
 
 def _structs(column: ColumnDefinition, values: pa.Array) -> pa.Array:
     if column.type != T.GEOMETRY or {one.name for one in values.type} != {"srid", "wkb"}:
-        raise TypeError(f"the table's column is {column.type.name}, and no struct<srid, wkb>")
+        raise TypeError(f"the table's column is {column.type.name}, not struct<srid, wkb>")
     found = [
         None if one is None else struct.pack("<I", one["srid"]) + one["wkb"]
         for one in values.to_pylist()
@@ -124,8 +124,8 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], Printed], ...] = (
 
 
 def printed(column: ColumnDefinition, values: pa.Array) -> pa.Array:
-    """A cell array of typed values. TypeError for a type that cannot be of the column."""
+    """Return the cell array of typed values. Raises TypeError for a type that does not fit."""
     for is_kind, turn in _KINDS:
         if is_kind(values.type):
             return turn(column, values)
-    raise TypeError(f"values of {values.type} are not read")
+    raise TypeError(f"values of {values.type} are not supported")

@@ -1,8 +1,8 @@
-"""Values as a server prints them to the Arrow arrays that the decoder gives of its log.
+"""Convert values as a server prints them to the Arrow arrays that the decoder makes of its log.
 
 A cell array is `pa.binary()`: the bytes of MySQL's text protocol with `character_set_results =
-utf8mb4`, NULL as null. What each type's cells are stands in `registry`; what to SELECT for them
-in `pipeline.seed.selection`.
+utf8mb4`, NULL as null. The cell format of each type is in `registry`, the SELECT expressions in
+`pipeline.seed.selection`.
 """
 
 from __future__ import annotations

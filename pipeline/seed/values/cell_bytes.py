@@ -1,7 +1,7 @@
-"""Arrays of bytes as the cells that the decoder's readers take.
+"""Convert arrays of bytes to the cells that the decoder's readers take.
 
-A printed value is often just what is stored (text in UTF-8, bytes, a geometry): then the decoder's
-own reader reads it, and nothing can differ.
+Where a value is printed as it is stored (UTF-8 text, bytes, a geometry), the decoder's own reader
+reads it, so that seeded and logged values cannot differ.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from decoder.columns.cells import HEAD_SLACK, SLACK, CellError, Cells, Column, C
 
 
 class PrintedReader(Protocol):
-    """Reads the printed values of one column."""
+    """A reader of one column's printed values."""
 
     @property
     def arrow_type(self) -> pa.DataType:
-        """The type of every array that `read` gives."""
+        """The type of the arrays that `read` returns."""
 
     def read(self, printed: pa.Array) -> Column:
-        """The values of a cell array; CellError for one that is none of the column's type."""
+        """Return the values of a cell array. Raises CellError for one invalid for the type."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredReader:
-    """Values that are printed as they are stored, or that `reader` has its own way to unpack."""
+    """Reader of values that are printed as they are stored, or that `reader` itself unpacks."""
 
     reader: ColumnReader
 
     @property
     def arrow_type(self) -> pa.DataType:
-        """The type that the decoder's reader gives."""
+        """The type of the decoder's reader."""
         return self.reader.arrow_type
 
     def read(self, printed: pa.Array) -> Column:
-        """What the decoder reads of these bytes."""
+        """Return the values as the decoder reads them."""
         return self.reader.read(cells_of(printed))
 
 
 def cells_of(printed: pa.Array) -> Cells:
-    """A cell array as the decoder's cells: its bytes copied once, with slack on both sides."""
+    """Convert a cell array to the decoder's cells, copying its bytes once, with slack around."""
     offsets = offsets_of(printed)
     first, last = int(offsets[0]), int(offsets[-1])
     buffer = np.zeros(HEAD_SLACK + last - first + SLACK, np.uint8)
@@ -59,7 +59,7 @@ def cells_of(printed: pa.Array) -> Cells:
 
 
 def offsets_of(printed: pa.Array) -> npt.NDArray[np.int32]:
-    """Where each value begins in the array's bytes, and where the last one ends."""
+    """Return the offsets of the values in the array's bytes, one more than there are values."""
     buffer = printed.buffers()[1]
     if buffer is None or not len(printed):
         return np.zeros(len(printed) + 1, np.int32)
@@ -67,13 +67,13 @@ def offsets_of(printed: pa.Array) -> npt.NDArray[np.int32]:
 
 
 def is_valid(printed: pa.Array) -> npt.NDArray[np.bool_]:
-    """For each value whether it is not NULL."""
+    """Return a mask of the values that are not NULL."""
     found: npt.NDArray[np.bool_] = printed.is_valid().to_numpy(zero_copy_only=False)
     return found
 
 
 def refuse(bad: Any, reason: str) -> None:
-    """CellError for the first row where `bad`, a boolean array of Arrow's or numpy's, is true."""
+    """Raise CellError for the first row where `bad`, a boolean Arrow or numpy array, is true."""
     mask = bad if isinstance(bad, np.ndarray) else _mask(bad)
     rows = np.flatnonzero(mask)
     if len(rows):

@@ -1,8 +1,8 @@
-"""DATE, TIME, DATETIME and TIMESTAMP as they are printed, to the decoder's packed fields.
+"""Convert printed DATE, TIME, DATETIME and TIMESTAMP values to the decoder's packed fields.
 
-Read are `YYYY-MM-DD`, `YYYY-MM-DD hh:mm:ss[.f…]` and `[-]h…h:mm:ss[.f…]`, all rows of a column at a
-time, digit by digit. What becomes of the fields (a date, text, null for a zero date) is for the
-decoder's own readers.
+The formats are `YYYY-MM-DD`, `YYYY-MM-DD hh:mm:ss[.f…]` and `[-]h…h:mm:ss[.f…]`. Columns are read
+as a whole, digit by digit. The decoder's own readers then turn the fields into dates, text, or null
+for a zero date.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from decoder.model.definition import ColumnDefinition
 from pipeline.seed.values.cell_bytes import StoredReader, refuse
 
 _DATE, _DATETIME = 10, 19
-"""Characters of a date, and of a date and a time without a fraction."""
+"""Lengths of a date, and of a date and time without a fraction, in characters."""
 _SHORTEST_TIME, _CLOCK = 8, 5
-"""Characters of `hh:mm:ss`, and of `mm:ss`."""
+"""Lengths of `hh:mm:ss` and of `mm:ss`, in characters."""
 _FRACTION = 6
 _LAST_HOUR = 838
 _EPOCH = (1970 * 13 + 1 << 5 | 1) << 41
@@ -33,7 +33,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class _Characters:
-    """The cells' characters by column: positions of all rows, and which rows are no value."""
+    """The characters of a column's cells, and a mask (`bad`) of the rows that are invalid."""
 
     def __init__(self, cells: Cells) -> None:
         self.buffer = cells.buffer
@@ -43,17 +43,17 @@ class _Characters:
         self.bad: Mask = np.zeros(len(self.start), np.bool_)
 
     def is_at(self, at: Int64s, *characters: str) -> Mask:
-        """Whether one of them stands there; past the buffer's end stands nothing."""
+        """Return a mask of the rows with one of these characters at `at`."""
         found = self.buffer[np.minimum(at, len(self.buffer) - 1)]
         mask: Mask = np.isin(found, [ord(character) for character in characters])
         return mask
 
     def require(self, mask: Any) -> None:
-        """Rows where it does not hold are no value."""
+        """Mark the rows as invalid where `mask` is false."""
         self.bad |= ~mask
 
     def number(self, at: Int64s, digits: int, where: Mask | None = None) -> Int64s:
-        """The number of so many digits there; required are they where `where` holds."""
+        """Return the number of `digits` digits at `at`; they are required where `where` is true."""
         value = np.zeros(len(at), np.int64)
         for place in range(digits):
             value = value * 10 + self._digit(at + place, where)
@@ -67,9 +67,9 @@ class _Characters:
         return np.where(wrong, 0, digit)
 
     def fraction(self, point: Int64s, digits: int) -> Int64s:
-        """Microseconds from the point on to the end, if anything is there.
+        """Return the microseconds from the decimal point to the end of the value, 0 without one.
 
-        A value with more digits than the column's, other than zeros, is none of it.
+        Nonzero digits beyond the column's precision make a value invalid.
         """
         more = self.start + self.length - point
         self.require((more == 0) | (self.is_at(point, ".") & (more > 1) & (more <= 1 + _FRACTION)))
@@ -82,13 +82,13 @@ class _Characters:
         return micros
 
     def result(self, packed: Int64s, reason: str) -> Int64s:
-        """The packed form, 0 where NULL; CellError for the first row that is no value."""
+        """Return the packed fields, 0 for NULL. Raises CellError for the first invalid row."""
         refuse(self.bad & self.filled, reason)
         return np.where(self.filled, packed, 0)
 
 
 def _date(characters: _Characters) -> Int64s:
-    """YYYY-MM-DD at the start, packed; days that a month does not have too."""
+    """Return YYYY-MM-DD at the start, packed; a day like February 31 is accepted."""
     start = characters.start
     characters.require(characters.is_at(start + 4, "-") & characters.is_at(start + 7, "-"))
     year, month = characters.number(start, 4), characters.number(start + 5, 2)
@@ -98,7 +98,7 @@ def _date(characters: _Characters) -> Int64s:
 
 
 def _clock(characters: _Characters, at: Int64s, hour: Int64s) -> Int64s:
-    """mm:ss there, packed with the hour before it."""
+    """Return mm:ss at `at`, packed together with the hour."""
     characters.require(characters.is_at(at - 1, ":") & characters.is_at(at + 2, ":"))
     minute, second = characters.number(at, 2), characters.number(at + 3, 2)
     characters.require((minute < 60) & (second < 60))
@@ -124,7 +124,7 @@ def _datetimes(cells: Cells, column: ColumnDefinition) -> Int64s:
 
 
 def _timestamps(cells: Cells, column: ColumnDefinition) -> Int64s:
-    """Instants are not before 1970; what is no instant is all zeros."""
+    """Return TIMESTAMPs: instants since 1970, or the zero date."""
     packed = _datetimes(cells, column)
     early = (cells.positions >= 0) & (packed < _EPOCH) & (packed != 0)
     refuse(early, _reason(column))
@@ -150,7 +150,7 @@ def _times(cells: Cells, column: ColumnDefinition) -> Int64s:
 
 
 def _points(characters: _Characters) -> Int64s:
-    """Where the fraction begins, or the value ends; a value too short for a time is none."""
+    """Return where the fraction begins, or else the value ends; too short values are invalid."""
     end = characters.start + characters.length
     point = end.copy()
     for place in range(1, _FRACTION + 2):
@@ -162,7 +162,7 @@ def _points(characters: _Characters) -> Int64s:
 
 def _reason(column: ColumnDefinition) -> str:
     digits = f"({column.fraction})" if column.fraction else ""
-    return f"it is no {column.type.name.removesuffix('2')}{digits}"
+    return f"it is not a valid {column.type.name.removesuffix('2')}{digits}"
 
 
 _FIELDS: dict[ColumnType, Callable[[Cells, ColumnDefinition], Int64s]] = {
@@ -174,7 +174,7 @@ _FIELDS: dict[ColumnType, Callable[[Cells, ColumnDefinition], Int64s]] = {
 
 
 def printed_temporal(column: ColumnDefinition, options: TypeOptions) -> StoredReader:
-    """The reader of a DATE, TIME, DATETIME or TIMESTAMP column, of a session in UTC."""
+    """Return the reader of DATE, TIME, DATETIME or TIMESTAMP, printed by a session in UTC."""
     return StoredReader(fields_reader(column, options, _fields(column)))
 
 

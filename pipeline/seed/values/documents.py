@@ -1,10 +1,10 @@
-"""JSON as MySQL prints it, in the decoder's spelling: without spaces, doubles in few digits.
+"""Convert JSON as MySQL prints it to the decoder's spelling: no spaces, shortest doubles.
 
-MySQL's own text (sql-common/json_dom.cc, `wrapper_to_string`) has a space behind each comma and
-colon. A number with a point or an exponent can be a double or a decimal, which the text does not
-tell: what has no more digits than a double can be sure of is spelled as the decoder spells doubles.
-As values both are what is stored. MySQL 5.7 prints a double that is whole as an integer, which it
-becomes then, and binary values in base64 whose lines end as no string of JSON may.
+MySQL's own text (sql-common/json_dom.cc, `wrapper_to_string`) has a space after each comma and
+colon. A number with a point or an exponent may be a double or a decimal, which the text does not
+distinguish: one with at most 17 significant digits is spelled as the decoder spells doubles. Both
+spellings have the stored value. MySQL 5.7 prints a double without a fraction as an integer, which
+it then becomes, and binary values in base64 with raw line breaks, which JSON strings may not have.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from decoder.model.definition import ColumnDefinition
 from pipeline.seed.values.numbers import texts
 
 _BETWEEN = b"\0"
-"""Between two documents: JSON has it only as an escape."""
+"""Separates two documents: JSON contains it only as an escape."""
 _STRING = rb'("[^"\\\0]*(?:\\.[^"\\\0]*)*")'
 _SPACED = re.compile(_STRING + rb"|[ \t\r\n]+", re.DOTALL)
 _IN_STRINGS = re.compile(_STRING, re.DOTALL)
 _UNUSUAL = re.compile(rb"\d[eE]|0\.000|\d{16}|\.\d*0(?!\d)")
-"""Numbers that MySQL and the decoder may spell differently, or what looks like such in a string."""
+"""Numbers that MySQL and the decoder may spell differently (also matches text in strings)."""
 _NUMBER = re.compile(_STRING + rb"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.DOTALL)
 _EXACT_DIGITS = 17
-"""Doubles have no more significant digits than this; what has more is a decimal."""
-_REASON = "it is no JSON"
+"""The most significant digits of a double; a number with more is a decimal."""
+_REASON = "it is not valid JSON"
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentsReader:
-    """JSON as text."""
+    """Reader of JSON, as text."""
 
     arrow_type: pa.DataType
 
     def read(self, printed: pa.Array) -> Column:
-        """The documents, each checked, in the decoder's spelling."""
+        """Return the documents, each validated, in the decoder's spelling."""
         text = texts(printed, _REASON)
         documents = [_in_lines(one) for one in text.drop_null().cast(pa.binary()).to_pylist()]
         kept = np.flatnonzero(text.is_valid().to_numpy(zero_copy_only=False))
@@ -64,7 +64,7 @@ class DocumentsReader:
 
 
 def _in_lines(document: bytes) -> bytes:
-    """With line breaks in strings as JSON has them."""
+    """Escape raw line breaks in strings."""
     if b"\n" not in document:
         return document
     return _IN_STRINGS.sub(lambda found: found[0].replace(b"\n", rb"\n"), document)
@@ -79,7 +79,7 @@ def _is_json(document: bytes) -> bool:
 
 
 def _refuse_constant(word: str) -> None:
-    raise ValueError(f"{word} is no value of JSON")
+    raise ValueError(f"{word} is not a JSON value")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
@@ -103,11 +103,11 @@ def _number(match: re.Match[bytes]) -> bytes:
 
 
 def _bare(text: bytes) -> bytes:
-    """The same where zeros at the end tell nothing of a decimal: `1.0` or an exponent."""
+    """Strip trailing zeros, unless they are those of a decimal: not of `1.0` or an exponent."""
     decimal = b"." in text and text.endswith(b"0") and not text.endswith(b".0")
     return text if decimal and b"e" not in text.lower() else text.rstrip(b"0")
 
 
 def printed_documents(column: ColumnDefinition) -> DocumentsReader:
-    """The reader of JSON."""
+    """Return the reader of a JSON column."""
     return DocumentsReader(reader(column, TypeOptions()).arrow_type)

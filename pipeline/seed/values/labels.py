@@ -1,4 +1,4 @@
-"""ENUM and SET as they are printed: labels that the column has."""
+"""Read printed ENUM and SET values: labels of the column."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from pipeline.seed.values.numbers import texts
 
 @dataclass(frozen=True, slots=True)
 class LabelsReader:
-    """Texts that are labels of the column; `known` tells of each text that occurs."""
+    """Reader of labels; `known` returns True if a text is a valid value of the column."""
 
     arrow_type: pa.DataType
     known: Callable[[str], bool]
     reason: str
 
     def read(self, printed: pa.Array) -> Column:
-        """The texts as they are."""
+        """Return the texts unchanged."""
         text = texts(printed, self.reason)
         different = pc.unique(text.drop_null())
         unknown = [one for one in different.to_pylist() if not self.known(one)]
@@ -35,12 +35,12 @@ class LabelsReader:
 
 
 def printed_labels(column: ColumnDefinition) -> LabelsReader:
-    """The reader of ENUM or SET; UnsupportedError where its labels are not known."""
+    """Return the reader of ENUM or SET. Raises UnsupportedError if its labels are unknown."""
     kind = label_reader(column).arrow_type
-    # The empty text is an ENUM's value that is none of its labels, and a SET without members.
+    # The empty text is an ENUM's error value (index 0), and a SET without members.
     labels = frozenset((*column.labels, ""))
     if column.type == ColumnType.ENUM:
-        return LabelsReader(kind, labels.__contains__, "it is no label of the ENUM")
+        return LabelsReader(kind, labels.__contains__, "it is not a label of the ENUM")
     return LabelsReader(
-        kind, lambda text: labels.issuperset(text.split(",")), "it has members that the SET has not"
+        kind, lambda text: labels.issuperset(text.split(",")), "it has unknown members of the SET"
     )

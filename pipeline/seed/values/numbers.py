@@ -1,7 +1,7 @@
-"""Integers, YEAR, DECIMAL, FLOAT, DOUBLE and BIT, as they are printed.
+"""Read printed integers, YEAR, DECIMAL, FLOAT, DOUBLE and BIT.
 
-Digits become numbers by Arrow's casts, which are exact: a FLOAT printed as a double with all its
-digits is the same FLOAT again.
+Digits are parsed by Arrow's casts, which are exact: a FLOAT printed as a double with all its digits
+is read as the same FLOAT.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _DECIMAL = r"^-?[0-9]*\.?[0-9]+$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 Outside = Callable[[Any], Any]
-"""Which numbers of an array the column cannot hold."""
+"""Returns a mask of an array's numbers that are out of the column's range."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumberReader:
-    """Numbers that match `form`, a regular expression, and of which `outside` leaves none."""
+    """Reader of numbers that match the regular expression `form` and are not `outside`."""
 
     arrow_type: pa.DataType
     form: str
@@ -43,8 +43,8 @@ class NumberReader:
     outside: Outside
 
     def read(self, printed: pa.Array) -> Column:
-        """The numbers."""
-        reason = f"it is no {self.kind}"
+        """Return the numbers. Raises CellError for a value that is invalid or out of range."""
+        reason = f"it is not a valid {self.kind}"
         text = texts(printed, reason)
         refuse(pc.invert(pc.match_substring_regex(text, self.form)), reason)
         try:
@@ -57,16 +57,16 @@ class NumberReader:
 
 @dataclass(frozen=True, slots=True)
 class DecimalTextReader:
-    """DECIMAL of more digits than decimal128 has: the text that MySQL prints, without ZEROFILL."""
+    """Reader of DECIMAL with more digits than decimal128: MySQL's text, without ZEROFILL."""
 
     arrow_type: pa.DataType
     precision: int
     scale: int
 
     def read(self, printed: pa.Array) -> Column:
-        """The cells as MySQL prints them where nothing pads them."""
+        """Return the values as MySQL prints them without padding."""
         kind = f"DECIMAL({self.precision},{self.scale})"
-        text = texts(printed, f"it is no {kind}")
+        text = texts(printed, f"it is not a valid {kind}")
         whole = self.precision - self.scale
         digits = rf"(0|[1-9]\d{{0,{whole - 1}}})" if whole else "0"
         fraction = rf"\.\d{{{self.scale}}}" if self.scale else ""
@@ -82,13 +82,13 @@ class DecimalTextReader:
 
     def _spelled(self, text: str, row: int, kind: str) -> str:
         if not re.match(_DECIMAL, text):
-            raise CellError(row, f"it is no {kind}")
+            raise CellError(row, f"it is not a valid {kind}")
         sign, digits, exponent = Decimal(text).as_tuple()
         shift = self.scale + int(exponent)
         number = int("".join(map(str, digits)))
         number, lost = (number * 10**shift, 0) if shift >= 0 else divmod(number, 10**-shift)
         if lost or number >= 10**self.precision:
-            raise CellError(row, f"it is no {kind}")
+            raise CellError(row, f"it is not a valid {kind}")
         padded = f"{number:0{self.scale + 1}}"
         point = len(padded) - self.scale
         fraction = f".{padded[point:]}" if self.scale else ""
@@ -97,18 +97,18 @@ class DecimalTextReader:
 
 @dataclass(frozen=True, slots=True)
 class BitsReader:
-    """BIT(`bits`) as bytes, the highest first; leading zero bytes may lack."""
+    """Reader of BIT(`bits`) as big-endian bytes; leading zero bytes may be missing."""
 
     reader: ColumnReader
     bits: int
 
     @property
     def arrow_type(self) -> pa.DataType:
-        """The type that the decoder gives."""
+        """The type of the decoder's reader."""
         return self.reader.arrow_type
 
     def read(self, printed: pa.Array) -> Column:
-        """The bits, as the decoder reads them."""
+        """Return the values as the decoder reads them."""
         cells = cells_of(printed)
         size = (self.bits + 7) // 8
         filled = cells.positions >= 0
@@ -122,7 +122,7 @@ class BitsReader:
 
 
 def _padded(cells: Cells, size: int) -> Cells:
-    """The same with zero bytes before values of fewer than `size`."""
+    """Pad shorter values with leading zero bytes to `size` bytes."""
     rows = len(cells.positions)
     room = np.zeros((rows, size), np.uint8)
     ends = cells.positions + cells.lengths
@@ -138,7 +138,7 @@ def _padded(cells: Cells, size: int) -> Cells:
 
 
 def texts(printed: pa.Array, reason: str) -> pa.Array:
-    """A cell array as strings; CellError for bytes that are no UTF-8."""
+    """Return a cell array as strings. Raises CellError for bytes that are not valid UTF-8."""
     try:
         return printed.cast(pa.string())
     except pa.ArrowInvalid:
@@ -146,7 +146,7 @@ def texts(printed: pa.Array, reason: str) -> pa.Array:
 
 
 def _first_that_fails(values: pa.Array, kind: pa.DataType) -> int:
-    """The first row that a cast refuses, by halving: one of them is known to."""
+    """Return the first row that fails to cast, by bisection; one is known to fail."""
     start, stop = 0, len(values)
     while stop - start > 1:
         middle = (start + stop) // 2
@@ -160,14 +160,14 @@ def _first_that_fails(values: pa.Array, kind: pa.DataType) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """The numbers from `low` to `high`, and, where `zero` is among them, 0."""
+    """The numbers from `low` to `high`, and 0 if `zero`."""
 
     low: int
     high: int
     zero: bool = False
 
     def __call__(self, numbers: Any) -> Any:
-        """Which are not in it."""
+        """Return a mask of the numbers outside of the range."""
         kind = numbers.type
         low, high = pa.scalar(self.low, kind), pa.scalar(self.high, kind)
         outside = pc.or_(pc.less(numbers, low), pc.greater(numbers, high))
@@ -183,7 +183,7 @@ def _none(numbers: Any) -> Any:
 
 
 def printed_integer(column: ColumnDefinition) -> NumberReader:
-    """The reader of TINYINT, SMALLINT, MEDIUMINT, INT or BIGINT, padded by ZEROFILL or not."""
+    """Return the reader of an integer type, with or without ZEROFILL's padding."""
     half = 1 << (INTEGER_BITS[column.type] - 1)
     limits = _Range(0, 2 * half - 1) if column.unsigned else _Range(-half, half - 1)
     kind = f"{column.type.name}{' UNSIGNED' if column.unsigned else ''}"
@@ -191,19 +191,19 @@ def printed_integer(column: ColumnDefinition) -> NumberReader:
 
 
 def printed_year() -> NumberReader:
-    """The reader of YEAR."""
+    """Return the reader of YEAR."""
     limits = _Range(_FIRST_YEAR, _LAST_YEAR, zero=True)
     return NumberReader(year_reader().arrow_type, _DIGITS, "YEAR", limits)
 
 
 def printed_float(column: ColumnDefinition) -> NumberReader:
-    """The reader of FLOAT or DOUBLE."""
+    """Return the reader of FLOAT or DOUBLE."""
     kind = pa.float32() if column.type == ColumnType.FLOAT else pa.float64()
     return NumberReader(kind, _NUMBER, column.type.name, _infinite)
 
 
 def printed_decimal(column: ColumnDefinition) -> NumberReader | DecimalTextReader:
-    """The reader of DECIMAL(`column.precision`, `column.scale`)."""
+    """Return the reader of DECIMAL(`column.precision`, `column.scale`)."""
     if column.precision > LARGEST_DECIMAL128:
         return DecimalTextReader(pa.string(), column.precision, column.scale)
     kind = f"DECIMAL({column.precision},{column.scale})"
@@ -211,5 +211,5 @@ def printed_decimal(column: ColumnDefinition) -> NumberReader | DecimalTextReade
 
 
 def printed_bits(column: ColumnDefinition) -> BitsReader:
-    """The reader of BIT(`column.length`)."""
+    """Return the reader of BIT(`column.length`)."""
     return BitsReader(bit_reader(column), column.length)

@@ -1,15 +1,15 @@
-"""Which reader a column's printed values have: resolved once per table, from the column's type.
+"""The reader of each column type's printed values, resolved once per table.
 
-| type | a cell is |
+| type | cell |
 |---|---|
-| integers, DECIMAL, YEAR | digits, padded by ZEROFILL or not |
+| integers, DECIMAL, YEAR | digits, with or without ZEROFILL's padding |
 | FLOAT, DOUBLE | a decimal number, with all digits |
-| BIT | its bytes, the highest first |
+| BIT | its bytes, big-endian |
 | CHAR, VARCHAR, TEXT, ENUM, SET, JSON | UTF-8, whatever the column's charset |
-| BINARY, VARBINARY, BLOB, VECTOR | its bytes (BINARY with or without zeros at its end) |
+| BINARY, VARBINARY, BLOB, VECTOR | its bytes (BINARY with or without trailing zeros) |
 | spatial | 4 bytes of SRID, then WKB |
 | DATE, TIME, DATETIME | as MySQL prints them |
-| TIMESTAMP | the same, of a session in UTC |
+| TIMESTAMP | the same, by a session in UTC |
 | INET4, INET6, UUID | the bytes that are logged |
 """
 
@@ -47,17 +47,17 @@ Resolve = Callable[[ColumnDefinition, TypeOptions], PrintedReader]
 
 @dataclass(frozen=True, slots=True)
 class CharReader:
-    """CHAR: text without the spaces at its end, which PAD_CHAR_TO_FULL_LENGTH prints."""
+    """Reader of CHAR; strips the trailing spaces that PAD_CHAR_TO_FULL_LENGTH prints."""
 
     reader: StoredReader
 
     @property
     def arrow_type(self) -> pa.DataType:
-        """Text."""
+        """The type of the text's reader."""
         return self.reader.arrow_type
 
     def read(self, printed: pa.Array) -> Column:
-        """The texts."""
+        """Return the texts without trailing spaces."""
         column = self.reader.read(printed)
         return Column(pc.utf8_rtrim(column.array, " "), column.lossy)
 
@@ -92,29 +92,29 @@ _READERS: dict[T, Resolve] = {
 
 @dataclass(frozen=True, slots=True)
 class KeyReader:
-    """The reader of a key column: a value that cannot be kept exactly is an error, as in a log."""
+    """Reader of a key column; as in the log, a value that cannot be kept exactly is an error."""
 
     reader: PrintedReader
 
     @property
     def arrow_type(self) -> pa.DataType:
-        """The type of the reader below."""
+        """The type of the column's reader."""
         return self.reader.arrow_type
 
     def read(self, printed: pa.Array) -> Column:
-        """The values; CellError at the first that is lossy."""
+        """Return the values. Raises CellError for the first lossy one."""
         column = self.reader.read(printed)
         if len(column.lossy):
-            raise CellError(int(column.lossy[0]), "as part of a key it cannot be kept exactly")
+            raise CellError(int(column.lossy[0]), "it is part of a key and cannot be kept exactly")
         return column
 
 
 def printed_reader(
     column: ColumnDefinition, options: TypeOptions, *, key: bool = False
 ) -> PrintedReader:
-    """The reader of a column's printed values; with `key`, one that never loses anything.
+    """Return the reader of a column's printed values; with `key`, lossy values are errors.
 
-    UnsupportedError names a type that is not decoded.
+    Raises UnsupportedError for a type that is not decoded.
     """
     logged = reader(column, options)
     stored = StoredReader(logged) if column.logical else None

@@ -1,4 +1,4 @@
-"""Rows as they are printed, to a table's rows as the decoder gives them."""
+"""Convert a table's printed rows to rows as the decoder makes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.seed.values.registry import printed_reader
 
 
 class RowReader:
-    """Reads the rows of one table; `schema` has the fields of the decoder's row images."""
+    """Reader of one table's rows; `schema` has the fields of the decoder's row images."""
 
     def __init__(self, definition: TableDefinition, options: TypeOptions) -> None:
         self._definition = definition
@@ -32,9 +32,10 @@ class RowReader:
     def read(
         self, cells: Sequence[pa.Array], *, part: str = "", rows_before: int = 0
     ) -> pa.RecordBatch:
-        """The rows of one cell array for each of the table's columns, in its order.
+        """Return the rows of these cell arrays, one for each column in the table's order.
 
-        `part` and `rows_before` tell an error where the rows are from. Raises SeedValueError.
+        Raises SeedValueError with the chunk `part`, and a row number to which `rows_before` is
+        added.
         """
         arrays = [
             self._column(place, printed, part, rows_before).array
@@ -44,7 +45,7 @@ class RowReader:
 
     def _checked(self, cells: Sequence[pa.Array]) -> Sequence[pa.Array]:
         if len(cells) != len(self._readers):
-            raise ValueError(f"{len(cells)} columns of cells for {len(self._readers)} columns")
+            raise ValueError(f"{len(cells)} cell arrays for {len(self._readers)} columns")
         return cells
 
     def _column(self, place: int, printed: pa.Array, part: str, rows_before: int) -> Column:
@@ -63,5 +64,5 @@ class RowReader:
 
 
 def row_reader(definition: TableDefinition, options: TypeOptions) -> RowReader:
-    """The reader of a table's rows. Raises UnsupportedError for a column that is not decoded."""
+    """Return the reader of a table's rows. Raises UnsupportedError for a type not decoded."""
     return RowReader(definition, options)

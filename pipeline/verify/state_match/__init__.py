@@ -1,4 +1,4 @@
-"""Which published snapshot of gold is of the same state as a server's."""
+"""Find the published cut of gold that has the same state as a server's snapshot."""
 
 from __future__ import annotations
 

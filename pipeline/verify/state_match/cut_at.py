@@ -1,4 +1,4 @@
-"""The batch in which gold was at the place of a server's snapshot, once there is one."""
+"""Find the batch in which gold published a cut at the position of a server's snapshot."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ from pipeline.silver.plan.progress import silver_standing
 from pipeline.source import GtidSet
 from pipeline.verify.state_match.executed_at import GoldGtids, cuts_since, executed_at
 from pipeline.verify.state_match.position import differing_gtids, is_in_silver
-from pipeline.verify.state_match.way import GoldStanding
+from pipeline.verify.state_match.way import GoldPosition
 
 PAUSE = 5.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Gold has come to a place, or past it: the batch of the cut that is there, None if none is."""
+    """Gold has reached or passed a position; `batch` published the cut there, None if none did."""
 
     batch: int | None
 
 
 Look = Callable[[], Reached | None]
-"""Gives None as long as gold has not come there."""
+"""Returns None until gold has reached the position."""
 
 
 def batch_at(
     spark: SparkSession,
     settings: Settings,
     wanted: Wanted,
-    began: GoldStanding,
+    began: GoldPosition,
     patience: float,
     progress: Progress,
 ) -> int | None:
-    """The batch of gold that published the wanted cut, waiting for it so many seconds; none of
-    before the cut that gold was at when verify `began`.
+    """Return the batch that published the wanted cut, waiting up to `patience` seconds for it.
 
-    None where there is none by then, or where gold went past that place: the last cut is then
-    compared, and what the one has and the other has not is told.
+    Batches earlier than gold's position when verify `began` are ignored. None if there is no such
+    cut by then, or gold has passed the position: then the last cut is compared, and the difference
+    in transactions reported.
     """
     ends = time.monotonic() + patience
     ledger = Ledger(spark, settings.layout, settings.source)
@@ -59,7 +59,7 @@ def batch_at(
         if isinstance(wanted, AtPosition)
         else _WithGtids(spark, settings, GtidSet.of(wanted.gtid_set), began.lsn).look
     )
-    with progress.task("wait for gold's cut", None, "looks") as task:
+    with progress.task("wait for gold's cut", None, "checks") as task:
         while True:
             if found := look():
                 return found.batch
@@ -71,7 +71,7 @@ def batch_at(
 
 @dataclass(slots=True)
 class _WithGtids:
-    """Looks for a cut with just these GTIDs. What cuts have that were looked at is kept."""
+    """Looks for a cut with exactly these GTIDs; `known` caches the GTIDs of cuts by batch."""
 
     spark: SparkSession
     settings: Settings
@@ -80,7 +80,7 @@ class _WithGtids:
     known: dict[int, GoldGtids] = field(default_factory=dict)
 
     def look(self) -> Reached | None:
-        """The last one that has them; past it is a cut that has more."""
+        """Return the last cut with these GTIDs; one that has more means that gold passed them."""
         lake, source = self.settings.layout, self.settings.source
         passed = False
         for batch, lsn, recorded in reversed(cuts_since(self.spark, lake, source, self.since)):
@@ -95,16 +95,16 @@ class _WithGtids:
 
 @dataclass(frozen=True, slots=True)
 class _AtPosition:
-    """Looks for the cut at a place in the log that the lake takes."""
+    """Looks for the cut at a position in the log that the lake ingests."""
 
     spark: SparkSession
     settings: Settings
     ledger: Ledger
     wanted: AtPosition
-    began: GoldStanding
+    began: GoldPosition
 
     def look(self) -> Reached | None:
-        """The cut there, once all before the place is in silver."""
+        """Return the cut there, once silver has everything before the position."""
         self.ledger.refresh()
         last = self._last_before()
         if last is None or GoldState.of(self.ledger).cut_lsn < last:
@@ -112,8 +112,8 @@ class _AtPosition:
         return Reached(self.ledger.batch_with("gold", "cut_lsn", last))
 
     def _last_before(self) -> int | None:
-        """The LSN of the last transaction before the place, but none before the cut where gold was
-        when verify began; None as long as silver has not all."""
+        """Return the LSN of the last transaction before the position, at least that of gold's cut
+        when verify began; None until silver has everything before it."""
         lake, source = self.settings.layout, self.settings.source
         silver, position = silver_standing(self.ledger).plan, self.wanted.position
         row = self._file()
@@ -127,8 +127,8 @@ class _AtPosition:
         return max(last_wanted(self.spark, wanted, low, silver.cut_lsn), low)
 
     def _file(self) -> FileRow | None:
-        """The last file of that name, unless the place in it is before where gold was: then the log
-        was begun anew, and the lake has not got the new file yet."""
+        """Return the last file of that name, unless gold was after the position in it when verify
+        began: then the log was reset, and the lake does not have the new file yet."""
         rows = read_files(self.spark, self.settings.layout, self.settings.source)
         named = [row for row in rows if row.file == self.wanted.file]
         if not named or named[-1].server_id != self.began.server_id:

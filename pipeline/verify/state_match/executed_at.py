@@ -1,7 +1,7 @@
-"""Which transactions gold has at one of its cuts, by GTID, as a server would tell it of itself.
+"""The executed GTID set of gold at one of its cuts, as its server would report it.
 
-What a cut records is of all that the lake ever had. Where a log was begun anew (RESET), its server
-counts from there, and numbers of before come again.
+A cut records the GTIDs of all transactions that the lake ever had. After a reset of the log
+(RESET), the server's set starts over, and earlier numbers repeat.
 """
 
 from __future__ import annotations
@@ -29,45 +29,49 @@ from pipeline.source.gtid_set import NO_GTIDS
 
 @dataclass(frozen=True, slots=True)
 class GoldGtids:
-    """`own`: of the transactions that are in gold; `before`: of those that the log's files tell to
-    be before them, up to the cut. The lake never had those before the first file, nor those of a
-    gap that was accepted (`given_up`), and a server has them all the same."""
+    """The GTIDs of gold at a cut.
+
+    `own`: of the transactions in gold. `before`: those that the log files up to the cut list as
+    executed before them. These include transactions before the lake's first file, and of an
+    accepted gap (`given_up`), which the server has but the lake does not.
+    """
 
     own: GtidSet = NO_GTIDS
     before: GtidSet = NO_GTIDS
 
     @property
     def all(self) -> GtidSet:
-        """What a server has that is where gold is."""
+        """The executed GTID set of a server at gold's position."""
         return self.own | self.before
 
     @property
     def needed(self) -> GtidSet:
-        """What a server must have: gold's own. Where it has none, those before: rows that were
-        seeded from a server at rest are of behind these."""
+        """The GTIDs that a server must have to be compared: gold's own.
+
+        Without any, those before: rows seeded from an idle server are from after these.
+        """
         return self.own or self.before
 
 
 def known_in(files: Iterable[FileRow]) -> GtidSet:
-    """Of all transactions that these files have, or tell to be before them."""
+    """Return the GTIDs of all transactions in these files, or listed in them as earlier."""
     return GtidSet.of(*(text for row in files for text in (row.previous_gtids, row.gtids)))
 
 
 def executed_at(
     spark: SparkSession, lake: Lake, source: str, lsn: int, recorded: str | None
 ) -> GoldGtids:
-    """Those at a cut's LSN; `recorded` is the `gtid_set` of the cut: without it there are no own
-    ones."""
+    """Return the GTIDs at a cut's LSN; `recorded` is the cut's `gtid_set`, None if it has none."""
     files = read_files(spark, lake, source)
     if not files:
         return GoldGtids(GtidSet.of(recorded))
     at = lsn >> OFFSET_BITS
-    anew = last_begun_anew(files, at)
-    first = files[0].ordinal if anew is None else anew.ordinal
-    # Before the first transaction gold is before the first file.
+    reset = last_begun_anew(files, at)
+    first = files[0].ordinal if reset is None else reset.ordinal
+    # A gold without transactions is positioned before the first file.
     since = [row for row in files if first <= row.ordinal <= at] or files[:1]
     before = GtidSet.of(*(row.previous_gtids for row in since))
-    if anew is None or not recorded:
+    if reset is None or not recorded:
         return GoldGtids(GtidSet.of(recorded), before)
     return GoldGtids(_own_of(spark, lake, source, lsn, since), before)
 
@@ -75,7 +79,7 @@ def executed_at(
 def _own_of(
     spark: SparkSession, lake: Lake, source: str, lsn: int, files: list[FileRow]
 ) -> GtidSet:
-    """Of the transactions in these files alone, of which the last one holds the LSN."""
+    """Return the GTIDs of the transactions in these files up to the LSN, which is in the last."""
     *whole, last = files
     begin = last.ordinal << OFFSET_BITS
     here = gtids_at(Cut(), gather(spark, lake, source, begin, lsn))
@@ -85,7 +89,7 @@ def _own_of(
 def cuts_since(
     spark: SparkSession, lake: Lake, source: str, lsn: int
 ) -> list[tuple[int, int, str | None]]:
-    """The published cuts from an LSN on: batch, LSN and what they record, in order."""
+    """Return the batch, LSN and GTID set of the published cuts from an LSN on, in order."""
     where = equal("source", source) & compare("lsn", ">=", lsn)
     columns = ("batch", "lsn", "gtid_set")
     found = tables_of(spark, lake).read(cuts_table(lake), where, columns).to_pylist()

@@ -1,4 +1,4 @@
-"""Whether a server's snapshot is of the cut that gold is at: by GTIDs, or by places in the log."""
+"""Compare the position of a server's snapshot with gold's cut, by GTIDs or log positions."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from pipeline.verify.state_match.executed_at import GoldGtids, executed_at, know
 
 
 def other_position(spark: SparkSession, lake: Lake, cut: PublishedCut, file: ServerFile) -> str:
-    """A sentence about what the snapshot has and the cut has not, or the reverse; empty if none.
+    """Return a sentence about how the snapshot's position differs from the cut's; empty if equal.
 
-    A place in a log is that of the same file in the lake, and of the same server.
+    Log positions are compared within the file of the same name from the same server.
     """
     if file.has_gtids:
         gold = executed_at(spark, lake, cut.source, cut.lsn, cut.gtid_set)
@@ -36,8 +36,11 @@ def other_position(spark: SparkSession, lake: Lake, cut: PublishedCut, file: Ser
 def only_replicated(
     spark: SparkSession, lake: Lake, cut: PublishedCut, file: ServerFile
 ) -> GtidSet:
-    """Of the snapshot's: those of domains that a MariaDB server has replicated, maybe long ago and
-    of another primary, and that neither its own log has nor the lake. They tell no state of it."""
+    """Return the snapshot's GTIDs in domains that neither the MariaDB server's own log nor the lake
+    has.
+
+    The server has only replicated them, maybe long ago from an unrelated primary; they are ignored.
+    """
     elsewhere = GtidSet.of(file.gtid_set).outside_domains_of(GtidSet.of(file.gtids_logged))
     if not elsewhere:
         return elsewhere
@@ -46,10 +49,10 @@ def only_replicated(
 
 
 def differing_gtids(gold: GoldGtids, theirs: GtidSet) -> tuple[str, str]:
-    """What a server has and gold has not, and the reverse, in words; empty if nothing.
+    """Return the GTIDs that only the server has, and that only gold has, as text; empty if none.
 
-    MariaDB's domains are compared by how far they have come, and whose their last one is: two
-    servers may use the same number.
+    MariaDB's domains are compared by sequence number and server id of the last GTID: two servers
+    may use the same number.
     """
     later = gold.all.lacking(theirs) or gold.all.lacking_of_servers(theirs.last_of_domains())
     return later, theirs.lacking(gold.needed)
@@ -57,31 +60,34 @@ def differing_gtids(gold: GoldGtids, theirs: GtidSet) -> tuple[str, str]:
 
 def _by_gtids(gold: GoldGtids, snapshot: GtidSet) -> str:
     later, earlier = differing_gtids(gold, snapshot)
-    told = [f"The snapshot has {later}, which gold's cut has not."] if later else []
-    told += [f"Gold's cut has {earlier}, which the snapshot has not."] if earlier else []
-    return " ".join(told)
+    sentences = [f"The snapshot has {later}, which gold's cut lacks."] if later else []
+    sentences += [f"Gold's cut has {earlier}, which the snapshot lacks."] if earlier else []
+    return " ".join(sentences)
 
 
 def _by_place(spark: SparkSession, lake: Lake, cut: PublishedCut, file: ServerFile) -> str:
     place = f"{file.file}, position {file.position}"
     if file.file is None or file.position is None:
-        return "The server had no binary log: whether its snapshot is of gold's cut is not known."
+        return (
+            "The server had no binary log, so it is unknown whether its snapshot is at gold's cut."
+        )
     stored = {row.file: row for row in read_files(spark, lake, cut.source)}
     row = stored.get(file.file)
     if row is None:
         return f"The snapshot is at {place}: that file is not in the lake."
     if row.server_id != file.server_id:
         return (
-            f"The snapshot is of the server with server_id {file.server_id}, the lake's {row.file}"
-            f" of the one with {row.server_id}, and without GTIDs nothing tells what it has."
+            f"The snapshot is from the server with server_id {file.server_id}, the lake's"
+            f" {row.file} from the one with {row.server_id}; without GTIDs their positions cannot"
+            " be compared."
         )
     if row.ingested_upto < file.position:
         return f"The snapshot is at {place}: the lake has {row.ingested_upto} bytes of that file."
     here = row.ordinal << OFFSET_BITS | file.position
     if cut.lsn >= here:
-        return f"The snapshot is at {place}: gold's cut is behind that."
+        return f"The snapshot is at {place}: gold's cut is after that."
     if not is_in_silver(spark, lake, cut.source, (row.ordinal, file.position)):
-        return f"The snapshot is at {place}: not all before that is decoded in the lake."
+        return f"The snapshot is at {place}: the log before that is not fully decoded in the lake."
     between = _transactions(spark, lake, cut, here)
     if between:
         return f"The snapshot is at {place}: gold's cut is {between} transactions before that."
@@ -89,7 +95,7 @@ def _by_place(spark: SparkSession, lake: Lake, cut: PublishedCut, file: ServerFi
 
 
 def is_in_silver(spark: SparkSession, lake: Lake, source: str, place: Mark) -> bool:
-    """Whether silver has all that bronze has before a place: file's ordinal, position."""
+    """True if silver has everything that bronze has before a (file ordinal, position)."""
     silver = silver_standing(Ledger(spark, lake, source)).plan
     if silver is None or silver.end >= place:
         return silver is not None
@@ -97,7 +103,7 @@ def is_in_silver(spark: SparkSession, lake: Lake, source: str, place: Mark) -> b
 
 
 def _transactions(spark: SparkSession, lake: Lake, cut: PublishedCut, lsn: int) -> int:
-    """How many transactions there are after the cut and before an LSN."""
+    """Return the number of transactions after the cut and before an LSN."""
     between = compare("__lsn", ">", cut.lsn) & compare("__lsn", "<", lsn)
     where = equal("source", cut.source) & between
     return tables_of(spark, lake).count(transactions_table(lake), where)

@@ -1,9 +1,8 @@
-"""By what a server's snapshot and gold's cuts are told to be of one state: GTIDs, or a place.
+"""Choose how to match a server's snapshot with gold's cuts: by GTIDs, or by log position.
 
-Where every transaction has a GTID, what a server had executed tells its state, whichever server of
-a topology it is. Where there are none, a place in a log tells it, and only of the server that wrote
-the log. Nothing is compared with a cut of before the one that gold was at when verify began: after
-RESET, places and numbers come again.
+If every transaction has a GTID, the executed GTID set identifies the state of any server in a
+topology. Otherwise a log position does, but only for the server that wrote the log. Cuts earlier
+than gold's cut when verify began are never used: after RESET, positions and numbers repeat.
 """
 
 from __future__ import annotations
@@ -28,17 +27,19 @@ from pipeline.source.server.login import Login
 from pipeline.verify.state_match.executed_at import GoldGtids, executed_at, known_in
 
 PAUSE = 1.0
-"""Seconds between two looks at a server."""
+"""Seconds between two queries of the server."""
 _LONGEST = 200
 
 
 class OtherLogError(ServerError):
-    """Nothing tells which of gold's cuts a server's state is to be compared with."""
+    """The server's state cannot be matched with any of gold's cuts."""
 
 
 class BehindGoldError(ServerError):
-    """The server has not got all that gold has: `lacking`, as a set of GTIDs. It may get them yet,
-    and then it is `retryable`; what was its own and is lost does not come again."""
+    """The server lacks transactions that gold has (`lacking`, a GTID set).
+
+    `retryable`: a replica that may still receive them; not if the server lost its own ones.
+    """
 
     def __init__(
         self, reason: str, *, lacking: str, retryable: bool, address: str, user: str, remedy: str
@@ -49,10 +50,12 @@ class BehindGoldError(ServerError):
 
 
 @dataclass(frozen=True, slots=True)
-class GoldStanding:
-    """Where gold is as verify begins: the cut's LSN, its GTIDs (none where the log has none), and
-    the id of the server whose file the lake has last (None: it has no file). `known`: the GTIDs of
-    all the lake's files."""
+class GoldPosition:
+    """Gold's position when verify begins: the cut's LSN, and its GTIDs if the log has any.
+
+    `server_id`: of the server that wrote the lake's last file; None if there is no file. `known`:
+    the GTIDs of all the lake's files.
+    """
 
     lsn: int
     gtids: GoldGtids
@@ -60,8 +63,8 @@ class GoldStanding:
     known: GtidSet = NO_GTIDS
 
     @classmethod
-    def of(cls, spark: SparkSession, settings: Settings) -> GoldStanding:
-        """Of the lake as it is now."""
+    def of(cls, spark: SparkSession, settings: Settings) -> GoldPosition:
+        """Read the lake's current position."""
         lake, source = settings.layout, settings.source
         ledger = Ledger(spark, lake, source)
         lsn, recorded = GoldState.of(ledger).cut_lsn, Cut.of(ledger.record("gold")).gtid_set
@@ -70,60 +73,62 @@ class GoldStanding:
         return cls(lsn, gtids, files[-1].server_id if files else None, known_in(files))
 
     def wanted(self, place: Mapping[str, Any], who: Login) -> Wanted:
-        """What gold is asked for, of a snapshot that is at a place (see `server_place`).
+        """Return the cut to request from gold for a snapshot at a position (see `server_place`).
 
-        Raises OtherLogError where it cannot be told.
+        Raises OtherLogError if it cannot be determined.
         """
         if place["has_gtids"] and self.gtids.all:
             theirs = GtidSet.of(place["gtid_set"])
             logged = GtidSet.of(place["gtids_logged"])
-            # MariaDB's domains that it has replicated once, and nobody else knows of.
+            # Domains that MariaDB has once replicated from an unrelated primary.
             others = theirs.outside_domains_of(logged | self.known | self.gtids.all)
             return WithGtids(str(theirs - others))
         if place["file"] is None:
             raise OtherLogError(
-                "the server tells neither GTIDs that the lake has too, nor a place in a log.",
-                remedy="Compare with a server that writes a log, or has gtid_mode=ON as the lake's"
-                " log has.",
+                "the server has neither GTIDs in common with the lake, nor a binary log.",
+                remedy="Compare with a server that has a binary log, or gtid_mode=ON like the"
+                " lake's log.",
                 address=who.address,
                 user=who.user,
             )
         if place["server_id"] != self.server_id:
             raise OtherLogError(
-                f"its server_id is {place['server_id']}, and the lake's last log is of the server"
-                f" with {self.server_id}: a place in the one is none in the other, and without"
-                " GTIDs on both sides nothing tells what the server has.",
-                remedy="Compare with the server whose log the lake takes, or turn GTIDs on.",
+                f"its server_id is {place['server_id']}, but the lake's last log is from the server"
+                f" with {self.server_id}. Positions in different logs cannot be compared, and"
+                " without GTIDs on both sides nothing else identifies the server's state.",
+                remedy="Compare with the server whose log the lake ingests, or turn GTIDs on.",
                 address=who.address,
                 user=who.user,
             )
         return AtPosition(place["file"], place["position"])
 
     def lacked_by(self, place: Mapping[str, Any]) -> GtidSet:
-        """What gold has and the server has not, where GTIDs tell: all, where the server has none
-        (RESET, or a replica that is empty)."""
+        """Return the GTIDs that gold has and the server lacks; empty if the server has no GTIDs.
+
+        These are all of gold's after RESET, or on an empty replica.
+        """
         if not place["has_gtids"]:
             return GtidSet()
         return self.gtids.needed.not_reached_by(GtidSet.of(place["gtid_set"]))
 
 
-def wait_until_it_has(
-    gold: GoldStanding,
+def wait_for_server(
+    gold: GoldPosition,
     asked: Callable[[], Mapping[str, Any]],
     who: Login,
     patience: float,
     progress: Progress,
 ) -> None:
-    """Wait so many seconds until a server has all that gold has: a replica may lag behind.
+    """Wait up to `patience` seconds until a lagging server has all transactions of gold.
 
-    With no `patience` it is taken as it is, but where its log was begun anew. `asked` gives where
-    the server is (see `server_place`). Raises BehindGoldError.
+    With `patience` 0, return at once. `asked` returns the server's position (see `server_place`).
+    Raises BehindGoldError if the server still lags, or has lost transactions of its own.
     """
     ends = time.monotonic() + patience
-    with progress.task("wait for the server", None, "looks") as task:
+    with progress.task("wait for the server", None, "queries") as task:
         while lacking := gold.lacked_by(place := asked()):
             if lacking.has_any_of(place["server_uuid"], place["server_id"]):
-                raise _begun_anew(lacking, who)
+                raise _reset(lacking, who)
             if not patience:
                 return
             if time.monotonic() >= ends:
@@ -132,32 +137,32 @@ def wait_until_it_has(
             task.advance()
 
 
-def _begun_anew(lacking: GtidSet, who: Login) -> BehindGoldError:
+def _reset(lacking: GtidSet, who: Login) -> BehindGoldError:
     return BehindGoldError(
-        f"the server has lost {_cut(lacking)}, which it had itself and gold has: its log was begun"
-        " anew (RESET), or it was set up from a backup.",
+        f"the server has lost {_shortened(lacking)}, its own transactions that gold has: its log"
+        " was reset (RESET), or it was restored from a backup.",
         lacking=str(lacking),
         retryable=False,
         address=who.address,
         user=who.user,
-        remedy="Bring gold to its new log with binlake run (given_up accepts what was lost with the"
-        " old one), and run it again.",
+        remedy="Continue with its new log by binlake run (given_up accepts the gap at the end of"
+        " the old one), then run verify again.",
     )
 
 
 def _lags(lacking: GtidSet, who: Login) -> BehindGoldError:
     return BehindGoldError(
-        f"the server has not got {_cut(lacking)}, which gold has.",
+        f"the server lacks {_shortened(lacking)}, which gold has.",
         lacking=str(lacking),
         retryable=True,
         address=who.address,
         user=who.user,
-        remedy="Is it a replica that lags? Run it again when it has caught up, or with a longer"
-        " --wait. With --wait 0 it is compared all the same. If it is of another topology, or was"
-        " reset, its tables are others.",
+        remedy="If it is a lagging replica, run verify again when it has caught up, or with a"
+        " longer --wait. With --wait 0 it is compared as it is. A server of another topology, or"
+        " one that was reset, has different tables.",
     )
 
 
-def _cut(gtids: GtidSet) -> str:
+def _shortened(gtids: GtidSet) -> str:
     text = str(gtids)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -50,7 +50,7 @@ def test_what_is_trimmed_is_told_and_the_next_logs_are_applied_as_if_it_was_ther
     told = CliRunner().invoke(app, ["maintain", "--lake", settings.lake, "--dry-run"])
     assert told.exit_code == 0, told
     assert "Maintenance of shop" in told.output
-    assert "bronze stays whole: retention.bronze is forever" in told.output
+    assert "all of bronze is kept: retention.bronze is forever" in told.output
     report = job.run(spark, settings, QuietProgress())
     assert report.counts["binlog files removed"] == len(LOGS) - 2
     record = delta.read(spark, lake.segments).select("file").distinct().collect()

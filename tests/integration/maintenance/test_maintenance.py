@@ -205,9 +205,9 @@ def test_what_a_held_table_waits_for_stays_and_the_dry_run_says_so(lake: Maintai
     assert "silver/shop/t/v1: remove 4 rows" in told
     assert "silver/transactions: remove 3 rows" in told
     assert "gold/_cuts: remove 2 rows" in told
-    assert f"silver stays from LSN {lsn(4)} on: shop.t is held there" in told
+    assert f"silver is kept from LSN {lsn(4)} on: shop.t is held there" in told
     assert "bronze/segments: remove" not in told
-    assert f"bronze stays from LSN {1 << 40} on" in told, "its only file"
+    assert f"bronze is kept from LSN {1 << 40} on" in told, "its only file"
 
     lake.maintain(**AT_ONCE)
     kept = delta.read(lake.spark, Lake(lake.root).transactions).select("__lsn").collect()

@@ -253,7 +253,7 @@ def test_what_cannot_be_seeded_is_told(spark: SparkSession, mysql: Server, tmp_p
     bare = tmp_path / "bare.sql"
     bare.write_text(f"USE {SCHEMA};\nCREATE TABLE item (id INT PRIMARY KEY);\n")
     told = settings_of(mysql, tmp_path, dump=str(bare), tables=[f"{SCHEMA}.item"])
-    with pytest.raises(SettingsError, match="does not tell of which place"):
+    with pytest.raises(SettingsError, match="does not record its log position"):
         seeded(spark, told)
     with pytest.raises(SettingsError, match="--create"):
         seeded(spark, settings.with_section("seed", dump=str(bare), form="csv"))

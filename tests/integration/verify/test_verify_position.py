@@ -30,7 +30,7 @@ OTHER = "5" + SERVER[1:]
 PLACES = [
     ("log.000001", 2500, ""),
     ("log.000002", 4, "1 transactions before that"),
-    ("log.000001", 1500, "gold's cut is behind that"),
+    ("log.000001", 1500, "gold's cut is after that"),
     ("log.000001", 3500, "gold's cut is 1 transactions before that"),
     ("log.000001", 5500, "the lake has 5000 bytes"),
     ("log.000009", 4, "not in the lake"),
@@ -112,7 +112,9 @@ def test_a_server_that_has_executed_nothing_is_before_gold(lake: MadeLake) -> No
 def test_a_place_in_the_log_of_another_server_tells_nothing(lake: MadeLake) -> None:
     cut = PublishedCut(SOURCE, lsn(2), None, (), frozenset(), ())
     found = replace(server_file(lake.spark, "", "log.000001", 2500), server_id=2)
-    assert "without GTIDs nothing tells" in other_position(lake.spark, Lake(lake.root), cut, found)
+    assert "without GTIDs their positions" in other_position(
+        lake.spark, Lake(lake.root), cut, found
+    )
 
 
 def test_of_a_log_that_was_begun_anew_only_what_came_since_counts(

@@ -127,12 +127,12 @@ def test_a_difference_is_named_and_gold_that_does_not_come_is_told(
     found = CliRunner().invoke(app, ["verify", *place, *against])
     assert found.exit_code == 3, found.output
     assert 'key ["2"]: different' in found.output
-    assert "Not of one state" not in found.output
+    assert "Not at the same position" not in found.output
 
     mysql.execute(f"INSERT INTO {SCHEMA}.one (v) VALUES (4)")
     found = CliRunner().invoke(app, ["verify", *place, *against, "--wait", "1"])
     assert found.exit_code == 3, found.output
-    assert "Not of one state: The snapshot has" in found.output
+    assert "Not at the same position: The snapshot has" in found.output
 
 
 def test_a_server_that_does_not_answer_is_named(

@@ -1,4 +1,4 @@
-"""What a gold table's chunks come to, however many pieces it is read in."""
+"""The sums of a gold table's chunks do not depend on its number of partitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROWS, PIECES = 300, 12
 
 
 @pytest.mark.parametrize("parts", [4, 2 * FEW])
-def test_sums_that_are_brought_here_are_few_and_the_same(
+def test_collected_sums_are_limited_and_correct(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, parts: int
 ) -> None:
     monkeypatch.setattr(gold_table, "COLLECTED", 12)
@@ -25,6 +25,6 @@ def test_sums_that_are_brought_here_are_few_and_the_same(
     for n in range(ROWS):
         digest = row_hash([str(n)])
         wanted.add(chunking.chunk([str(n)], digest), digest)
-    # Few chunks: three pieces of twelve, of four sums each. Many: each chunk's one sum.
+    # Few chunks: three partitions instead of twelve, with four sums each. Many: one sum a chunk.
     assert found.count() == (12 if parts == 4 else len(dict(wanted)))
     assert chunk_sums(found) == dict(wanted)

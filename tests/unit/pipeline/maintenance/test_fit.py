@@ -1,4 +1,4 @@
-"""When files are rewritten, and for how long Delta keeps what was removed."""
+"""When files are rewritten, and how long Delta keeps removed files."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import pytest
 from pipeline.maintenance.fit import (
     LEAST_SPARE,
     TARGET_BYTES,
-    Kept,
-    crowded,
-    fitting,
+    FileRetention,
+    needs_compaction,
+    new_retention,
     purge_pays,
     read_days,
-    struck_out,
+    soft_deleted_rows,
 )
 
 DAY = timedelta(days=1)
-DELTAS = Kept(7, 30)
+DELTA_DEFAULTS = FileRetention(7, 30)
+Days = FileRetention
 
 
 @pytest.mark.parametrize(
@@ -33,44 +34,47 @@ DELTAS = Kept(7, 30)
         (80, 40 * TARGET_BYTES, True),
     ],
 )
-def test_files_are_put_together_where_there_are_far_too_many(
-    files: int, size: int, pays: bool
-) -> None:
-    assert crowded(files, size) == pays
+def test_a_table_with_far_too_many_files_is_compacted(files: int, size: int, pays: bool) -> None:
+    assert needs_compaction(files, size) == pays
 
 
 @pytest.mark.parametrize(
     ("now", "cuts", "reach", "then"),
     [
-        (DELTAS, 7, 3, Kept(12, 30)),  # Delta's week ends before the cuts' does
-        (Kept(12, 30), 7, 7, None),
-        (Kept(12, 30), 7, 11, Kept(17, 30)),
-        (Kept(17, 30), 7, 14, None),
-        (DELTAS, 7, 40, Kept(53, 53)),  # a table that rests: the log must reach as far
-        (Kept(53, 53), 7, 50, None),
-        (Kept(53, 53), 7, 3, Kept(12, 53)),  # it is written again: files need not stay
-        (Kept(400, 400), 7, 3, Kept(12, 30)),
-        (DELTAS, 3, 1, None),
-        (DELTAS, 0, 0, Kept(3, 30)),
-        (DELTAS, 90, 80, Kept(115, 115)),
-        (Kept(12, 5), 7, 3, Kept(12, 30)),  # Delta allows no log that is shorter
-        (Kept(90, 90, asked=True), 7, 3, None),  # somebody else's is never made less
-        (Kept(90, 30, asked=True), 7, 3, Kept(90, 90, asked=True)),
-        (Kept(10, 30, asked=True), 7, 14, Kept(20, 30, asked=True)),
+        # Delta's default week is shorter than the cuts' with slack.
+        (DELTA_DEFAULTS, 7, 3, Days(12, 30)),
+        (Days(12, 30), 7, 7, None),
+        (Days(12, 30), 7, 11, Days(17, 30)),
+        (Days(17, 30), 7, 14, None),
+        # A table that rarely changes: the log must reach back as far.
+        (DELTA_DEFAULTS, 7, 40, Days(53, 53)),
+        (Days(53, 53), 7, 50, None),
+        # Written again: files need not be kept as long.
+        (Days(53, 53), 7, 3, Days(12, 53)),
+        (Days(400, 400), 7, 3, Days(12, 30)),
+        (DELTA_DEFAULTS, 3, 1, None),
+        (DELTA_DEFAULTS, 0, 0, Days(3, 30)),
+        (DELTA_DEFAULTS, 90, 80, Days(115, 115)),
+        # Delta requires the log to be kept as long as removed files.
+        (Days(12, 5), 7, 3, Days(12, 30)),
+        # Somebody else's setting is never shortened.
+        (Days(90, 90, asked=True), 7, 3, None),
+        (Days(90, 30, asked=True), 7, 3, Days(90, 90, asked=True)),
+        (Days(10, 30, asked=True), 7, 14, Days(20, 30, asked=True)),
     ],
 )
-def test_removed_files_stay_as_long_as_the_oldest_version_that_a_cut_names(
-    now: Kept, cuts: int, reach: int, then: Kept | None
+def test_removed_files_are_kept_as_long_as_the_oldest_version_in_a_cut(
+    now: FileRetention, cuts: int, reach: int, then: FileRetention | None
 ) -> None:
-    found = fitting(now, cuts * DAY, reach * DAY)
+    found = new_retention(now, cuts * DAY, reach * DAY)
     assert found == then
     kept = found or now
     assert kept.deleted * DAY >= max(cuts, reach) * DAY + 2 * DAY
     assert kept.log >= kept.deleted
-    assert fitting(kept, cuts * DAY, reach * DAY) is None
+    assert new_retention(kept, cuts * DAY, reach * DAY) is None
 
 
-def test_rows_are_counted_that_deletion_vectors_strike_out_since_the_last_purge() -> None:
+def test_rows_soft_deleted_since_the_last_purge_are_counted() -> None:
     merge = {
         "numTargetDeletionVectorsAdded": "2",
         "numTargetRowsUpdated": "30",
@@ -80,16 +84,16 @@ def test_rows_are_counted_that_deletion_vectors_strike_out_since_the_last_purge(
     rewritten = {"numTargetDeletionVectorsAdded": "0", "numTargetRowsUpdated": "9"}
     delete = {"numDeletionVectorsAdded": "1", "numDeletedRows": "5"}
     commits = [("MERGE", merge), ("MERGE", rewritten), ("DELETE", delete), ("WRITE", {})]
-    assert struck_out(commits) == 39
-    assert struck_out([*commits, ("REORG", {}), ("DELETE", delete)]) == 39
-    assert struck_out([("OPTIMIZE", {}), *commits]) == 0
+    assert soft_deleted_rows(commits) == 39
+    assert soft_deleted_rows([*commits, ("REORG", {}), ("DELETE", delete)]) == 39
+    assert soft_deleted_rows([("OPTIMIZE", {}), *commits]) == 0
 
 
 @pytest.mark.parametrize(
-    ("struck", "rows", "pays"), [(0, 0, False), (1, 0, True), (10, 90, True), (10, 91, False)]
+    ("soft_deleted", "rows", "pays"), [(0, 0, False), (1, 0, True), (10, 90, True), (10, 91, False)]
 )
-def test_a_purge_pays_from_a_tenth_on(struck: int, rows: int, pays: bool) -> None:
-    assert purge_pays(struck, rows) == pays
+def test_a_purge_pays_from_a_tenth_of_the_rows(soft_deleted: int, rows: int, pays: bool) -> None:
+    assert purge_pays(soft_deleted, rows) == pays
 
 
 @pytest.mark.parametrize(
@@ -102,5 +106,5 @@ def test_a_purge_pays_from_a_tenth_on(struck: int, rows: int, pays: bool) -> Non
         ("interval 2 months", 7),
     ],
 )
-def test_durations_are_read_as_delta_has_them(text: str | None, days: int) -> None:
+def test_delta_intervals_are_parsed_to_days(text: str | None, days: int) -> None:
     assert read_days(text, 7) == days

@@ -1,4 +1,4 @@
-"""How far removal may go, for each thing that can still need what is there."""
+"""How far data may be removed, for each need that keeps it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DAY = timedelta(days=1)
 
 
 def at(ordinal: int, pos: int = 0) -> int:
-    """An LSN."""
+    """Return an LSN."""
     return ordinal << 40 | pos
 
 
@@ -60,9 +60,9 @@ def table(name: str, to: int, held: str | None = None, **fields: Any) -> TableSt
     return TableState("shop", name, to_lsn=to, held=held, **fields)
 
 
-GOING_ON = table("orders", at(9, 500))
+APPLIED = table("orders", at(9, 500))
 HELD = table("held", at(4, 100), held="it is damaged")
-LEFT_OUT = table("left_out", at(2, 100))
+EXCLUDED = table("left_out", at(2, 100))
 MOVING = table("orders", at(9, 900), from_lsn=at(9, 300), touched=True)
 
 
@@ -70,14 +70,14 @@ MOVING = table("orders", at(9, 900), from_lsn=at(9, 300), touched=True)
     ("last", "under_way", "lsn", "reason"),
     [
         (None, None, 0, "applied nothing"),
-        (state(GOING_ON), None, at(9, 501), "gold has come to it"),
-        (state(GOING_ON, HELD), None, at(4, 101), "shop.held is held there: it is damaged"),
-        (state(GOING_ON, LEFT_OUT), None, at(9, 501), "gold has come"),
-        (state(GOING_ON, xa_from=at(5, 7)), None, at(5, 7), "XA transaction"),
-        (state(GOING_ON, xa_from=at(9, 501)), None, at(9, 501), "gold has come"),
-        (state(GOING_ON, xa_from=0), None, at(9, 501), "gold has come"),
-        (state(GOING_ON), state(MOVING), at(9, 301), "batch 8 is under way"),
-        (state(GOING_ON), state(replace(MOVING, touched=False)), at(9, 501), "gold has come"),
+        (state(APPLIED), None, at(9, 501), "gold has not applied the rest"),
+        (state(APPLIED, HELD), None, at(4, 101), "shop.held is held there: it is damaged"),
+        (state(APPLIED, EXCLUDED), None, at(9, 501), "gold has not applied"),
+        (state(APPLIED, xa_from=at(5, 7)), None, at(5, 7), "XA transaction"),
+        (state(APPLIED, xa_from=at(9, 501)), None, at(9, 501), "gold has not applied"),
+        (state(APPLIED, xa_from=0), None, at(9, 501), "gold has not applied"),
+        (state(APPLIED), state(MOVING), at(9, 301), "batch 8 is under way"),
+        (state(APPLIED), state(replace(MOVING, touched=False)), at(9, 501), "gold has not applied"),
     ],
 )
 def test_gold_needs_what_it_has_not_applied(
@@ -101,7 +101,7 @@ def silver(**fields: Any) -> dict[str, Any]:
     ("last", "under_way", "lsn", "reason"),
     [
         (None, None, 0, "decoded nothing"),
-        (silver(), None, at(9, 700), "silver has come to it"),
+        (silver(), None, at(9, 700), "silver has not decoded the rest"),
         (silver(), silver(start=(9, 700), end=(9, 900)), at(9, 700), "silver"),
         (
             silver(),
@@ -111,7 +111,7 @@ def silver(**fields: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_bronze_is_needed_from_where_decoding_goes_on(
+def test_bronze_is_needed_from_where_decoding_continues(
     last: dict[str, Any] | None, under_way: dict[str, Any] | None, lsn: int, reason: str
 ) -> None:
     ledger = Plans({"silver": under_way} if under_way else {}, {"silver": last} if last else {})
@@ -137,7 +137,7 @@ OPEN = replace(FILES[1], state="open", complete=False)
         (FILES, at(99), range(7), (), ((1, 6),)),
     ],
 )
-def test_whole_files_go_that_are_complete_there_and_not_needed(
+def test_complete_files_of_which_nothing_is_needed_are_removed(
     files: Any, need: int, there: Any, faulty: Any, runs: Any
 ) -> None:
     found = bronze_files(files, [Need(need, "why")], there=there, faulty=faulty)
@@ -147,7 +147,7 @@ def test_whole_files_go_that_are_complete_there_and_not_needed(
     assert found.need.reason == "why"
 
 
-def test_the_first_file_that_came_in_late_holds_those_behind_it() -> None:
+def test_the_first_young_file_keeps_the_later_ones() -> None:
     assert first_young(FILES, old={1, 2, 4, 5, 6}) == at(3)
     assert first_young(FILES, old=range(9)) == at(7)
     assert first_young([], old=()) == at(1)
@@ -157,7 +157,7 @@ def test_the_first_file_that_came_in_late_holds_those_behind_it() -> None:
     ("days", "keep", "lsn"),
     [(31, 30 * DAY, at(7)), (30, 30 * DAY, at(1)), (1, timedelta(0), at(7)), (99, None, 0)],
 )
-def test_bronze_is_old_by_when_it_came_in(days: int, keep: timedelta | None, lsn: int) -> None:
+def test_the_age_of_bronze_counts_from_ingest(days: int, keep: timedelta | None, lsn: int) -> None:
     finished = {("bronze", n): NOW - days * DAY for n in range(1, 7)}
     assert bronze_age(tuple(FILES), finished, NOW, keep).lsn == lsn
 
@@ -178,12 +178,12 @@ CUTS = [PublishedCut(n, NOW - (10 - n) * DAY) for n in range(1, 6)]
         ([PublishedCut(3, None), *CUTS[3:]], 0, 3),
     ],
 )
-def test_the_last_cut_stays_and_those_that_are_young(
+def test_the_last_cut_and_young_cuts_are_kept(
     cuts: list[PublishedCut], days: int, batch: int
 ) -> None:
     assert first_kept(cuts, NOW, days * DAY) == batch
 
 
-def test_of_several_needs_the_first_holds() -> None:
+def test_the_earliest_need_is_the_limit() -> None:
     needs = [Need(at(5), "later"), Need(at(3), "first"), Need(at(9), "last")]
     assert limit(needs) == Need(at(3), "first")

@@ -1,4 +1,4 @@
-"""A plan of maintenance in the ledger, and what its commits come to in the record."""
+"""The maintenance plan in the ledger, and the sums of its commits in the record."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PLAN = MaintenancePlan(
 )
 
 
-def test_a_plan_is_the_same_after_the_ledger() -> None:
+def test_a_plan_round_trips_through_the_ledger() -> None:
     assert MaintenancePlan.from_body(json.loads(json.dumps(PLAN.to_body()))) == PLAN
 
 
-def test_what_is_removed_is_told_from_when_it_is_planned() -> None:
+def test_removed_history_counts_from_the_plan_on() -> None:
     assert removed(Plans()) == Removed()
     assert removed(Plans({"maintenance": PLAN.to_body()})) == PLAN.removed
     assert removed(Plans({}, {"maintenance": PLAN.to_body()})) == PLAN.removed

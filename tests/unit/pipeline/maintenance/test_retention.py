@@ -1,4 +1,4 @@
-"""What is too old, by the day."""
+"""Which records of runs are removed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EAST = timezone(timedelta(hours=5))
         (36500, datetime(2026, 11, 22, tzinfo=timezone.utc), "1926-12-17"),
     ],
 )
-def test_records_of_runs_go_by_their_day_in_utc(keep: int, now: datetime, first: str) -> None:
+def test_records_of_runs_are_removed_by_day_in_utc(keep: int, now: datetime, first: str) -> None:
     removal = runs_before(Settings(lake="/lake", keep_runs=keep), now)
     assert (removal.table.reference, removal.where.sql) == (
         "/lake/ledger/runs",

@@ -1,4 +1,4 @@
-"""What runs that died have left in the scratch space goes, and what a run still writes stays."""
+"""Removing folders of interrupted runs from the scratch space, but not those in use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def lake(tmp_path: Path) -> Lake:
     return Lake(str(tmp_path))
 
 
-def test_folders_go_when_all_that_is_in_them_is_old(lake: Lake) -> None:
+def test_folders_with_only_old_files_are_removed(lake: Lake) -> None:
     old, young = KEEP + timedelta(minutes=1), KEEP - timedelta(minutes=1)
     assert remove_abandoned_scratch(lake, NOW) == 0
     going = [

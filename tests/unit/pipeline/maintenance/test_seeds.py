@@ -1,3 +1,5 @@
+"""Removing refused and unfinished seeds."""
+
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
@@ -14,7 +16,7 @@ NAME = TableName("sh~op", "it em")
 
 
 def begun(lake: Lake) -> str:
-    """The id of a seed that has some rows."""
+    """Return the id of an unfinished seed with some rows."""
     seed = new_id(NAME)
     stores.write(f"{lake.seeds('live')}/{seed}/rows/000000/a/rows.parquet", b"rows")
     return seed
@@ -41,7 +43,7 @@ def lake(tmp_path: Path) -> Lake:
     return Lake(str(tmp_path))
 
 
-def test_refused_and_unfinished_seeds_go_when_they_are_old(lake: Lake) -> None:
+def test_old_refused_and_unfinished_seeds_are_removed(lake: Lake) -> None:
     kept, *going = whole(lake), refused(lake), begun(lake)
     now = datetime.now(timezone.utc)
     assert list(abandoned_seeds(lake, "live", now)) == []
@@ -52,7 +54,7 @@ def test_refused_and_unfinished_seeds_go_when_they_are_old(lake: Lake) -> None:
     assert remove_abandoned_seeds(lake, "live", later) == 0
 
 
-def test_one_that_is_finished_while_others_go_stays(
+def test_a_seed_finished_during_the_removal_is_kept(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, second = sorted((begun(lake), begun(lake)))
@@ -68,15 +70,15 @@ def test_one_that_is_finished_while_others_go_stays(
     assert stores.names_in(lake.seeds("live")) == [second]
 
 
-def test_what_is_no_seed_is_left_alone(lake: Lake) -> None:
+def test_other_folders_are_ignored(lake: Lake) -> None:
     for name in ("notes", "shop~item~yesterday"):
         stores.write(f"{lake.seeds('live')}/{name}/file", b"")
     later = datetime.now(timezone.utc) + 2 * KEEP
     assert list(abandoned_seeds(lake, "live", later)) == []
 
 
-def test_an_id_tells_when_its_seed_was_begun() -> None:
+def test_a_seed_id_has_the_time_when_it_began() -> None:
     before = datetime.now(timezone.utc)
-    told = begun_at(new_id(NAME))
-    assert told is not None
-    assert before <= told <= datetime.now(timezone.utc)
+    began = begun_at(new_id(NAME))
+    assert began is not None
+    assert before <= began <= datetime.now(timezone.utc)

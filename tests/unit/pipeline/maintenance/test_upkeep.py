@@ -1,4 +1,4 @@
-"""Looking after a table that another run writes, and in a lake that another run has taken over."""
+"""Maintaining a table that another run writes, or in a lake that another run has taken over."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_SPARK: Any = None
 TABLE = Table("gold/shop/t", LakeTable("s3a://lake/gold/shop/t", pa.schema([])), named=())
 
 
-def test_a_table_that_is_written_is_left_and_a_lake_that_is_lost_ends_it(
+def test_steps_are_skipped_on_conflicts_and_a_lost_lake_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     keeper = Keeper(NO_SPARK, SparkTables(NO_SPARK, Lake("s3a://lake")), "maintain shop 1")
@@ -31,8 +31,8 @@ def test_a_table_that_is_written_is_left_and_a_lake_that_is_lost_ends_it(
     monkeypatch.setattr(SparkTables, "exists", lambda *_: True)
     monkeypatch.setattr(SparkTables, "old_files", lambda *_: 1)
     monkeypatch.setattr(SparkTables, "_session", lambda *_: NO_SPARK)
-    assert len(keeper.keep(TABLE, Due(crowded=True)).left) == 2
+    assert len(keeper.keep(TABLE, Due(compact=True)).left) == 2
     assert not keeper.keep(TABLE, Due()).changed
     refusal = LakeLostError("another run took the lake over.")
     with pytest.raises(LakeLostError):
-        keeper.keep(TABLE, Due(crowded=True))
+        keeper.keep(TABLE, Due(compact=True))

@@ -1,4 +1,4 @@
-"""A seed's folder while it is filled, and who may go on with it."""
+"""The folder of a seed that is being filled, and which attempts can be resumed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def begun(lake: Lake) -> Begun:
     return made
 
 
-def test_what_is_begun_is_gone_on_with_by_who_wants_the_same(lake: Lake, begun: Begun) -> None:
+def test_an_unfinished_seed_with_the_same_parameters_is_resumed(lake: Lake, begun: Begun) -> None:
     assert under_way(lake, "live", NAME) == begun
     assert under_way(lake, "live", NAME, origin="a server", query="CREATE") == begun
     assert under_way(lake, "live", NAME, origin="another") is None
@@ -42,7 +42,7 @@ def test_what_is_begun_is_gone_on_with_by_who_wants_the_same(lake: Lake, begun: 
     assert under_way(lake, "other", NAME) is None
 
 
-def test_what_was_begun_long_ago_or_is_whole_is_not(lake: Lake, begun: Begun) -> None:
+def test_an_old_or_complete_seed_is_not_resumed(lake: Lake, begun: Begun) -> None:
     folder = SeedFolder(lake, "live", begun.id)
     folder.begin(replace(begun, at=begun.at - PATIENCE - 1))
     assert under_way(lake, "live", NAME) is None
@@ -52,12 +52,12 @@ def test_what_was_begun_long_ago_or_is_whole_is_not(lake: Lake, begun: Begun) ->
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", "null"])
-def test_what_cannot_be_read_is_begun_anew(lake: Lake, begun: Begun, text: str) -> None:
+def test_a_seed_with_damaged_parameters_starts_over(lake: Lake, begun: Begun, text: str) -> None:
     Path(SeedFolder(lake, "live", begun.id).path, BEGUN).write_text(text)
     assert under_way(lake, "live", NAME) is None
 
 
-def test_a_chunk_is_done_once_all_of_it_is_written(lake: Lake, begun: Begun) -> None:
+def test_a_chunk_is_complete_once_all_its_rows_are_written(lake: Lake, begun: Begun) -> None:
     folder = SeedFolder(lake, "live", begun.id)
     schema = pa.schema([pa.field("c0", pa.int32())])
     batch = pa.RecordBatch.from_arrays([pa.array([1, None], pa.int32())], schema=schema)
@@ -77,22 +77,22 @@ def test_a_chunk_is_done_once_all_of_it_is_written(lake: Lake, begun: Begun) -> 
     first, second = folder.parts(NAME, 2)
     assert first == done
     assert pq.read_table(f"{folder.rows}/{second}", schema=schema).num_rows == 0
-    # another run's rows of the same chunk are beside them, and one of both counts
+    # another run has written the same chunk: only one of the two counts
     folder.write(0, schema, [batch])
     assert len(folder.parts(NAME, 2)) == 2
 
 
-def test_chunks_that_are_gone_again_are_not_left_out(lake: Lake, begun: Begun) -> None:
+def test_a_missing_chunk_is_an_error(lake: Lake, begun: Begun) -> None:
     folder = SeedFolder(lake, "live", begun.id)
     schema = pa.schema([pa.field("c0", pa.int32())])
     for number in range(3):
         folder.write(number, schema, [])
     stores.remove(f"{folder.rows}/000001")
-    with pytest.raises(NotSeedableError, match=r"^shop\.item: 1 of its 3 chunks are gone"):
+    with pytest.raises(NotSeedableError, match=r"^shop\.item: 1 of its 3 chunks have disapp"):
         folder.parts(NAME, 3)
 
 
-def test_a_chunk_whose_rows_are_removed_while_they_are_written_is_not_done(
+def test_a_chunk_that_is_removed_while_it_is_written_is_not_complete(
     lake: Lake, begun: Begun
 ) -> None:
     folder = SeedFolder(lake, "live", begun.id)
@@ -105,5 +105,5 @@ def test_a_chunk_whose_rows_are_removed_while_they_are_written_is_not_done(
         yield batch
 
     folder.write(0, schema, until_it_is_removed())
-    with pytest.raises(NotSeedableError, match="1 of its 1 chunks are gone"):
+    with pytest.raises(NotSeedableError, match="1 of its 1 chunks have disappeared"):
         folder.parts(NAME, 1)

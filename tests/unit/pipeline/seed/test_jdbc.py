@@ -1,4 +1,4 @@
-"""What Spark's JDBC source is told of a server: no secret where anybody sees it."""
+"""The options of Spark's JDBC source: TLS, session variables, and no visible password."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOGIN = Login("db.example.com", "me", 3307, password=SecretStr(SECRET))
 MYSQL, MARIADB = ServerVersion.read("9.7.0"), ServerVersion.read("11.8.2-MariaDB")
 
 
-def test_the_password_is_an_option_of_its_own_and_nowhere_else() -> None:
+def test_the_password_is_only_in_its_own_option() -> None:
     source = JdbcSource(LOGIN, MYSQL)
     assert source.options["password"] == SECRET
     assert source.options["user"] == "me"
@@ -34,14 +34,14 @@ def test_the_password_is_an_option_of_its_own_and_nowhere_else() -> None:
         ("::1", "jdbc:mysql://[::1]:3307/?permitMysqlScheme"),
     ],
 )
-def test_where_the_server_is(host: str, url: str) -> None:
+def test_the_url_has_the_host_and_port(host: str, url: str) -> None:
     assert JdbcSource(replace(LOGIN, host=host), MYSQL).options["url"] == url
 
 
 @pytest.mark.parametrize(
     ("version", "limit"), [(MYSQL, "max_execution_time"), (MARIADB, "max_statement_time")]
 )
-def test_a_session_reads_for_as_long_as_it_takes(version: ServerVersion, limit: str) -> None:
+def test_a_session_has_no_time_limit_for_statements(version: ServerVersion, limit: str) -> None:
     statement = JdbcSource(LOGIN, version).options["sessionVariables"]
     assert f"{limit} = 0" in statement
     assert "time_zone = '+00:00'" in statement
@@ -57,7 +57,7 @@ def test_a_session_reads_for_as_long_as_it_takes(version: ServerVersion, limit: 
         ("11.4.5-MariaDB", "max_statement_time", "transaction_isolation"),
     ],
 )
-def test_a_session_sets_what_its_server_has(
+def test_a_session_sets_only_variables_of_its_server_version(
     version: str, limit: str | None, isolation: str
 ) -> None:
     statement = JdbcSource(LOGIN, ServerVersion.read(version)).options["sessionVariables"]
@@ -77,12 +77,12 @@ def test_a_session_sets_what_its_server_has(
         ("verify_identity", True, "verify-full"),
     ],
 )
-def test_tls_is_what_settings_ask_for(mode: TlsMode, over_tls: bool, expected: str) -> None:
+def test_the_tls_mode_follows_the_settings(mode: TlsMode, over_tls: bool, expected: str) -> None:
     login = replace(LOGIN, tls=TlsSettings(mode=mode))
     assert JdbcSource(login, MYSQL, over_tls).options["sslMode"] == expected
 
 
-def test_the_authority_is_given_to_the_connector() -> None:
+def test_the_connector_gets_the_certificate_authority() -> None:
     login = replace(LOGIN, tls=TlsSettings(mode="verify_ca", ca="/etc/ca.pem"))
     assert JdbcSource(login, MYSQL, over_tls=True).options["serverSslCert"] == "/etc/ca.pem"
     assert "serverSslCert" not in JdbcSource(LOGIN, MYSQL).options
@@ -98,7 +98,7 @@ def test_the_authority_is_given_to_the_connector() -> None:
         ),
     ],
 )
-def test_ways_that_the_connector_cannot_go_are_refused(login: Login, key: str) -> None:
+def test_settings_that_the_connector_does_not_support_are_refused(login: Login, key: str) -> None:
     with pytest.raises(SettingsError, match="--consistent") as error:
         JdbcSource(login, MYSQL)
     assert error.value.key == key

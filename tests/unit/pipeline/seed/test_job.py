@@ -1,19 +1,19 @@
-"""Which tables are said to stand still, and by what they are seeded all the same."""
+"""The notes about tables that are not seeded because gold holds them."""
 
 from __future__ import annotations
 
 from pipeline.catalog import TableName
 from pipeline.gold import GoldState
 from pipeline.gold.table.state import TableState
-from pipeline.seed.job import standing_still
+from pipeline.seed.job import held_in_gold
 
-ITEM, BAG = TableName("shop", "item"), TableName("shop", "bag")
+ITEM, ENTRY = TableName("shop", "item"), TableName("shop", "entry")
 
 
-def test_a_table_that_stands_still_is_named_with_the_way_on() -> None:
+def test_a_held_table_is_reported_with_its_reason_and_a_remedy() -> None:
     item = TableState("shop", "item", complete=True, held="a statement in the log")
-    gold = GoldState(tables={ITEM: item, BAG: TableState("shop", "bag", complete=True)})
-    (told,) = standing_still(gold, [ITEM, BAG])
-    assert told.startswith("shop.item stands still")
-    assert "--table" in told
-    assert "a statement in the log" in told
+    gold = GoldState(tables={ITEM: item, ENTRY: TableState("shop", "entry", complete=True)})
+    (note,) = held_in_gold(gold, [ITEM, ENTRY])
+    assert note.startswith("shop.item is held in gold")
+    assert "--table" in note
+    assert "a statement in the log" in note

@@ -1,4 +1,4 @@
-"""What counts as equal: only tables that were compared, and one at least."""
+"""Gold equals a server only if all tables, at least one, were compared and are equal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOCKED = "Lock wait timeout exceeded"
 
 
 class _Frame:
-    """Of a table that is not read, but for its schema."""
+    """A table's DataFrame, of which only the schema is used."""
 
     schema = st.StructType([st.StructField("id", st.IntegerType())])
 
@@ -41,10 +41,10 @@ def gold_table(name: str, *, dropped: bool = False) -> GoldTable:
 
 def summed(table: GoldTable) -> SummedTable:
     name = table.name
-    told = TableChecksum(
+    total = TableChecksum(
         name.schema, name.table, 0, "00", 1, held=False, complete=True, dropped=False
     )
-    return SummedTable(told, {})
+    return SummedTable(total, {})
 
 
 def server_table(number: int, name: str, changed: str | None) -> ServerTable:
@@ -58,7 +58,7 @@ def compared(
     server: Mapping[str, str | None],
     patterns: Sequence[str] = (),
 ) -> Comparison:
-    """`server`: why each table of it could not be read, None where it was; all are empty."""
+    """Compare empty tables; `server`: each table's error if it could not be read, else None."""
     monkeypatch.setattr(against, "other_position", lambda *_: "")
     tables = [server_table(n, name, why) for n, (name, why) in enumerate(server.items())]
     named = {table.name: table for table in tables}
@@ -75,16 +75,16 @@ def shown(found: Comparison) -> str:
     return out.getvalue()
 
 
-def test_tables_that_were_all_compared_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_tables_that_were_all_compared_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     found = compared(monkeypatch, [gold_table("a")], {"a": None}, ["shop.*"])
     assert (found.equal, found.compared, found.not_compared) == (True, 1, ())
-    assert "All are equal." in shown(found)
+    assert "All tables are equal." in shown(found)
 
 
 @pytest.mark.parametrize(
     ("gold", "server", "patterns", "count", "names"),
     [
-        # One that was locked or altered at its turn, alone and beside another one.
+        # A table that was locked or altered when it was read, alone and beside another one.
         (["a"], {"a": LOCKED}, [], 0, ["shop.a"]),
         (["a", "b"], {"a": None, "b": LOCKED}, [], 1, ["shop.b"]),
         # Patterns that match nothing, alone and beside another one.
@@ -94,7 +94,7 @@ def test_tables_that_were_all_compared_are_equal(monkeypatch: pytest.MonkeyPatch
         ([], {}, [], 0, []),
     ],
 )
-def test_what_was_not_compared_is_not_equal(
+def test_a_table_that_was_not_compared_is_not_equal(
     monkeypatch: pytest.MonkeyPatch,
     gold: list[str],
     server: dict[str, str | None],
@@ -106,15 +106,15 @@ def test_what_was_not_compared_is_not_equal(
     assert (found.equal, found.compared, found.differences) == (False, count, ())
     assert [one.name for one in found.not_compared] == names
     text = shown(found)
-    assert "All are equal." not in text
-    assert ("Nothing was compared." in text) == (count == 0)
+    assert "All tables are equal." not in text
+    assert ("No table was compared." in text) == (count == 0)
     assert all(f"Not compared: {name}" in text for name in names)
-    told = Verification("lake", "shop", 5, None, (), found)
-    assert not told.equal
-    assert all(name in told.to_json() for name in names)
+    result = Verification("lake", "shop", 5, None, (), found)
+    assert not result.equal
+    assert all(name in result.to_json() for name in names)
 
 
-def test_a_table_that_one_side_lacks_is_a_difference_and_matches_its_pattern(
+def test_a_table_missing_on_one_side_is_a_difference_and_matches_its_pattern(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = compared(monkeypatch, [gold_table("a")], {}, ["shop.a"])
@@ -125,11 +125,11 @@ def test_a_table_that_one_side_lacks_is_a_difference_and_matches_its_pattern(
 def test_a_dropped_table_alone_leaves_nothing_to_compare(monkeypatch: pytest.MonkeyPatch) -> None:
     found = compared(monkeypatch, [gold_table("a", dropped=True)], {}, ["shop.a"])
     assert (found.equal, found.differences) == (False, ())
-    reason = "no table of that pattern is there to be compared."
+    reason = "no table to compare matches the pattern."
     assert found.not_compared == (NotCompared("shop.a", reason),)
 
 
-def test_a_domain_that_tells_no_state_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ignored_domain_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(against, "only_replicated", lambda *_: GtidSet.of("7-3-2"))
     found = compared(monkeypatch, [gold_table("a")], {"a": None})
     (note,) = found.notes

@@ -1,4 +1,4 @@
-"""Rows are in one chunk on both sides, and a chunk that differs is told."""
+"""Equal rows are in the same chunk on both sides, and chunks that differ are found."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipeline.verify.chunks import (
     ChunkSums,
     chunk_count,
     differing,
-    together,
+    table_sum,
 )
 
 Row = tuple[Text, Text]
@@ -47,15 +47,15 @@ def summed(rows: list[Row], chunking: Chunking) -> dict[int, ChunkSum]:
         (10**13, MOST),
     ],
 )
-def test_chunks_of_large_tables_have_about_as_many_rows(rows: int, count: int) -> None:
+def test_the_number_of_chunks_grows_with_the_table(rows: int, count: int) -> None:
     assert chunk_count(rows) == count
 
 
-def test_keys_are_dealt_evenly() -> None:
+def test_keys_are_distributed_evenly() -> None:
     chunking = Chunking(16, (0,))
-    dealt = Counter(chunking.chunk((str(n), None), b"") for n in range(16_000))
-    assert set(dealt) == set(range(16))
-    assert max(dealt.values()) < 1.5 * min(dealt.values())
+    found = Counter(chunking.chunk((str(n), None), b"") for n in range(16_000))
+    assert set(found) == set(range(16))
+    assert max(found.values()) < 1.5 * min(found.values())
 
 
 @given(rows_of_text, st.sampled_from([WHOLE, Chunking(7, (0,)), Chunking(7)]), st.data())
@@ -66,11 +66,11 @@ def test_the_order_of_rows_does_not_matter(
     found = summed(rows, chunking)
     assert found == summed(shuffled, chunking)
     total = sum(int.from_bytes(row_hash(row), "big") for row in rows) % MODULUS
-    assert together(found) == ChunkSum(len(rows), total)
+    assert table_sum(found) == ChunkSum(len(rows), total)
 
 
 @given(rows_of_text, rows_of_text)
-def test_chunks_differ_where_their_rows_do(some: list[Row], others: list[Row]) -> None:
+def test_exactly_the_chunks_with_different_rows_differ(some: list[Row], others: list[Row]) -> None:
     for chunking in (Chunking(5, (0,)), Chunking(5, (1, 0)), Chunking(5)):
         apart = Counter(some)
         apart.subtract(others)
@@ -82,11 +82,11 @@ def test_a_row_with_another_value_stays_in_the_chunk_of_its_key() -> None:
     chunking = Chunking(1000, (1,))
     places = {chunking.chunk((v, "é"), row_hash((v, "é"))) for v in ("1", "2", None)}
     assert len(places) == 1
-    bag = Chunking(1000)
-    assert len({bag.chunk((v, "é"), row_hash((v, "é"))) for v in ("1", "2", None)}) == 3
+    keyless = Chunking(1000)
+    assert len({keyless.chunk((v, "é"), row_hash((v, "é"))) for v in ("1", "2", None)}) == 3
 
 
-def test_pieces_are_joined() -> None:
+def test_partial_sums_are_added() -> None:
     sums = ChunkSums()
     sums.join(3, 2, MODULUS - 1)
     sums.join(3, 1, 5)

@@ -1,4 +1,4 @@
-"""Rows of a snapshot in files: all of them, in order of chunks, some in memory at a time."""
+"""Writing the rows of a snapshot to files of limited size, in order of chunks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pipeline.verify.staged_rows import SCHEMA, staged_rows
 
 
 def kept(folder: Path) -> list[list[tuple[Any, ...]]]:
-    """The rows of each file."""
+    """Return the rows of each file."""
     tables = [pq.read_table(file) for file in sorted(folder.glob("*.parquet"))]
     assert all(table.schema.equals(SCHEMA) for table in tables)
     return [[tuple(row.values()) for row in table.to_pylist()] for table in tables]
 
 
 @pytest.mark.parametrize("limit", ["PART_ROWS", "PART_BYTES"])
-def test_files_are_of_so_many_rows_and_in_order(
+def test_files_are_limited_in_size_and_sorted(
     limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Keys take four bytes each.
@@ -37,7 +37,7 @@ def test_files_are_of_so_many_rows_and_in_order(
     assert sorted(row for part in found for row in part) == sorted(given)
 
 
-def test_where_there_are_no_rows_a_file_says_so(tmp_path: Path) -> None:
+def test_an_empty_file_is_written_without_rows(tmp_path: Path) -> None:
     with staged_rows(str(tmp_path)):
         pass
     assert kept(tmp_path) == [[]]

@@ -1,4 +1,4 @@
-"""Dumps that are folders: of MySQL Shell and of mydumper."""
+"""Dumps in folders: MySQL Shell's and mydumper's."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LAYOUT: dict[str, Any] = {
 
 
 def shell(folder: Path, **changed: Any) -> Path:
-    """A dump of MySQL Shell; `changed` are files with other content, None: without it."""
+    """Write a dump of MySQL Shell; `changed`: files with other content, None to leave one out."""
     files = {
         "@.json": json.dumps(MANIFEST),
         "@.done.json": "{}",
@@ -70,7 +70,7 @@ def test_mysql_shell(tmp_path: Path) -> None:
     assert rows(table) == expected
 
 
-def test_the_log_as_newer_releases_tell_of_it(tmp_path: Path) -> None:
+def test_the_position_in_the_format_of_newer_releases(tmp_path: Path) -> None:
     log = {"file": "binlog.000009", "position": 4, "gtidExecuted": "c:1"}
     about = {**MANIFEST, "source": {"binlog": log, "version": {"number": "9.4.0"}}}
     dump = open_dump(str(shell(tmp_path, **{"@.json": json.dumps(about)})))
@@ -90,25 +90,25 @@ def other(**options: Any) -> str:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"@.done.json": None}, "was not finished"),
+    ({"@.done.json": None}, "did not finish"),
     ({"s%201@t@@1.tsv": None}, "chunks of s%201@t are missing"),
     ({"s%201@t@0.tsv": None}, "chunks of s%201@t are missing"),
-    ({"s%201@t.json": None}, "it is not there"),
-    ({"s%201@t.json": "{"}, "it is no JSON"),
-    ({"s%201@t.sql": "SELECT 1;"}, "does not create s 1.t"),
-    ({"s%201@t@0.tsv": "1\t\\N\n"}, "no line of 3 fields"),
+    ({"s%201@t.json": None}, "the file is missing from the dump"),
+    ({"s%201@t.json": "{"}, "it is not valid JSON"),
+    ({"s%201@t.sql": "SELECT 1;"}, "has no CREATE TABLE of s 1.t"),
+    ({"s%201@t@0.tsv": "1\t\\N\n"}, "the line does not have 3 fields"),
     ({"s%201@t@0.tsv": "1\t\\N\t"}, "within a line of 3 fields"),
-    ({"s%201@t@0.tsv": "1\t!\t\\N\n2\tA\t\\N\n"}, "column b, row 2: 'A': it is no base64"),
+    ({"s%201@t@0.tsv": "1\t!\t\\N\n2\tA\t\\N\n"}, "column b, row 2: 'A': it is not valid base64"),
     ({"s%201@t.json": other(decodeColumns={"b": "UNZIP"})}, "UNZIP"),
     ({"s%201@t.json": other(linesTerminatedBy="\r\n")}, "more than one byte"),
-    ({"s%201@t.json": other(columns=["id", "b"])}, "do not hold the columns ts"),
+    ({"s%201@t.json": other(columns=["id", "b"])}, "lacks the columns ts"),
     ({"s%201@t.json": other(defaultCharacterSet="latin1")}, "latin1"),
     ({"@.json": json.dumps({**MANIFEST, "tzUtc": False})}, "TIMESTAMP"),
 ]
 
 
 @pytest.mark.parametrize(("changed", "reason"), WRONG, ids=[reason for _, reason in WRONG])
-def test_what_cannot_be_read(tmp_path: Path, changed: dict[str, Any], reason: str) -> None:
+def test_a_damaged_dump_is_an_error(tmp_path: Path, changed: dict[str, Any], reason: str) -> None:
     def read_all() -> None:
         (table,) = open_dump(str(shell(tmp_path, **changed))).tables
         table.require_readable(all_columns(table))
@@ -182,8 +182,8 @@ def test_mydumper(tmp_path: Path, metadata: str) -> None:
     assert rows(table) == [[b"1", "é".encode()], [b"2", None]]
 
 
-def test_a_dump_of_mydumper_that_is_not_finished(tmp_path: Path) -> None:
-    with pytest.raises(DumpError, match="was not finished"):
+def test_an_unfinished_dump_of_mydumper_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DumpError, match="did not finish"):
         open_dump(str(mydumper(tmp_path, OLD.replace("Finished", "Started"))))
 
 
@@ -192,14 +192,14 @@ def test_files_for_load_data_are_refused(tmp_path: Path) -> None:
         open_dump(str(mydumper(tmp_path, NEW, **{"s.t.00002.dat": b""})))
 
 
-def test_a_folder_that_is_no_dump(tmp_path: Path) -> None:
-    with pytest.raises(DumpError, match="there is no dump"):
+def test_a_folder_without_a_dump_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DumpError, match="no dump found"):
         open_dump(str(tmp_path))
     (tmp_path / "file").touch()
     with pytest.raises(DumpError, match=r"neither @\.json nor metadata"):
         open_dump(str(tmp_path))
 
 
-def test_a_store_that_is_not_known() -> None:
+def test_an_unknown_kind_of_store_is_an_error() -> None:
     with pytest.raises(SettingsError):
         open_dump("nowhere://bucket/dump")

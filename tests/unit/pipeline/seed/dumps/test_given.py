@@ -1,4 +1,4 @@
-"""Rows in CSV and Parquet, of a table that the caller tells of."""
+"""Rows in CSV and Parquet, of a table that the caller describes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_folder_of_csv_with_another_delimiter_and_null(tmp_path: Path) -> None
     ("text", "reason"),
     [("id,b\n1,2\n", "no column c"), ("id,b,c\n1,2\n", "Expected 3 columns, got 2"), ("", "Empty")],
 )
-def test_csv_that_cannot_be_read(tmp_path: Path, text: str, reason: str) -> None:
+def test_malformed_csv_is_an_error(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "rows.csv").write_text(text)
     (found,) = open_csv(str(tmp_path / "rows.csv"), SIMPLE).tables
     with pytest.raises(DumpError, match=reason):
@@ -119,16 +119,16 @@ def test_parquet(tmp_path: Path, kind: str, of: pa.DataType, value: Any, expecte
 @pytest.mark.parametrize(
     ("kind", "values", "reason"),
     [
-        ("TIMESTAMP", pa.array([MOMENT]), "has no time zone"),
+        ("TIMESTAMP", pa.array([MOMENT]), "needs a time zone"),
         ("DATETIME", pa.array([MOMENT], pa.timestamp("us", "UTC")), "has no time zone"),
         ("INT", pa.array([MOMENT]), "column is LONG"),
         ("INT", pa.array([[1.0]]), "column is LONG"),
         ("INT", pa.array([{"a": 1}]), "column is LONG"),
-        ("INT", pa.array([1], pa.duration("s")), "are not read"),
+        ("INT", pa.array([1], pa.duration("s")), "are not supported"),
         ("BIT(3)", pa.array([1, 300]), "row 2"),
     ],
 )
-def test_parquet_of_types_that_are_none_of_the_columns(
+def test_parquet_types_that_do_not_fit_the_column_are_errors(
     tmp_path: Path, kind: str, values: pa.Array, reason: str
 ) -> None:
     (found,) = written(tmp_path, f"c {kind}", values).tables
@@ -137,7 +137,7 @@ def test_parquet_of_types_that_are_none_of_the_columns(
     assert "column c" in str(caught.value)
 
 
-def test_parquet_of_values_that_do_not_fit(tmp_path: Path) -> None:
+def test_parquet_values_out_of_range_are_errors(tmp_path: Path) -> None:
     (found,) = written(tmp_path, "c TINYINT", pa.array([1, 128])).tables
     effect = created(found.statement, "s")
     assert effect is not None
@@ -146,17 +146,17 @@ def test_parquet_of_values_that_do_not_fit(tmp_path: Path) -> None:
         row_reader(effect.definition, TypeOptions()).read(cells)
 
 
-def test_parquet_without_a_column(tmp_path: Path) -> None:
+def test_a_column_missing_from_parquet_is_an_error(tmp_path: Path) -> None:
     (found,) = written(tmp_path, "c INT, d INT", pa.array([1])).tables
     with pytest.raises(DumpError, match="no column d"):
         rows_of(found)
 
 
-def test_files_that_are_no_parquet_and_tables_that_are_none(tmp_path: Path) -> None:
+def test_a_file_or_definition_that_cannot_be_parsed_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     path.write_bytes(b"id\n1\n")
     (found,) = open_parquet(str(path), table("id INT")).tables
     with pytest.raises(DumpError, match="cannot be read"):
         rows_of(found)
-    with pytest.raises(DumpError, match="no CREATE TABLE"):
+    with pytest.raises(DumpError, match="not a CREATE TABLE"):
         open_parquet(str(path), GivenTable("s", "SELECT 1"))

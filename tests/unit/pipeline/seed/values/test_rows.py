@@ -1,4 +1,4 @@
-"""Printed values that servers do not give by themselves: from other programs, or wrong."""
+"""Printed values that servers do not print themselves: other programs' spellings, and errors."""
 
 from __future__ import annotations
 
@@ -76,17 +76,17 @@ READ: list[tuple[str, bytes, Any]] = [
 
 
 @pytest.mark.parametrize(("kind", "value", "expected"), READ)
-def test_what_is_read(kind: str, value: bytes, expected: Any) -> None:
+def test_spellings_that_are_accepted(kind: str, value: bytes, expected: Any) -> None:
     assert read(kind, None, value, None) == [None, expected, None]
 
 
-def test_what_is_lossy_is_told() -> None:
+def test_lossy_values_are_reported() -> None:
     cells = pa.array([b"2020-01-01", None, b"0000-00-00", b"2020-02-30"], pa.binary())
     (column,) = definition("DATE").columns
     assert printed_reader(column, TypeOptions()).read(cells).lossy.tolist() == [2, 3]
 
 
-def test_dates_as_text_keep_what_is_none() -> None:
+def test_invalid_dates_are_kept_as_text() -> None:
     assert read("DATE", b"2020-00-10", options=AS_TEXT) == ["2020-00-10"]
     zero = b"0000-00-00 00:00:00"
     assert read("TIMESTAMP(3)", zero, options=AS_TEXT) == ["0000-00-00 00:00:00.000"]
@@ -116,7 +116,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("kind", "value"), REFUSED)
-def test_what_is_refused(kind: str, value: bytes) -> None:
+def test_invalid_values_are_refused(kind: str, value: bytes) -> None:
     good = {"INT": b"1"}.get(kind)
     reader = row_reader(definition(kind), TypeOptions())
     with pytest.raises(SeedValueError) as caught:
@@ -128,26 +128,26 @@ def test_what_is_refused(kind: str, value: bytes) -> None:
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
-def test_a_long_value_is_shortened_in_the_error() -> None:
+def test_a_long_value_is_truncated_in_the_error() -> None:
     with pytest.raises(SeedValueError, match=r"\(70000 bytes\)") as caught:
         read("INT", b"x" * 70000)
     assert len(str(caught.value)) < 500
 
 
-def test_a_key_loses_nothing() -> None:
+def test_a_lossy_key_value_is_an_error() -> None:
     reader = row_reader(definition("DATE", key=True), TypeOptions())
     with pytest.raises(SeedValueError, match="part of a key"):
         reader.read([pa.array([b"0000-00-00"], pa.binary())])
 
 
-def test_labels_that_are_not_known_are_refused() -> None:
+def test_an_enum_with_unknown_labels_is_refused() -> None:
     column = ColumnDefinition("c", T.ENUM, length=1)
     with pytest.raises(UnsupportedError, match="labels"):
         RowReader(TableDefinition("s", "t", (column,)), TypeOptions())
 
 
 @given(st.lists(st.one_of(st.none(), st.datetimes(min_value=dt.datetime(1, 1, 1)))))
-def test_datetimes_come_back(values: list[dt.datetime | None]) -> None:
+def test_datetimes_round_trip(values: list[dt.datetime | None]) -> None:
     texts = [one and one.isoformat(" ", "microseconds").encode() for one in values]
     assert read("DATETIME(6)", *texts) == values
     expected = [text and text.decode() for text in texts]
@@ -155,26 +155,26 @@ def test_datetimes_come_back(values: list[dt.datetime | None]) -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(-(10**38) + 1, 10**38 - 1))))
-def test_decimals_come_back(values: list[int | None]) -> None:
+def test_decimals_round_trip(values: list[int | None]) -> None:
     texts = [None if one is None else b"%d" % one for one in values]
     assert read("DECIMAL(38,0)", *texts) == values
     assert read("DECIMAL(65,0)", *texts) == [text and text.decode() for text in texts]
 
 
 @given(st.lists(st.binary(max_size=30)), st.sampled_from(sorted({kind for kind, *_ in READ})))
-def test_any_bytes_are_read_or_refused(values: list[bytes], kind: str) -> None:
+def test_arbitrary_bytes_are_read_or_refused(values: list[bytes], kind: str) -> None:
     with suppress(SeedValueError):
         assert len(read(kind, *values)) == len(values)
 
 
-def test_a_slice_of_cells_is_read_from_where_it_begins() -> None:
+def test_a_slice_of_cells_is_read_from_its_offset() -> None:
     cells = pa.array([b"bad", b"2", None, b"4", b"bad"], pa.binary()).slice(1, 3)
     for kind in ("INT", "VARCHAR(9)"):
         batch = row_reader(definition(kind), TypeOptions()).read([cells])
         assert [one and str(one) for one in batch.column(0).to_pylist()] == ["2", None, "4"]
 
 
-def test_no_rows_have_the_types() -> None:
+def test_an_empty_batch_has_the_schema() -> None:
     for kind, *_ in READ:
         reader = row_reader(definition(kind), TypeOptions())
         assert reader.read([pa.array([], pa.binary())]).schema == reader.schema

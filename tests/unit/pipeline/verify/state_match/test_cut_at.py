@@ -1,4 +1,4 @@
-"""Which of gold's cuts is of a server's state, by what the cuts have."""
+"""Finding gold's cut with a server's state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.verify.state_match import cut_at
 from pipeline.verify.state_match.cut_at import Reached
 from pipeline.verify.state_match.executed_at import GoldGtids
 from pipeline.verify.state_match.position import differing_gtids
-from pipeline.verify.state_match.way import GoldStanding
+from pipeline.verify.state_match.way import GoldPosition
 from tests.support.bronze.bronze_rows import file_row
 
 NO_SPARK = cast(SparkSession, None)
@@ -36,7 +36,7 @@ BEGAN = 2 << OFFSET_BITS | 100
         (f"{A}:1-8", Reached(None)),
     ],
 )
-def test_a_cut_with_just_these_gtids_is_found(
+def test_a_cut_with_exactly_these_gtids_is_found(
     monkeypatch: pytest.MonkeyPatch, gtids: str, batch: Reached | None
 ) -> None:
     cuts = [(1, 0, None), (2, 77, f"{A}:11-12")]
@@ -50,13 +50,13 @@ def test_a_cut_with_just_these_gtids_is_found(
     assert cut_at._WithGtids(NO_SPARK, settings, GtidSet.of(gtids), 0).look() == batch
 
 
-def test_a_replica_that_lags_behind_a_seed_is_of_another_state() -> None:
+def test_a_replica_that_lags_after_a_seed_has_another_state() -> None:
     later, earlier = differing_gtids(GoldGtids(before=BEFORE), GtidSet.of(f"{A}:1-8"))
     assert (later, earlier) == ("", f"{A}:9-10")
 
 
 class _Plan(NamedTuple):
-    """Of silver, as far as it is looked at."""
+    """The fields of silver's plan that are used."""
 
     cut_lsn: int
     end: tuple[int, int] = (9, 9)
@@ -71,13 +71,13 @@ class _Standing(NamedTuple):
     [
         (BEGAN + 9, _Plan(BEGAN + 50), BEGAN + 9),
         (BEGAN, _Plan(BEGAN + 50), BEGAN),
-        # As silver is decoded anew, or a place of the old log is taken for one of the new.
+        # Silver is decoded from scratch, or an old log's position is taken for the new one's.
         (BEGAN - 9, _Plan(BEGAN - 9), BEGAN),
         (BEGAN - 9, _Plan(BEGAN + 50), BEGAN),
         (BEGAN + 9, None, None),
     ],
 )
-def test_no_cut_of_before_where_gold_was_is_taken(
+def test_cuts_earlier_than_golds_position_at_the_start_are_ignored(
     monkeypatch: pytest.MonkeyPatch, last: int, silver: _Plan | None, found: int | None
 ) -> None:
     asked: list[int] = []
@@ -92,7 +92,7 @@ def test_no_cut_of_before_where_gold_was_is_taken(
     monkeypatch.setattr(cut_at, "is_in_silver", lambda *_: True)
     monkeypatch.setattr(cut_at, "silver_standing", lambda _: _Standing(silver))
     settings = Settings(source="shop", lake="lake")
-    began = GoldStanding(BEGAN, GoldGtids(), 1)
+    began = GoldPosition(BEGAN, GoldGtids(), 1)
     place = AtPosition("log.000002", 500)
     looking = cut_at._AtPosition(NO_SPARK, settings, cast(Ledger, None), place, began)
     assert looking._last_before() == found

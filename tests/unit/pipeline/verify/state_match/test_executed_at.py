@@ -1,4 +1,4 @@
-"""What a server has that is where gold is, as the log's files tell it."""
+"""The executed GTID set of a server at gold's position, as recorded in the log's files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_SPARK = cast(SparkSession, None)
 A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 PURGED = [
     file_row("log.000003", 3, previous_gtids=f"{A}:1-10", gtids=f"{A}:11-20"),
-    # Of number 4 to 6 the transactions 21 to 50 were purged, and the gap was accepted.
+    # Files 4 to 6 with the transactions 21 to 50 were purged, and the gap was accepted.
     file_row("log.000007", 7, previous_gtids=f"{A}:1-50", gtids=f"{A}:51-60"),
     file_row("log.000008", 8, previous_gtids=f"{A}:1-60", gtids=f"{A}:61-70"),
 ]
@@ -48,13 +48,13 @@ def gold_at(
         # Gold has nothing of the log yet.
         (PURGED, 0, f"{A}:11", f"{A}:1-10", f"{A}:1-11"),
         ([], 3, f"{A}:1-5", "", f"{A}:1-5"),
-        # A cut without a transaction: seeded from a server at rest.
+        # A cut without a transaction: seeded from an idle server.
         (PURGED[:1], 0, None, f"{A}:1-10", f"{A}:1-10"),
         (PURGED, 8, None, f"{A}:1-60", f"{A}:1-60"),
         ([], 0, None, "", ""),
     ],
 )
-def test_what_the_log_tells_to_be_before_the_cut_is_there_too(
+def test_transactions_listed_in_the_log_as_earlier_are_included(
     monkeypatch: pytest.MonkeyPatch,
     files: list[FileRow],
     ordinal: int,
@@ -67,12 +67,12 @@ def test_what_the_log_tells_to_be_before_the_cut_is_there_too(
     assert str(found.all) == everything
 
 
-def test_all_that_the_files_tell_is_known() -> None:
-    for files, told in ((PURGED, f"{A}:1-70"), (MARIADB, "0-1-60,2-1-7"), ([], "")):
-        assert str(known_in(files)) == told
+def test_all_gtids_in_or_before_the_files_are_known() -> None:
+    for files, known in ((PURGED, f"{A}:1-70"), (MARIADB, "0-1-60,2-1-7"), ([], "")):
+        assert str(known_in(files)) == known
 
 
-def test_a_server_must_have_golds_own_and_where_there_are_none_those_before() -> None:
+def test_a_server_needs_golds_own_gtids_or_without_any_the_earlier_ones() -> None:
     own, before = GtidSet.of(f"{A}:11-20"), GtidSet.of(f"{A}:1-10")
     assert GoldGtids(own, before).needed == own
     assert GoldGtids(before=before).needed == before

@@ -1,4 +1,4 @@
-"""By what a server's state is told, and which servers nothing tells of."""
+"""Whether a server's state is matched by GTIDs or position, and which servers are refused."""
 
 from __future__ import annotations
 
@@ -14,65 +14,65 @@ from pipeline.verify.state_match import way
 from pipeline.verify.state_match.executed_at import GoldGtids
 from pipeline.verify.state_match.way import (
     BehindGoldError,
-    GoldStanding,
+    GoldPosition,
     OtherLogError,
-    wait_until_it_has,
+    wait_for_server,
 )
 
 WHO = Login("db", "verify")
 ONE, TWO = "3e11fa47-71ca-11e1-9e33-c80aa9429562", "4e11fa47-71ca-11e1-9e33-c80aa9429562"
 
 
-def gold(gtids: str, server_id: int | None = 1) -> GoldStanding:
-    return GoldStanding(5, GoldGtids(GtidSet.of(gtids)), server_id)
+def gold(gtids: str, server_id: int | None = 1) -> GoldPosition:
+    return GoldPosition(5, GoldGtids(GtidSet.of(gtids)), server_id)
 
 
-def seeded(before: str) -> GoldStanding:
-    """Of a server at rest: gold has no transaction of the log."""
-    return GoldStanding(0, GoldGtids(before=GtidSet.of(before)), 1)
+def seeded(before: str) -> GoldPosition:
+    """Gold seeded from an idle server: it has no transaction of the log."""
+    return GoldPosition(0, GoldGtids(before=GtidSet.of(before)), 1)
 
 
 def place(**given: Any) -> dict[str, Any]:
-    """Of a server that has GTIDs if it tells some, unless that is said."""
-    told = {"server_id": 1, "server_uuid": ONE, "gtid_set": "", "file": "b.1", "position": 4}
+    """A server's position; it has GTIDs if a set is given, unless `has_gtids` says otherwise."""
+    default = {"server_id": 1, "server_uuid": ONE, "gtid_set": "", "file": "b.1", "position": 4}
     gtids = given.get("gtid_set", "")
-    return {**told, "has_gtids": bool(gtids), "gtids_logged": gtids, **given}
+    return {**default, "has_gtids": bool(gtids), "gtids_logged": gtids, **given}
 
 
 @pytest.mark.parametrize(
-    ("standing", "at", "wanted"),
+    ("position", "at", "wanted"),
     [
-        # A server of any id and any log, if GTIDs tell.
+        # With GTIDs, a server of any id and with any log.
         (gold(f"{ONE}:1-5"), place(gtid_set=f"{ONE}:1-9"), WithGtids(f"{ONE}:1-9")),
         (gold("0-1-5"), place(gtid_set="0-1-9", server_id=2, file=None), WithGtids("0-1-9")),
-        # Just seeded, from a server that was at rest.
+        # Just seeded, from an idle server.
         (seeded(f"{ONE}:1-5"), place(gtid_set=f"{ONE}:1-5", server_id=2), WithGtids(f"{ONE}:1-5")),
         (seeded("0-1-5"), place(gtid_set="0-1-5", server_id=2), WithGtids("0-1-5")),
-        # MariaDB's domains that it once replicated, and neither its log nor the lake has.
+        # Domains that MariaDB once replicated, and that neither its log nor the lake has.
         (gold("0-1-5"), place(gtid_set="0-1-9,7-3-2", gtids_logged="0-1-9"), WithGtids("0-1-9")),
         (gold("0-1-5"), place(gtid_set="0-1-9,7-3-2"), WithGtids("0-1-9,7-3-2")),
         (
-            GoldStanding(5, GoldGtids(GtidSet.of("0-1-5")), 1, GtidSet.of("0-1-5,7-3-1")),
+            GoldPosition(5, GoldGtids(GtidSet.of("0-1-5")), 1, GtidSet.of("0-1-5,7-3-1")),
             place(gtid_set="0-1-9,7-3-2", gtids_logged="0-1-9"),
             WithGtids("0-1-9,7-3-2"),
         ),
-        # One that has executed nothing is told by that too.
+        # An empty set identifies a server that has executed nothing.
         (gold(f"{ONE}:1-5"), place(has_gtids=True, server_id=2), WithGtids("")),
-        # The server of the log, if they do not: on neither side, or on one alone.
+        # Without GTIDs on both sides, the server of the log.
         (gold(""), place(), AtPosition("b.1", 4)),
         (gold(""), place(gtid_set=f"{ONE}:1-9"), AtPosition("b.1", 4)),
         (gold(""), place(has_gtids=True), AtPosition("b.1", 4)),
         (gold(f"{ONE}:1-5"), place(), AtPosition("b.1", 4)),
     ],
 )
-def test_gtids_tell_where_there_are_some_and_else_the_place(
-    standing: GoldStanding, at: dict[str, Any], wanted: Wanted
+def test_gtids_are_used_if_both_have_them_and_else_the_position(
+    position: GoldPosition, at: dict[str, Any], wanted: Wanted
 ) -> None:
-    assert standing.wanted(at, WHO) == wanted
+    assert position.wanted(at, WHO) == wanted
 
 
 @pytest.mark.parametrize(
-    ("standing", "at", "told"),
+    ("position", "at", "reason"),
     [
         (gold(""), place(server_id=2), "its server_id is 2"),
         (gold(f"{ONE}:1-5"), place(server_id=2), "its server_id is 2"),
@@ -80,11 +80,11 @@ def test_gtids_tell_where_there_are_some_and_else_the_place(
         (gold(""), place(file=None, position=None), "neither GTIDs"),
     ],
 )
-def test_a_server_of_which_nothing_tells_is_refused(
-    standing: GoldStanding, at: dict[str, Any], told: str
+def test_a_server_with_an_unknown_state_is_refused(
+    position: GoldPosition, at: dict[str, Any], reason: str
 ) -> None:
-    with pytest.raises(OtherLogError, match=told) as raised:
-        standing.wanted(at, WHO)
+    with pytest.raises(OtherLogError, match=reason) as raised:
+        position.wanted(at, WHO)
     assert raised.value.remedy
 
 
@@ -93,70 +93,70 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(way, "PAUSE", 0)
 
 
-def waited(standing: GoldStanding, places: list[dict[str, Any]], patience: float) -> int:
-    """How many of the places, one behind the other, were looked at."""
+def waited(position: GoldPosition, places: list[dict[str, Any]], patience: float) -> int:
+    """Wait for a server that has these positions in turn; return how many were consumed."""
     left = list(places)
 
     def asked() -> dict[str, Any]:
         return left.pop(0) if len(left) > 1 else left[0]
 
-    wait_until_it_has(standing, asked, WHO, patience, QuietProgress())
+    wait_for_server(position, asked, WHO, patience, QuietProgress())
     return len(places) - len(left)
 
 
-def test_a_replica_is_given_time_to_come_to_where_gold_is() -> None:
+def test_a_replica_is_waited_for_until_it_has_all_that_gold_has() -> None:
     sets = [f"{ONE}:1-3", f"{ONE}:1-4", f"{ONE}:1-5", f"{ONE}:1-9"]
     places = [place(gtid_set=gtids, server_uuid=TWO) for gtids in sets]
     assert waited(gold(f"{ONE}:1-5"), places, patience=60) == 3
 
 
-def test_behind_a_seed_a_replica_is_given_time_too() -> None:
+def test_a_replica_is_waited_for_after_a_seed() -> None:
     sets = [f"{ONE}:1-3", f"{ONE}:1-5", f"{ONE}:1-9"]
     places = [place(gtid_set=gtids, server_uuid=TWO) for gtids in sets]
     assert waited(seeded(f"{ONE}:1-5"), places, patience=60) == 2
 
 
-def test_without_gtids_or_patience_nothing_is_waited_for() -> None:
+def test_without_gtids_or_patience_there_is_no_wait() -> None:
     assert waited(gold(f"{ONE}:1-5"), [place(), place()], patience=9) == 1
-    behind = place(gtid_set=f"{ONE}:1-3", server_uuid=TWO)
-    assert waited(gold(f"{ONE}:1-5"), [behind, behind], patience=0) == 1
+    lagging = place(gtid_set=f"{ONE}:1-3", server_uuid=TWO)
+    assert waited(gold(f"{ONE}:1-5"), [lagging, lagging], patience=0) == 1
 
 
 @pytest.mark.parametrize(
-    ("had", "at", "patience", "told"),
+    ("had", "at", "patience", "reason"),
     [
-        # Right behind RESET: gold has what was the server's own.
+        # Just after RESET: gold has the server's own transactions.
         (f"{ONE}:1-5", place(has_gtids=True), 1e9, "has lost"),
         (f"{ONE}:1-5", place(has_gtids=True), 0, "has lost"),
         ("0-1-5", place(has_gtids=True, server_uuid=""), 1e9, "has lost"),
-        # An empty replica has not got it yet.
-        (f"{ONE}:1-5", place(has_gtids=True, server_uuid=TWO, server_id=2), 0.01, "has not got"),
-        ("0-1-5", place(has_gtids=True, server_uuid="", server_id=2), 0.01, "has not got"),
+        # An empty replica does not have them yet.
+        (f"{ONE}:1-5", place(has_gtids=True, server_uuid=TWO, server_id=2), 0.01, "lacks"),
+        ("0-1-5", place(has_gtids=True, server_uuid="", server_id=2), 0.01, "lacks"),
     ],
 )
 def test_a_server_that_has_executed_nothing_lacks_everything(
-    had: str, at: dict[str, Any], patience: float, told: str
+    had: str, at: dict[str, Any], patience: float, reason: str
 ) -> None:
-    with pytest.raises(BehindGoldError, match=told) as raised:
+    with pytest.raises(BehindGoldError, match=reason) as raised:
         waited(gold(had), [at], patience)
     assert raised.value.lacking == had
 
 
 @pytest.mark.parametrize(
-    ("had", "at", "patience", "told"),
+    ("had", "at", "patience", "reason"),
     [
-        (f"{ONE}:1-5", place(gtid_set=f"{ONE}:1-3", server_uuid=TWO), 0.01, "has not got"),
-        ("0-1-5", place(gtid_set="0-1-3", server_id=2, server_uuid=""), 0.01, "has not got"),
-        # A server that lacks its own was begun anew: to wait is in vain.
+        (f"{ONE}:1-5", place(gtid_set=f"{ONE}:1-3", server_uuid=TWO), 0.01, "lacks"),
+        ("0-1-5", place(gtid_set="0-1-3", server_id=2, server_uuid=""), 0.01, "lacks"),
+        # A server that lacks its own transactions was reset: waiting is pointless.
         (f"{ONE}:1-5", place(gtid_set=f"{ONE}:1-3"), 1e9, "has lost"),
         (f"{ONE}:1-5", place(gtid_set=f"{ONE}:1-3"), 0, "has lost"),
         ("0-1-5", place(gtid_set="0-1-3", server_uuid=""), 1e9, "has lost"),
     ],
 )
-def test_a_server_that_lacks_what_gold_has_is_told_apart(
-    had: str, at: dict[str, Any], patience: float, told: str
+def test_a_lagging_replica_is_distinguished_from_a_reset_server(
+    had: str, at: dict[str, Any], patience: float, reason: str
 ) -> None:
-    with pytest.raises(BehindGoldError, match=told) as raised:
+    with pytest.raises(BehindGoldError, match=reason) as raised:
         waited(gold(had), [at], patience)
     assert raised.value.lacking in (f"{ONE}:4-5", "0-1-5")
-    assert raised.value.retryable == (told == "has not got")
+    assert raised.value.retryable == (reason == "lacks")
