@@ -112,9 +112,9 @@ def test_mariadbs_domains_tell_what_is_missing() -> None:
     # another server may have a domain's number from one that this one never heard of
     assert list(gaps([first, file_row("b.000009", 74, previous_gtids="0-2-3,0-1-7")])) == []
     (gap,) = gaps([first, file_row("log.000002", 2, previous_gtids="0-1-9,1-1-2")])
-    assert "0-1-9 and what is before it in domain 0 (after number 7)" in gap
+    assert "0-1-9 and earlier in domain 0 (after number 7)" in gap
     (gap,) = gaps([first, file_row("b.000009", 74, previous_gtids="0-1-7,2-5-1")])
-    assert "2-5-1 and what is before it in domain 2 (from the start)" in gap
+    assert "2-5-1 and earlier in domain 2 (from the start)" in gap
 
 
 def test_of_each_mariadb_server_that_the_lake_names_it_must_have_what_is_before_a_log() -> None:

@@ -46,7 +46,7 @@ def test_binlogs_in_a_bucket_are_found_in_all_its_folders(store: ObjectStore) ->
     ]
     assert found.faults == ()
     (note,) = found.notes
-    assert note.startswith("s3://logs/2026-11-22/notes.txt is left out")
+    assert note.startswith("s3://logs/2026-11-22/notes.txt is skipped")
     assert len(find_binlogs("s3a://logs/2026-11-2*/log.*").binlogs) == 2
     assert len(find_binlogs("s3://logs/2026-*").binlogs) == 2
 
@@ -74,7 +74,7 @@ def test_what_spark_put_there_is_seen_and_removed(store: ObjectStore) -> None:
 def test_a_store_that_does_not_answer_may_be_asked_again_and_no_file_is_an_error_of_the_settings(
     store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(SettingsError, match="there is no file at s3://nowhere/logs"):
+    with pytest.raises(SettingsError, match="no files at s3://nowhere/logs"):
         find_binlogs("s3://nowhere/logs")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")

@@ -164,7 +164,7 @@ def test_mariadbs_transactions_are_known_by_domain_and_server() -> None:
     assert found.seen == {(3, 0): "0-1-9,1-1-4"}
     assert found.gaps == ()
     behind = recognised(files, ref(1, "0-1-9,1-1-4"), ref(3, "0-1-12"))
-    assert "has not seen 1-1-4 and what is before it in domain 1" in behind.gaps[0]
+    assert "has not seen 1-1-4 and earlier in domain 1" in behind.gaps[0]
 
 
 @pytest.mark.parametrize(

@@ -66,18 +66,18 @@ def test_a_folder_tells_what_its_state_says_and_how_old_that_is(tmp_path: Path) 
 def test_a_later_turn_and_an_unknown_lag_are_told(tmp_path: Path) -> None:
     write_state(tmp_path, replace(STATE_OF, turn=3, lag=None, gaps=()))
     (line,) = standing(str(tmp_path)).lines()
-    assert "binlog.000002:77 in turn-0003, the server's end is not known (updated" in line
+    assert "binlog.000002:77 in turn-0003, the server's log end is unknown (updated" in line
 
 
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (None, "nothing was captured into it yet"),
-        ("", "it is no state of a capture"),
-        ("[1]", "it is no state of a capture"),
-        ('{"version": 2}', "it is of version 2"),
-        (STATE_OF.to_json(), "no state of a capture: Invalid isoformat"),
-        (replace(STATE_OF, updated="2026-11-22").to_json(), "no state of a capture"),
+        (None, "nothing captured yet"),
+        ("", "is not a capture's state"),
+        ("[1]", "is not a capture's state"),
+        ('{"version": 2}', "its version is 2"),
+        (STATE_OF.to_json(), "not a capture's state: Invalid isoformat"),
+        (replace(STATE_OF, updated="2026-11-22").to_json(), "not a capture's state"),
     ],
     ids=["none", "empty", "a list", "of a later release", "never updated", "without a zone"],
 )
@@ -110,7 +110,7 @@ def test_a_spool_is_fresher_than_its_store_and_need_not_be_here(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("to", "told"),
-    [("nowhere://x/y", "nowhere"), ("memory://empty", "nothing was captured into it yet")],
+    [("nowhere://x/y", "nowhere"), ("memory://empty", "nothing captured yet")],
 )
 def test_a_store_that_cannot_be_asked_is_told(to: str, told: str) -> None:
     assert told in str(standing(to).problem)

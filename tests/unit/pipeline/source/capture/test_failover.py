@@ -15,10 +15,10 @@ from decoder.constants import EventFlag, EventType
 from decoder.segments.framer import FLAGS_POSITION
 from pipeline.source import GtidSet
 from pipeline.source.capture.failover import (
-    Beginning,
+    FirstLog,
+    first_log,
     is_another,
     landed_gtids,
-    log_to_begin_with,
     not_executed,
 )
 from pipeline.source.capture.landed_folder import LandedFolder
@@ -48,7 +48,7 @@ MYSQL, MARIADB = ServerVersion.read("9.7.4"), ServerVersion.read("10.11.8-MariaD
 
 def begin(
     previous: Sequence[str | None], landed: str, *, server_id: int = 12, ahead: bool = False
-) -> Beginning:
+) -> FirstLog:
     """The choice among logs of a server of which each tells what is before it."""
     names = [f"binlog.{number:06}" for number in range(1, len(previous) + 1)]
     told = {
@@ -57,7 +57,7 @@ def begin(
     }
     logs = [LogFile(name, 1000) for name in names]
     had = GtidSet.of(landed)
-    return log_to_begin_with(logs, told.get, had, server_id=server_id, ahead=ahead)
+    return first_log(logs, told.get, had, server_id=server_id, ahead=ahead)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def begin(
 def test_it_is_the_last_before_which_nothing_is_missing(
     previous: list[str | None], landed: str, number: int
 ) -> None:
-    assert begin(previous, landed) == Beginning(f"binlog.{number:06}")
+    assert begin(previous, landed) == FirstLog(f"binlog.{number:06}")
 
 
 def test_where_mariadbs_numbers_were_used_twice_only_those_of_a_server_count() -> None:
@@ -113,8 +113,8 @@ def test_of_a_mariadb_server_that_is_not_named_only_what_was_before_the_first_fi
     }
     logs = [LogFile(name, 1000) for name in told]
     had, before = GtidSet.of("0-11-105"), GtidSet.of(began)
-    chosen = log_to_begin_with(logs, told.get, had, server_id=server_id, ahead=False, began=before)
-    assert chosen == Beginning(f"binlog.{number:06}")
+    chosen = first_log(logs, told.get, had, server_id=server_id, ahead=False, began=before)
+    assert chosen == FirstLog(f"binlog.{number:06}")
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_what_is_before_a_mariadb_file_tell_its_list_and_its_first_transaction(
 def test_what_is_purged_is_named_and_no_more_is_lost(
     previous: list[str | None], landed: str, number: int, lost: str
 ) -> None:
-    assert begin(previous, landed) == Beginning(f"binlog.{number:06}", GtidSet.of(lost))
+    assert begin(previous, landed) == FirstLog(f"binlog.{number:06}", GtidSet.of(lost))
 
 
 @given(
@@ -200,7 +200,7 @@ def test_what_a_server_has_not_executed(landed: str, executed: str, lacks: str) 
 
 
 def test_of_a_domain_that_has_not_come_so_far_that_is_told() -> None:
-    assert "2-1-4 and what is before it" in not_executed(GtidSet.of("2-1-4"), GtidSet.of("0-1-1"))
+    assert "2-1-4 and earlier" in not_executed(GtidSet.of("2-1-4"), GtidSet.of("0-1-1"))
 
 
 ONE = CaptureState(Replica.new(), server_uuid="one", server_id=1, server_version="9.7.4")

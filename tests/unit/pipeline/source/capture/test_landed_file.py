@@ -91,7 +91,7 @@ def test_a_file_that_is_not_the_captures_is_never_changed(
     (tmp_path / "binlog.000004").write_bytes(LOG)
     file = tmp_path / "backup.20240131"
     file.write_bytes(content)
-    with pytest.raises(DamagedFolderError, match="not as a capture leaves a file"):
+    with pytest.raises(DamagedFolderError, match="not written by a capture"):
         LandedFolder(tmp_path).recover(None, own=own)
     assert file.read_bytes() == content
     assert (tmp_path / "binlog.000004").read_bytes() == LOG
@@ -132,7 +132,9 @@ def test_durable_bytes_that_are_damaged_are_never_cut_off(tmp_path: Path) -> Non
     file = tmp_path / "binlog.000001"
     damaged = LOG[:300] + b"?" + LOG[301:]
     file.write_bytes(damaged)
-    with pytest.raises(DamagedFolderError, match=r"are good: .*checksum.* Move the file"):
+    with pytest.raises(
+        DamagedFolderError, match=r"landed bytes are valid: .*checksum.* Move this file"
+    ):
         recover(file, len(LOG))
     assert file.read_bytes() == damaged
 
@@ -147,7 +149,7 @@ def test_bytes_that_are_sent_again_are_compared_and_only_new_ones_written(tmp_pa
     # Its beginning too, though the in-use flag differs.
     assert file.land(memoryview(LOG[: ends[1]]), 0, whole=ends[1], ended=False) == 0
     assert file.whole == ends[4]
-    with pytest.raises(AnotherLogError, match="is not what was landed"):
+    with pytest.raises(AnotherLogError, match="other bytes than were landed"):
         file.land(memoryview(b"?" * 10), ends[3], whole=ends[4], ended=False)
     file.close()
     assert path.read_bytes() == in_use(LOG)[: ends[4]]
@@ -190,7 +192,7 @@ def test_files_are_begun_in_the_servers_order(tmp_path: Path) -> None:
     folder = LandedFolder(tmp_path)
     folder.begin("binlog.000008", 4)
     folder.land(memoryview(LOG), 0, whole=len(LOG), ended=True)
-    with pytest.raises(AnotherLogError, match=r"behind binlog\.000008 the server goes on with"):
+    with pytest.raises(AnotherLogError, match=r"after binlog\.000008 the server continues with"):
         folder.begin("binlog.000010", 4)
     folder.begin("binlog.000009", 4)
     assert folder.end == LogPosition("binlog.000009", 0)

@@ -48,5 +48,5 @@ def test_the_next_file_has_the_next_number(later: str, does: bool) -> None:
 
 
 def test_another_name_has_no_number() -> None:
-    with pytest.raises(ValueError, match="no name of a binary log"):
+    with pytest.raises(ValueError, match="not a binary log name"):
         number_of("binlog.index")

@@ -56,10 +56,10 @@ def visible(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("stored", "own", "last", "said"),
     [
-        (None, ONE, "binlog.000009", "has logs but no state of a capture"),
+        (None, ONE, "binlog.000009", "contains logs but no capture's state"),
         (replace(ONE, server_uuid="two"), ONE, "binlog.000009", "of server two"),
         (replace(ONE, replica=Replica.new()), ONE, "binlog.000009", "another capture"),
-        (ONE, None, "mysql-bin.000009", "holds mysql-bin.000009"),
+        (ONE, None, "mysql-bin.000009", "contains mysql-bin.000009"),
     ],
     ids=["no state", "another server", "another capture", "another log"],
 )

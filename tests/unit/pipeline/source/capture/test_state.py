@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.errors import SettingsError
 from pipeline.source.capture.backoff import FIRST_SECONDS, Backoff
-from pipeline.source.capture.checkpoints import bytes_behind
+from pipeline.source.capture.checkpoints import bytes_after
 from pipeline.source.capture.errors import DamagedStateError
 from pipeline.source.capture.log_position import LogPosition
 from pipeline.source.capture.source import LogEnd, LogFile
@@ -66,14 +66,14 @@ def test_a_folder_that_nothing_was_captured_into_has_none(tmp_path: Path) -> Non
 
 def test_bronze_does_not_see_it(tmp_path: Path) -> None:
     write_state(tmp_path, CaptureState(Replica.new()))
-    with pytest.raises(SettingsError, match="there is no file"):
+    with pytest.raises(SettingsError, match="no files"):
         list_files(str(tmp_path))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 99}', "no json"])
 def test_a_damaged_state_is_told(text: str, tmp_path: Path) -> None:
     (tmp_path / STATE).write_text(text)
-    with pytest.raises(DamagedStateError, match="no state of a capture"):
+    with pytest.raises(DamagedStateError, match="not a capture's state"):
         read_state(tmp_path)
 
 
@@ -102,7 +102,7 @@ def test_waits_grow_up_to_the_limit_and_start_anew_after_progress() -> None:
 )
 def test_bytes_behind(file: str, position: int, behind: int) -> None:
     logs = [LogFile("b.000001", 100), LogFile("b.000002", 50), LogFile("b.000003", 25)]
-    assert bytes_behind(logs, LogPosition(file, position)) == behind
+    assert bytes_after(logs, LogPosition(file, position)) == behind
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_bytes_behind(file: str, position: int, behind: int) -> None:
     ],
 )
 def test_transactions_behind(gtids: str, gtid: str | None, behind: int | None) -> None:
-    assert LogEnd(LogPosition("b.000001", 4), gtids).transactions_behind(gtid) == behind
+    assert LogEnd(LogPosition("b.000001", 4), gtids).transactions_after(gtid) == behind
 
 
 def test_the_states_name_is_on_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ def test_schemas_that_are_not_logged_are_told_where_they_are_wanted(
     assert finding.verdict == ("unfit" if missing else "fit")
     assert finding.change.restart is bool(missing)
     if missing:
-        assert finding.has == f"leave out {missing}"
+        assert finding.has == f"exclude {missing}"
 
 
 def test_what_the_user_may_not_see_is_not_judged() -> None:

@@ -171,7 +171,7 @@ def test_gtids_that_a_server_cannot_switch_on_while_it_runs_need_a_restart() -> 
             ("SET GLOBAL expire_logs_days = 7",),
         ),
         ("5.7.44-log", {"expire_logs_days": "3"}, "fit", "3 days", ()),
-        ("5.7.44-log", {"expire_logs_days": "0"}, "fit", "for ever", ()),
+        ("5.7.44-log", {"expire_logs_days": "0"}, "fit", "forever", ()),
         (
             "8.0.45",
             {"binlog_expire_logs_seconds": "0", "expire_logs_days": "1"},
@@ -193,7 +193,7 @@ def test_gtids_that_a_server_cannot_switch_on_while_it_runs_need_a_restart() -> 
             "9.7.0",
             {"binlog_expire_logs_seconds": "60", "binlog_expire_logs_auto_purge": "OFF"},
             "fit",
-            "for ever",
+            "forever",
             (),
         ),
         (

@@ -81,7 +81,7 @@ def test_without_it_one_line_names_the_file_the_key_and_what_to_do(
     (fault,) = found.faults
     assert fault.startswith(f"{NAME}, position 0: it is encrypted")
     assert said in fault
-    assert "as encryption.keyring in conf" in fault
+    assert "encryption.keyring in conf" in fault
     assert "Copy the file" not in fault
 
 

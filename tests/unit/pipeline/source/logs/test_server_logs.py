@@ -49,7 +49,7 @@ def test_of_copies_one_is_taken_and_the_others_are_noted(
     (binlog,) = log.files
     assert Path(binlog.stored.path).parent.name == taken
     assert len(notes) == len(copies) - 1
-    assert all(f"{binlog.stored.path} is the same" in note for note in notes)
+    assert all(f"is a copy of {binlog.stored.path}" in note for note in notes)
 
 
 def test_the_end_of_a_log_is_its_servers_event(tmp_path: Path) -> None:

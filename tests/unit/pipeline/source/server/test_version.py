@@ -26,7 +26,7 @@ def test_kind_and_numbers_are_read(
 
 
 def test_what_is_no_version_is_refused() -> None:
-    with pytest.raises(ValueError, match="'unknown' is no version"):
+    with pytest.raises(ValueError, match="'unknown' is not a server version"):
         ServerVersion.read("unknown")
 
 
