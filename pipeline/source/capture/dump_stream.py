@@ -67,6 +67,9 @@ _ENDS = (int(EventType.ROTATE), int(EventType.STOP))
 _FATAL_ERROR_READING_BINLOG = 1236
 
 
+_Handler = Callable[["DumpStream", EventHeader, bytes, bool], Iterator[Received]]
+
+
 class DumpStream:
     """Parser of a dump: receive bytes into `room()`, then read items from `received(count)`."""
 
@@ -96,8 +99,7 @@ class DumpStream:
     def received(self, count: int) -> Iterator[Received]:
         """Yield the items that the next `count` bytes, now in `room()`, complete.
 
-        Raises BrokenDumpError if the bytes are not a valid dump, DumpRefusedError if the server
-        sent an error.
+        Raises BrokenDumpError if they are not a valid dump, DumpRefusedError for a server's error.
         """
         self._end += count
         more = True
@@ -180,7 +182,7 @@ class DumpStream:
     def _require_no_hole(self, frames: Frames) -> None:
         """Raise BrokenDumpError unless each event ends where its header says.
 
-        MariaDB since 11.4 writes 0 there within transactions: the next position covers these too.
+        MariaDB since 11.4 writes 0 within transactions: the next position covers these too.
         """
         ends = self.position - HEAD + frames.offset + frames.size
         wrong = np.flatnonzero((ends & _POSITIONS != frames.log_pos) & (frames.log_pos != 0))
@@ -214,9 +216,7 @@ class DumpStream:
         self._start += PACKET_HEADER_LENGTH + length
         self._sequence = AFTER_ASKING if asked else (self._sequence + 1) & 0xFF
 
-    def _handler(
-        self, header: EventHeader
-    ) -> Callable[[DumpStream, EventHeader, bytes, bool], Iterator[Received]]:
+    def _handler(self, header: EventHeader) -> _Handler:
         if header.type in _HANDLERS:
             return _HANDLERS[EventType(header.type)]
         return DumpStream._rare
@@ -371,7 +371,6 @@ class DumpStream:
         return BrokenDumpError(reason, file=self.file or "the dump", position=self.position)
 
 
-_Handler = Callable[[DumpStream, EventHeader, bytes, bool], Iterator[Received]]
 _HANDLERS: Mapping[EventType, _Handler] = MappingProxyType(
     {
         EventType.ROTATE: DumpStream._rotate,

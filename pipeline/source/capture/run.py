@@ -184,11 +184,7 @@ class Capture:
     def _refreshed(
         self, source: Source, state: CaptureState, landed: Landed | None
     ) -> CaptureState:
-        """Update what may have changed since a failover.
-
-        That is which landed transactions the server lacks and, until some of its log is landed, the
-        first file to capture.
-        """
+        """After a failover, update what the server lacks and, if nothing landed, the first file."""
         if landed is None and state.before:
             accept = self.settings.purged == "continue"
             state = with_first_log(source, state, self._path, accept_lost=accept)
@@ -379,8 +375,7 @@ class Capture:
     def _progressed(self) -> None:
         """Record progress: new bytes, or a heartbeat.
 
-        Events that are sent again are not progress: if each dump breaks at the same position, the
-        same events precede it each time.
+        Events sent again do not count: they precede the same broken position each time.
         """
         self._backoff.progress()
         self._refusals = 0

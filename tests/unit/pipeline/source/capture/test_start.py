@@ -51,7 +51,7 @@ def begin(
         (landed(999999, 900, ended=True), [(1000000, 200)], {}, 1000000, 4, False),
     ],
 )
-def test_it_begins_with_the_last_event_that_is_landed(
+def test_a_dump_starts_with_the_last_landed_event(
     held: Landed | None,
     logs: list[tuple[int, int]],
     options: dict[str, Any],
@@ -70,7 +70,9 @@ def test_it_begins_with_the_last_event_that_is_landed(
         (landed(3, 900, ended=True), [(5, 200)]),
     ],
 )
-def test_what_is_purged_is_named(held: Landed, logs: list[tuple[int, int]]) -> None:
+def test_purged_files_are_an_error_that_names_the_gap(
+    held: Landed, logs: list[tuple[int, int]]
+) -> None:
     with pytest.raises(
         PurgedError, match=r"binlog\.000003, position 900.*capture\.purged"
     ) as error:
@@ -88,14 +90,14 @@ def test_what_is_purged_is_named(held: Landed, logs: list[tuple[int, int]]) -> N
     ],
     ids=["shorter than landed", "log was reset", "another name"],
 )
-def test_a_log_that_does_not_go_on_is_refused(
+def test_a_log_that_does_not_continue_the_landed_one_is_refused(
     held: Landed | None, logs: list[tuple[int, int]], options: dict[str, Any]
 ) -> None:
     with pytest.raises(AnotherLogError, match="another folder"):
         begin(held, *logs, **options)
 
 
-def test_a_first_file_that_the_server_has_not_got_is_a_wrong_setting() -> None:
+def test_an_unknown_first_file_is_a_settings_error() -> None:
     with pytest.raises(SettingsError, match=r"capture\.first_file: .* binlog\.000003 to") as error:
         begin(None, (3, 900), (4, 200), first_file="binlog.000001")
     assert error.value.exit_code == 2
