@@ -43,7 +43,7 @@ class GtidSet:
             elif entry:
                 domain, server, number = map(int, entry.split("-"))
                 last[domain, server] = max(number, last.get((domain, server), 0))
-        return cls({source: _joined(found) for source, found in intervals.items()}, last)
+        return cls({source: _merged(found) for source, found in intervals.items()}, last)
 
     def __bool__(self) -> bool:
         return bool(self.intervals or self.last)
@@ -59,7 +59,7 @@ class GtidSet:
     def __or__(self, other: GtidSet) -> GtidSet:
         sources = {**self.intervals, **other.intervals}
         both = {
-            source: _joined((*self.intervals.get(source, ()), *other.intervals.get(source, ())))
+            source: _merged((*self.intervals.get(source, ()), *other.intervals.get(source, ())))
             for source in sources
         }
         places = {**self.last, **other.last}
@@ -67,7 +67,7 @@ class GtidSet:
 
     def __and__(self, other: GtidSet) -> GtidSet:
         both = {
-            source: tuple(_common(found, other.intervals[source]))
+            source: tuple(_intersection(found, other.intervals[source]))
             for source, found in self.intervals.items()
             if source in other.intervals
         }
@@ -229,7 +229,7 @@ def _read_mysql(entry: str, intervals: defaultdict[str, list[Interval]]) -> None
             source = f"{uuid}:{part}"
 
 
-def _joined(intervals: Iterable[Interval]) -> Intervals:
+def _merged(intervals: Iterable[Interval]) -> Intervals:
     """Return the intervals sorted, with overlapping and adjacent ones merged."""
     joined: list[Interval] = []
     for first, last in sorted(intervals):
@@ -240,7 +240,7 @@ def _joined(intervals: Iterable[Interval]) -> Intervals:
     return tuple(joined)
 
 
-def _common(some: Intervals, others: Intervals) -> Iterator[Interval]:
+def _intersection(some: Intervals, others: Intervals) -> Iterator[Interval]:
     """Yield the intersection; both sides are sorted."""
     at = 0
     for first, last in some:

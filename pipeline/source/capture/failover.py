@@ -78,9 +78,9 @@ def state_after_failover(
     _require_gtids(source, landed, executed, str(home))
     lacking = not_executed(landed, executed)
     chosen = _chosen(source, landed, executed, home, ahead=bool(lacking), accept_lost=accept_lost)
-    following = _next_turn(state, source.identity, chosen, landed, lacking)
-    _log_failover(state, following, source)
-    return following
+    successor = _next_turn(state, source.identity, chosen, landed, lacking)
+    _log_failover(state, successor, source)
+    return successor
 
 
 def with_first_log(
@@ -282,25 +282,25 @@ def _is_of_takeover(gap: Gap, ended: Turn) -> bool:
     return bool(gap.gtids) and gap.behind == str(LogPosition(ended.file, ended.position))
 
 
-def _log_failover(state: CaptureState, following: CaptureState, source: Source) -> None:
+def _log_failover(state: CaptureState, successor: CaptureState, source: Source) -> None:
     say(
         "capture_takes_over",
         f"{_named(source)} is not the previous server: its log is captured from"
-        f" {following.first_file} on, into {following.folder}, after"
+        f" {successor.first_file} on, into {successor.folder}, after"
         f" {LogPosition(state.file, state.position)} of the previous server.",
-        turn=following.turn,
-        file=following.first_file,
+        turn=successor.turn,
+        file=successor.first_file,
     )
-    if following.lacking:
+    if successor.lacking:
         say(
             "capture_is_ahead",
-            f"{_named(source)} does not have {following.lacking}, which is landed: it lags, or"
+            f"{_named(source)} does not have {successor.lacking}, which is landed: it lags, or"
             " these transactions were lost with the previous server. Until it has them, its new"
             " transactions wait in silver.",
             level=logging.WARNING,
-            gtids=following.lacking,
+            gtids=successor.lacking,
         )
-    _log_gaps(following.gaps, state.gaps, source)
+    _log_gaps(successor.gaps, state.gaps, source)
 
 
 def _log_gaps(gaps: Sequence[Gap], known: Sequence[Gap], source: Source) -> None:

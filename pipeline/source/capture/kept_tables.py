@@ -88,12 +88,12 @@ def _read(login: Login, wanted: Wanted, stop: Stop) -> tuple[CreateStatements, b
 
 def _put(path: Path, reading: CreateStatements) -> None:
     readings = with_reading(_known(path), reading)
-    under_way = path.with_name(f"{path.name}.new")
-    with under_way.open("w") as file:
+    temporary = path.with_name(f"{path.name}.new")
+    with temporary.open("w") as file:
         json.dump([one.to_dict() for one in readings], file, ensure_ascii=False)
         file.flush()
         os.fsync(file.fileno())
-    under_way.replace(path)
+    temporary.replace(path)
     sync_folder(path.parent)
 
 

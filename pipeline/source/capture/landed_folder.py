@@ -103,16 +103,16 @@ class LandedFolder:
         """
         if not is_log_name(file):
             raise BrokenDumpError("not a binary log name.", file=file, position=position)
-        under_way = self._file
-        if under_way is not None and under_way.path.name == file:
+        current = self._file
+        if current is not None and current.path.name == file:
             return
-        if under_way is not None:
-            if not gap and not follows(file, under_way.path.name):
+        if current is not None:
+            if not gap and not follows(file, current.path.name):
                 raise AnotherLogError(
-                    f"after {under_way.path.name} the server continues with {file}.",
+                    f"after {current.path.name} the server continues with {file}.",
                     folder=str(self.path),
                 )
-            self._finish(under_way)
+            self._finish(current)
         path = self.path / file
         end = path.stat().st_size if path.exists() else 0
         if position > max(end, _FIRST_POSITION):

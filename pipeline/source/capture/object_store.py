@@ -40,7 +40,7 @@ class Published:
         self._path = str(path).rstrip("/")
         self._last = time.monotonic()
         self._closed: set[str] = set()
-        self._under_way = ("", 0)
+        self._growing = ("", 0)
         self._tables = 0
 
     def restore(self, spool: Path) -> None:
@@ -118,7 +118,7 @@ class Published:
             place = self._under(state.folder, names[-1]) if names else ""
             if names and self._is_due(place, state.position, final=final):
                 self._put_with_state(spool, place, state.position)
-                self._under_way = (place, state.position)
+                self._growing = (place, state.position)
                 self._last = time.monotonic()
 
     @staticmethod
@@ -128,7 +128,7 @@ class Published:
 
     def _is_due(self, name: str, position: int, *, final: bool) -> bool:
         """True if a file has grown enough since its last upload to upload all of it again."""
-        known, size = self._under_way
+        known, size = self._growing
         before = size if known == name else 0
         if position <= before:
             return False
@@ -180,12 +180,12 @@ class Published:
 
     def _fetch(self, name: str, spool: Path) -> Path:
         """Download an object to a hidden file in a folder of the spool."""
-        under_way = spool / f".{name.rpartition('/')[2]}.fetched"
-        with self._files.open(f"{self._path}/{name}", "rb") as stored, under_way.open("wb") as file:
+        temporary = spool / f".{name.rpartition('/')[2]}.fetched"
+        with self._files.open(f"{self._path}/{name}", "rb") as stored, temporary.open("wb") as file:
             shutil.copyfileobj(stored, file, _PART)
             file.flush()
             os.fsync(file.fileno())
-        return under_way
+        return temporary
 
     def _put_with_state(self, spool: Path, name: str, size: int | None = None) -> None:
         """Upload the state and then a file: a store with logs but no state cannot be resumed."""

@@ -188,12 +188,12 @@ def read_state(folder: Path, name: str = STATE) -> CaptureState | None:
 def write_state(folder: Path, state: CaptureState) -> CaptureState:
     """Replace the state file, durably, and return the state with its time of writing."""
     state = replace(state, updated=now())
-    path, under_way = folder / STATE, folder / f"{STATE}.new"
-    with under_way.open("w") as file:
+    path, temporary = folder / STATE, folder / f"{STATE}.new"
+    with temporary.open("w") as file:
         file.write(state.to_json())
         file.flush()
         os.fsync(file.fileno())
-    under_way.replace(path)
+    temporary.replace(path)
     sync_folder(folder)
     return state
 

@@ -41,7 +41,7 @@ def take_from_captures(
     """
     problems = []
     locations = [binlogs] if isinstance(binlogs, str) else binlogs
-    for path in dict.fromkeys(_beside(locations)):
+    for path in dict.fromkeys(_files_beside(locations)):
         content = _content(path)
         if content is None:
             continue
@@ -112,7 +112,7 @@ def kept(lake: Lake, source: str) -> list[CreateStatements]:
     return sorted(found, key=lambda one: one.at)
 
 
-def _beside(locations: Iterable[str]) -> Iterator[str]:
+def _files_beside(locations: Iterable[str]) -> Iterator[str]:
     """Yield where the capture that landed these files may have put its file of readings.
 
     That is in the location itself if it is a folder, or in its parent: that of a file, or of a

@@ -109,9 +109,9 @@ def find_binlogs(location: str | Iterable[str], keys: Keys = NO_KEYS) -> Listing
     found = {file.path: file for place in locations for file in list_files(place)}
     files = list(found.values())
     with ThreadPoolExecutor(THREADS) as threads:
-        looked_at = list(threads.map(partial(_look, keys=keys), files))
-    binlogs = [one for one in looked_at if isinstance(one, Binlog)]
-    refused = [one for one in looked_at if isinstance(one, _Refused)]
+        inspected = list(threads.map(partial(_inspect, keys=keys), files))
+    binlogs = [one for one in inspected if isinstance(one, Binlog)]
+    refused = [one for one in inspected if isinstance(one, _Refused)]
     faults = [r for r in refused if _matters(r, given=len(files) == 1)]
     return Listing(
         binlogs=tuple(sorted(binlogs, key=lambda binlog: (binlog.number, binlog.stored.path))),
@@ -128,12 +128,12 @@ def find_any(locations: Iterable[str], keys: Keys = NO_KEYS) -> bool:
 
     Stops at the first such file.
     """
-    looked_at = (_look(file, keys=keys) for place in locations for file in list_files(place))
+    inspected = (_inspect(file, keys=keys) for place in locations for file in list_files(place))
     return any(
         isinstance(one, Binlog)
         or isinstance(one.error, _JustBegunError)
         or _matters(one, given=False)
-        for one in looked_at
+        for one in inspected
     )
 
 
@@ -143,9 +143,9 @@ def split_name(name: str) -> tuple[str, int]:
     return (match["base"], int(match["number"])) if match else (name, 1)
 
 
-def _look(file: StoredFile, keys: Keys) -> Binlog | _Refused:
+def _inspect(file: StoredFile, keys: Keys) -> Binlog | _Refused:
     try:
-        codec, cipher, head = read_anew(partial(_look_at, file, keys))
+        codec, cipher, head = read_anew(partial(_inspect_file, file, keys))
     except BinlogError as error:
         return _Refused(file, _in_innodb() if file.name.endswith(_IN_INNODB) else error)
     except OSError as error:
@@ -155,7 +155,7 @@ def _look(file: StoredFile, keys: Keys) -> Binlog | _Refused:
         file = replace(file, modified=f"{file.modified}, {file.size} bytes of {codec}")
     elif cipher is not None:
         file = replace(file, size=max(file.size - HEADER_LENGTH, 0))
-    head = _of_its_turn(head, turn_of(file.path))
+    head = _with_turn(head, turn_of(file.path))
     return Binlog(file, head, *split_name(file.name), cipher, codec)
 
 
@@ -163,25 +163,25 @@ def _in_innodb() -> _InInnodbError:
     return _InInnodbError("it contains InnoDB pages (binlog_storage_engine), not events")
 
 
-def _look_at(file: StoredFile, keys: Keys) -> tuple[str | None, StreamCipher | None, Head]:
+def _inspect_file(file: StoredFile, keys: Keys) -> tuple[str | None, StreamCipher | None, Head]:
     """Return codec, cipher and head of a file."""
     with opened(file.path, ahead=_FIRST_READ) as stored:
         codec = codec_of(stored.read(MAGIC_LENGTH))
         stored.seek(0)
         if codec is None:
-            return codec, *_look_inside(stored, file.name, keys, file.size)
+            return codec, *_inspect_log(stored, file.name, keys, file.size)
         log = cast(BinaryIO, ArchivedFile(stored, codec))
-        return codec, *_look_inside(log, file.name, keys, _LARGEST_HEAD)
+        return codec, *_inspect_log(log, file.name, keys, _LARGEST_HEAD)
 
 
-def _of_its_turn(head: Head, turn: int) -> Head:
+def _with_turn(head: Head, turn: int) -> Head:
     """Make a file's incarnation distinct for each turn of a capture (see `server_folders`)."""
     if turn == FIRST_TURN:
         return head
     return replace(head, incarnation=f"{head.incarnation}, turn {turn}")
 
 
-def _look_inside(
+def _inspect_log(
     log: BinaryIO, name: str, keys: Keys, size: int
 ) -> tuple[StreamCipher | None, Head]:
     """Return the cipher of a log of at most `size` bytes, and its head."""

@@ -52,9 +52,9 @@ def list_files(location: str) -> list[StoredFile]:
     """
     filesystem, path = filesystem_of(location, key="binlogs")
     with sentences(location, key="binlogs"):
-        before = _found(filesystem, path)
+        before = _infos(filesystem, path)
         # Sizes are listed after the names: a file that has a successor by then is closed.
-        found = _found(filesystem, path) if before else {}
+        found = _infos(filesystem, path) if before else {}
     if not before:
         raise _nothing_at(location, key="binlogs")
     both = sorted(before.keys() & found.keys())
@@ -65,7 +65,7 @@ def require_files(location: str, *, key: str) -> None:
     """Raise SettingsError (for `key`) unless there is a file at `location`."""
     filesystem, path = filesystem_of(location, key=key)
     with sentences(location, key=key):
-        found = next(_each(filesystem, path), None)
+        found = next(_entries(filesystem, path), None)
     if found is None:
         raise _nothing_at(location, key=key)
 
@@ -91,32 +91,32 @@ def _nothing_at(location: str, *, key: str) -> SettingsError:
     return SettingsError(f"no files at {location}.", key=key, remedy=remedy)
 
 
-def _found(filesystem: Any, path: str) -> dict[str, Any]:
+def _infos(filesystem: Any, path: str) -> dict[str, Any]:
     """Return the store's metadata of each file, by path."""
-    return dict(_each(filesystem, path))
+    return dict(_entries(filesystem, path))
 
 
-def _each(filesystem: Any, path: str) -> Iterator[tuple[str, Any]]:
+def _entries(filesystem: Any, path: str) -> Iterator[tuple[str, Any]]:
     """Yield each file with its metadata, bypassing the filesystem's cache."""
     filesystem.invalidate_cache()
     if filesystem.isdir(path):
-        yield from _below(filesystem, path)
+        yield from _walk(filesystem, path)
     elif filesystem.exists(path):
         yield path, filesystem.info(path)
     else:
-        for matched, info in _matched(filesystem, path):
+        for matched, info in _glob_matches(filesystem, path):
             if info["type"] == "directory":
-                yield from _below(filesystem, matched)
+                yield from _walk(filesystem, matched)
             elif _is_file(info):
                 yield matched, info
 
 
-def _matched(filesystem: Any, pattern: str) -> Iterator[tuple[str, Any]]:
+def _glob_matches(filesystem: Any, pattern: str) -> Iterator[tuple[str, Any]]:
     """Yield the matches of a glob, without hidden files and folders unless it names them."""
     if _is_local(filesystem):
         # Unlike fsspec's, Python's glob follows links to folders.
         links = ({"name": path, "type": "other"} for path in glob(pattern, recursive=True))
-        matched = {link["name"]: _led_to(filesystem, link) for link in links}
+        matched = {link["name"]: _link_target(filesystem, link) for link in links}
     else:
         matched = filesystem.glob(pattern, detail=True)
     for path, info in matched.items():
@@ -125,7 +125,7 @@ def _matched(filesystem: Any, pattern: str) -> Iterator[tuple[str, Any]]:
             yield path, info
 
 
-def _below(
+def _walk(
     filesystem: Any, folder: str, above: frozenset[str] = frozenset()
 ) -> Iterator[tuple[str, Any]]:
     """Yield the files below a folder, without hidden ones and Delta tables.
@@ -145,16 +145,16 @@ def _below(
     if "_delta_log" in entries:
         return
     for name, entry in entries.items():
-        info = _led_to(filesystem, entry)
+        info = _link_target(filesystem, entry)
         if not name or _is_hidden(name, info):
             continue
         if info["type"] == "directory":
-            yield from _below(filesystem, entry["name"], above | {here})
+            yield from _walk(filesystem, entry["name"], above | {here})
         elif _is_file(info):
             yield entry["name"], info
 
 
-def _led_to(filesystem: Any, entry: Any) -> Any:
+def _link_target(filesystem: Any, entry: Any) -> Any:
     """Return the entry, or the target of a link."""
     if entry["type"] in ("file", "directory"):
         return entry

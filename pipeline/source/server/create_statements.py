@@ -97,7 +97,7 @@ def read_create_statements(
 
     Tables that cannot be shown (locked, or dropped meanwhile) are left out. `stopped` is called
     before each table: if it returns True, the tables read so far are returned.
-    Raises NoPlaceError, and PyMySQL's errors if the connection is lost.
+    Raises NoLogPositionError, and PyMySQL's errors if the connection is lost.
     """
     with connection.cursor() as cursor:
         cursor.execute(_SESSION)

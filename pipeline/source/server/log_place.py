@@ -53,7 +53,7 @@ class LogPlace(NamedTuple):
     position: int
 
 
-class NoPlaceError(ServerError):
+class NoLogPositionError(ServerError):
     """The server reports no log position, or none before which everything is visible."""
 
 
@@ -71,10 +71,10 @@ class Places:
         self._named = {"address": address, "user": user}
 
     def end(self) -> LogPlace:
-        """Return the log's end, which is after everything visible now. Raises NoPlaceError."""
+        """Return the log's end, after everything visible now. Raises NoLogPositionError."""
         rows = self._rows(self._version.log_status_statement)
         if not rows:
-            raise NoPlaceError(
+            raise NoLogPositionError(
                 "the server writes no binary log.",
                 remedy="Set log_bin; binlake check shows how.",
                 **self._named,
@@ -100,7 +100,7 @@ class Places:
     def settled(self) -> LogPlace:
         """Return a position before which everything is visible to later reads.
 
-        Raises NoPlaceError.
+        Raises NoLogPositionError.
         """
         if self._version.is_mariadb:
             try:
@@ -117,7 +117,7 @@ class Places:
         """Begin a snapshot transaction on MariaDB and return its position.
 
         The snapshot contains everything before the position and nothing after it.
-        Raises NoPlaceError.
+        Raises NoLogPositionError.
         """
         self._run("START TRANSACTION WITH CONSISTENT SNAPSHOT")
         status = {
@@ -127,7 +127,7 @@ class Places:
         file = status.get("Binlog_snapshot_file")
         if not file:
             self.end()
-            raise NoPlaceError(
+            raise NoLogPositionError(
                 "the server does not report the log position of a snapshot.",
                 remedy="Use MariaDB 5.3 or newer.",
                 **self._named,
@@ -142,7 +142,7 @@ class Places:
         until = time.monotonic() + PATIENCE_SECONDS
         while gtids := gtids & self._committing() if gtids else gtids:
             if time.monotonic() > until:
-                raise NoPlaceError(
+                raise NoLogPositionError(
                     f"transaction {min(gtids)} is still being committed after"
                     f" {PATIENCE_SECONDS} seconds.",
                     remedy="Find its session with SHOW PROCESSLIST, and run it again.",
