@@ -18,7 +18,7 @@ _LONG = "\0" * 65
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """What is not granted.
+    """The scopes and patterns without a sufficient grant.
 
     `scopes`: to be granted; `blind`: patterns without a visible table that no single scope
     covers; `unsure`: patterns whose visible tables are all granted, but which may match others.

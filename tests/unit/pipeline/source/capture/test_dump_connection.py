@@ -1,4 +1,4 @@
-"""What is sent to the server while its log is received, tested on a socket pair."""
+"""Acknowledgements and interruptions of a dump, tested on a socket pair."""
 
 from __future__ import annotations
 
