@@ -1,9 +1,9 @@
-"""Sets of GTIDs: which transactions there are, and which of one set are in none of others.
+"""GTID sets of MySQL and MariaDB, and the algebra on them.
 
-MySQL's are numbers of a source, written as `uuid:1-5:7:tag:1` (MySQL manual, "GTID Sets"; tags from
-8.3 on). MariaDB numbers the transactions of a domain in order, whichever server they are of: a set
-of its own is the last number of every domain and server, `0-1-5,0-2-7`, as GTID_LIST and
-`gtid_binlog_state` have it (MariaDB, "Global Transaction ID"), and all up to it belong to the set.
+MySQL writes intervals per source UUID and optional tag, `uuid:1-5:7:tag:1` (MySQL manual, "GTID
+Sets"; tags since 8.3). MariaDB numbers the transactions of a domain in sequence across servers: its
+set is the last number per domain and server, `0-1-5,0-2-7`, as in GTID_LIST and
+`gtid_binlog_state` (MariaDB, "Global Transaction ID"); all numbers up to it belong to the set.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 Interval = tuple[int, int]
-"""First and last number, both in the set."""
+"""First and last number, inclusive."""
 Intervals = tuple[Interval, ...]
-"""In order, and apart from each other."""
+"""Sorted, disjoint and not adjacent."""
 Place = tuple[int, int]
-"""MariaDB's domain and server."""
+"""MariaDB's domain id and server id."""
 
 
 @dataclass(frozen=True, slots=True)
 class GtidSet:
-    """MySQL's numbers by source (`uuid` or `uuid:tag`), MariaDB's last ones by domain and server.
+    """A set of GTIDs: MySQL's intervals by source (`uuid` or `uuid:tag`), MariaDB's last numbers.
 
-    `bool` tells whether there are any, `in` whether a GTID is among them; `|`, `&` and `-`: union,
-    intersection, and what is left of one without the other. `str` is as the server writes it.
+    Supports `bool` (not empty), `in` (for the text of one GTID), `|`, `&` and `-`. `str` returns
+    the server's notation.
     """
 
     intervals: Mapping[str, Intervals] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class GtidSet:
 
     @classmethod
     def of(cls, *texts: str | None) -> GtidSet:
-        """All GTIDs of some sets that are written as text. Raises ValueError for other text."""
+        """Parse sets in text form and return their union. Raises ValueError if one is malformed."""
         intervals: defaultdict[str, list[Interval]] = defaultdict(list)
         last: dict[Place, int] = {}
         for entry in ",".join(filter(None, texts)).replace("\n", "").split(","):
@@ -43,7 +43,7 @@ class GtidSet:
             elif entry:
                 domain, server, number = map(int, entry.split("-"))
                 last[domain, server] = max(number, last.get((domain, server), 0))
-        return cls({source: _joined(found) for source, found in intervals.items()}, last)
+        return cls({source: _merged(found) for source, found in intervals.items()}, last)
 
     def __bool__(self) -> bool:
         return bool(self.intervals or self.last)
@@ -59,7 +59,7 @@ class GtidSet:
     def __or__(self, other: GtidSet) -> GtidSet:
         sources = {**self.intervals, **other.intervals}
         both = {
-            source: _joined((*self.intervals.get(source, ()), *other.intervals.get(source, ())))
+            source: _merged((*self.intervals.get(source, ()), *other.intervals.get(source, ())))
             for source in sources
         }
         places = {**self.last, **other.last}
@@ -67,7 +67,7 @@ class GtidSet:
 
     def __and__(self, other: GtidSet) -> GtidSet:
         both = {
-            source: tuple(_common(found, other.intervals[source]))
+            source: tuple(_intersection(found, other.intervals[source]))
             for source, found in self.intervals.items()
             if source in other.intervals
         }
@@ -78,8 +78,11 @@ class GtidSet:
         )
 
     def __sub__(self, other: GtidSet) -> GtidSet:
-        """What is left without the other's. Where something of a domain and server is left, it is
-        all of it: MariaDB's sets know no first number."""
+        """Return the GTIDs that `other` lacks.
+
+        If any of a MariaDB domain and server remain, all up to the last number remain: MariaDB's
+        sets have no first number.
+        """
         left = {
             source: tuple(_subtract(found, other.intervals.get(source, ())))
             for source, found in self.intervals.items()
@@ -99,29 +102,29 @@ class GtidSet:
         return ",".join([*mysql, *mariadb])
 
     def holds(self, other: GtidSet) -> bool:
-        """Whether all of the other's are in it, MariaDB's by domain and server."""
+        """Return True if `other` is a subset; MariaDB's compare by domain and server."""
         return not other - self
 
     @property
     def size(self) -> int:
-        """How many there are, by which a set that holds another comes after it."""
+        """Number of transactions; a superset always sorts after its subsets by it."""
         numbers = sum(end - first + 1 for found in self.intervals.values() for first, end in found)
         return numbers + sum(self._ends().values())
 
     def is_foreign_to(self, other: GtidSet) -> bool:
-        """Whether both have some, and of no server the same: MySQL's UUID, MariaDB's domain."""
+        """Return True if neither set is empty and they share no MySQL UUID or MariaDB domain."""
         return bool(self and other) and not self._origins() & other._origins()
 
     def lacking(self, wanted: GtidSet) -> str:
-        """What of `wanted` is not in the set, in words; empty if all is.
+        """Describe the GTIDs of `wanted` that this set lacks; empty if it lacks none.
 
-        MariaDB's are compared by domain, since a server that was set up from another one's copy
-        does not know which servers its domain had before.
+        MariaDB's compare by domain: a server restored from another server's backup does not know
+        which servers wrote to its domain before.
         """
         mysql = str(GtidSet(wanted.intervals) - self)
         ends = self._ends()
         mariadb = (
-            f"{domain}-{server}-{number} and what is before it in domain {domain}"
+            f"{domain}-{server}-{number} and earlier in domain {domain}"
             f" ({'from the start' if domain not in ends else f'after number {ends[domain]}'})"
             for (domain, server), number in sorted(wanted.last.items())
             if number > ends.get(domain, 0) and number == wanted._ends()[domain]
@@ -129,17 +132,18 @@ class GtidSet:
         return ",".join(filter(None, [mysql, *mariadb]))
 
     def lacking_of_servers(self, wanted: GtidSet) -> str:
-        """The same, but MariaDB's are compared by domain and server, as `in` does."""
+        """Do the same as `lacking`, but compare MariaDB's by domain and server, as `in` does."""
         return str(wanted - self)
 
     def of_servers_in(self, other: GtidSet) -> GtidSet:
-        """MariaDB's of the domains and servers that the other has any of."""
+        """Return MariaDB's GTIDs whose domain and server also occur in `other`."""
         return GtidSet(last={p: number for p, number in self.last.items() if p in other.last})
 
     def passed_unnamed_in(self, other: GtidSet) -> GtidSet:
-        """MariaDB's of servers of which the other has none, in domains that have come as far there
-        with servers that it has: those a server that was set up from a copy may have without
-        knowing whose they were."""
+        """Return MariaDB's GTIDs of servers missing in `other` whose domain has reached them there.
+
+        A server restored from a backup may have these without knowing which server wrote them.
+        """
         ends = other._ends()
         return GtidSet(
             last={
@@ -150,39 +154,41 @@ class GtidSet:
         )
 
     def no_further_than(self, other: GtidSet) -> GtidSet:
-        """MariaDB's that are no further than their domain is in the other."""
+        """Return MariaDB's GTIDs up to the last number of their domain in `other`."""
         ends = other._ends()
         return GtidSet(last={p: n for p, n in self.last.items() if n <= ends.get(p[0], 0)})
 
     def not_reached_by(self, other: GtidSet) -> GtidSet:
-        """What the other one lacks of it, MariaDB's by domain, as `lacking` tells it."""
+        """Return the GTIDs that `other` lacks; MariaDB's compare by domain, as in `lacking`."""
         ends = other._ends()
         last = {place: n for place, n in self.last.items() if n > ends.get(place[0], 0)}
         return GtidSet((self - other).intervals, last)
 
     def last_of_domains(self) -> GtidSet:
-        """MariaDB's last of each domain, with the server that it is of."""
+        """Return MariaDB's last GTID of each domain."""
         ends = self._ends()
         return GtidSet(last={place: n for place, n in self.last.items() if n == ends[place[0]]})
 
     def has_any_of(self, server_uuid: str, server_id: int) -> bool:
-        """Whether some are of one server's own: of its UUID, or of MariaDB's of its id."""
+        """Return True if the server with this UUID (MySQL) or id (MariaDB) wrote any of them."""
         own = server_uuid.lower()
         uuids = {source.partition(":")[0] for source in self.intervals}
         return (bool(own) and own in uuids) or any(server == server_id for _, server in self.last)
 
     def outside_domains_of(self, other: GtidSet) -> GtidSet:
-        """MariaDB's of domains that the other does not have."""
+        """Return MariaDB's GTIDs of domains that `other` does not have."""
         ends = other._ends()
         return GtidSet(last={p: n for p, n in self.last.items() if p[0] not in ends})
 
     def of_server(self, server_id: int) -> GtidSet:
-        """MariaDB's of one server."""
+        """Return MariaDB's GTIDs of one server."""
         return GtidSet(last={p: number for p, number in self.last.items() if p[1] == server_id})
 
     def from_first_of(self, shown: GtidSet) -> GtidSet:
-        """Without MySQL's numbers that are before the first one that `shown` has of their source:
-        a server that logs number 5 of another one had those before it already."""
+        """Return the set without MySQL's numbers below the first that `shown` has of their source.
+
+        A server that logs another server's number 5 already had the numbers below it.
+        """
         kept = {
             source: tuple(
                 (max(first, shown.intervals[source][0][0]), end)
@@ -200,7 +206,7 @@ class GtidSet:
         return uuids | {str(domain) for domain, _ in self.last}
 
     def _ends(self) -> dict[int, int]:
-        """MariaDB's last number of every domain."""
+        """Return MariaDB's last number of every domain."""
         ends: dict[int, int] = {}
         for (domain, _), number in self.last.items():
             ends[domain] = max(number, ends.get(domain, 0))
@@ -215,7 +221,7 @@ def _read_mysql(entry: str, intervals: defaultdict[str, list[Interval]]) -> None
     source = uuid
     for part in fields:
         if not part:
-            raise ValueError(f"{entry!r} is no set of GTIDs")
+            raise ValueError(f"{entry!r} is not a GTID set")
         if part[0].isdigit():
             first, _, last = part.partition("-")
             intervals[source].append((int(first), int(last or first)))
@@ -223,8 +229,8 @@ def _read_mysql(entry: str, intervals: defaultdict[str, list[Interval]]) -> None
             source = f"{uuid}:{part}"
 
 
-def _joined(intervals: Iterable[Interval]) -> Intervals:
-    """In order, with those that touch as one."""
+def _merged(intervals: Iterable[Interval]) -> Intervals:
+    """Return the intervals sorted, with overlapping and adjacent ones merged."""
     joined: list[Interval] = []
     for first, last in sorted(intervals):
         if joined and first <= joined[-1][1] + 1:
@@ -234,8 +240,8 @@ def _joined(intervals: Iterable[Interval]) -> Intervals:
     return tuple(joined)
 
 
-def _common(some: Intervals, others: Intervals) -> Iterator[Interval]:
-    """What is in both; each side is in order."""
+def _intersection(some: Intervals, others: Intervals) -> Iterator[Interval]:
+    """Yield the intersection; both sides are sorted."""
     at = 0
     for first, last in some:
         while at < len(others) and others[at][1] < first:
@@ -247,7 +253,7 @@ def _common(some: Intervals, others: Intervals) -> Iterator[Interval]:
 
 
 def _subtract(wanted: Intervals, known: Intervals) -> Iterator[Interval]:
-    """What is left of the first without the others."""
+    """Yield the parts of `wanted` that are not in `known`."""
     for first, last in wanted:
         at = first
         for begin, end in known:

@@ -1,4 +1,4 @@
-"""`binlake capture`: a live server's binary logs, landed byte for byte in a folder."""
+"""`binlake capture`: land a running server's binary logs in a folder, byte for byte."""
 
 from __future__ import annotations
 

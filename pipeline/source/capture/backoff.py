@@ -1,4 +1,4 @@
-"""How long to wait before connecting again, and how often it is tried."""
+"""Delays and limits of reconnecting."""
 
 from __future__ import annotations
 
@@ -17,32 +17,37 @@ from pipeline.source.capture.errors import (
 from pipeline.source.server.errors import ServerUnreachableError
 
 TRIES_OF_A_DUMP = 3
-"""A dump that the server refuses, or that is broken, is asked for so often without a byte."""
+"""Tries without a new byte if the server refuses the dump or sends a broken one."""
 FIRST_SECONDS = 0.2
 
 
 @dataclass(slots=True)
 class Backoff:
-    """`longest` is in seconds. `tries` counts since the last progress."""
+    """Exponential backoff with jitter; `longest` is in seconds.
+
+    `tries` counts the tries since the last progress.
+    """
 
     longest: float
     tries: int = 0
     chance: Callable[[], float] = random.random
 
     def next(self) -> float:
-        """Seconds to wait now: between half of and all of a time that doubles with each try, so
-        that many who lost the same server do not come back at once."""
+        """Return the seconds to wait: half to all of a time that doubles with each try.
+
+        The jitter keeps clients that lost the same server from reconnecting at once.
+        """
         time = min(self.longest, FIRST_SECONDS * 2.0 ** min(self.tries, 32))
         self.tries += 1
         return time * (0.5 + self.chance() / 2)
 
     def progress(self) -> None:
-        """It went on: the next wait is a short one."""
+        """Record progress: the next wait is short again."""
         self.tries = 0
 
 
 def most_tries(error: BinlakeError, settings: CaptureSettings) -> int | None:
-    """How often it is tried before that error ends the capture; None: for ever."""
+    """Return the number of tries after which the error ends the capture; None: unlimited."""
     if isinstance(error, DumpRefusedError | BrokenDumpError):
         return TRIES_OF_A_DUMP
     if not isinstance(error, LostConnectionError | ServerUnreachableError | NotLandedError):

@@ -1,4 +1,4 @@
-"""A queue between two threads that is bounded by bytes: who puts waits until there is room."""
+"""A queue between two threads that is bounded by bytes; `put` blocks until there is room."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ Item = TypeVar("Item")
 
 
 class ClosedError(Exception):
-    """Nobody takes from the queue any more."""
+    """The consumer has closed the queue."""
 
 
 class ByteQueue(Generic[Item]):
-    """Holds items of `limit` bytes at most, or a single larger one."""
+    """A queue of items of `limit` bytes in total, or of a single larger one."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.most = 0
-        """The most bytes that it has held."""
+        """High-water mark in bytes."""
         self._items: deque[tuple[Item, int]] = deque()
         self._bytes = 0
         self._closed = False
@@ -29,7 +29,7 @@ class ByteQueue(Generic[Item]):
         self._changed = threading.Condition()
 
     def put(self, item: Item, size: int) -> None:
-        """Add an item of that many bytes, once there is room. Raises ClosedError."""
+        """Add an item of `size` bytes as soon as there is room. Raises ClosedError."""
         with self._changed:
             self._changed.wait_for(
                 lambda: self._closed or not self._items or self._bytes + size <= self.limit
@@ -43,17 +43,17 @@ class ByteQueue(Generic[Item]):
 
     @property
     def empty(self) -> bool:
-        """Whether nothing waits to be taken."""
+        """True if the queue holds no item."""
         return not self._items
 
     def end(self, error: BaseException | None = None) -> None:
-        """Nothing more is put; `error` is raised to who takes, behind the last item."""
+        """Declare that no more items follow; `get` raises `error` after the last one."""
         with self._changed:
             self._ended, self._error = True, error
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Nothing more is taken: what is in it is let go, and whoever waits to put goes on."""
+        """Stop consuming: discard the items, and release a blocked `put` with ClosedError."""
         with self._changed:
             self._closed = True
             self._items.clear()
@@ -61,9 +61,9 @@ class ByteQueue(Generic[Item]):
             self._changed.notify_all()
 
     def get(self, seconds: float) -> Item | None:
-        """The next item; None where there is none for so long.
+        """Return the next item; None if none arrives within `seconds`.
 
-        Raises the error of `end`, or EOFError, once all items before it are taken.
+        After the last item, raises the error given to `end`, or EOFError.
         """
         until = time.monotonic() + seconds
         with self._changed:

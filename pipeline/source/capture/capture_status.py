@@ -1,8 +1,8 @@
-"""How far the capture is that settings name, for who does not run it: by the state that it leaves.
+"""The status of the capture that settings name, read from its state file by another process.
 
-One small file is read, and whatever is wrong with it is told, never raised: `binlake status` has
-more to say. Where logs are landed by a spool, that tells, if it is on this machine; else the store,
-whose state is as old as the last object that was put.
+A problem with that file is part of the status, never raised, so that `binlake status` can report
+the rest. With a spool the state is read from there if it is on this machine; otherwise from the
+store, whose state is as old as the last object written.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from pipeline.source.capture.state import STATE, CaptureState, Gap, Lag, lag_tex
 
 @dataclass(frozen=True, slots=True)
 class CaptureStanding:
-    """What is landed in `to` is durable up to `file` and `position`, and `lag` behind the server
-    (None: the server's end is not known), as the capture said at `updated` (ISO 8601, UTC), which
-    is `age_seconds` ago: an old one means that nothing captures. `folder`: where in `to` the files
-    of this server are, empty for `to` itself. `gaps` are for good.
+    """Status of a capture: what is landed in `to` is durable up to `file` and `position`.
 
-    `problem` says why nothing else is known.
+    `lag` is relative to the server's end (None: unknown). `updated` (ISO 8601, UTC) is the time of
+    the state and `age_seconds` its age: an old state means that no capture is running. `folder`:
+    subfolder of `to` with this server's files; empty for `to` itself. `gaps` are permanent.
+
+    `problem`: why nothing else is known.
     """
 
     source: str
@@ -44,7 +45,7 @@ class CaptureStanding:
     problem: str | None = None
 
     def lines(self) -> Iterator[str]:
-        """The same for people: how far it is, then its gaps."""
+        """Yield the status as text: the position, then the gaps."""
         name = f"Capture of {self.source} into {self.to}"
         if self.problem is not None:
             yield f"{name}: {self.problem}"
@@ -52,32 +53,32 @@ class CaptureStanding:
         place = f"{self.file}:{self.position}" if self.file else "nothing yet"
         inside = f" in {self.folder}" if self.folder else ""
         age = "" if self.age_seconds is None else f", {self.age_seconds:,.0f} s ago"
-        told = f"durable up to {place}{inside}, {lag_text(self.lag)}"
-        yield f"{name}: {told} (updated {self.updated}{age})."
+        status = f"durable up to {place}{inside}, {lag_text(self.lag)}"
+        yield f"{name}: {status} (updated {self.updated}{age})."
         for gap in self.gaps:
             yield f"{name} has a gap: {gap.text}."
 
 
 def capture_standing(settings: Settings, now: datetime) -> CaptureStanding | None:
-    """None where settings name no capture."""
+    """Return the status of the capture in settings; None if they name none."""
     capture = settings.capture
     if not capture.to:
         return None
     try:
         state = _state(capture)
-        return _told(settings.source, capture.to, state, now)
+        return _status(settings.source, capture.to, state, now)
     except (CaptureError, SettingsError, UnreachableError) as error:
         problem = str(error)
     except OSError as error:
         problem = f"its state cannot be read: {stores.said_by(error)}."
     except (ValueError, KeyError, TypeError) as error:
-        problem = f"what is at {STATE} is no state of a capture: {error}."
+        problem = f"{STATE} is not a capture's state: {error}."
     return CaptureStanding(settings.source, capture.to, problem=redact(problem))
 
 
-def _told(source: str, to: str, state: CaptureState | None, now: datetime) -> CaptureStanding:
+def _status(source: str, to: str, state: CaptureState | None, now: datetime) -> CaptureStanding:
     if state is None:
-        return CaptureStanding(source, to, problem="nothing was captured into it yet.")
+        return CaptureStanding(source, to, problem="nothing captured yet.")
     return CaptureStanding(
         source=source,
         to=to,
@@ -101,7 +102,7 @@ def _state(capture: CaptureSettings) -> CaptureState | None:
 
 
 def _stored_state(location: str) -> CaptureState | None:
-    """Raises UnreachableError where the store cannot be asked."""
+    """Return the state in the store. Raises UnreachableError if the store cannot be read."""
     with stores.sentences(location, key="capture.to"):
         stored = stores.content(f"{location.rstrip('/')}/{STATE}")
     return None if stored is None else CaptureState.from_json(stored.decode())

@@ -1,4 +1,4 @@
-"""When what is landed becomes durable, and what the state says then."""
+"""Checkpoints: when landed bytes become durable, and the state written then."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ from pipeline.source.capture.state import CaptureState, Lag, write_state
 from pipeline.source.server.errors import ServerError
 
 ASK_SECONDS = 5.0
-"""The server is asked no more often where its log ends."""
+"""Least interval between queries of the server's log end."""
 
 
 class Checkpoints:
-    """Keeps `state` as the landed files go on, and writes it behind them: into `home`, which is the
-    landed folder or the one that it is in."""
+    """Keeps `state` up to date with the landed files, and writes it after them.
+
+    `home`: the folder of the state file, which is the landed folder or its parent.
+    """
 
     def __init__(
         self,
@@ -48,7 +50,7 @@ class Checkpoints:
         self._log_end: LogEnd | None = None
 
     def count(self, landed: LogBytes, new: int) -> None:
-        """Bytes were landed, of which `new` were not there before."""
+        """Count landed bytes, of which `new` had not been landed before."""
         repeated = int(0 < new < len(landed.data))
         self._bytes += new
         self._timestamp = landed.timestamp or self._timestamp
@@ -62,16 +64,16 @@ class Checkpoints:
 
     @property
     def due(self) -> bool:
-        """Whether it is time for the next."""
+        """True if the next checkpoint is due."""
         return self._bytes >= self._settings.bytes or (self._bytes > 0 and self.seconds_left <= 0)
 
     @property
     def seconds_left(self) -> float:
-        """Until what is landed has waited long enough; never less than zero."""
+        """Seconds until the next checkpoint is due; never negative."""
         return max(0.0, self._last + self._settings.seconds - time.monotonic())
 
     def make(self) -> LogPosition | None:
-        """Make durable what is landed, and write that down: up to where."""
+        """Make all landed events durable, write the state, and return the durable position."""
         end = self._folder.make_durable()
         self._bytes, self._last = 0, time.monotonic()
         if end is not None:
@@ -81,21 +83,20 @@ class Checkpoints:
         return end
 
     def ask(self, source: Source, *, final: bool = False) -> None:
-        """Let the state say where the server's log ends, which is asked every few seconds, or now
-        (`final`)."""
+        """Query the server's log end into the state, at most every `ASK_SECONDS` unless `final`."""
         if not final and time.monotonic() - self._asked_at < ASK_SECONDS:
             return
-        # Where it cannot be asked, nothing is known of how far this is behind.
+        # If the query fails, the lag is unknown.
         self._logs, self._log_end = (), None
         with suppress(LostConnectionError, ServerError):
             self._logs, self._log_end = source.logs(), source.end()
-        # Counted from the answer: a server that is slow to give it is not asked all the time.
+        # Measured from the answer, so that a slow server is not queried continuously.
         self._asked_at = time.monotonic()
         self._measure()
         self.write()
 
     def lost(self, why: str) -> None:
-        """The server does not answer: how far it is ahead is not known until it does again."""
+        """Record a lost connection: the lag is unknown until the server answers again."""
         self._logs, self._log_end = (), None
         reconnects = self.state.reconnects + 1
         self.state = replace(self.state, reconnects=reconnects, last_error=why, lag=None)
@@ -103,16 +104,16 @@ class Checkpoints:
             self.write()
 
     def publish(self, *, final: bool) -> None:
-        """Let the store, where there is one, have what is durable. Raises NotLandedError."""
+        """Upload what is durable to the store, if there is one. Raises NotLandedError."""
         if self._published is not None:
             self._published.publish(self._home, self.state, final=final)
 
     def write(self) -> None:
-        """Write the state as it is."""
+        """Write the state unchanged."""
         self.state = write_state(self._home, self.state)
 
     def end_turn(self) -> CaptureState:
-        """Nothing more comes of a server: all that is landed of it counts, and the store has it.
+        """End a server's turn: record and upload everything landed of it; return the state.
 
         Raises DamagedFolderError, NotLandedError.
         """
@@ -123,38 +124,38 @@ class Checkpoints:
         self.publish(final=True)
         return self.state
 
-    def go_on_in(self, folder: LandedFolder, state: CaptureState) -> None:
-        """Another server's log is landed from now on, in a folder of its own."""
+    def continue_in(self, folder: LandedFolder, state: CaptureState) -> None:
+        """Continue with another server's log in a folder of its own."""
         self._folder, self.state = folder, state
         self._timestamp = 0
         self.write()
 
     def _measure(self) -> None:
-        durable, told = self.state.durable, self._log_end
-        if durable is None or told is None:
+        durable, server = self.state.durable, self._log_end
+        if durable is None or server is None:
             self.state = replace(self.state, lag=None)
             return
-        behind = bytes_behind(self._logs, durable)
+        remaining = bytes_after(self._logs, durable)
         self.state = replace(
             self.state,
-            server_file=told.position.file,
-            server_position=told.position.position,
+            server_file=server.position.file,
+            server_position=server.position.position,
             lag=Lag(
-                seconds=self._seconds_behind(told) if behind else 0.0,
-                bytes=behind,
-                transactions=told.transactions_behind(self.state.gtid),
+                seconds=self._lag_seconds(server) if remaining else 0.0,
+                bytes=remaining,
+                transactions=server.transactions_after(self.state.gtid),
             ),
         )
 
-    def _seconds_behind(self, told: LogEnd) -> float | None:
-        """Since the last landed event was written. Both times are of the server's clock."""
+    def _lag_seconds(self, server: LogEnd) -> float | None:
+        """Return the age of the last landed event; both times are of the server's clock."""
         if not self._timestamp:
             return None
-        return max(0.0, told.time + time.monotonic() - self._asked_at - self._timestamp)
+        return max(0.0, server.time + time.monotonic() - self._asked_at - self._timestamp)
 
 
-def bytes_behind(logs: Sequence[LogFile], end: LogPosition) -> int:
-    """Bytes of the server's log that are behind a position."""
+def bytes_after(logs: Sequence[LogFile], end: LogPosition) -> int:
+    """Return the bytes of the server's log after a position."""
     number = number_of(end.file)
     later = sum(log.size for log in logs if number_of(log.name) > number)
     own = sum(log.size - end.position for log in logs if log.name == end.file)

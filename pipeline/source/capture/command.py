@@ -1,4 +1,4 @@
-"""`binlake capture`, without its options: a capture with signals and lines, and how one stands."""
+"""The command `binlake capture`, without its options: run a capture, or show its state."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from pipeline.source.server.login import login
 
 
 def capture_logs(settings: Settings, progress: Progress) -> CaptureState:
-    """Capture as the settings say; SIGTERM and SIGINT end it in order.
+    """Capture as the settings say; SIGTERM and SIGINT end it at a durable position.
 
-    Raises BinlakeError, and Interrupted where one that is not to run for ever ends by a signal.
+    Raises BinlakeError, and Interrupted if a signal ends a capture that is not to run forever.
     """
     capturing = Capture(settings.capture, login(settings), progress, wanted=settings.wanted)
     with _ended_by_signals(capturing) as signals:
@@ -42,37 +42,38 @@ def capture_logs(settings: Settings, progress: Progress) -> CaptureState:
 
 
 def state_of(settings: Settings) -> CaptureState:
-    """How the capture into this folder stands, as it last said. Raises SettingsError for none."""
+    """Return the last state of the capture into this folder. Raises SettingsError if none."""
     folder, _ = place_of(settings.capture)
     state = read_state(folder)
     if state is None:
         raise SettingsError(
             f"nothing was captured into {folder}.",
             key="capture.to",
-            remedy="Give the folder that binlake capture was given.",
+            remedy="Give the folder that was given to binlake capture.",
         )
     return state
 
 
 def show_state(state: CaptureState, console: Console) -> None:
-    """A line for each thing that the state tells."""
+    """Print the state, a row per value."""
     table = Table(show_header=False, box=None)
-    for name, value in _told(state):
+    for name, value in _rows(state):
         table.add_row(name, value)
     console.print(table)
 
 
-def _told(state: CaptureState) -> Iterator[tuple[str, str]]:
+def _rows(state: CaptureState) -> Iterator[tuple[str, str]]:
     yield "server", f"{state.server_version}, {state.server_uuid or f'id {state.server_id}'}"
     for turn in state.before:
         name = turn.server_uuid or f"id {turn.server_id}"
-        yield "before", f"{name}, up to {LogPosition(turn.file, turn.position)} ({turn.ended})"
+        end = LogPosition(turn.file, turn.position)
+        yield "previous server", f"{name}, up to {end} ({turn.ended})"
     if state.folder:
-        yield "lands in", state.folder
+        yield "folder", state.folder
     if state.lacking:
-        yield "the server lacks", f"{state.lacking}, which is landed"
+        yield "missing on server", f"{state.lacking}, which is landed"
     yield "durable up to", str(LogPosition(state.file, state.position))
-    yield "the server's end", f"{LogPosition(state.server_file, state.server_position)}"
+    yield "server's log end", f"{LogPosition(state.server_file, state.server_position)}"
     yield "lag", lag_text(state.lag)
     yield (
         "captured",
@@ -87,17 +88,17 @@ def _told(state: CaptureState) -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def _ended_by_signals(capturing: Capture) -> Iterator[list[Signals]]:
-    """SIGTERM and SIGINT end it in order, at a durable position. Gives those that came."""
-    came: list[Signals] = []
+    """Stop the capture at SIGTERM and SIGINT. Yields the list of received signals."""
+    received: list[Signals] = []
 
     def end(number: int, frame: FrameType | None) -> None:
         del frame
-        came.append(Signals(number))
+        received.append(Signals(number))
         capturing.stop()
 
-    before = [signal.signal(number, end) for number in SIGNALS]
+    previous = [signal.signal(number, end) for number in SIGNALS]
     try:
-        yield came
+        yield received
     finally:
-        for number, handler in zip(SIGNALS, before, strict=True):
+        for number, handler in zip(SIGNALS, previous, strict=True):
             signal.signal(number, handler)

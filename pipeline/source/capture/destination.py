@@ -1,4 +1,4 @@
-"""Where a capture lands, as its settings say."""
+"""The destination of a capture, from its settings."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pipeline.source.capture.object_store import Published
 
 
 def place_of(settings: CaptureSettings) -> tuple[Path, Published | None]:
-    """The local folder that is landed in, and the store that gets what is in it.
+    """Return the local folder to land logs in, and the store to upload them to, if any.
 
-    Raises SettingsError where there is no such folder.
+    Raises SettingsError if no local folder is set.
     """
     if not settings.to:
         remedy = "Give --to, or capture: {to: …} in the file of --conf: a folder, or a URL."
@@ -23,5 +23,5 @@ def place_of(settings: CaptureSettings) -> tuple[Path, Published | None]:
         return Path(folder), None
     if settings.spool is None:
         remedy = "Give a local folder: stores cannot append, so files are landed there first."
-        raise SettingsError("is needed for a store.", key="capture.spool", remedy=remedy)
+        raise SettingsError("is required for a store.", key="capture.spool", remedy=remedy)
     return Path(settings.spool), Published(settings.to, settings.publish)

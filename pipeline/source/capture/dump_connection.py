@@ -1,8 +1,8 @@
-"""The connection on which a server sends its log: how it is prepared, asked for, and read.
+"""The connection on which a server sends its log: preparing it, requesting the dump, reading it.
 
-Preparing is by variables of the session, which the server looks at when the dump begins. Sources:
-MySQL `sql/rpl_binlog_sender.cc`, `Binlog_sender::init`; MariaDB `sql/sql_repl.cc`,
-`init_binlog_sender`; `mysqlbinlog --read-from-remote-server --raw` does the same.
+It is prepared by session variables, which the server reads when the dump begins. Sources: MySQL
+`sql/rpl_binlog_sender.cc`, `Binlog_sender::init`; MariaDB `sql/sql_repl.cc`, `init_binlog_sender`;
+`mysqlbinlog --read-from-remote-server --raw` does the same.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ from pipeline.source.server.login import Login
 from pipeline.source.server.opening import Stop, cut_off
 
 HEARTBEAT_SECONDS = 5
-"""A server with nothing to send says so that often."""
+"""Interval at which an idle server sends heartbeats."""
 SILENT_SECONDS = 6 * HEARTBEAT_SECONDS
-"""A server that is silent for so long is gone."""
+"""A server that is silent for this long is considered lost."""
 WRITE_SECONDS = 24 * 60 * 60
-"""For so long the server waits for a capture that takes nothing: its disk may be slow."""
+"""The server's `net_write_timeout`: long, since the capture's disk may be slow."""
 
 BATCH = 1 << 19
-"""So many bytes are taken at a time, if they are there."""
+"""Bytes to receive per call, if available."""
 
 _NANOSECONDS = 1_000_000_000
 _PACKET_HEADER = struct.Struct("<I")
 _SETTINGS: Mapping[bool, tuple[str, ...]] = MappingProxyType(
     {
-        # Both names of each, since servers know one of them: the old one up to 8.0.25.
+        # Both names of each, since servers know only one of them: the old one up to 8.0.25.
         False: (
             "@source_binlog_checksum = 'NONE', @master_binlog_checksum = 'NONE'",
             "@source_heartbeat_period = {heartbeat}, @master_heartbeat_period = {heartbeat}",
@@ -62,22 +62,22 @@ _SETTINGS: Mapping[bool, tuple[str, ...]] = MappingProxyType(
         True: (
             "@master_binlog_checksum = 'NONE'",
             "@master_heartbeat_period = {heartbeat}",
-            # MARIA_SLAVE_CAPABILITY_GTID: no event is replaced or left out.
+            # MARIA_SLAVE_CAPABILITY_GTID: no event is replaced or omitted.
             "@mariadb_slave_capability = 4",
             "SESSION net_write_timeout = {patience}",
         ),
     }
 )
-"""By whether it is MariaDB. `NONE` tells that checksums are understood, and that the first
-artificial event, which comes before the layout is known, is to have none; all others have what the
-file has."""
+"""By whether the server is MariaDB. `NONE` declares that the client understands checksums, and that
+the first artificial event, sent before the layout is known, has none; all others are as in the
+file."""
 _WHO = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_id', 'server_uuid')"
 """MariaDB has no UUID."""
 _SEMI_SYNC = "@rpl_semi_sync_replica = 1, @rpl_semi_sync_slave = 1"
 
 
 class _Socket(Protocol):
-    """What PyMySQL keeps: a socket, or one of ssl."""
+    """PyMySQL's socket, plain or TLS."""
 
     def recv_into(self, buffer: memoryview) -> int: ...
     def sendall(self, data: bytes) -> None: ...
@@ -86,12 +86,11 @@ class _Socket(Protocol):
 
 
 class DumpConnection:
-    """Asks `server`, and no other, for its log from `start` on. `semi_sync`: acknowledgements are
-    sent.
+    """Requests the log of `server` from `start` on; with `semi_sync`, sends acknowledgements.
 
-    Raises ServerError where it cannot connect, or the user may not be a replica, and
-    LostConnectionError where the connection is lost, or leads to another server than `server`: one
-    address may lead to several.
+    Raises ServerError if it cannot connect or the user lacks the privilege, and LostConnectionError
+    if the connection is lost or reaches another server than `server`: an address may be shared by
+    several.
     """
 
     def __init__(
@@ -107,11 +106,11 @@ class DumpConnection:
         stop: Stop | None = None,
     ) -> None:
         self._login = login
-        # As anything: a dump is read past what PyMySQL has in public.
+        # Cast to Any: reading a dump uses PyMySQL's private methods.
         self._connection = cast(Any, connect(login, stop=stop))
         self._semi_sync = semi_sync
         self._wake, self._woken = socket.socketpair()
-        # Nobody waits for the other here: one wake-up that is still to be seen is enough.
+        # Non-blocking: one pending wake-up is enough.
         self._wake.setblocking(False)
         self._woken.setblocking(False)
         self._acknowledged: LogPosition | None = None
@@ -131,15 +130,15 @@ class DumpConnection:
         self._socket.settimeout(SILENT_SECONDS)
 
     def receive_into(self, room: memoryview) -> int:
-        """The next bytes of the dump, at least one.
+        """Receive the next bytes of the dump, at least one, and return their number.
 
-        Raises LostConnectionError when the server has closed the connection, or is silent for
-        longer than it may.
+        Raises LostConnectionError if the server closes the connection, or is silent for
+        `SILENT_SECONDS`.
         """
         try:
             self._wait()
             count = self._socket.recv_into(room)
-            # TLS gives 16 KiB at a time, which is dear to go through one by one.
+            # TLS returns at most 16 KiB at a time, which is expensive to process one by one.
             while 0 < count < min(BATCH, len(room)) and self._has_more():
                 more = self._socket.recv_into(room[count:])
                 if not more:
@@ -152,7 +151,7 @@ class DumpConnection:
         return count
 
     def acknowledge(self, position: LogPosition) -> None:
-        """Tell a server that waits for it that all before `position` is durable. Any thread."""
+        """Acknowledge that all before `position` is durable, with `semi_sync`. Thread-safe."""
         if not self._semi_sync:
             return
         self._acknowledged = position
@@ -160,19 +159,21 @@ class DumpConnection:
             self._wake.send(b"\0")
 
     def interrupt(self) -> None:
-        """Let whoever is receiving end with an error. Any thread."""
+        """Make a blocked `receive_into` fail. Thread-safe."""
         cut_off(self._connection)
 
     def close(self) -> None:
-        """End the connection, without a word: the server is sending."""
+        """Close the connection without COM_QUIT, since the server is sending."""
         with suppress(pymysql.MySQLError, OSError):
             self._connection._force_close()
         self._wake.close()
         self._woken.close()
 
     def _wait(self) -> None:
-        """Until there is something to receive. Acknowledgements are sent here, before that and
-        meanwhile: TLS's sockets are for one thread alone."""
+        """Wait until there is something to receive.
+
+        Sends pending acknowledgements before and meanwhile: only one thread may use a TLS socket.
+        """
         self._send_acknowledgement()
         while not self._has_more():
             ready, _, _ = select.select([self._socket, self._woken], [], [], SILENT_SECONDS)
@@ -181,14 +182,14 @@ class DumpConnection:
             self._send_acknowledgement()
 
     def _has_more(self) -> bool:
-        """Whether something is there already."""
+        """True if bytes can be received without waiting."""
         pending = getattr(self._socket, "pending", None)
         if pending is not None and pending():
             return True
         return bool(select.select([self._socket], [], [], 0)[0])
 
     def _send_acknowledgement(self) -> None:
-        """The latest, if there is one that was not sent."""
+        """Send the latest acknowledgement if it was not sent yet."""
         try:
             self._woken.recv(1 << 16)
         except BlockingIOError:
@@ -197,7 +198,7 @@ class DumpConnection:
         if position is None:
             return
         content = acknowledgement(position.file, position.position)
-        # The packet's number is 0: an acknowledgement begins a conversation of its own.
+        # The packet's sequence number is 0: an acknowledgement starts a new sequence.
         self._socket.sendall(_PACKET_HEADER.pack(len(content)) + content)
 
     def _require(self, server: Identity) -> None:
@@ -206,9 +207,9 @@ class DumpConnection:
             found = dict(cursor.fetchall())
         if (int(found["server_id"]), found.get("server_uuid")) != (server.server_id, server.uuid):
             raise LostConnectionError(
-                f"{self._login.address} leads to several servers: the one that would send its log"
-                f" is {found.get('server_uuid') or found['server_id']}, and not"
-                f" {server.uuid or server.server_id}, which was asked about it."
+                f"{self._login.address} is the address of several servers: the dump's connection"
+                f" reached {found.get('server_uuid') or found['server_id']}, the previous one"
+                f" {server.uuid or server.server_id}."
             )
 
     def _prepare(self, replica: Replica, mariadb: bool, semi_sync: bool) -> None:

@@ -1,4 +1,4 @@
-"""What a dump tells, one thing after the other: bytes of log files, and what is about them."""
+"""The items that a dump consists of: file names, bytes of log files, heartbeats, the end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FileNamed:
-    """What follows is of `file`, from `position` on."""
+    """The following bytes belong to `file`, from `position` on."""
 
     file: str
     position: int
@@ -17,11 +17,10 @@ class FileNamed:
 class LogBytes:
     """Bytes of a log file, from `position` on.
 
-    `whole`: up to where they are whole events whose place in the file is certain; None where there
-    is no such. `events` and `transactions` are those that end, or
-    begin, in them; `timestamp` the last event's, in seconds since 1970; `gtid` the last GTID among
-    them. `ended`: the last event is one that closes a file. `asked`: the server waits for an
-    acknowledgement of them.
+    `whole`: the position up to which they are whole events whose position in the file is certain;
+    None if there are none. `events` and `transactions` count those that end or begin in them;
+    `timestamp` is the last event's, in seconds since 1970; `gtid` the last GTID among them.
+    `ended`: the last event closes a file. `asked`: the server waits for an acknowledgement of them.
     """
 
     data: memoryview
@@ -36,18 +35,18 @@ class LogBytes:
 
     @property
     def end(self) -> int:
-        """The position behind them."""
+        """The position after them."""
         return self.position + len(self.data)
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The server had nothing to send: its log ends where it is at."""
+    """The server has nothing to send: the dump has reached the log's end."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogEnded:
-    """The server has sent all it has, and was not to wait for more."""
+    """The server has sent everything and, as requested, does not wait for more."""
 
 
 Received = FileNamed | LogBytes | Heartbeat | LogEnded

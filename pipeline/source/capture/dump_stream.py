@@ -1,12 +1,12 @@
-"""A dump's bytes, as they come from the socket, to the bytes of the server's log files.
+"""Convert the bytes of a dump, as received from the socket, to those of the server's log files.
 
-Strategy: whole packets are unpacked and their events framed in passes over what was received, by
-the decoder's kernels; only what is rare is looked at one by one. Events that are in no file
-(artificial ones, heartbeats) are left out. Invariant: every byte given out has been verified (its
-event's checksum, if it has one, and that it ends where its header says), or belongs to an event
-larger than `LIMIT`, which is passed on in pieces and verified before its last one.
+Strategy: the decoder's kernels unpack whole packets and frame their events in passes over the
+received bytes; only rare packets are handled one by one. Events that are in no file (artificial
+ones, heartbeats) are dropped. Invariant: every byte returned has been verified (its event's
+checksum, if any, and that it ends where its header says), or belongs to an event larger than
+`LIMIT`, which is passed on in pieces and verified before its last one.
 
-Memory does not grow with events: `CAPACITY` bytes are all that is held.
+Memory is bounded by `CAPACITY` bytes, whatever the size of events.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ from pipeline.source.capture.dump_items import FileNamed, Heartbeat, LogBytes, L
 from pipeline.source.capture.errors import BrokenDumpError, DumpRefusedError
 
 CAPACITY = 4 << 20
-"""Bytes of packets that are held."""
+"""Size of the packet buffer in bytes."""
 LIMIT = 1 << 20
-"""Bytes of a packet from which on it is passed on in pieces."""
+"""Size in bytes from which a packet is passed on in pieces."""
 
 _POSITIONS = 0xFFFFFFFF
 """Positions in headers wrap at 4 GiB."""
@@ -67,8 +67,11 @@ _ENDS = (int(EventType.ROTATE), int(EventType.STOP))
 _FATAL_ERROR_READING_BINLOG = 1236
 
 
+_Handler = Callable[["DumpStream", EventHeader, bytes, bool], Iterator[Received]]
+
+
 class DumpStream:
-    """Takes what is received into `room()`; gives what it means from `received(count)`."""
+    """Parser of a dump: receive bytes into `room()`, then read items from `received(count)`."""
 
     def __init__(self, *, capacity: int = CAPACITY, limit: int = LIMIT) -> None:
         self.file = ""
@@ -90,13 +93,13 @@ class DumpStream:
         self._description: FormatDescriptionEvent | None = None
 
     def room(self) -> memoryview:
-        """Where the next bytes belong; never empty."""
+        """Return the buffer for the next bytes; never empty."""
         return self._view[self._end : self._capacity]
 
     def received(self, count: int) -> Iterator[Received]:
-        """What the next `count` bytes, which are in `room()` now, complete.
+        """Yield the items that the next `count` bytes, now in `room()`, complete.
 
-        Raises BrokenDumpError for what is no dump, DumpRefusedError for the server's own errors.
+        Raises BrokenDumpError if they are not a valid dump, DumpRefusedError for a server's error.
         """
         self._end += count
         more = True
@@ -112,7 +115,7 @@ class DumpStream:
             if unpacked.end > HEAD:
                 yield self._framed(unpacked)
             if unpacked.stop == Stop.OUT_OF_ORDER:
-                raise self._broken("a packet is missing, or of another kind.")
+                raise self._broken("a packet is missing or out of order.")
             if unpacked.stop == Stop.OTHER:
                 yield from self._other()
             more = unpacked.stop == Stop.OTHER or (
@@ -127,7 +130,7 @@ class DumpStream:
         self._start, self._end = 0, rest
 
     def _framed(self, unpacked: Unpacked) -> LogBytes:
-        """Events of the common kinds, verified."""
+        """Verify events of the common types and return their bytes."""
         start, size = self.position, unpacked.end - HEAD
         self._require_file()
         frames = frame(
@@ -156,7 +159,7 @@ class DumpStream:
         )
 
     def _gtid(self, buffer: Bytes, frames: Frames, index: int) -> str | None:
-        """The GTID in an event; None where it is anonymous, or before the file's description."""
+        """Return an event's GTID; None if it is anonymous, or before the file's description."""
         if self._description is None:
             return None
         offset, end = int(frames.offset[index]), int(frames.end[index])
@@ -165,11 +168,11 @@ class DumpStream:
         try:
             event = parse(body, header, self._description)
         except BinlogError:
-            return None  # it only tells how far the capture is
+            return None  # only used to report progress
         return event.gtid if isinstance(event, GtidEvent | MariadbGtidEvent) else None
 
     def _certain(self, frames: Frames, start: int) -> int | None:
-        """Behind the last event whose header says where it is."""
+        """Return the end of the last event whose header contains its position."""
         placed = np.flatnonzero(frames.log_pos)
         if not len(placed):
             return None
@@ -177,8 +180,10 @@ class DumpStream:
         return start - HEAD + int(frames.offset[last] + frames.size[last])
 
     def _require_no_hole(self, frames: Frames) -> None:
-        """Each event ends where its header says. MariaDB from 11.4 on has 0 there inside
-        transactions: the next one that has more tells of them too."""
+        """Raise BrokenDumpError unless each event ends where its header says.
+
+        MariaDB since 11.4 writes 0 within transactions: the next position covers these too.
+        """
         ends = self.position - HEAD + frames.offset + frames.size
         wrong = np.flatnonzero((ends & _POSITIONS != frames.log_pos) & (frames.log_pos != 0))
         if len(wrong):
@@ -187,7 +192,7 @@ class DumpStream:
             raise self._hole(int(frames.log_pos[first]), int(frames.size[first]))
 
     def _other(self) -> Iterator[Received]:
-        """The packet at the start, which is whole: an error, the end, or a rare event."""
+        """Handle the complete packet at the start: an error, the end, or a rare event."""
         packets = self._packets
         length = int.from_bytes(self._view[self._start : self._start + 3], "little")
         body = self._start + PACKET_HEADER_LENGTH
@@ -200,26 +205,24 @@ class DumpStream:
             return
         prefix = int(prefix_of(packets, body, length))
         if not prefix:
-            raise self._broken("a packet holds no event.")
+            raise self._broken("a packet contains no event.")
         event = bytes(self._view[body + prefix : body + length])
         asked = prefix == _PREFIXES[1] and bool(packets[body + 2] & 1)
         self._next_packet(length, asked=asked)
         header = EventHeader.parse(memoryview(event), 0, self.position)
-        yield from self._ways(header)(self, header, event, asked)
+        yield from self._handler(header)(self, header, event, asked)
 
     def _next_packet(self, length: int, *, asked: bool = False) -> None:
         self._start += PACKET_HEADER_LENGTH + length
         self._sequence = AFTER_ASKING if asked else (self._sequence + 1) & 0xFF
 
-    def _ways(
-        self, header: EventHeader
-    ) -> Callable[[DumpStream, EventHeader, bytes, bool], Iterator[Received]]:
-        if header.type in _WAYS:
-            return _WAYS[EventType(header.type)]
+    def _handler(self, header: EventHeader) -> _Handler:
+        if header.type in _HANDLERS:
+            return _HANDLERS[EventType(header.type)]
         return DumpStream._rare
 
     def _rotate(self, header: EventHeader, event: bytes, asked: bool) -> Iterator[Received]:
-        """Artificial: it names the file that follows. Its checksum, if it has one, is cut off."""
+        """Handle a ROTATE: an artificial one names the next file; its checksum, if any, is cut."""
         if EventFlag.ARTIFICIAL not in header.flags and self._ends_here(header):
             yield from self._rare(header, event, asked)
             return
@@ -231,14 +234,14 @@ class DumpStream:
         yield FileNamed(self.file, self.position)
 
     def _ends_here(self, header: EventHeader) -> bool:
-        """Whether it is the event that belongs at the position; before one is known, none is."""
+        """True if the event's position is the current one; False before that is known."""
         return bool(self.position) and header.log_pos == (self.position + header.size) & _POSITIONS
 
     def _format(self, header: EventHeader, event: bytes, asked: bool) -> Iterator[Received]:
-        """The file's own is landed; one that only tells the layout, at a later position, is not.
+        """Land the file's own FORMAT_DESCRIPTION, but not one sent at a later position.
 
-        The server clears the in-use flag as it sends it. In its file it is set, and stays set until
-        the file is closed: so it is set again, and readers see that the file still grows.
+        The server clears the in-use flag when it sends the event. In the file the flag stays set
+        until the file is closed: so it is set again, and readers see that the file still grows.
         """
         window = _window(event)
         frames = frame(
@@ -248,7 +251,7 @@ class DumpStream:
             base=self.position - HEAD,
             checksum=False,
             layout=V4,
-            # One that was changed on its way has its old checksum, where the file has none.
+            # An event that the server modified keeps its old checksum, and has position 0.
             verify=header.log_pos != 0,
         )
         if frames.fault is not None or len(frames) != 1:
@@ -257,7 +260,7 @@ class DumpStream:
         self._description = self._read_description(event)
         own = header.log_pos == len(MAGIC) + len(event)
         if self.position != len(MAGIC) or not own:
-            # COM_BINLOG_DUMP_GTID leaves the position in it, wherever the dump begins.
+            # COM_BINLOG_DUMP_GTID keeps its position in it, wherever the dump begins.
             if header.log_pos and not own and EventFlag.ARTIFICIAL not in header.flags:
                 raise self._hole(header.log_pos, len(event))
             return
@@ -277,14 +280,14 @@ class DumpStream:
         yield Heartbeat()
 
     def _rare(self, header: EventHeader, event: bytes, asked: bool) -> Iterator[Received]:
-        """An artificial event of another type is in no file; a ROTATE may end at 4 GiB sharp."""
+        """Handle any other event; artificial ones are in no file. A ROTATE may end at 4 GiB."""
         if EventFlag.ARTIFICIAL in header.flags:
             return
         window = _window(event)
         yield self._framed(Unpacked(window, len(window), 0, 0, Stop.OTHER, asked))
 
     def _begin_large(self) -> bool:
-        """Whether enough of a large event is there to begin with it."""
+        """Start a large event; return False if its header was not received yet."""
         body = self._start + PACKET_HEADER_LENGTH
         if self._end < body + _PREFIXES[-1] + HEADER_LENGTH:
             return False
@@ -300,7 +303,7 @@ class DumpStream:
                 self._large = LargeEvent(begun, start, self._layout, checksum=self._checksum)
                 break
         else:
-            raise self._broken("a large packet holds no event that belongs here.")
+            raise self._broken("a large packet contains no event of this position.")
         self._asked = prefix == _PREFIXES[1] and bool(self._packets[body + 2] & 1)
         self._packet_left = length - prefix - HEADER_LENGTH
         self._goes_on = length == LONGEST_PACKET
@@ -310,7 +313,7 @@ class DumpStream:
         return True
 
     def _pass_on(self, large: LargeEvent) -> Iterator[Received]:
-        """What is there of a large event, through the packets that it is in."""
+        """Yield the received part of a large event, across the packets that contain it."""
         if self._begun is not None:
             yield self._piece(large, self._begun)
             self._begun = None
@@ -324,22 +327,22 @@ class DumpStream:
             self._start += count
             self._packet_left -= count
             if large.feed(data):
-                raise self._broken("a large event goes on behind its end.")
+                raise self._broken("a large event is longer than its header says.")
             if data:
                 yield self._piece(large, data)
         if not large.whole:
-            raise self._broken("a large event ends before its end.")
+            raise self._broken("a large event is shorter than its header says.")
         if self._asked:
             self._sequence = AFTER_ASKING
         self._large = None
 
     def _continue_packet(self) -> bool:
-        """Whether the next packet of an event has begun."""
+        """Read the header of an event's next packet; return False if it was not received yet."""
         if self._end - self._start < PACKET_HEADER_LENGTH:
             return False
         header = bytes(self._view[self._start : self._start + PACKET_HEADER_LENGTH])
         if header[3] != self._sequence:
-            raise self._broken("a packet is missing, or of another kind.")
+            raise self._broken("a packet is missing or out of order.")
         self._packet_left = int.from_bytes(header[:3], "little")
         self._goes_on = self._packet_left == LONGEST_PACKET
         self._sequence = (self._sequence + 1) & 0xFF
@@ -358,30 +361,28 @@ class DumpStream:
 
     def _require_file(self) -> None:
         if not self.file or self.position < len(MAGIC):
-            raise self._broken("events come before the name of their file.")
+            raise self._broken("an event was sent before the name of its file.")
 
     def _hole(self, log_pos: int, size: int) -> BrokenDumpError:
         begins = (log_pos - size) & _POSITIONS
-        return self._broken(f"the event that was sent is the one at position {begins}.")
+        return self._broken(f"the server sent the event at position {begins} instead.")
 
     def _broken(self, reason: str) -> BrokenDumpError:
         return BrokenDumpError(reason, file=self.file or "the dump", position=self.position)
 
 
-_WAYS: Mapping[EventType, Callable[[DumpStream, EventHeader, bytes, bool], Iterator[Received]]] = (
-    MappingProxyType(
-        {
-            EventType.ROTATE: DumpStream._rotate,
-            EventType.FORMAT_DESCRIPTION: DumpStream._format,
-            EventType.HEARTBEAT: DumpStream._heartbeat,
-            EventType.HEARTBEAT_V2: DumpStream._heartbeat,
-        }
-    )
+_HANDLERS: Mapping[EventType, _Handler] = MappingProxyType(
+    {
+        EventType.ROTATE: DumpStream._rotate,
+        EventType.FORMAT_DESCRIPTION: DumpStream._format,
+        EventType.HEARTBEAT: DumpStream._heartbeat,
+        EventType.HEARTBEAT_V2: DumpStream._heartbeat,
+    }
 )
 
 
 def _refusal(packet: bytes) -> DumpRefusedError:
-    """An error packet: 0xFF, code 2, `#` and SQLSTATE 5, text."""
+    """Parse an error packet: 0xFF, code 2 bytes, `#` and SQLSTATE 5 bytes, text."""
     code = int.from_bytes(packet[1:3], "little")
     text = packet[3:].decode("utf-8", "replace")
     message = text[6:] if text.startswith("#") else text
@@ -393,7 +394,7 @@ def _reason(fault: BinlogError | None) -> str:
 
 
 def _window(event: bytes) -> Bytes:
-    """A writable copy, behind the bytes that the checksum's folding may read."""
+    """Return a writable copy, after `HEAD` bytes that the checksum kernel may read."""
     window = np.zeros(HEAD + len(event), np.uint8)
     window[HEAD:] = np.frombuffer(event, np.uint8)
     return window

@@ -1,4 +1,4 @@
-"""What stops a capture, or makes it connect anew (`retryable`)."""
+"""Errors that stop a capture or, if `retryable`, make it reconnect."""
 
 from __future__ import annotations
 
@@ -7,78 +7,78 @@ from pipeline.source.server.refusals import dump_end
 
 
 class CaptureError(BinlakeError):
-    """Something that stops a capture; what is landed stays as it is."""
+    """A capture cannot continue; landed files are unchanged."""
 
 
 class BrokenDumpError(CaptureError):
-    """What the server sends is not its log, at `position` of `file`: the network, or the server."""
+    """The dump is not a valid log at `position` of `file`: damaged in transit or on the server."""
 
     retryable = True
 
     def __init__(self, reason: str, *, file: str, position: int) -> None:
         super().__init__(
             f"{file}, position {position}: {reason}",
-            remedy="Nothing of it is landed; the capture connects anew. If it stays, look at the"
-            " server's error log.",
+            remedy="These bytes are not landed; the capture reconnects. If it happens again, check"
+            " the server's error log.",
         )
         self.file = file
         self.position = position
 
 
 class LostConnectionError(CaptureError):
-    """The connection ended, or was silent for longer than heartbeats allow."""
+    """The connection was lost, or silent for longer than heartbeats allow."""
 
     retryable = True
 
 
 class DumpRefusedError(CaptureError):
-    """The server ended the dump with an error: its `code` and `message`."""
+    """The server ended the dump with an error of this `code` and `message`."""
 
     def __init__(self, code: int, message: str, *, retryable: bool = False) -> None:
         _, cause, remedy = dump_end(message)
-        said = f"the server ended the dump with error {code}: {message.rstrip('.')}. {cause}"
-        super().__init__(said.rstrip(), remedy=remedy)
+        reason = f"the server ended the dump with error {code}: {message.rstrip('.')}. {cause}"
+        super().__init__(reason.rstrip(), remedy=remedy)
         self.code = code
         self.message = message
         self.retryable = retryable
 
 
 class SameIdentityError(CaptureError):
-    """Another capture, or a replica, is connected as the one that this capture is."""
+    """Another capture or replica is connected with this capture's identity."""
 
     def __init__(self, *, folder: str, state: str) -> None:
         super().__init__(
-            f"another capture has the identity of {folder} and has connected with it: the server"
-            " sends its log to one of them only. One folder is a copy of the other, or another"
+            f"another capture or replica has connected with the identity of {folder}: the server"
+            " sends its log only to one of them. One folder is a copy of the other, or another"
             " replica has the same server_id (capture.server_id).",
             remedy=f"If a folder was copied, stop the capture of the copy and remove {state} from"
-            " it: that capture then goes on from its files, with an identity of its own. Then run"
-            " this one again.",
+            " the copy: its capture then continues from its files with an identity of its own. Then"
+            " run this one again.",
         )
         self.folder = folder
 
 
 class TooFewConnectionsError(CaptureError):
-    """The user may have one connection, and a capture needs two."""
+    """The user may have only one connection, but a capture needs two."""
 
     def __init__(self, *, address: str, user: str) -> None:
         super().__init__(
-            f"{user} at {address} may have one connection at a time (max_user_connections), and a"
-            " capture needs two: one for the log, one to ask how far the server is.",
-            remedy=f"Raise it: ALTER USER {user!r} WITH MAX_USER_CONNECTIONS 2, or more (or"
-            " max_user_connections of the server, where that sets it).",
+            f"{user} at {address} may have only one connection at a time (max_user_connections),"
+            " but a capture needs two: one for the log, one to query the server's position.",
+            remedy=f"Raise the limit: ALTER USER {user!r} WITH MAX_USER_CONNECTIONS 2, or more (or"
+            " the server's max_user_connections, if that sets it).",
         )
 
 
 class PurgedError(CaptureError):
-    """The server has removed files that are not landed: all before `first` are lost to capture."""
+    """The server has purged files that are not landed, all those before `first`."""
 
     def __init__(self, *, file: str, position: int, first: str, folder: str) -> None:
         super().__init__(
             f"the server has purged its log: {folder} ends at {file}, position {position}, and the"
-            f" first file that is still there is {first}. What is between them is lost.",
-            remedy="Get the files in between from a backup and put them into the folder, or set"
-            " capture.purged: continue, which goes on with the gap told in the status.",
+            f" server's first remaining file is {first}. The changes between are missing.",
+            remedy="Restore the files in between from a backup into the folder, or set"
+            " capture.purged: continue, which continues and reports the gap in the status.",
         )
         self.file = file
         self.position = position
@@ -86,80 +86,84 @@ class PurgedError(CaptureError):
 
 
 class MissingGtidsError(CaptureError):
-    """The logs of a server that takes over lack transactions that are not landed: `gtids`."""
+    """After a failover, the new server's logs lack transactions that are not landed: `gtids`."""
 
     def __init__(self, *, gtids: str, first: str, folder: str, server: str) -> None:
         super().__init__(
-            f"the logs of {server} do not have {gtids}, which is not in {folder}: they were purged,"
-            f" and the first that is left is {first}, or it does not log what it replicates.",
+            f"the logs of {server} do not contain {gtids}, which {folder} lacks: the files were"
+            f" purged (the first remaining one is {first}), or the server does not log what it"
+            " replicates.",
             remedy="Capture from another replica that has them. Or set capture.purged: continue,"
-            " which goes on with the gap told in the status, and bring the logs that hold them"
-            " from a backup: those of the server before, beside what is landed of it. Another"
-            " server's close the gap only in a new lake, once bronze has what is behind it.",
+            " which continues and reports the gap in the status, and restore the logs that contain"
+            " them from a backup: those of the previous server, beside its landed files. Once"
+            " bronze has what follows the gap, another server's logs close it only in a new lake.",
         )
         self.gtids = gtids
         self.first = first
 
 
 class UnloggedReplicationError(CaptureError):
-    """A server that takes over replicates, and does not log what it gets: it would be lost."""
+    """After a failover, the new server is a replica that does not log what it replicates."""
 
     def __init__(self, *, folder: str, server: str) -> None:
         super().__init__(
-            f"{server} is a replica that does not log what it replicates: what comes to it from now"
-            f" on would never be in {folder}.",
-            remedy="Capture from the server that it follows, or from a replica with"
-            " log_replica_updates (MariaDB: log_slave_updates). If it is to take over, let it"
-            " follow nobody first: STOP REPLICA; RESET REPLICA ALL.",
+            f"{server} is a replica that does not log what it replicates: these changes would be"
+            f" missing in {folder}.",
+            remedy="Capture from its source, or from a replica with log_replica_updates (MariaDB:"
+            " log_slave_updates). If it is the new source, stop its replication first: STOP"
+            " REPLICA; RESET REPLICA ALL.",
         )
 
 
 class AnotherLogError(CaptureError):
-    """The server's log does not continue what the folder holds."""
+    """The server's log does not continue the landed one."""
 
     def __init__(self, reason: str, *, folder: str) -> None:
         super().__init__(
-            f"{folder} does not take this log: {reason}",
-            remedy="Nothing in it was changed. Check the server; to capture another log (after a"
-            " RESET, a restore or a change of servers), give capture.to another folder.",
+            f"the server's log does not continue the one in {folder}: {reason}",
+            remedy="Landed files were not changed. Check the server; to capture another log (after"
+            " a RESET, a restore or a change of servers), set capture.to to another folder.",
         )
         self.folder = folder
 
 
 class DamagedFolderError(CaptureError):
-    """A landed file is not what was landed."""
+    """A landed file was changed or damaged."""
 
     def __init__(self, reason: str, *, file: str) -> None:
         super().__init__(
             f"{file}: {reason}",
-            remedy="Something else has written it. Move the file and those behind it away, and run"
-            " again: they are landed anew, if the server still has them.",
+            remedy="Another program has written it, or the disk is damaged. Move this file and all"
+            " later ones away, and run again: they are captured again if the server still has"
+            " them.",
         )
         self.file = file
 
 
 class DamagedStateError(CaptureError):
-    """The file that says how a capture stands cannot be read."""
+    """A capture's state file cannot be read."""
 
     def __init__(self, reason: str, *, file: str) -> None:
         super().__init__(
-            f"{file}: it is no state of a capture: {reason}.",
-            remedy="Something else has written it. Restore it from a backup, or move it away and"
-            " run again: the capture then goes on from the end of the landed files, as a new"
-            " replica of the server; the counts begin anew, and gaps are not remembered.",
+            f"{file} is not a capture's state: {reason}.",
+            remedy="Another program has written it, or the disk is damaged. Restore it from a"
+            " backup, or move it away and run again: the capture then continues from the end of the"
+            " landed files as a new replica of the server; counters start at zero, and recorded"
+            " gaps are lost.",
         )
         self.file = file
 
 
 class NotLandedError(CaptureError):
-    """The folder does not take what was captured: a full or a failing disk."""
+    """Captured bytes cannot be written to the folder: a full or failing disk."""
 
     retryable = True
 
     def __init__(self, reason: str, *, folder: str) -> None:
         super().__init__(
             f"{folder} cannot be written: {reason}.",
-            remedy="Make room or mend it, and run again: it goes on behind what is durable.",
+            remedy="Free space or repair it, and run again: the capture resumes at the last"
+            " checkpoint.",
         )
         self.folder = folder
 

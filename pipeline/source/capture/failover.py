@@ -1,9 +1,8 @@
-"""Going on from another server: what is landed already, and which of its logs comes next.
+"""Failover: continue a capture with another server's log, found by GTIDs.
 
-Told by GTIDs alone. The logs of a server that takes over (a replica that was promoted, or just
-another replica) are landed in a folder of their own, from the last one on before which there is
-nothing that is not landed. What of it was landed before is in both folders; bronze tells it by its
-GTIDs.
+The logs of the new server (a promoted replica, or any other replica) are landed in a folder of
+their own, starting with the last one before which everything is landed. Transactions at its start
+that were landed before are in both folders; bronze recognizes them by their GTIDs.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ from pipeline.source.gtid_set import NO_GTIDS, GtidSet
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
-    """The log to begin with. `lost`: what is not landed and in no log that is left."""
+class FirstLog:
+    """The log file to begin with. `lost`: GTIDs that are neither landed nor in a remaining log."""
 
     file: str
     lost: GtidSet = NO_GTIDS
 
 
 def is_another(state: CaptureState, identity: Identity) -> bool:
-    """Whether a server is another one than that whose log was landed last.
+    """Return True if the server is not the one whose log was landed last.
 
-    MariaDB has no UUID: there the number tells.
+    MariaDB has no UUID: there the server id is compared.
     """
     if not state.server_version:
         return False
@@ -48,11 +47,12 @@ def is_another(state: CaptureState, identity: Identity) -> bool:
 
 
 def landed_gtids(folder: LandedFolder, state: CaptureState) -> GtidSet:
-    """Of all whole transactions that are landed, and of those before the first landed file. None
-    where the last file has transactions without GTIDs: nothing tells which these are.
+    """Return the GTIDs of all complete landed transactions and of those before the first file.
 
-    A log tells at its beginning what was before it: of the turn's files, which are in `folder`, no
-    more than the last is read, or the one before where that is only begun.
+    Empty if the last file has transactions without GTIDs, which cannot be identified.
+
+    A log file begins with the GTIDs before it: of the turn's files, in `folder`, only the last is
+    read, or the one before if that was only just created.
     """
     before = GtidSet.of(*(turn.gtids for turn in state.before[-1:]))
     for name in reversed(folder.names()):
@@ -62,32 +62,34 @@ def landed_gtids(folder: LandedFolder, state: CaptureState) -> GtidSet:
     return before
 
 
-def taken_over(
+def state_after_failover(
     source: Source, state: CaptureState, landed: GtidSet, home: Path, *, accept_lost: bool
 ) -> CaptureState:
-    """The state with which a capture goes on from the server that `source` asks. `landed`: what is
-    in the folder `home` and those in it, up to where the state says.
+    """Return the state for continuing with the server of `source`.
 
-    Raises AnotherLogError where GTIDs do not tell that its log goes on with what is landed,
-    MissingGtidsError where something that is not landed is in no log of it, unless that is to be
-    accepted, and UnloggedReplicationError where more of that is still to come.
+    `landed`: the GTIDs in the folder `home` and its subfolders, up to the state's position.
+
+    Raises AnotherLogError if GTIDs do not prove that its log continues the landed one,
+    MissingGtidsError if none of its logs has some transactions that are not landed, unless
+    `accept_lost`, and UnloggedReplicationError if it is a replica that does not log what it
+    replicates.
     """
     executed = _executed(source)
     _require_gtids(source, landed, executed, str(home))
     lacking = not_executed(landed, executed)
     chosen = _chosen(source, landed, executed, home, ahead=bool(lacking), accept_lost=accept_lost)
-    following = _next_turn(state, source.identity, chosen, landed, lacking)
-    _tell(state, following, source)
-    return following
+    successor = _next_turn(state, source.identity, chosen, landed, lacking)
+    _log_failover(state, successor, source)
+    return successor
 
 
-def chosen_again(
+def with_first_log(
     source: Source, state: CaptureState, home: Path, *, accept_lost: bool
 ) -> CaptureState:
-    """The state of a turn of which nothing is landed, with the log that is now to begin with: the
-    server may have purged the one that was chosen when it took over.
+    """Choose the first log again for a turn of which nothing is landed, and return the state.
 
-    Raises MissingGtidsError and UnloggedReplicationError as `taken_over` does.
+    The server may have purged the log that was chosen at the failover.
+    Raises MissingGtidsError and UnloggedReplicationError as `state_after_failover` does.
     """
     ended = state.before[-1]
     landed, executed = GtidSet.of(ended.gtids), _executed(source)
@@ -96,9 +98,9 @@ def chosen_again(
     gap = _gap(ended, chosen, now())
     kept = tuple(known for known in state.gaps if not _is_of_takeover(known, ended))
     if gap is not None:
-        told = (known for known in state.gaps if replace(known, noticed=gap.noticed) == gap)
-        kept = (*kept, next(told, gap))
-    _tell_gaps(kept, state.gaps, source)
+        same = (known for known in state.gaps if replace(known, noticed=gap.noticed) == gap)
+        kept = (*kept, next(same, gap))
+    _log_gaps(kept, state.gaps, source)
     return replace(state, first_file=chosen.file, gaps=kept, lacking=lacking)
 
 
@@ -110,10 +112,10 @@ def _chosen(
     *,
     ahead: bool,
     accept_lost: bool,
-) -> Beginning:
+) -> FirstLog:
     logs, server_id = source.logs(), source.identity.server_id
     began = gtids_before(LandedFolder(home).first)
-    chosen = log_to_begin_with(
+    chosen = first_log(
         logs, source.previous_gtids, landed, server_id=server_id, ahead=ahead, began=began
     )
     if not source.logs_what_it_replicates():
@@ -128,12 +130,12 @@ def _chosen(
 
 
 def _executed(source: Source) -> GtidSet:
-    """All that a server has, whether or not its logs tell of it."""
+    """Return the GTIDs of all that a server has executed, including what it did not log."""
     return GtidSet.of(source.end().gtids) | source.replicated_gtids()
 
 
 def _unlogged(source: Source, landed: GtidSet, executed: GtidSet, began: GtidSet) -> GtidSet:
-    """What a server that does not log what it replicates has so, and is not landed."""
+    """Return what a server has replicated without logging it, and is not landed."""
     identity = source.identity
     if not identity.version.is_mariadb:
         return of_others(executed - landed, identity.uuid)
@@ -143,29 +145,29 @@ def _unlogged(source: Source, landed: GtidSet, executed: GtidSet, began: GtidSet
 
 
 def of_others(gtids: GtidSet, uuid: str | None) -> GtidSet:
-    """MySQL's that another server than that one committed first."""
+    """Return MySQL's GTIDs of all servers but `uuid`."""
     others = {s: found for s, found in gtids.intervals.items() if s.partition(":")[0] != uuid}
     return GtidSet(others)
 
 
 def not_executed(landed: GtidSet, executed: GtidSet) -> str:
-    """What is landed and a server has not executed, in words; empty if it has all of it.
+    """Describe what is landed but not executed by a server; empty if it has executed all of it.
 
-    A MariaDB server that was set up from a copy does not know which servers its domains had before:
-    of those that it names it must have all, of the others the domain must have come as far.
+    A MariaDB server restored from a backup does not know which servers wrote to its domains before:
+    of servers that it knows it must have everything, of others its domain must have got as far.
     """
     named = landed.of_servers_in(executed) | GtidSet(landed.intervals)
     return executed.lacking_of_servers(named) or executed.lacking(landed)
 
 
 def still_lacking(state: CaptureState, source: Source) -> str:
-    """What a server that took over did not have of what was landed, and has not now, in words."""
+    """Describe what the current server still lacks of what was landed before the failover."""
     if not state.lacking:
         return ""
     return not_executed(GtidSet.of(state.before[-1].gtids), _executed(source))
 
 
-def log_to_begin_with(
+def first_log(
     logs: Sequence[LogFile],
     previous_gtids: Callable[[str], GtidSet | None],
     landed: GtidSet,
@@ -173,12 +175,12 @@ def log_to_begin_with(
     server_id: int,
     ahead: bool,
     began: GtidSet = NO_GTIDS,
-) -> Beginning:
-    """The last log before which there is nothing that is not landed.
+) -> FirstLog:
+    """Return the last log before which everything is landed.
 
-    `logs` are those of the server `server_id`, in order and at least one; `previous_gtids` tells
-    what is before one. `ahead`: whether the server lacks some of what is landed. `began`: what was
-    before the first landed file, as far as that is known.
+    `logs` are those of the server `server_id`, in order and not empty; `previous_gtids` returns the
+    GTIDs before a log. `ahead`: the server lacks some of what is landed. `began`: the GTIDs before
+    the first landed file, as far as known.
     """
 
     def missing(log: LogFile) -> GtidSet:
@@ -187,24 +189,24 @@ def log_to_begin_with(
 
     for log in reversed(logs):
         if not missing(log):
-            return Beginning(log.name)
+            return FirstLog(log.name)
     lost = missing(logs[0])
-    # Nothing more is lost where a later one begins behind no more than that.
+    # Begin with the last log before which no more than that is lost.
     kept = (log.name for log in reversed(logs) if lost.holds(missing(log)))
-    return Beginning(next(kept, logs[0].name), lost)
+    return FirstLog(next(kept, logs[0].name), lost)
 
 
 def _not_landed(
     previous: GtidSet, landed: GtidSet, began: GtidSet, *, server_id: int, ahead: bool
 ) -> GtidSet:
-    """What is before a log of a server and is not landed.
+    """Return the GTIDs before a log of a server that are not landed.
 
-    Two servers that write in one MariaDB domain (`gtid_strict_mode=OFF`, or a failover that lost
-    something) may use the same numbers. So only of servers that what is landed does not name, and
-    that the domain had passed when landing began, is it taken to be there: what is landed first is
-    of a server that was set up from a copy. Where that is not known of a domain it must have passed
-    it since, and what the server committed itself is not taken to be there; nor is any where the
-    server lacks some of what is landed.
+    Two servers that write to one MariaDB domain (`gtid_strict_mode=OFF`, or a failover that lost
+    transactions) may use the same numbers. So a number of a server that the landed logs do not name
+    only counts as landed if its domain had passed it when landing began: the first landed server
+    may have been restored from a backup. If that is unknown for a domain, the domain must have
+    passed it since, and numbers of the server's own never count as landed. Nor do any if the server
+    lacks some of what is landed (`ahead`).
     """
     left = previous - landed
     if ahead:
@@ -215,30 +217,29 @@ def _not_landed(
 
 
 def _require_gtids(source: Source, landed: GtidSet, executed: GtidSet, folder: str) -> None:
-    """Nothing but GTIDs tells which transactions of two servers are the same."""
+    """Raise AnotherLogError unless GTIDs identify the transactions that both servers have."""
     named = _named(source)
     if not source.identity.version.is_mariadb and not source.has_gtids():
         raise AnotherLogError(
-            f"{named} is another server than before, and its gtid_mode is not ON: nothing tells"
-            " which of its transactions are landed already.",
+            f"{named} is not the previous server, and its gtid_mode is not ON: which of its"
+            " transactions are already landed cannot be determined.",
             folder=folder,
         )
     if not landed:
         raise AnotherLogError(
-            f"{named} is another server than before, and what is landed last has no GTIDs: nothing"
-            " tells which of its transactions are landed already.",
+            f"{named} is not the previous server, and the last landed file has no GTIDs: which of"
+            " its transactions are already landed cannot be determined.",
             folder=folder,
         )
     if not landed & executed:
         raise AnotherLogError(
-            f"{named} is another server than before, and shares no transaction with what is"
-            " landed.",
+            f"{named} is not the previous server, and shares no transaction with the landed log.",
             folder=folder,
         )
 
 
 def _next_turn(
-    state: CaptureState, identity: Identity, chosen: Beginning, landed: GtidSet, lacking: str
+    state: CaptureState, identity: Identity, chosen: FirstLog, landed: GtidSet, lacking: str
 ) -> CaptureState:
     ended = Turn(
         turn=state.turn,
@@ -269,7 +270,7 @@ def _next_turn(
     )
 
 
-def _gap(ended: Turn, chosen: Beginning, noticed: str) -> Gap | None:
+def _gap(ended: Turn, chosen: FirstLog, noticed: str) -> Gap | None:
     if not chosen.lost:
         return None
     end = str(LogPosition(ended.file, ended.position))
@@ -277,37 +278,37 @@ def _gap(ended: Turn, chosen: Beginning, noticed: str) -> Gap | None:
 
 
 def _is_of_takeover(gap: Gap, ended: Turn) -> bool:
-    """Whether it is the one behind that turn, and not one between two files of a server."""
+    """True if the gap follows that turn, and is not between two files of one server."""
     return bool(gap.gtids) and gap.behind == str(LogPosition(ended.file, ended.position))
 
 
-def _tell(state: CaptureState, following: CaptureState, source: Source) -> None:
+def _log_failover(state: CaptureState, successor: CaptureState, source: Source) -> None:
     say(
         "capture_takes_over",
-        f"{_named(source)} is another server than before: its log is captured from"
-        f" {following.first_file} on, into {following.folder}, behind"
-        f" {LogPosition(state.file, state.position)} of the server before.",
-        turn=following.turn,
-        file=following.first_file,
+        f"{_named(source)} is not the previous server: its log is captured from"
+        f" {successor.first_file} on, into {successor.folder}, after"
+        f" {LogPosition(state.file, state.position)} of the previous server.",
+        turn=successor.turn,
+        file=successor.first_file,
     )
-    if following.lacking:
+    if successor.lacking:
         say(
             "capture_is_ahead",
-            f"{_named(source)} does not have {following.lacking}, which is landed: it has not come"
-            " so far, or that was lost with the server before. Until it has it, its new"
+            f"{_named(source)} does not have {successor.lacking}, which is landed: it lags, or"
+            " these transactions were lost with the previous server. Until it has them, its new"
             " transactions wait in silver.",
             level=logging.WARNING,
-            gtids=following.lacking,
+            gtids=successor.lacking,
         )
-    _tell_gaps(following.gaps, state.gaps, source)
+    _log_gaps(successor.gaps, state.gaps, source)
 
 
-def _tell_gaps(gaps: Sequence[Gap], known: Sequence[Gap], source: Source) -> None:
+def _log_gaps(gaps: Sequence[Gap], known: Sequence[Gap], source: Source) -> None:
     for gap in gaps:
         if gap in known:
             continue
-        said = f"The logs of {_named(source)} do not have {gap.gtids}, which is not landed."
-        say("gap", said, level=logging.WARNING)
+        message = f"The logs of {_named(source)} do not contain {gap.gtids}, which is not landed."
+        say("gap", message, level=logging.WARNING)
 
 
 def _named(source: Source) -> str:

@@ -1,8 +1,8 @@
 """The definitions of the captured server's tables, kept beside its landed logs.
 
-They are read each time a capture connects for the first time, and after another server has taken
-over, before the server is asked where its log ends: so a capture that catches up has landed the log
-up to that place. `pipeline.source.logs.kept_statements` brings them into the lake.
+They are read when a capture first connects and after a failover, before the server's log end is
+queried: so a capture that has caught up has landed the log up to that position.
+`pipeline.source.logs.kept_statements` copies them into the lake.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from pipeline.source.server.opening import Stop
 from pipeline.source.server.version import server_version
 
 KEPT = 16
-"""Readings that are kept: the first, and the last ones that differ."""
+"""Number of readings kept: the first, and the last ones that differ."""
 
 Wanted = Callable[[str, str], bool]
 
 
 class KeptTables:
-    """Keeps what the server that `login` leads to says of the tables that are `wanted`."""
+    """Reads and keeps the definitions of the `wanted` tables of the server at `login`."""
 
     def __init__(self, login: Login, folder: Path, wanted: Wanted | None = None) -> None:
         self._login = login
@@ -41,10 +41,11 @@ class KeptTables:
         self._read: Identity | None = None
 
     def keep(self, server: Identity, stop: Stop) -> None:
-        """Read the definitions, once for each server, and put them into the folder, durably.
+        """Read the definitions, once per server, and write them durably into the folder.
 
-        A user who may see none of the tables, a server that does not answer, or a damaged file,
-        whose readings are lost, is a warning: the log is landed all the same. Raises OSError.
+        Logs a warning, and lets the capture continue, if the user can see none of the tables, the
+        server does not answer, or the existing file is damaged (its readings are lost). Raises
+        OSError.
         """
         if server == self._read:
             return
@@ -65,15 +66,15 @@ class KeptTables:
 
 
 _NOT_SEEN = (
-    "The user {user} can see none of the tables that are replicated, and the log does not name the"
-    " columns of tables that are older than it (binlog_row_metadata is not FULL): such tables are"
-    " held until binlake seed has read them. Grant SELECT on them, or set binlog_row_metadata=FULL:"
-    " see binlake check."
+    "The user {user} can see none of the replicated tables, and the log does not name the columns"
+    " of tables created before it (binlog_row_metadata is not FULL): such tables are held until"
+    " binlake seed has read them. Grant SELECT on them, or set binlog_row_metadata=FULL; see"
+    " binlake check."
 )
 
 
 def _read(login: Login, wanted: Wanted, stop: Stop) -> tuple[CreateStatements, bool]:
-    """The reading, and whether the log names all columns. Raises ServerError."""
+    """Return the reading, and True if the log names all columns. Raises ServerError."""
     with connect(login, stop=stop) as connection, asked(login):
         version = server_version(connection)
         places = Places(connection, version, address=login.address, user=login.user)
@@ -87,12 +88,12 @@ def _read(login: Login, wanted: Wanted, stop: Stop) -> tuple[CreateStatements, b
 
 def _put(path: Path, reading: CreateStatements) -> None:
     readings = with_reading(_known(path), reading)
-    under_way = path.with_name(f"{path.name}.new")
-    with under_way.open("w") as file:
+    temporary = path.with_name(f"{path.name}.new")
+    with temporary.open("w") as file:
         json.dump([one.to_dict() for one in readings], file, ensure_ascii=False)
         file.flush()
         os.fsync(file.fileno())
-    under_way.replace(path)
+    temporary.replace(path)
     sync_folder(path.parent)
 
 
@@ -100,15 +101,15 @@ def _known(path: Path) -> list[CreateStatements]:
     try:
         return readings_in(path.read_bytes()) if path.exists() else []
     except ValueError as error:
-        told = f"{path} is damaged and is written anew, without the earlier definitions: {error}"
-        say("tables_damaged", told, level=WARNING)
+        message = f"{path} is damaged; it is replaced without the earlier definitions: {error}"
+        say("tables_damaged", message, level=WARNING)
         return []
 
 
 def with_reading(
     known: Sequence[CreateStatements], reading: CreateStatements
 ) -> list[CreateStatements]:
-    """Add a reading; of several in a row that say the same, the first and the last are kept."""
+    """Append a reading; of consecutive equal ones, only the first and the last are kept."""
     found = list(known)
     if len(found) > 1 and all(_same(one, reading) for one in found[-2:]):
         found.pop()

@@ -1,7 +1,7 @@
-"""One landed file: appended to, compared where it is sent again, durable where that is asked for.
+"""A landed file: append new bytes, compare bytes that are sent again, make it durable on request.
 
-It is what the server's file is, its in-use flag too: set while the server writes the file, cleared
-when the file has its end. Whoever reads it sees by that whether it still grows.
+It equals the server's file, including the in-use flag: set while the server writes the file,
+cleared when the file is complete. From this flag readers know whether it still grows.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _WINDOW = 8 << 20
 _ENDS = (EventType.ROTATE, EventType.STOP)
 _BEGINNING = 1 << 12
 _TYPE_AT, _SIZE_AT = len(MAGIC) + 4, len(MAGIC) + 9
-"""Of the first event, in a file."""
+"""Positions of type and size of a file's first event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What a file holds: whole events up to `end`, the last of which starts at `last_event`.
+    """Content of a file: whole events up to `end`, the last of which starts at `last_event`.
 
-    `ended`: that one closes the file.
+    `ended`: the last event closes the file.
     """
 
     end: int
@@ -38,18 +38,18 @@ class Recovered:
 
 
 Writes = Callable[[int, memoryview, int], int]
-"""Writes bytes at a position of an open file, and says how many: `os.pwrite`."""
+"""Write bytes to a file descriptor at a position and return their number, as `os.pwrite`."""
 
 
 def recover(path: Path, durable: int | None, *, own: bool = True) -> Recovered:
-    """Cut a file off behind its last whole event that verifies; nothing durable is ever cut.
+    """Truncate a file after its last whole, valid event; durable bytes are never truncated.
 
-    `durable`: how far it was known to be on disk (None: nothing is known). Without checksums
-    nothing tells whether what is behind that was written as a whole, and it is cut off too while
-    the file grows. `own`: whether a capture has written here; otherwise nothing is cut at all.
+    `durable`: number of bytes known to be on disk (None: unknown). While the file grows and has no
+    checksums, bytes after that cannot be verified and are truncated too. `own`: a capture has
+    written here; otherwise nothing is truncated.
 
-    Raises DamagedFolderError where fewer bytes than `durable` are good, and for a file that no
-    capture leaves behind.
+    Raises DamagedFolderError if fewer bytes than `durable` are valid, or if the file cannot be the
+    work of a capture.
     """
     framer = Framer()
     last_event = 0
@@ -61,16 +61,16 @@ def recover(path: Path, durable: int | None, *, own: bool = True) -> Recovered:
                 last_event = int(window.ends[-1] - window.frames.size[-1])
     end, ended = framer.end.position, framer.last_type in _ENDS
     if durable is not None and end < durable:
-        said = framer.fault or "it ends there"
-        reason = f"of {durable} bytes that were landed only {end} are good: {said}."
+        fault = framer.fault or "it ends there"
+        reason = f"only {end} of {durable} landed bytes are valid: {fault}."
         raise DamagedFolderError(reason, file=str(path))
     if durable is not None and end > durable and _is_uncertain(beginning):
-        return _cut_to(path, durable)
+        return _truncate_to(path, durable)
     size = path.stat().st_size
     whole = end == size and last_event
     if not whole and not (own and (last_event or _is_only_begun(beginning, size))):
-        said = framer.fault or "its last event is not whole"
-        raise DamagedFolderError(f"it is not as a capture leaves a file: {said}.", file=str(path))
+        fault = framer.fault or "its last event is incomplete"
+        raise DamagedFolderError(f"it was not written by a capture: {fault}.", file=str(path))
     if not last_event:
         return Recovered(0, 0, ended=False)
     if end != size:
@@ -78,13 +78,13 @@ def recover(path: Path, durable: int | None, *, own: bool = True) -> Recovered:
     return Recovered(end, last_event, ended)
 
 
-def _cut_to(path: Path, durable: int) -> Recovered:
+def _truncate_to(path: Path, durable: int) -> Recovered:
     os.truncate(path, durable)
     return recover(path, durable)
 
 
 def _is_only_begun(beginning: bytes, size: int) -> bool:
-    """Whether a file without a whole event is what is there of a capture's first write to it."""
+    """True if a file without a whole event is the incomplete first write of a capture."""
     if not MAGIC.startswith(beginning[: len(MAGIC)]):
         return False
     if size <= FLAGS_POSITION:
@@ -94,13 +94,13 @@ def _is_only_begun(beginning: bytes, size: int) -> bool:
 
 
 def _is_in_use(beginning: bytes) -> bool:
-    """Whether the file grows: its end is not known to be on disk as long as the flag is set."""
+    """True if the in-use flag is set: the file grows, and its end may not be on disk."""
     flagged = has_in_use_flag(beginning)
     return flagged and bool(beginning[FLAGS_POSITION] & EventFlag.BINLOG_IN_USE)
 
 
 def _is_uncertain(beginning: bytes) -> bool:
-    """Whether nothing tells that the file's last bytes were written: it grows, unchecked."""
+    """True if the file's last bytes cannot be verified: it grows and has no checksums."""
     try:
         return _is_in_use(beginning) and not read_description(beginning).checksum_length
     except BinlogError:
@@ -108,7 +108,7 @@ def _is_uncertain(beginning: bytes) -> bool:
 
 
 class LandedFile:
-    """A file under way, `end` bytes long, of which those before `whole` are whole events."""
+    """The file being written, `end` bytes long; the bytes before `whole` are whole events."""
 
     def __init__(self, path: Path, end: int, *, write: Writes = os.pwrite) -> None:
         self.path = path
@@ -116,18 +116,18 @@ class LandedFile:
         self.whole = end
         self._write = write
         self._ended = False
-        # Under a hidden name until its first bytes are in it: nobody finds an empty log.
+        # Hidden until its first bytes are written, so that readers never find an empty log.
         self._hidden = None if path.exists() else path.with_name(f".{path.name}.begun")
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if self._hidden else 0)
         self._descriptor = os.open(self._hidden or path, flags, 0o644)
 
     def land(self, data: memoryview, position: int, *, whole: int | None, ended: bool) -> int:
-        """Append what is not there yet, and compare the rest; gives how many bytes are new.
+        """Append bytes that are new, compare the others, and return the number of new ones.
 
-        `whole`: up to where what is landed then is whole events (None: as before); `ended`: whether
-        the last of them closes the file.
+        `position` is at most `end`. `whole`: the position up to which the file then consists of
+        whole events (None: unchanged); `ended`: the last of them closes the file.
 
-        Raises AnotherLogError where what is there differs. `position` is not behind `end`.
+        Raises AnotherLogError if bytes that are already landed differ.
         """
         known = min(max(self.end - position, 0), len(data))
         if known:
@@ -143,13 +143,13 @@ class LandedFile:
         return len(new)
 
     def make_durable(self) -> None:
-        """All of it is on disk when this returns; closed as the server closes it, if it ended."""
+        """Sync the file to disk; if it is complete, clear its in-use flag as the server does."""
         os.fdatasync(self._descriptor)
         if self._ended and self.whole == self.end:
             self.clear_in_use()
 
     def clear_in_use(self) -> None:
-        """As the server does when it closes the file, or has recovered it after a crash."""
+        """Clear the in-use flag, as the server does when it closes or recovers the file."""
         start = os.pread(self._descriptor, FLAGS_POSITION + 1, 0)
         if has_in_use_flag(start) and start[-1] & EventFlag.BINLOG_IN_USE:
             cleared = bytes([start[-1] & 0xFF ^ EventFlag.BINLOG_IN_USE])
@@ -157,7 +157,7 @@ class LandedFile:
             os.fdatasync(self._descriptor)
 
     def close(self) -> None:
-        """Leave it, cut off behind its last whole event."""
+        """Truncate the file after its last whole event and close it."""
         if self.end != self.whole:
             os.ftruncate(self._descriptor, self.whole)
             self.end = self.whole
@@ -175,14 +175,14 @@ class LandedFile:
         there = os.pread(self._descriptor, len(data), position)
         if _masked(there, position) != _masked(bytes(data), position):
             raise AnotherLogError(
-                f"what the server has at position {position} of {self.path.name} is not what was"
+                f"at position {position} of {self.path.name} the server has other bytes than were"
                 " landed.",
                 folder=str(self.path.parent),
             )
 
 
 def _masked(data: bytes, position: int) -> bytes:
-    """With the in-use flag cleared: closing a file clears it."""
+    """Return the bytes with the in-use flag cleared, which differs once the file is closed."""
     at = FLAGS_POSITION - position
     if not 0 <= at < len(data):
         return data

@@ -1,7 +1,7 @@
-"""The folder that logs are landed in: one capture at a time, and what it holds to go on from.
+"""The folder that logs are landed in: its lock, its files, and the position to resume from.
 
-Only the last file is ever appended to. What is hidden (a leading dot) is the capture's own, which
-bronze and other readers of the folder pass over.
+Only the last file is ever appended to. Hidden files (with a leading dot) are the capture's own;
+bronze and other readers of the folder ignore them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FIRST_POSITION = 4
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """Where the folder ends: behind a whole event of its last file, which starts at `last_event`.
+    """End of the landed log: after a whole event of the last file, which starts at `last_event`.
 
     `ended`: that event closes the file.
     """
@@ -36,7 +36,7 @@ class Landed:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Hold the folder, which is made where it is not there. Raises FolderInUseError."""
+    """Lock the folder, creating it if needed. Raises FolderInUseError if it is locked."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -55,7 +55,7 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 
 class LandedFolder:
-    """What is landed, and the file under way. Not to be used without `alone_in`."""
+    """The landed files and the one being written. Use it only within `alone_in`."""
 
     def __init__(self, path: Path, *, write: Writes = os.pwrite) -> None:
         self.path = path
@@ -64,80 +64,80 @@ class LandedFolder:
         self._ended = False
 
     def names(self) -> list[str]:
-        """The landed files, in the log's order."""
+        """Return the names of the landed files, in the log's order."""
         found = (entry.name for entry in self.path.iterdir() if entry.is_file())
         return sorted(filter(is_log_name, found), key=number_of)
 
     @property
     def first(self) -> Path | None:
-        """The first landed file that is there."""
+        """The first landed file that still exists, or None."""
         return next((self.path / name for name in self.names()), None)
 
     def recover(self, durable: LogPosition | None, *, own: bool = True) -> Landed | None:
-        """What is there to go on from, its last file cut off behind its last whole event.
+        """Truncate the last file after its last whole event, and return where to resume.
 
-        `durable`: how far the state says that it is on disk. None where there is no file. `own`:
-        whether the state says that a capture has begun here; otherwise nothing is changed.
+        None if there is no file. `durable`: the durable position in the state. `own`: according to
+        the state, a capture has begun here; otherwise nothing is changed.
 
-        Raises DamagedFolderError for a file that no capture leaves behind.
+        Raises DamagedFolderError if a file cannot be the work of a capture.
         """
         self.leave()
         for name in reversed(self.names()):
             found = recover(self.path / name, _durable_bytes(name, durable, own), own=own)
             if found.end:
                 return Landed(LogPosition(name, found.end), found.last_event, found.ended)
-            # Begun, and not so far that anything of it counts.
+            # It was only just created, without a whole event.
             (self.path / name).unlink()
         return None
 
     @property
     def end(self) -> LogPosition | None:
-        """Behind the last whole event of the file under way."""
+        """The position after the last whole event of the file being written."""
         return None if self._file is None else LogPosition(self._file.path.name, self._file.whole)
 
     def begin(self, file: str, position: int, *, gap: bool = False) -> None:
-        """What follows is of that file; the one before it, if it is another, is closed.
+        """Switch to a file, and close the previous one if it is another.
 
-        With `gap`, files between them may be missing. Raises AnotherLogError where the server's
-        log has no such file next, BrokenDumpError where bytes before `position` are not landed.
+        With `gap`, files between them may be missing. Raises AnotherLogError if the file does not
+        follow the previous one, BrokenDumpError if bytes before `position` are not landed.
         """
         if not is_log_name(file):
-            raise BrokenDumpError("no log is called that.", file=file, position=position)
-        under_way = self._file
-        if under_way is not None and under_way.path.name == file:
+            raise BrokenDumpError("not a binary log name.", file=file, position=position)
+        current = self._file
+        if current is not None and current.path.name == file:
             return
-        if under_way is not None:
-            if not gap and not follows(file, under_way.path.name):
+        if current is not None:
+            if not gap and not follows(file, current.path.name):
                 raise AnotherLogError(
-                    f"behind {under_way.path.name} the server goes on with {file}.",
+                    f"after {current.path.name} the server continues with {file}.",
                     folder=str(self.path),
                 )
-            self._finish(under_way)
+            self._finish(current)
         path = self.path / file
         end = path.stat().st_size if path.exists() else 0
         if position > max(end, _FIRST_POSITION):
-            reason = f"what is before it is not landed: {path} has {end} bytes."
+            reason = f"the bytes before it are not landed: {path} has {end} bytes."
             raise BrokenDumpError(reason, file=file, position=position)
         self._file = LandedFile(path, end, write=self._write)
 
     def land(self, data: memoryview, position: int, *, whole: int | None, ended: bool) -> int:
-        """Put bytes of the file under way where they belong; gives how many are new."""
+        """Write bytes of the current file at their position; return the number of new ones."""
         assert self._file is not None
         return self._file.land(data, position, whole=whole, ended=ended)
 
     def make_durable(self) -> LogPosition | None:
-        """All that is landed is on disk when this returns: up to where."""
+        """Sync everything landed to disk, and return its end."""
         if self._file is not None:
             self._file.make_durable()
         return self.end
 
     def close_recovered(self, name: str) -> None:
-        """A file that has no end, and that the server has left: its in-use flag is cleared."""
+        """Clear the in-use flag of a file without a closing event that the server has left."""
         file = LandedFile(self.path / name, (self.path / name).stat().st_size)
         self._finish(file)
 
     def leave(self) -> None:
-        """Let the file under way go, without what is behind its last whole event."""
+        """Close the file being written, truncated after its last whole event."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -149,7 +149,7 @@ class LandedFolder:
 
 
 def _durable_bytes(name: str, durable: LogPosition | None, own: bool) -> int | None:
-    """How many of a file's bytes the state knows to be on disk; None where it does not tell."""
+    """Return how many of a file's bytes are durable according to the state; None if unknown."""
     if durable is not None and durable.file == name:
         return durable.position
     newer = durable is None or number_of(name) > number_of(durable.file)

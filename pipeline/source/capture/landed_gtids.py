@@ -1,4 +1,4 @@
-"""Which transactions a landed file tells of."""
+"""The GTIDs in a landed file, and of the transactions before it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from pipeline.source.logs.server_logs import has_gtids, is_only_begun
 
 _WINDOW = 8 << 20
 _SEGMENT = 64 << 20
-"""Bytes behind which a place between transactions is noted; the last one is in any case."""
+"""Bytes after which a boundary between transactions is recorded; the last one always is."""
 
 
 def gtids_of(path: Path) -> GtidSet | None:
-    """Those of its whole transactions, and of all before it (PREVIOUS_GTIDS, or MariaDB's
-    GTID_LIST). One whose end is not there is not among them. None where it is only begun, so that
-    it tells nothing of what is before it."""
+    """Return the GTIDs of a file's complete transactions, and of all before it.
+
+    The latter are in PREVIOUS_GTIDS, or MariaDB's GTID_LIST. None if the file was only just
+    created and does not contain them yet.
+    """
     found = _begun(path)
     if found is None:
         return None
@@ -34,9 +36,11 @@ def gtids_of(path: Path) -> GtidSet | None:
 
 
 def gtids_before(path: Path | None) -> GtidSet:
-    """Of the transactions before a file, as far as it tells. Where MariaDB's GTID_LIST does not
-    have the domain of the file's first transaction, those are all up to that one's number: its
-    server may have been set up from a copy."""
+    """Return the GTIDs of the transactions before a file, as far as it records them.
+
+    If MariaDB's GTID_LIST lacks the domain of the file's first transaction, all up to that one's
+    number are included: the server may have been restored from a backup.
+    """
     found = None if path is None else _begun(path)
     if found is None:
         return NO_GTIDS
@@ -50,20 +54,24 @@ def gtids_before(path: Path | None) -> GtidSet:
 
 
 def begins_with_gtids(path: Path) -> bool:
-    """Whether all that its first events tell of transactions has GTIDs. A server that turns them on
-    or off goes on in a new file."""
+    """Return True if a file's first events have GTIDs.
+
+    A server that turns GTIDs on or off begins a new file.
+    """
     found = _begun(path)
     return found is not None and has_gtids(found)
 
 
-def tells_what_is_before(path: Path) -> bool:
-    """Whether so much of a file is there that those before it are not asked any more."""
+def has_previous_gtids(path: Path) -> bool:
+    """Return True if a file is complete enough that the files before it are not needed."""
     return _begun(path) is not None
 
 
 def _begun(path: Path) -> Binlog | None:
-    """A file as bronze lists it. None where it is no more than begun: MariaDB's may end between
-    FORMAT_DESCRIPTION and GTID_LIST, and are logs all the same."""
+    """Return a file as bronze lists it; None if it was only just created.
+
+    MariaDB's may end between FORMAT_DESCRIPTION and GTID_LIST, and are listed nevertheless.
+    """
     found = next(iter(find_binlogs(str(path)).binlogs), None)
     return None if found is None or is_only_begun(found) else found
 

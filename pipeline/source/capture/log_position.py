@@ -1,4 +1,4 @@
-"""A place in a server's log: a file's name and an offset in it, in the log's order."""
+"""Positions in a server's log (file and offset), and the names of log files."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import total_ordering
 
 _NAME = re.compile(r"(?P<base>[^/\x00]*[^/.\x00])\.(?P<number>[0-9]{6,})")
-"""What a server names its logs: never a path, and never hidden."""
+"""Names of a server's log files: never a path, never hidden."""
 
 
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class LogPosition:
-    """Behind the event that ends at `position` of `file`."""
+    """The position after the event that ends at `position` of `file`; ordered as in the log."""
 
     file: str
     position: int
@@ -26,20 +26,20 @@ class LogPosition:
 
 
 def is_log_name(name: str) -> bool:
-    """Whether a server names a binary log like this."""
+    """Return True if this can be the name of a binary log."""
     return _NAME.fullmatch(name) is not None and not name.startswith(".")
 
 
 def number_of(name: str) -> int:
-    """The number in a log's name. Raises ValueError for another name."""
+    """Return the number in a log's name. Raises ValueError for any other name."""
     match = _NAME.fullmatch(name)
     if match is None:
-        raise ValueError(f"{name!r} is no name of a binary log")
+        raise ValueError(f"{name!r} is not a binary log name")
     return int(match["number"])
 
 
 def follows(later: str, earlier: str) -> bool:
-    """Whether a server goes on in `later` behind `earlier`: of the same base, the next number."""
+    """Return True if `later` is the next file after `earlier`: same base, next number."""
     found = [_NAME.fullmatch(name) for name in (earlier, later)]
     before, after = found
     if before is None or after is None:

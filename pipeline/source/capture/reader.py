@@ -1,4 +1,4 @@
-"""The thread that takes what a server sends, while another one lands it."""
+"""The thread that receives the dump while another one lands it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from pipeline.source.capture.dump_items import LogBytes, Received
 from pipeline.source.capture.dump_stream import DumpStream
 
 _SMALL = 64
-"""Bytes that an item without data counts in the queue."""
+"""Size in bytes that the queue assumes for an item without data."""
 
 
 def read_into(dump: DumpConnection, queue: ByteQueue[Received]) -> None:
-    """Put what the server sends into the queue, until it ends or nobody takes it: with the error
-    that ended it."""
+    """Put the dump's items into the queue until it fails or the queue is closed.
+
+    The error that ended the dump ends the queue.
+    """
     stream = DumpStream()
     with suppress(ClosedError):
         try:

@@ -1,8 +1,8 @@
-"""A capture: a thread reads the server's log, this one lands it, and it connects anew as needed.
+"""A capture: one thread receives the server's log, this one lands it and reconnects as needed.
 
-Between the two is a queue that is bounded by bytes. When the disk is slow it fills, the reader
-waits, and so do TCP and the server: memory stays flat. What is durable moves on only over whole
-events; whatever happens in between is sent again, and compared with what is there.
+Between the two is a queue that is bounded by bytes. If the disk is slow it fills up, the receiver
+waits, and so do TCP and the server: memory stays constant. The durable position only moves past
+whole events; after a failure, later bytes are sent again and compared with the landed ones.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pipeline.observe.progress import QuietProgress, Task
 from pipeline.settings.capture import CaptureSettings
 from pipeline.source.capture.backoff import Backoff, most_tries
 from pipeline.source.capture.byte_queue import ByteQueue
-from pipeline.source.capture.checkpoints import Checkpoints, bytes_behind
+from pipeline.source.capture.checkpoints import Checkpoints, bytes_after
 from pipeline.source.capture.destination import place_of
 from pipeline.source.capture.dump_connection import DumpConnection
 from pipeline.source.capture.dump_items import FileNamed, Heartbeat, LogBytes, LogEnded, Received
@@ -34,11 +34,11 @@ from pipeline.source.capture.errors import (
     SameIdentityError,
 )
 from pipeline.source.capture.failover import (
-    chosen_again,
     is_another,
     landed_gtids,
+    state_after_failover,
     still_lacking,
-    taken_over,
+    with_first_log,
 )
 from pipeline.source.capture.kept_tables import KeptTables, Wanted
 from pipeline.source.capture.landed_file import Writes
@@ -46,7 +46,7 @@ from pipeline.source.capture.landed_folder import Landed, LandedFolder, alone_in
 from pipeline.source.capture.log_position import LogPosition
 from pipeline.source.capture.reader import read_into
 from pipeline.source.capture.source import Identity, Source
-from pipeline.source.capture.start import FIRST, Start, where_to_begin
+from pipeline.source.capture.start import FIRST, Start, dump_start
 from pipeline.source.capture.state import STATE, CaptureState, Gap, Replica, now, read_state
 from pipeline.source.server.errors import ServerUnreachableError
 from pipeline.source.server.login import Login
@@ -54,15 +54,15 @@ from pipeline.source.server.opening import NAP, Stop
 from pipeline.source.server.refusals import SAME_IDENTITY
 
 _INTERRUPTED = (LostConnectionError, ServerUnreachableError, BrokenDumpError)
-"""What comes of a connection that is interrupted."""
+"""Errors of an interrupted connection."""
 
 
 class Capture:
-    """Lands the log of the server that `login` leads to, as the settings say.
+    """Lands the log of the server at `login` as the settings say.
 
-    `run` may be called once; `stop` ends it from another thread or a signal's handler, with what is
-    landed made durable. `wanted` are the tables whose definitions are kept (None: all); `write`
-    stands for the disk.
+    `run` may be called once; `stop` ends it from another thread or a signal handler, after making
+    landed bytes durable. `wanted` selects the tables whose definitions are kept (None: all);
+    `write` replaces `os.pwrite` in tests.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Capture:
     ) -> None:
         self.settings = settings
         self.most_queued = 0
-        """The most bytes that waited to be written."""
+        """High-water mark of the queue in bytes."""
         self._login = login
         self._progress = progress or QuietProgress()
         self._path, self._published = place_of(settings)
@@ -93,10 +93,10 @@ class Capture:
         self._target: LogPosition | None = None
 
     def run(self) -> CaptureState:
-        """Until it has caught up or is stopped: the state then.
+        """Capture until it has caught up or is stopped, and return the state.
 
-        Raises BinlakeError for what cannot be gone on from; one whose `retryable` is set after as
-        many tries as the settings allow.
+        Raises BinlakeError if it cannot continue; a retryable one after as many tries as the
+        settings allow.
         """
         with alone_in(self._path):
             if self._published is not None:
@@ -124,56 +124,56 @@ class Capture:
         return self._checkpoints.state
 
     def stop(self) -> None:
-        """Let it end, at a durable position: no answer of the server is waited for any more."""
+        """Stop at a durable position, without waiting for the server."""
         self._stop.now()
 
     def _done(self) -> bool:
         return self._stop.wanted or self._caught_up
 
     def _wait_after(self, error: BinlakeError) -> None:
-        """Wait before connecting anew; raises the error where that is of no use."""
-        self._caught_up = False  # what the error kept from being durable is not
+        """Wait before reconnecting; raise the error if a retry is pointless."""
+        self._caught_up = False  # because of the error, not everything is durable
         if self._stop.wanted:
             if isinstance(error, _INTERRUPTED):
                 return
             raise error
-        # Counted apart: a server that was down for long may refuse its first dump.
+        # Counted separately: a server that was down for long may refuse the first dump.
         refused = isinstance(error, DumpRefusedError | BrokenDumpError)
         self._refusals += refused
         tries = self._refusals if refused else self._backoff.tries + 1
         most = most_tries(error, self.settings)
         if most is not None and tries >= most:
             raise error
-        # A position inside of an event may be that of another log: all of the file is compared.
+        # If the position is within an event, the log may be another one: compare the whole file.
         self._from_first = refused
         seconds = self._backoff.next()
         self._checkpoints.lost(redact(sentence_of(error)))
-        say("capture_reconnects", f"{error} Connecting anew in {seconds:.1f} s.", tries=tries)
+        say("capture_reconnects", f"{error} Reconnecting in {seconds:.1f} s.", tries=tries)
         self._rest(seconds)
 
     def _rest(self, seconds: float) -> None:
-        """Do nothing for so long, or until it is stopped."""
+        """Sleep until the time is over or the capture is stopped."""
         until = time.monotonic() + seconds
         while not self._stop.wanted and (left := until - time.monotonic()) > 0:
             time.sleep(min(left, NAP))
 
     def _folder_of(self, state: CaptureState) -> LandedFolder:
-        """Where the server's log is landed: each that takes over has a folder of its own."""
+        """Return the folder of the current turn; after a failover it is a subfolder."""
         path = self._path / state.folder
         path.mkdir(exist_ok=True)
         return LandedFolder(path, write=self._write)
 
     def _take_over(self, source: Source) -> None:
-        """Go on with another server's log. Raises what `taken_over` raises."""
+        """Continue with another server's log. Raises what `state_after_failover` raises."""
         state = self._checkpoints.end_turn()
-        held = landed_gtids(self._folder, state)
-        lost = self.settings.purged == "continue"
-        following = taken_over(source, state, held, self._path, accept_lost=lost)
+        landed = landed_gtids(self._folder, state)
+        accept = self.settings.purged == "continue"
+        following = state_after_failover(source, state, landed, self._path, accept_lost=accept)
         self._folder = self._folder_of(following)
-        self._checkpoints.go_on_in(self._folder, following)
+        self._checkpoints.continue_in(self._folder, following)
 
-    def _forget_where_nothing_is_landed(self) -> None:
-        """A capture that never came so far may be of whichever server answers."""
+    def _forget_server_if_nothing_is_landed(self) -> None:
+        """Clear the state's server if nothing was landed: any server may then answer."""
         state = self._checkpoints.state
         if state.before or state.position:
             return
@@ -181,14 +181,13 @@ class Capture:
             return
         self._checkpoints.state = replace(state, server_version="", first_file="")
 
-    def _looked_at_again(
+    def _refreshed(
         self, source: Source, state: CaptureState, landed: Landed | None
     ) -> CaptureState:
-        """What of a server that took over may be different since: whether it has all that is
-        landed, and, as long as nothing of its log is, where that is to begin."""
+        """After a failover, update what the server lacks and, if nothing landed, the first file."""
         if landed is None and state.before:
-            lost = self.settings.purged == "continue"
-            state = chosen_again(source, state, self._path, accept_lost=lost)
+            accept = self.settings.purged == "continue"
+            state = with_first_log(source, state, self._path, accept_lost=accept)
         else:
             state = replace(state, lacking=still_lacking(state, source))
         self._checkpoints.state = state
@@ -196,22 +195,22 @@ class Capture:
 
     def _connect_and_follow(self) -> None:
         with closing(Source(self._login, self._stop)) as source:
-            self._forget_where_nothing_is_landed()
+            self._forget_server_if_nothing_is_landed()
             if is_another(self._checkpoints.state, source.identity):
                 self._take_over(source)
             replica = self._known_as(source.identity)
             state = self._checkpoints.state
             landed = self._folder.recover(state.durable, own=bool(state.first_file))
-            state = self._looked_at_again(source, state, landed)
+            state = self._refreshed(source, state, landed)
             self._tables.keep(source.identity, self._stop)
             logs, end, gtids = source.logs(), source.end(), source.has_gtids()
-            start = where_to_begin(
+            start = dump_start(
                 landed,
                 logs,
                 folder=str(self._path),
                 first_file=state.first_file if state.before else self.settings.first_file,
-                go_on_behind_gap=self.settings.purged == "continue",
-                far=gtids,
+                accept_gap=self.settings.purged == "continue",
+                large_positions=gtids,
             )
             if self._from_first:
                 start = replace(start, at=LogPosition(start.at.file, FIRST))
@@ -230,16 +229,16 @@ class Capture:
                 semi_sync=semi_sync,
                 stop=self._stop,
             )
-            behind = bytes_behind(logs, landed.end if landed else start.at)
+            remaining = bytes_after(logs, landed.end if landed else start.at)
             try:
-                with self._progress.task("capture", behind, "bytes") as task:
+                with self._progress.task("capture", remaining, "bytes") as task:
                     self._follow(source, dump, landed, end.position, task)
             finally:
                 dump.close()
                 self._asked = False
 
     def _known_as(self, identity: Identity) -> Replica:
-        """Who the capture is to this server. Raises SettingsError where that is the server."""
+        """Return the capture's replica identity. Raises SettingsError if the server has its id."""
         state = self._checkpoints.state
         replica = state.replica
         if self.settings.server_id is not None:
@@ -260,12 +259,15 @@ class Capture:
         return replica
 
     def _begin_at(self, start: Start, landed: Landed | None) -> None:
-        """The state says whose log this is, before the first byte, and not before the server's log
-        has been seen to be the folder's: what it says lets a later run cut files off."""
+        """Write into the state whose log this is.
+
+        This happens before the first byte is landed, but only once the server's log is known to
+        continue the folder's: the state allows later runs to truncate files.
+        """
         state = self._checkpoints.state
         if not state.first_file:
             first = next(iter(self._folder.names()), start.at.file)
-            # Files that were put here by hand are there as a whole.
+            # Files that were copied here by hand are complete.
             end = landed.end if landed else LogPosition("", 0)
             state = replace(state, first_file=first, file=end.file, position=end.position)
             self._checkpoints.state = state
@@ -278,8 +280,8 @@ class Capture:
         state = self._checkpoints.state
         if gap.behind not in {known.behind for known in state.gaps}:
             self._checkpoints.state = replace(state, gaps=(*state.gaps, gap))
-            self._checkpoints.write()  # what is landed behind it would hide it from a later run
-            say("gap", f"The server has purged what is between {gap.behind} and {gap.first}.")
+            self._checkpoints.write()  # once more is landed, a later run cannot detect the gap
+            say("gap", f"The server has purged its log between {gap.behind} and {gap.first}.")
         self._gap = True
 
     def _follow(
@@ -290,7 +292,7 @@ class Capture:
         target: LogPosition,
         task: Task,
     ) -> None:
-        """Land what the server sends, until it is at `target` where the capture is not for ever."""
+        """Land what the server sends; up to `target` unless the capture is to run forever."""
         self._target = target
         queue: ByteQueue[Received] = ByteQueue(int(self.settings.queue))
         reader = threading.Thread(
@@ -298,7 +300,7 @@ class Capture:
         )
         say(
             "capture_follows",
-            f"Capturing {self._login.address} into {self._path}, behind"
+            f"Capturing {self._login.address} into {self._path}, starting after"
             f" {landed.end if landed else 'nothing'}; the server's log ends at {target}.",
         )
         reader.start()
@@ -306,8 +308,8 @@ class Capture:
             while not self._done():
                 item = queue.get(self._checkpoints.seconds_left or self.settings.checkpoint.seconds)
                 if item is not None:
-                    _WAYS[type(item)](self, item, dump, queue, source, task)
-                # One for all that is there: the server waits for the last of them.
+                    _HANDLERS[type(item)](self, item, dump, queue, source, task)
+                # One checkpoint for everything queued: the server waits for the last event.
                 if self._checkpoints.due or (self._asked and queue.empty):
                     self._checkpoint(source, dump)
                 self._caught_up = self._caught_up or self._reached()
@@ -338,7 +340,7 @@ class Capture:
             self._checkpoints.ask(source)
 
     def _make_durable(self, dump: DumpConnection, *, final: bool) -> None:
-        """First of all, and without a word to the server, which may not answer."""
+        """Make landed bytes durable, acknowledge and upload them, without querying the server."""
         end = self._checkpoints.make()
         self._asked = False
         if end is not None:
@@ -371,19 +373,23 @@ class Capture:
         self._checkpoint(source, dump)
 
     def _progressed(self) -> None:
-        """New bytes, or a server with nothing to send. Events that are sent again are none: where
-        a dump is broken at the same place each time, they come before it each time."""
+        """Record progress: new bytes, or a heartbeat.
+
+        Events sent again do not count: they precede the same broken position each time.
+        """
         self._backoff.progress()
         self._refusals = 0
 
     def _on_end(self, item: LogEnded, *_: Any) -> None:
-        """A server that is shut down, or that kills the dump, ends it just like one that has sent
-        all it has."""
+        """Raise LostConnectionError unless everything was sent.
+
+        A server that shuts down or kills the dump ends it in the same way.
+        """
         if not self._reached():
             raise LostConnectionError("the server ended the dump.")
 
 
-_WAYS: Mapping[type, Callable[..., None]] = MappingProxyType(
+_HANDLERS: Mapping[type, Callable[..., None]] = MappingProxyType(
     {
         FileNamed: Capture._on_file,
         LogBytes: Capture._on_bytes,

@@ -1,4 +1,4 @@
-"""What it means when the server does not do what a capture asks of it."""
+"""Translation of the server's errors during a capture."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _GRANTS = (
 
 
 def code_of(error: Exception) -> int:
-    """The server's, or PyMySQL's, number of an error; 0 where it has none."""
+    """Return the error code of the server or of PyMySQL; 0 if it has none."""
     return error.args[0] if error.args and isinstance(error.args[0], int) else 0
 
 
 def explained(error: Exception, login: Login, asked: str) -> BinlakeError:
-    """One of ours for an error of PyMySQL's, or of the socket's, at what was `asked`."""
-    said = str(error.args[-1]).rstrip(".") if error.args else type(error).__name__
+    """Translate an error of PyMySQL or the socket; `asked`: the failed statement or command."""
+    reason = str(error.args[-1]).rstrip(".") if error.args else type(error).__name__
     if code_of(error) in _DENIED:
         named = {"address": login.address, "user": login.user}
-        return AccessDeniedError(f"{asked} is refused: {said}.", remedy=_GRANTS, **named)
-    return LostConnectionError(f"the connection to {login.address} is lost at {asked}: {said}.")
+        return AccessDeniedError(f"{asked} was refused: {reason}.", remedy=_GRANTS, **named)
+    return LostConnectionError(f"connection to {login.address} lost during {asked}: {reason}.")

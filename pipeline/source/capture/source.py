@@ -1,6 +1,6 @@
-"""What a source server says of itself and of its log, on a connection of its own.
+"""Queries about a source server and its log, on a separate connection.
 
-Statements: MySQL manual "SHOW BINARY LOGS", "SHOW BINARY LOG STATUS" (from 8.2; SHOW MASTER STATUS
+Statements: MySQL manual "SHOW BINARY LOGS", "SHOW BINARY LOG STATUS" (since 8.2; SHOW MASTER STATUS
 before, and on MariaDB).
 """
 
@@ -23,12 +23,12 @@ from pipeline.source.server.opening import Stop
 from pipeline.source.server.version import ServerVersion
 
 ANSWER_SECONDS = 15
-"""A question takes milliseconds; nothing is landed while it is waited for."""
+"""Read timeout: queries take milliseconds, and nothing is landed while one is pending."""
 _NOT_LOGGING = (1381, 1236)
-_TELLS_PREVIOUS = ("Previous_gtids", "Gtid_list")
-"""As SHOW BINLOG EVENTS names the event: MySQL's, MariaDB's (which has its set in brackets)."""
+_PREVIOUS_GTIDS = ("Previous_gtids", "Gtid_list")
+"""Event names in SHOW BINLOG EVENTS: MySQL's, and MariaDB's (whose set is in brackets)."""
 _FIRST_EVENTS = 4
-"""Of a log, among which that event is: FORMAT_DESCRIPTION, maybe START_ENCRYPTION, come before."""
+"""Number of first events that include it; FORMAT_DESCRIPTION and START_ENCRYPTION precede it."""
 
 
 class NoLogError(CaptureError):
@@ -45,7 +45,7 @@ class LogFile:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which server it is; `uuid` is None on MariaDB, which has none."""
+    """Identity of a server; `uuid` is None on MariaDB, which has none."""
 
     version: ServerVersion
     server_id: int
@@ -54,15 +54,17 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class LogEnd:
-    """Where the server's log ends, the GTIDs of all that it has executed (in text), and what time
-    it was by the server's clock."""
+    """End of the server's log; `gtids`: the text of the executed GTID set.
+
+    `time`: Unix time in seconds at that moment, by the server's clock.
+    """
 
     position: LogPosition
     gtids: str
     time: float = 0.0
 
-    def transactions_behind(self, gtid: str | None) -> int | None:
-        """How many there are of that GTID's source behind it; None where GTIDs do not tell."""
+    def transactions_after(self, gtid: str | None) -> int | None:
+        """Return the number of transactions of the same source after `gtid`; None without GTIDs."""
         if gtid is None or not self.gtids:
             return None
         source, colon, number = gtid.rpartition(":")
@@ -76,11 +78,11 @@ class LogEnd:
 
 
 class Source:
-    """A connection to ask with: `with closing(Source(login)) as source`.
+    """A connection for queries: `with closing(Source(login)) as source`.
 
-    Every question raises LostConnectionError where the connection breaks, AccessDeniedError where
-    the user may not ask it; the one behind it connects anew, and raises what that raises, or
-    LostConnectionError where another server answers.
+    Every query raises LostConnectionError if the connection is lost, AccessDeniedError if the user
+    lacks the privilege. The next query reconnects, and raises what that raises, or
+    LostConnectionError if another server answers.
     """
 
     def __init__(self, login: Login, stop: Stop | None = None) -> None:
@@ -91,11 +93,11 @@ class Source:
 
     @property
     def address(self) -> str:
-        """Where it answers."""
+        """The server's address."""
         return self._login.address
 
     def logs(self) -> list[LogFile]:
-        """Its binary logs, in order. Raises NoLogError."""
+        """Return the server's binary logs, in order. Raises NoLogError."""
         logs = []
         for name, size, *encrypted in self._rows("SHOW BINARY LOGS"):
             header = ENCRYPTION_HEADER_LENGTH if encrypted and encrypted[0] == "Yes" else 0
@@ -103,7 +105,7 @@ class Source:
         return logs
 
     def end(self) -> LogEnd:
-        """Where its log ends now. Raises NoLogError."""
+        """Return the current end of the log. Raises NoLogError."""
         version = self.identity.version
         rows = self._rows(version.log_status_statement)
         if not rows:
@@ -116,45 +118,47 @@ class Source:
         return LogEnd(LogPosition(file, position), (gtids or "").replace("\n", ""), float(time))
 
     def has_gtids(self) -> bool:
-        """Whether COM_BINLOG_DUMP_GTID may be used: MySQL with `gtid_mode=ON`."""
+        """Return True if COM_BINLOG_DUMP_GTID can be used: MySQL with `gtid_mode=ON`."""
         rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'gtid_mode'")
         return bool(rows) and rows[0][1] == "ON"
 
     def previous_gtids(self, file: str) -> GtidSet | None:
-        """Those of all transactions before one of its logs; None where the log does not tell."""
+        """Return the GTIDs before one of the logs; None if the log does not record them."""
         rows = self._rows(f"SHOW BINLOG EVENTS IN '{file}' LIMIT {_FIRST_EVENTS}")
-        for _, _, kind, _, _, told in rows:
-            if kind in _TELLS_PREVIOUS:
-                return GtidSet.of(told.strip("[]"))
+        for _, _, kind, _, _, info in rows:
+            if kind in _PREVIOUS_GTIDS:
+                return GtidSet.of(info.strip("[]"))
         return None
 
     def logs_what_it_replicates(self) -> bool:
-        """Whether what it gets from another server is in its binary logs too."""
+        """Return True if the server also logs what it replicates from another server."""
         rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'log%updates'")
         names = ("log_replica_updates", "log_slave_updates")
         return any(name in names and value == "ON" for name, value in rows)
 
     def replicated_gtids(self) -> GtidSet:
-        """The last of every domain that it has from another server, which on MariaDB may be in no
-        log of it: it was set up from a copy, or does not log what it replicates. Of MySQL all is in
-        the GTIDs of `end`."""
+        """Return MariaDB's last replicated GTID of every domain.
+
+        These may be in none of its logs, if it was restored from a backup or does not log what it
+        replicates. MySQL's are all among the GTIDs of `end`.
+        """
         if not self.identity.version.is_mariadb:
             return NO_GTIDS
         ((position,),) = self._rows("SELECT @@global.gtid_slave_pos")
         return GtidSet.of(position)
 
     def is_replica(self) -> bool:
-        """Whether it follows another server, or would if it were told to start."""
+        """Return True if replication from another server is configured, running or not."""
         return bool(self._rows(self.identity.version.replica_status_statement))
 
     def is_semi_sync(self) -> bool:
-        """Whether the server waits for replicas to acknowledge what they get."""
+        """Return True if the server waits for replicas' acknowledgements."""
         rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'rpl_semi_sync_%enabled'")
         sources = ("rpl_semi_sync_source_enabled", "rpl_semi_sync_master_enabled")
         return any(name in sources and value == "ON" for name, value in rows)
 
     def require_another_connection(self) -> None:
-        """Raise TooFewConnectionsError where the user may have no second one, ever."""
+        """Raise TooFewConnectionsError if the user may only have one connection."""
         ((most,),) = self._rows("SELECT @@max_user_connections")
         if most == 1:
             raise TooFewConnectionsError(address=self._login.address, user=self._login.user)
@@ -171,7 +175,7 @@ class Source:
 
     def _rows(self, statement: str) -> list[tuple[Any, ...]]:
         if not self._connection.open:
-            self._connect_anew()
+            self._reconnect()
         try:
             with self._connection.cursor() as cursor:
                 cursor.execute(statement)
@@ -184,12 +188,12 @@ class Source:
     def _connected(self) -> Connection[Any]:
         return connect(self._login, stop=self._stop, read_timeout=ANSWER_SECONDS)
 
-    def _connect_anew(self) -> None:
+    def _reconnect(self) -> None:
         self._connection = self._connected()
         known, found = self.identity, self._identity()
         if (known.uuid, known.server_id) != (found.uuid, found.server_id):
             self.close()
-            raise LostConnectionError(f"another server answers at {self._login.address} now.")
+            raise LostConnectionError(f"{self._login.address} is now another server.")
 
     def _no_log(self) -> NoLogError:
         return NoLogError(

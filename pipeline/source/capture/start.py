@@ -1,4 +1,4 @@
-"""Where a dump begins: what the folder holds, set against what the server still has."""
+"""The start position of a dump, from the landed files and the server's remaining logs."""
 
 from __future__ import annotations
 
@@ -13,34 +13,37 @@ from pipeline.source.capture.replica_commands import LAST_POSITION_OF_DUMP
 from pipeline.source.capture.source import LogFile
 
 FIRST = 4
-"""The position of a file's first event, behind the magic number."""
+"""Position of a file's first event, after the magic number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """`at`: the event to begin with. `lost`: what is between the folder's end and it is gone."""
+    """Start of a dump, at the event `at`.
+
+    `lost`: the server has purged its log between the end of the landed files and `at`.
+    """
 
     at: LogPosition
     lost: bool = False
 
 
-def where_to_begin(
+def dump_start(
     landed: Landed | None,
     logs: Sequence[LogFile],
     *,
     folder: str,
     first_file: str | None,
-    go_on_behind_gap: bool,
-    far: bool,
+    accept_gap: bool,
+    large_positions: bool,
 ) -> Start:
-    """The event from which on the server is to send.
+    """Return the event from which the server is to send its log.
 
-    It is the last one that is landed, which the server must still have just so: by that its log is
-    known to be the folder's. `logs` are the server's, at least one. `far`: whether it takes
-    positions from 4 GiB on.
+    This is the last landed event: if the server still has the same one, its log continues the
+    folder's. `logs` are the server's, at least one. `large_positions`: the dump command supports
+    positions of 4 GiB and more.
 
-    Raises AnotherLogError where it cannot be, PurgedError where files in between are gone, and
-    SettingsError where the server has no `first_file`.
+    Raises AnotherLogError if the server's log cannot continue the folder's, PurgedError if files in
+    between are gone and not `accept_gap`, and SettingsError if the server has no `first_file`.
     """
     if landed is None:
         return _from_the_beginning(logs, first_file)
@@ -49,38 +52,39 @@ def where_to_begin(
     if end.file in sizes:
         if sizes[end.file] < end.position:
             raise AnotherLogError(
-                f"{end.file} has {sizes[end.file]} bytes at the server, and {end.position} here.",
+                f"{end.file} has {sizes[end.file]} bytes on the server, but {end.position} bytes"
+                " are landed.",
                 folder=folder,
             )
-        # Four bytes do not hold a later position: the file is sent, and compared, from its start.
-        near = far or landed.last_event <= LAST_POSITION_OF_DUMP
-        return Start(LogPosition(end.file, landed.last_event if near else FIRST))
-    return _behind_purged(landed, logs[0].name, folder, go_on_behind_gap)
+        # The position does not fit into four bytes: the whole file is sent again and compared.
+        fits = large_positions or landed.last_event <= LAST_POSITION_OF_DUMP
+        return Start(LogPosition(end.file, landed.last_event if fits else FIRST))
+    return _after_purge(landed, logs[0].name, folder, accept_gap)
 
 
 def _from_the_beginning(logs: Sequence[LogFile], first_file: str | None) -> Start:
     names = [log.name for log in logs]
     if first_file is not None and first_file not in names:
         raise SettingsError(
-            f"the server has no {first_file}, but {names[0]} to {names[-1]}: it was purged, or is"
-            " misspelt.",
+            f"the server has no file {first_file}, only {names[0]} to {names[-1]}: it was purged,"
+            " or the name is wrong.",
             key="capture.first_file",
-            remedy="Name one of these, or leave it out to begin with the server's first.",
+            remedy="Name one of these, or omit it to start with the server's first file.",
         )
     return Start(LogPosition(first_file or names[0], FIRST))
 
 
-def _behind_purged(landed: Landed, first: str, folder: str, go_on_behind_gap: bool) -> Start:
-    """The folder's last file is not at the server any more, whose first one is `first`."""
+def _after_purge(landed: Landed, first: str, folder: str, accept_gap: bool) -> Start:
+    """Return the start if the server no longer has the folder's last file; `first` is its first."""
     end = landed.end
     if number_of(first) < number_of(end.file) or first.rpartition(".")[0] != _base(end.file):
         raise AnotherLogError(
-            f"it ends at {end}, and the server's log begins with {first}.", folder=folder
+            f"the landed log ends at {end}, the server's begins with {first}.", folder=folder
         )
     at = LogPosition(first, FIRST)
     if landed.ended and follows(first, end.file):
         return Start(at)
-    if go_on_behind_gap:
+    if accept_gap:
         return Start(at, lost=True)
     raise PurgedError(file=end.file, position=end.position, first=first, folder=folder)
 

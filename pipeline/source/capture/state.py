@@ -1,7 +1,7 @@
-"""What a capture leaves in its folder: whose log it is, how far it is durable, and how it goes.
+"""A capture's state file: whose log is landed, up to where it is durable, counters and gaps.
 
-A hidden file of JSON, replaced as a whole at every checkpoint. The landed files are what counts:
-without the state a capture goes on from their end, and only who it was is forgotten.
+A hidden JSON file, replaced atomically at every checkpoint. The landed files are authoritative:
+without the state, a capture resumes from their end and only its identity is lost.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _FIRST_OWN_SERVER_ID = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """Who the capture is to the server: each folder has its own, which it keeps.
+    """The capture's identity as a replica: one per folder, and permanent.
 
-    `server_id` is above 2,147,483,647 unless the settings say otherwise: people number servers from
-    below, and two captures have the same in one of two thousand million cases.
+    `server_id` is above 2,147,483,647 unless set in the settings: people number servers from below,
+    and two captures collide with a probability of 1 in 2,000 million.
     """
 
     uuid: str
@@ -38,15 +38,17 @@ class Replica:
 
     @classmethod
     def new(cls) -> Replica:
-        """One of its own."""
+        """Return a new identity."""
         name = str(uuid.uuid4())
         return cls(name, _FIRST_OWN_SERVER_ID | zlib.crc32(name.encode()) >> 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What the server had purged: everything between `behind` and the file `first`. `gtids` names
-    it, where another server took over."""
+    """A gap in the landed log: everything between the position `behind` and the file `first`.
+
+    `gtids` names the missing transactions if the gap is at a failover.
+    """
 
     behind: str
     first: str
@@ -55,17 +57,17 @@ class Gap:
 
     @property
     def text(self) -> str:
-        """The same for people."""
+        """The gap as text."""
         named = f": {self.gtids}" if self.gtids else ""
         return f"everything between {self.behind} and {self.first}{named} (noticed {self.noticed})"
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A server that was captured before the one of now: up to where, and what was landed then.
+    """A server that was captured before the current one, and the position where that ended.
 
-    `server_uuid` is None on MariaDB. `gtids`: of all transactions that the folder had at its end,
-    and of those before the first landed file. `ended`: when the next one took over.
+    `server_uuid` is None on MariaDB. `gtids`: those of all transactions landed by then, and of
+    those before the first landed file. `ended`: time of the failover.
     """
 
     turn: int
@@ -81,9 +83,11 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How far the server is ahead: `seconds` since the last landed event was written, by the
-    server's clock, 0 where it is the server's last, None where nothing was landed since the capture
-    was started; `bytes` of its log; `transactions`, None where GTIDs do not tell."""
+    """How far the landed log is behind the server's.
+
+    `seconds`: age of the last landed event by the server's clock; 0 if it is the server's last,
+    None if nothing was landed since the capture was started. `transactions` is None without GTIDs.
+    """
 
     seconds: float | None
     bytes: int
@@ -91,23 +95,25 @@ class Lag:
 
 
 def lag_text(lag: Lag | None) -> str:
-    """How far behind the server that is, for people; None: its end is not known."""
+    """Return the lag as text; None: the server's log end is unknown."""
     if lag is None:
-        return "the server's end is not known"
-    behind = "" if lag.transactions is None else f", {lag.transactions:,} transactions"
+        return "the server's log end is unknown"
+    transactions = "" if lag.transactions is None else f", {lag.transactions:,} transactions"
     seconds = "" if lag.seconds is None else f"{lag.seconds:.0f} s, "
-    return f"{seconds}{lag.bytes:,} bytes{behind} behind the server"
+    return f"{seconds}{lag.bytes:,} bytes{transactions} behind the server"
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureState:
-    """`server_uuid` is None on MariaDB. `file` and `position`: up to where what is landed is
-    durable; `server_file` and `server_position`: where the server's log ended then. Counts are
-    since the folder was begun; times are in ISO 8601, UTC.
+    """State of a capture; times are in ISO 8601, UTC, and counters start with the folder.
 
-    `turn` counts the servers that took over from each other, of which `before` were others;
-    `first_file` is where this turn began. `lacking`: GTIDs that are landed and that this server
-    did not have when it was last connected to."""
+    `server_uuid` is None on MariaDB. `file` and `position`: end of the durable log; `server_file`
+    and `server_position`: end of the server's log at that time.
+
+    `turn` numbers the successive servers, `before` are the previous ones; `first_file` is the
+    first file of this turn. `lacking`: landed GTIDs that this server did not have when last
+    connected to.
+    """
 
     replica: Replica
     server_uuid: str | None = None
@@ -135,28 +141,28 @@ class CaptureState:
 
     @property
     def durable(self) -> LogPosition | None:
-        """Up to where what is landed is durable."""
+        """End of the durable log; None if nothing is durable yet."""
         return LogPosition(self.file, self.position) if self.file else None
 
     @property
     def folder(self) -> str:
-        """Where in the folder this turn's files are; empty for the folder itself."""
+        """Subfolder with this turn's files; empty for the folder itself."""
         return "" if self.turn == FIRST_TURN else turn_folder(self.turn)
 
     def to_json(self) -> str:
-        """All of it, as an object."""
+        """Return the state as a JSON object."""
         return json.dumps(asdict(self), indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> CaptureState:
-        """What `to_json` gave. Raises ValueError for anything else.
+        """Parse the form of `to_json`. Raises ValueError if it is malformed.
 
-        States from before servers took over from each other lack fields of that.
+        States written before failover was supported lack its fields.
         """
         values = json.loads(text)
         version = values.get("version") if isinstance(values, dict) else _VERSION
         if version != _VERSION:
-            raise ValueError(f"it is of version {version}")
+            raise ValueError(f"its version is {version}, and this release reads only {_VERSION}")
         return _FORM.validate_python(values)
 
 
@@ -164,7 +170,7 @@ _FORM = TypeAdapter(CaptureState)
 
 
 def read_state(folder: Path, name: str = STATE) -> CaptureState | None:
-    """The folder's state; None where it has none. Raises DamagedStateError."""
+    """Return the folder's state; None if it has none. Raises DamagedStateError."""
     path = folder / name
     try:
         return CaptureState.from_json(path.read_text())
@@ -173,27 +179,27 @@ def read_state(folder: Path, name: str = STATE) -> CaptureState | None:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        said = f"{where}: {first['msg']}" if where else first["msg"]
-        raise DamagedStateError(said, file=str(path)) from error
+        reason = f"{where}: {first['msg']}" if where else first["msg"]
+        raise DamagedStateError(reason, file=str(path)) from error
     except ValueError as error:
         raise DamagedStateError(str(error), file=str(path)) from error
 
 
 def write_state(folder: Path, state: CaptureState) -> CaptureState:
-    """Put it in place of the one before, durably; gives it with the time."""
+    """Replace the state file, durably, and return the state with its time of writing."""
     state = replace(state, updated=now())
-    path, under_way = folder / STATE, folder / f"{STATE}.new"
-    with under_way.open("w") as file:
+    path, temporary = folder / STATE, folder / f"{STATE}.new"
+    with temporary.open("w") as file:
         file.write(state.to_json())
         file.flush()
         os.fsync(file.fileno())
-    under_way.replace(path)
+    temporary.replace(path)
     sync_folder(folder)
     return state
 
 
 def sync_folder(folder: Path) -> None:
-    """The names of a folder's files are on disk when this returns."""
+    """Sync a folder's entries to disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -202,5 +208,5 @@ def sync_folder(folder: Path) -> None:
 
 
 def now() -> str:
-    """The time, as the state has it."""
+    """Return the current time in the state's format."""
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds")

@@ -1,4 +1,4 @@
-"""`binlake check`: is a source server fit to be replicated, and what to change."""
+"""`binlake check`: whether a source server is fit for replication, and what to change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that is checked, in the order in which it is told."""
+"""All checks, in the order of the report."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ CHECKS: tuple[Check, ...] = (
 
 
 def findings(facts: ServerFacts, settings: Settings) -> tuple[Finding, ...]:
-    """What all of them find."""
+    """Return the findings of all checks."""
     return tuple(finding for check in CHECKS for finding in check(facts, settings))

@@ -1,4 +1,4 @@
-"""What a server says of itself, its tables and the user who asks."""
+"""The facts that checks judge: the server's variables, its tables and the user's privileges."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from pipeline.source.server.version import ServerVersion
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """A table that is there: `kind` is information_schema's TABLE_TYPE, `keyed` whether a PRIMARY
-    KEY, or a UNIQUE key of whole columns that are all NOT NULL, tells its rows apart."""
+    """A table of the server; `kind` is information_schema's TABLE_TYPE.
+
+    `keyed`: True if it has a PRIMARY KEY, or a UNIQUE key of whole NOT NULL columns.
+    """
 
     schema: str
     table: str
@@ -29,7 +31,7 @@ class SourceTable:
 
 @dataclass(frozen=True, slots=True)
 class SourceForeignKey:
-    """A foreign key of a child table to its parent; both as schema and table."""
+    """A foreign key from a child table to its parent, each as (schema, table)."""
 
     child: tuple[str, str]
     parent: tuple[str, str]
@@ -39,24 +41,27 @@ class SourceForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class LogFilter:
-    """Schemas whose changes alone are logged (`do`, all if empty), and those whose are not."""
+    """The server's log filter: schemas that are logged (`do`; empty: all), and those that are not.
+
+    See `binlog_do_db` and `binlog_ignore_db`.
+    """
 
     do: frozenset[str] = frozenset()
     ignore: frozenset[str] = frozenset()
 
     def leaves_out(self, schema: str) -> bool:
-        """Whether changes in this schema are not in the log."""
+        """True if changes in this schema are not logged."""
         return schema in self.ignore or (bool(self.do) and schema not in self.do)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """All that is looked at.
+    """The input of all checks.
 
-    `variables` are the global ones, by name; `user` is CURRENT_USER(), `name@host`; `utc_offset` is
-    that of the server's SYSTEM time zone in seconds, `at` that time; `log_filter` is None where
-    the user may not see it, or nothing is logged. Tables and foreign keys are those that the user
-    may see.
+    `variables` are the global ones, by lower-case name; `user` is CURRENT_USER(), `name@host`;
+    `utc_offset` is the offset of the server's SYSTEM time zone in seconds at the time `at`;
+    `log_filter` is None if the user may not see it, or nothing is logged. Tables and foreign keys
+    are those visible to the user.
     """
 
     version: ServerVersion
@@ -70,5 +75,5 @@ class ServerFacts:
     foreign_keys: tuple[SourceForeignKey, ...] = field(default=())
 
     def is_on(self, variable: str) -> bool:
-        """Whether a variable is there and ON."""
+        """True if the variable exists and is ON."""
         return self.variables.get(variable, "").upper() in {"ON", "1"}

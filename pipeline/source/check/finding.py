@@ -1,4 +1,4 @@
-"""One thing that was looked at: what the server has, whether that is fit, and what to run."""
+"""The result of a check: the server's value, a verdict, and the change that would improve it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pipeline.source.check.facts import ServerFacts
 
 Verdict = Literal["fit", "advice", "unfit"]
 VERDICTS: tuple[Verdict, ...] = ("fit", "advice", "unfit")
-"""From good to bad. Advice: Binlake copes, but something else is better."""
+"""From best to worst. Advice: replication works, but another value would be better."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What to do about it, in the order in which it is done.
+    """The steps of a remedy, in order.
 
-    `statements`: SQL, without a semicolon, that counts at once; `option_file`: lines of the
-    section [mysqld] of the server's option file, so that it also counts after a restart, or, with
-    `restart`, that count from a restart on; `conf`: lines of Binlake's own settings.
+    `statements`: SQL without a semicolon, effective at once; `option_file`: lines for the [mysqld]
+    section of the server's option file, which keep the change after a restart or, with `restart`,
+    need one to take effect; `conf`: lines of Binlake's own settings.
     """
 
     statements: tuple[str, ...] = ()
@@ -34,7 +34,10 @@ NOTHING = Change()
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`check` is what was looked at, `has` what was found, `why` a sentence; `tables` by name."""
+    """Result of a check: its name, the value found (`has`), the verdict and a sentence (`why`).
+
+    `tables` are the names of the tables concerned, `change` the remedy.
+    """
 
     check: str
     has: str
@@ -44,18 +47,18 @@ class Finding:
     tables: tuple[str, ...] = ()
 
     def to_values(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """Return the finding as a JSON object."""
         return asdict(self)
 
 
 Check = Callable[[ServerFacts, Settings], Iterable[Finding]]
-"""Looks at one thing; finds nothing where the server's version does not have it."""
+"""A check; it yields no finding if the server's version lacks what it checks."""
 
 
 def set_variable(facts: ServerFacts, name: str, value: str) -> Change:
-    """How a variable is set for good at run time.
+    """Return the change that sets a variable at run time and for later restarts.
 
-    MySQL 8.0 and newer keep what SET PERSIST says; others need it in the option file too.
+    MySQL 8.0 and newer have SET PERSIST; other servers need a line in the option file too.
     """
     if facts.version.since(mysql=(8, 0), mariadb=None):
         return Change((f"SET PERSIST {name} = {value}",))
@@ -63,5 +66,5 @@ def set_variable(facts: ServerFacts, name: str, value: str) -> Change:
 
 
 def set_at_start(*lines: str) -> Change:
-    """What only counts from a restart on."""
+    """Return a change to the option file that takes effect after a restart."""
     return Change(option_file=lines, restart=True)

@@ -1,4 +1,4 @@
-"""Checks of what the user may do: read the log as a replica, seed, see the tables."""
+"""Checks of the user's privileges: to read the log as a replica, to seed, to see the tables."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pipeline.settings import Settings
 from pipeline.source.check.facts import ServerFacts
 from pipeline.source.check.finding import Change, Finding, Verdict
-from pipeline.source.check.lacks import Lacks, Wanted
+from pipeline.source.check.lacks import Missing, RequiredScopes
 from pipeline.source.check.privileges import Scope
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A privilege, on the server as a whole or `on_tables`; any of `enough` is as good.
+    """Check for a required privilege, global or `on_tables`; any of `enough` also satisfies it.
 
-    MariaDB calls it `mariadb` from 10.5.2 on.
+    `mariadb` is its name on MariaDB since 10.5.2.
     """
 
     privilege: str
@@ -27,59 +27,59 @@ class Need:
     mariadb: str | None = None
 
     def __call__(self, facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-        """The check."""
+        """Run the check."""
         name = self.privilege
         if self.mariadb is not None and facts.version.since(mysql=None, mariadb=(10, 5, 2)):
             name = self.mariadb
         names = self.enough | {self.privilege, name}
-        lacks = self._lacks(facts, settings, names)
+        missing = self._missing(facts, settings, names)
         check, has = f"grant {name}", f"{facts.user} has it"
-        if lacks.scopes or lacks.blind:
-            yield self._lacking(check, lacks, facts, name)
-        elif lacks.unsure:
-            has += f" on all that is seen of {', '.join(lacks.unsure)}"
-            why = f"{self.why} Others that match may be there, which the user does not see."
+        if missing.scopes or missing.blind:
+            yield self._not_granted(check, missing, facts, name)
+        elif missing.unsure:
+            has += f" on all visible tables of {', '.join(missing.unsure)}"
+            why = f"{self.why} Other tables may match that the user cannot see."
             yield Finding(check, has, "advice", why)
         else:
             yield Finding(check, has, "fit", self.why)
 
-    def _lacks(self, facts: ServerFacts, settings: Settings, names: frozenset[str]) -> Lacks:
+    def _missing(self, facts: ServerFacts, settings: Settings, names: frozenset[str]) -> Missing:
         if self.on_tables:
-            return Wanted(facts, settings, names).lacks()
-        return Lacks(() if facts.privileges.has(names, Scope()) else (Scope(),))
+            return RequiredScopes(facts, settings, names).missing()
+        return Missing(() if facts.privileges.has(names, Scope()) else (Scope(),))
 
-    def _lacking(self, check: str, lacks: Lacks, facts: ServerFacts, name: str) -> Finding:
+    def _not_granted(self, check: str, missing: Missing, facts: ServerFacts, name: str) -> Finding:
         wildcards = facts.privileges.wildcards
-        places = [scope.granted(wildcards=wildcards) for scope in lacks.scopes]
-        statements = tuple(f"GRANT {name} ON {p} TO {_account(facts.user)}" for p in places)
+        scopes = [scope.granted(wildcards=wildcards) for scope in missing.scopes]
+        statements = tuple(f"GRANT {name} ON {on} TO {_account(facts.user)}" for on in scopes)
         why = self.why
-        if lacks.blind:
-            places += [f"anything seen of {pattern}" for pattern in lacks.blind]
+        if missing.blind:
+            scopes += [f"any visible table of {pattern}" for pattern in missing.blind]
             why += " Grant it on the schemas or tables that match: the user sees none of them."
-        has = f"{facts.user} has it not on {', '.join(places)}"
+        has = f"{facts.user} does not have it on {', '.join(scopes)}"
         return Finding(check, has, self.otherwise, why, Change(statements))
 
 
 NEEDS = (
-    Need("REPLICATION SLAVE", "Capture reads the log from the server as a replica does."),
+    Need("REPLICATION SLAVE", "Capture reads the server's log as a replica does."),
     Need(
         "REPLICATION CLIENT",
-        "Capture and seed ask where the log is, and this check what is left out of it.",
+        "Capture and seed query the log's position, and this check the log's filter.",
         mariadb="BINLOG MONITOR",
     ),
     Need(
         "RELOAD",
-        "A seed is of one moment, for which FLUSH TABLES WITH READ LOCK holds all tables.",
+        "A seed is a consistent snapshot, for which FLUSH TABLES WITH READ LOCK locks all tables.",
         enough=frozenset({"FLUSH_TABLES"}),
     ),
     Need(
         "SELECT",
-        "A seed reads the tables that conf includes, and this check only sees those.",
+        "A seed reads the tables that conf includes, and this check only sees tables with SELECT.",
         on_tables=True,
     ),
     Need(
         "SHOW VIEW",
-        "A dump of schemas with views (mysqldump, for definitions) asks for it.",
+        "mysqldump needs it to dump the definitions of schemas with views.",
         otherwise="advice",
         on_tables=True,
     ),
@@ -87,5 +87,5 @@ NEEDS = (
 
 
 def _account(user: str) -> str:
-    """CURRENT_USER()'s `name@host` as GRANT takes it; the name may have an @ in it."""
+    """Quote CURRENT_USER()'s `name@host` for GRANT; the name may contain an @."""
     return "@".join("'" + part.replace("'", "''") + "'" for part in user.rsplit("@", 1))

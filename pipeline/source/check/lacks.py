@@ -1,4 +1,4 @@
-"""Where a privilege lacks: what conf's patterns want against what the user was given and sees."""
+"""Scopes on which a privilege is missing: conf's table patterns against the user's grants."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from pipeline.source.check.privileges import Scope
 
 _WILD = re.compile(r"\[[^\]]+\]|[*?\[]")
 _LONG = "\0" * 65
-"""What no name has in it, and longer than any: in a grant only a `%` is as much as that."""
+"""Longer than any name, of a character that no name contains: in a grant only `%` matches it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lacks:
-    """`scopes`: where it has to be granted; `blind`: patterns of which nothing is seen, and no
-    scope says them; `unsure`: patterns of which all that is seen is granted, and others may be."""
+class Missing:
+    """The scopes and patterns without a sufficient grant.
+
+    `scopes`: to be granted; `blind`: patterns without a visible table that no single scope
+    covers; `unsure`: patterns whose visible tables are all granted, but which may match others.
+    """
 
     scopes: tuple[Scope, ...] = ()
     blind: tuple[str, ...] = ()
@@ -27,52 +30,52 @@ class Lacks:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What settings want on a server of a user, for whom any privilege of `names` will do."""
+class RequiredScopes:
+    """The tables that settings include; any privilege of `names` on them is enough."""
 
     facts: ServerFacts
     settings: Settings
     names: frozenset[str]
 
-    def lacks(self) -> Lacks:
-        """Of all patterns together."""
-        found = [self._lacks(pattern) for pattern in self.settings.include or ("*.*",)]
-        return Lacks(
+    def missing(self) -> Missing:
+        """Return what is missing for all patterns together."""
+        found = [self._missing(pattern) for pattern in self.settings.include or ("*.*",)]
+        return Missing(
             _smallest([scope for one in found for scope in one.scopes]),
             tuple(pattern for one in found for pattern in one.blind),
             tuple(pattern for one in found for pattern in one.unsure),
         )
 
-    def _lacks(self, pattern: str) -> Lacks:
+    def _missing(self, pattern: str) -> Missing:
         schema, table = pattern.split(".", 1)
         if any(fnmatchcase(_filled(pattern, _LONG), out) for out in self.settings.exclude):
-            return Lacks()
+            return Missing()
         if not _WILD.search(pattern):
-            return Lacks(() if self._has(Scope(schema, table)) else (Scope(schema, table),))
-        seen = [one for one in self._seen() if fnmatchcase(one.name, pattern)]
-        scopes = [*self._taken_away(schema, table)]
+            return Missing(() if self._has(Scope(schema, table)) else (Scope(schema, table),))
+        visible = [one for one in self._visible() if fnmatchcase(one.name, pattern)]
+        scopes = [*self._revoked(schema, table)]
         scopes += [
-            self._granted_with(one, table)
-            for one in seen
+            self._scope_to_grant(one, table)
+            for one in visible
             if not self._has(Scope(one.schema, one.table))
         ]
         if scopes:
-            return Lacks(tuple(scopes))
-        # A grant for short and long names alike is one for all that match.
+            return Missing(tuple(scopes))
+        # A grant that covers the shortest and the longest name covers every match.
         if all(self._has(Scope(_filled(schema, by))) for by in ("", _LONG)):
-            return Lacks()
-        return Lacks(unsure=(pattern,)) if seen else _unseen(pattern)
+            return Missing()
+        return Missing(unsure=(pattern,)) if visible else _without_visible(pattern)
 
     def _has(self, scope: Scope) -> bool:
         return self.facts.privileges.has(self.names, scope)
 
-    def _seen(self) -> Iterator[SourceTable]:
+    def _visible(self) -> Iterator[SourceTable]:
         for one in self.facts.tables:
             if one.kind == "BASE TABLE" and self.settings.wanted(one.schema, one.table):
                 yield one
 
-    def _taken_away(self, schema: str, table: str) -> Iterator[Scope]:
-        """Schemas that a partial revoke hides, though a grant for all would have them."""
+    def _revoked(self, schema: str, table: str) -> Iterator[Scope]:
+        """Yield schemas of the pattern that a partial revoke excludes from a global grant."""
         some = _filled(table, _LONG)
         for grant in self.facts.privileges.grants:
             name = grant.scope.schema
@@ -85,29 +88,29 @@ class Wanted:
             ):
                 yield scope
 
-    def _granted_with(self, one: SourceTable, table: str) -> Scope:
-        """The schema of a table if all of it is wanted, else the table."""
+    def _scope_to_grant(self, one: SourceTable, table: str) -> Scope:
+        """Return the table's schema if all of it is included, else the table."""
         is_cut = any(fnmatchcase(one.schema, out.split(".", 1)[0]) for out in self.settings.exclude)
         return Scope(one.schema, None if table == "*" and not is_cut else one.table)
 
 
-def _unseen(pattern: str) -> Lacks:
-    """Of a pattern of which the user sees nothing: GRANT can say a schema, and everything."""
+def _without_visible(pattern: str) -> Missing:
+    """Return what is missing if no match is visible: GRANT can name all tables, or one schema."""
     schema, table = pattern.split(".", 1)
     if pattern == "*.*":
-        return Lacks((Scope(),))
+        return Missing((Scope(),))
     if table == "*" and not _WILD.search(schema):
-        return Lacks((Scope(schema),))
-    return Lacks(blind=(pattern,))
+        return Missing((Scope(schema),))
+    return Missing(blind=(pattern,))
 
 
 def _filled(pattern: str, by: str) -> str:
-    """A name that matches: `by` for each asterisk, and what no name has for any one character."""
+    """Return a match: `by` for each asterisk, NUL for each other wildcard."""
     return _WILD.sub(lambda found: by if found[0] == "*" else "\0", pattern)
 
 
 def _smallest(scopes: list[Scope]) -> tuple[Scope, ...]:
-    """Each once, and none that lies in another."""
+    """Remove duplicates, and scopes that another one contains."""
     if Scope() in scopes:
         return (Scope(),)
     schemas = {scope.schema for scope in scopes if scope.table is None}

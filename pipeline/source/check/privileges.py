@@ -1,7 +1,7 @@
-"""What a user may do, as SHOW GRANTS tells it.
+"""A user's privileges, parsed from SHOW GRANTS.
 
-Format: https://dev.mysql.com/doc/refman/9.7/en/show-grants.html; its text is never shown, since
-MariaDB's has the hash of the password in it.
+Format: https://dev.mysql.com/doc/refman/9.7/en/show-grants.html. Its text is never shown: MariaDB's
+contains the password hash.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from pipeline.settings.settings import SYSTEM_SCHEMAS
 ALL = "ALL PRIVILEGES"
 _NAME = r"(\*|`(?:[^`]|``)+`)"
 _GRANT = re.compile(rf"(GRANT|REVOKE) (.+?) ON {_NAME}\.{_NAME} (?:TO|FROM) ")
-# A privilege on some columns of a table is none on the table.
+# A column privilege does not count as one on the table.
 _PRIVILEGE = re.compile(r"([A-Z_ ]+?)(\s*\([^)]*\))?(?:,\s*|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """`*.*`, a schema's tables, or a table; None is the asterisk."""
+    """Scope of a grant: `*.*`, a schema's tables, or one table; None is the asterisk."""
 
     schema: str | None = None
     table: str | None = None
 
     def granted(self, *, wildcards: bool = True) -> str:
-        """As GRANT has it, in which `_` and `%` of a schema's name may be wildcards."""
+        """Return the scope for a GRANT, where `_` and `%` in a schema may be `wildcards`."""
         if self.schema is None:
             return "*.*"
         if self.table is not None:
@@ -39,14 +39,14 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Privileges that a line gives (or, of `revoked`, takes away again) where `scope` says."""
+    """Privileges that a line of SHOW GRANTS grants on `scope`, or, if `revoked`, revokes."""
 
     privileges: frozenset[str]
     scope: Scope
     revoked: bool = False
 
     def covers(self, names: frozenset[str], scope: Scope, *, wildcards: bool) -> bool:
-        """Whether it has one of these privileges, wherever `scope` is."""
+        """True if it includes one of the privileges `names` on all of `scope`."""
         if not self.privileges & (names | {ALL}):
             return False
         if self.scope.schema is None:
@@ -61,10 +61,9 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Privileges:
-    """All of a user's, those of active roles among them.
+    """All grants of a user, including those of active roles.
 
-    `wildcards`: whether schemas in grants are LIKE patterns; with MySQL's `partial_revokes` they
-    are names.
+    `wildcards`: schemas in grants are LIKE patterns; with MySQL's `partial_revokes` they are names.
     """
 
     grants: tuple[Grant, ...] = ()
@@ -72,13 +71,15 @@ class Privileges:
 
     @classmethod
     def read(cls, lines: Iterable[str], *, wildcards: bool = True) -> Privileges:
-        """From the lines of SHOW GRANTS; what is no privilege on tables is passed over."""
+        """Parse the lines of SHOW GRANTS; lines without table privileges are ignored."""
         grants = tuple(grant for line in lines if (grant := _grant(line)) is not None)
         return cls(grants, wildcards)
 
     def has(self, names: frozenset[str], scope: Scope) -> bool:
-        """Whether any privilege of these names is given there, and not taken away (MySQL's
-        partial revokes: from a schema, of a privilege that is given for all)."""
+        """True if any privilege of `names` is granted on `scope` and not partially revoked.
+
+        MySQL's partial revokes remove a globally granted privilege from a schema.
+        """
         given = [
             grant
             for grant in self.grants
@@ -102,14 +103,14 @@ def _grant(line: str) -> Grant | None:
 
 
 def _lies_in(revoked: Scope, scope: Scope) -> bool:
-    """Whether what is taken away is of these tables; of all, the server's own do not count."""
+    """True if the revoked scope is part of `scope`; for `*.*`, system schemas do not count."""
     if scope.schema is None:
         return revoked.schema not in SYSTEM_SCHEMAS
     return revoked.schema == scope.schema
 
 
 def _matches(pattern: str, schema: str) -> bool:
-    """A schema's name in a grant is a LIKE pattern."""
+    """True if the LIKE pattern of a grant matches the schema."""
     parts = re.findall(r"\\(.)|(.)", pattern, re.DOTALL)
     signs = {"_": ".", "%": ".*"}
     regex = "".join(re.escape(kept) or signs.get(sign, re.escape(sign)) for kept, sign in parts)

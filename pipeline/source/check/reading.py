@@ -1,4 +1,4 @@
-"""The questions to the server: variables, tables, foreign keys, grants."""
+"""Queries of the facts that are checked: variables, tables, foreign keys, grants."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pymysql.connections import Connection
 
 NOT_ALLOWED = frozenset({1142, 1227, 3554})
-"""The server's codes for a privilege that lacks: on a table, of the server, on a system table."""
+"""Error codes of a missing privilege: on a table, global, on a system table."""
 
 _TABLES = """
 SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE, TABLE_TYPE FROM information_schema.TABLES
@@ -33,8 +33,8 @@ FROM information_schema.REFERENTIAL_CONSTRAINTS ORDER BY 1, 2, CONSTRAINT_NAME
 
 
 def read_facts(connection: Connection[Any]) -> ServerFacts:
-    """What the server says; changes nothing but this session's own variables."""
-    # Names are in backticks then, and SYSTEM is the server's own time zone.
+    """Query all facts; only variables of this session are changed."""
+    # Without ANSI_QUOTES in sql_mode, SHOW GRANTS quotes names with backticks.
     _rows(connection, "SET SESSION sql_mode = '', time_zone = 'SYSTEM'")
     version = server_version(connection)
     ((user, offset),) = _rows(
@@ -63,7 +63,7 @@ def _rows(connection: Connection[Any], statement: str) -> tuple[tuple[Any, ...],
 
 
 def _log_filter(connection: Connection[Any], version: ServerVersion) -> LogFilter | None:
-    """From File, Position, Binlog_Do_DB, Binlog_Ignore_DB, …: no variable tells them."""
+    """Query Binlog_Do_DB and Binlog_Ignore_DB (columns 3 and 4); no variable holds them."""
     import pymysql
 
     try:
@@ -86,7 +86,7 @@ def _tables(connection: Connection[Any]) -> Iterator[SourceTable]:
 
 
 def _keyed(parts: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str, str]]:
-    """Tables with a unique key none of whose parts is an expression, NULL or a prefix."""
+    """Yield tables with a unique key of columns without expressions, prefixes and NULLs."""
     whole: dict[tuple[str, str, str], bool] = defaultdict(lambda: True)
     for schema, table, index, column, nullable, prefix in parts:
         whole[schema, table, index] &= column is not None and nullable != "YES" and prefix is None

@@ -1,4 +1,4 @@
-"""What was found of a server: as a table for people, and as a JSON document."""
+"""The report of `binlake check`: as a table for the terminal, and as a JSON document."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ STYLES: Mapping[Verdict, str] = MappingProxyType(
     {"fit": "green", "advice": "yellow", "unfit": "red"}
 )
 UNFIT = 3
-"""The exit code where something is unfit."""
+"""Exit code if any finding is unfit."""
 SHOWN_TABLES = 10
-"""Names of tables that a terminal gets of each finding; the document has all."""
+"""Table names printed per finding in the terminal; the JSON document lists all."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """`server` is its version, `address` where it is, `user` who it was asked by."""
+    """All findings; `server` is the server's version, `user` the account that queried it."""
 
     server: str
     address: str
@@ -33,16 +33,16 @@ class CheckReport:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of all."""
+        """The worst verdict of all findings."""
         return max((finding.verdict for finding in self.findings), key=VERDICTS.index)
 
     @property
     def exit_code(self) -> int:
-        """What the command ends with."""
+        """The exit code of the command."""
         return UNFIT if self.verdict == "unfit" else 0
 
     def to_json(self) -> str:
-        """One JSON document."""
+        """Return a JSON document."""
         found = [finding.to_values() for finding in self.findings]
         about = {"server": self.server, "address": self.address, "user": self.user}
         document = {**about, "verdict": self.verdict, "findings": found}
@@ -50,7 +50,7 @@ class CheckReport:
 
 
 def show(report: CheckReport, out: Console) -> None:
-    """A line for everything that was looked at, then what to change."""
+    """Print a row for each finding, then the changes."""
     title = f"{report.server} at {report.address}, as {report.user}: {report.verdict}"
     table = Table(title=escape(title), title_justify="left")
     for heading in ("check", "has", "verdict", "why"):
@@ -76,7 +76,7 @@ def _section(out: Console, heading: str, lines: Iterable[str]) -> None:
         return
     out.print(f"\n{heading}", markup=False, highlight=False)
     for line in lines:
-        # As it is: what is here is copied.
+        # Unformatted and unwrapped: these lines are copied and pasted.
         out.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -97,9 +97,9 @@ def _conf(finding: Finding) -> tuple[str, ...]:
 
 
 SECTIONS: tuple[tuple[str, Callable[[Finding], Iterable[str]]], ...] = (
-    ("To run on the server:", _statements),
-    ("And in its option file, under [mysqld], so that it stays:", _lasting),
-    ("In its option file, under [mysqld], before it is started again:", _at_start),
-    ("In the settings of Binlake (--conf):", _conf),
+    ("Run on the server:", _statements),
+    ("Add to its option file, under [mysqld], to keep this after a restart:", _lasting),
+    ("Add to its option file, under [mysqld], and restart it:", _at_start),
+    ("Set in Binlake's settings (--conf):", _conf),
 )
-"""What to change, by where; in the order of the checks."""
+"""Headings of the changes by place; lines are in the order of the checks."""

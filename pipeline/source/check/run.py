@@ -1,4 +1,4 @@
-"""The check of a server: asked once, judged by what conf says."""
+"""Checking a server: query its facts once, and judge them by the settings."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pipeline.source.server.connection import asked, connect
 from pipeline.source.server.login import Login
 
 READ_SECONDS = 600
-"""MySQL 5.7 opens the files of every table to tell of them."""
+"""Read timeout; MySQL 5.7's information_schema opens the files of every table."""
 
 
 def check_server(login: Login, settings: Settings) -> CheckReport:
-    """What is fit, and what to change. Raises what `connect` and `asked` raise."""
+    """Check the server and return the report. Raises what `connect` and `asked` raise."""
     with connect(login, read_timeout=READ_SECONDS) as connection, asked(login):
         facts = read_facts(connection)
     return CheckReport(

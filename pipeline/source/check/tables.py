@@ -13,16 +13,16 @@ from pipeline.settings.settings import key_given
 from pipeline.source.check.facts import ServerFacts, SourceForeignKey, SourceTable
 from pipeline.source.check.finding import NOTHING, Change, Finding, Verdict, set_at_start
 
-_NOT_ITS_OWN = "Its rows are other tables', or another server's, and change without this log."
-_CRASH = "After a crash the table may have changes that the log has not, and the other way round."
+_NOT_ITS_OWN = "Its rows belong to other tables or servers, and change without being logged here."
+_CRASH = "After a crash the table and the log may contain different changes."
 _LOST = (
-    "It loses its rows when the server restarts, which the log has only once the table is used"
-    " again, and as a statement."
+    "It loses its rows when the server restarts, which is only logged when the table is next used,"
+    " and as a statement."
 )
 FIT_ENGINES = frozenset({"innodb"})
 ENGINES: Mapping[str, tuple[Verdict, str]] = MappingProxyType(
     {
-        "blackhole": ("unfit", "It keeps no row, while the log has every one that was inserted."),
+        "blackhole": ("unfit", "It stores no rows, while the log contains every inserted one."),
         "federated": ("unfit", _NOT_ITS_OWN),
         "connect": ("unfit", _NOT_ITS_OWN),
         "spider": ("unfit", _NOT_ITS_OWN),
@@ -32,15 +32,15 @@ ENGINES: Mapping[str, tuple[Verdict, str]] = MappingProxyType(
         **dict.fromkeys(("myisam", "aria", "csv", "archive"), ("advice", _CRASH)),
     }
 )
-"""By name in lower case: what comes of an engine. Of others nothing was tried."""
-_UNTRIED: tuple[Verdict, str] = ("advice", "Binlake was not tried with this engine.")
-BESIDE = "  # beside what is there"
-"""Behind lines of conf whose key may have a value already."""
+"""Verdict and reason by the engine's lower-case name; other engines are untested."""
+_UNTRIED: tuple[Verdict, str] = ("advice", "Binlake is not tested with this engine.")
+BESIDE = "  # in addition to existing values"
+"""Comment after lines of conf whose key may already have a value."""
 
 KINDS: Mapping[str, tuple[Verdict, str]] = MappingProxyType(
     {
-        "SYSTEM VERSIONED": ("unfit", "System-versioned tables are left out of gold."),
-        "SEQUENCE": ("advice", "Sequences are left out of gold."),
+        "SYSTEM VERSIONED": ("unfit", "System-versioned tables are not replicated to gold."),
+        "SEQUENCE": ("advice", "Sequences are not replicated to gold."),
     }
 )
 """MariaDB's kinds of tables that are not replicated."""
@@ -49,66 +49,66 @@ CHANGES_ROWS = frozenset({"CASCADE", "SET NULL", "SET DEFAULT"})
 
 
 def seen(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """How many tables the other checks are of."""
+    """Report how many tables the other checks cover."""
     names = [table.name for table in _included(facts, settings, "BASE TABLE")]
-    why = "Only tables that conf includes, and that the user may see, are looked at."
+    why = "Only tables that conf includes and the user can see are checked."
     yield Finding("tables", _count(names), "fit" if names else "advice", why)
 
 
 def keys(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """Tables without a key whose rows nothing in conf tells apart either."""
+    """Report keyless tables for which conf gives no key either."""
     found = list(_included(facts, settings, "BASE TABLE"))
-    bags = [
+    keyless = [
         table.name
         for table in found
         if not table.keyed and not key_given(settings.keys, table.name)
     ]
     why = (
-        "A table without PRIMARY KEY or UNIQUE key of NOT NULL columns is replicated as rows and"
-        " how often each is there, which is slower; columns that tell its rows apart can be a key."
+        "A table without a PRIMARY KEY or a UNIQUE key of NOT NULL columns is replicated as rows"
+        " with counts, which is slower; columns that identify its rows can be set as its key."
     )
-    if not bags:
+    if not keyless:
         if found:
             yield Finding("tables without a key", "none", "fit", why)
         return
     lines = (
         f"keys:{BESIDE}",
-        *(f"  {json.dumps(name, ensure_ascii=False)}: [columns]" for name in bags),
+        *(f"  {json.dumps(name, ensure_ascii=False)}: [columns]" for name in keyless),
     )
-    has = _count(bags)
-    yield Finding("tables without a key", has, "advice", why, Change(conf=lines), tuple(bags))
+    has = _count(keyless)
+    yield Finding("tables without a key", has, "advice", why, Change(conf=lines), tuple(keyless))
 
 
 def engines(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """Engines whose tables are not what their log says."""
+    """Report engines whose tables may differ from their log."""
     by_engine: dict[str, list[str]] = defaultdict(list)
     for table in _included(facts, settings, "BASE TABLE"):
         by_engine[table.engine].append(table.name)
     for engine, names in sorted(by_engine.items()):
         check = f"storage engine {engine}"
         if engine.lower() in FIT_ENGINES:
-            yield Finding(check, _count(names), "fit", "Its tables are what their log says.")
+            yield Finding(check, _count(names), "fit", "Its tables match their log.")
             continue
         verdict, why = ENGINES.get(engine.lower(), _UNTRIED)
-        yield _left_out(check, names, verdict, why)
+        yield _unsupported(check, names, verdict, why)
 
 
 def kinds(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """Tables that are none of the usual."""
+    """Report system-versioned tables and sequences, which are not replicated."""
     for kind, (verdict, why) in KINDS.items():
         if names := [table.name for table in _included(facts, settings, kind)]:
-            yield _left_out(kind.lower().replace("_", " "), names, verdict, why)
+            yield _unsupported(kind.lower().replace("_", " "), names, verdict, why)
 
 
-def _left_out(check: str, names: list[str], verdict: Verdict, why: str) -> Finding:
-    """Of tables that conf may say no more of: what cannot be right should not be in gold."""
+def _unsupported(check: str, names: list[str], verdict: Verdict, why: str) -> Finding:
+    """Return the finding for such tables; unfit ones should be excluded, as gold would be wrong."""
     listed = ", ".join(json.dumps(name, ensure_ascii=False) for name in names)
     change = Change(conf=(f"exclude: [{listed}]{BESIDE}",)) if verdict == "unfit" else NOTHING
     return Finding(check, _count(names), verdict, why, change, tuple(names))
 
 
 def foreign_keys(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """Whether what foreign keys change is in the log, or else gold can do it."""
+    """Report whether cascades of foreign keys are logged, or can be replayed in gold."""
     check = "foreign keys"
     acting = [
         key
@@ -116,30 +116,30 @@ def foreign_keys(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         if settings.wanted(*key.child) and CHANGES_ROWS & {key.on_delete, key.on_update}
     ]
     if not acting:
-        yield Finding(check, "none that change rows", "fit", "Nothing changes without its log.")
+        yield Finding(check, "none that change rows", "fit", "Every change of a row is logged.")
         return
     native = facts.variables.get("innodb_native_foreign_keys")
     if native is not None and not facts.is_on("innodb_native_foreign_keys"):
-        why = "The server logs what they change as rows of the child tables."
+        why = "The server logs their cascades as rows of the child tables."
         yield Finding(check, "innodb_native_foreign_keys=OFF", "fit", why)
         return
     yield _not_logged(acting, settings, has_choice=native is not None)
 
 
 def _not_logged(acting: list[SourceForeignKey], settings: Settings, *, has_choice: bool) -> Finding:
-    check, has = "foreign keys", "what they change is not logged"
+    check, has = "foreign keys", "their cascades are not logged"
     change = set_at_start("innodb_native_foreign_keys = OFF") if has_choice else NOTHING
     if settings.foreign_keys_logged is True:
-        why = "conf says that the server logs what foreign keys change: gold would lack it."
+        why = "conf assumes that the server logs cascades: gold would lack these changes."
         change = replace(change, conf=("foreign_keys_logged: auto",))
         return Finding(check, has, "unfit", why, change, _names(key.child for key in acting))
     alone = [key for key in acting if not settings.wanted(*key.parent)]
     if alone:
-        why = "A child whose parent is not replicated is held where its foreign key changes rows."
+        why = "A child table whose parent is not replicated is held when a cascade changes it."
         missing = ", ".join(json.dumps(name) for name in _names(key.parent for key in alone))
-        change = replace(change, conf=(f"include: [{missing}]{BESIDE}, and out of exclude",))
+        change = replace(change, conf=(f"include: [{missing}]{BESIDE}; remove from exclude",))
         return Finding(check, has, "unfit", why, change, _names(key.child for key in alone))
-    why = "Gold does what foreign keys do, for up to 200,000 rows a transaction."
+    why = "Gold replays cascades, for up to 200,000 rows per transaction."
     verdict: Verdict = "advice" if has_choice else "fit"
     return Finding(check, has, verdict, why, change, _names(key.child for key in acting))
 

@@ -1,4 +1,4 @@
-"""Checks of what the log does not tell and conf must say as the server has it."""
+"""Checks of what the log does not record: conf must match the server here."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from pipeline.source.check.finding import Change, Finding
 
 
 def system_time_zone(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """The clock of the server against that of conf, at this moment."""
+    """Compare the current UTC offset of the server with that of conf."""
     has = _offset(facts.utc_offset)
-    told = facts.at.astimezone(zone(settings.system_time_zone)).utcoffset() or timedelta()
+    expected = facts.at.astimezone(zone(settings.system_time_zone)).utcoffset() or timedelta()
     why = (
-        "A DEFAULT that is a time of day has the server's own time zone, which the log does not"
-        f" tell: conf says {settings.system_time_zone}"
+        "A DEFAULT that is a time of day is in the server's time zone, which the log does not"
+        f" record: conf has {settings.system_time_zone}"
     )
-    # Where the clock is read a moment earlier or later, it is the same time zone.
-    if abs(facts.utc_offset - told.total_seconds()) < 60:
-        yield Finding("system_time_zone", has, "fit", f"{why}, which is the same now.")
+    # Both clocks are not read at the same instant.
+    if abs(facts.utc_offset - expected.total_seconds()) < 60:
+        yield Finding("system_time_zone", has, "fit", f"{why}, which has the same offset now.")
         return
-    why = f"{why} (a name such as Europe/Paris also tells when clocks change)."
+    why = f"{why} (a name such as Europe/Paris also covers daylight saving time)."
     conf = (f'system_time_zone: "{has}"',)
     yield Finding("system_time_zone", has, "unfit", why, Change(conf=conf))
 
 
 def _offset(seconds: int) -> str:
-    """`+02:00`, to the minute: the server and its clock were asked one after the other."""
+    """Return an offset such as `+02:00`, rounded to the minute since the clocks differ slightly."""
     minutes = round(seconds / 60)
     return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
 
 
 def lower_case_table_names(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """The server's variable against that of conf."""
+    """Compare the server's variable with that of conf."""
     if (has := facts.variables.get("lower_case_table_names")) is None:
         return
     why = (
-        "Whether Orders and orders are one table is not in the log; where conf says it otherwise"
-        " than the server has it, tables are held or mixed up."
+        "The log does not record whether Orders and orders are the same table; if conf differs from"
+        " the server, tables are held or mixed up."
     )
     if int(has) == (settings.lower_case_table_names or 0):
         yield Finding("lower_case_table_names", has, "fit", why)
@@ -50,16 +50,16 @@ def lower_case_table_names(facts: ServerFacts, settings: Settings) -> Iterator[F
 
 
 def log_filter(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """Schemas that are replicated, but not logged."""
+    """Report schemas that are replicated but not logged."""
     if facts.log_filter is None:
         return
     wanted = {t.schema for t in facts.tables if settings.wanted(t.schema, t.table)}
     missing = sorted(schema for schema in wanted if facts.log_filter.leaves_out(schema))
-    why = "Changes in schemas that binlog_do_db or binlog_ignore_db leave out are in no log."
+    why = "Changes in schemas excluded by binlog_do_db or binlog_ignore_db are not logged."
     check = "binlog_do_db, binlog_ignore_db"
     if not missing:
-        yield Finding(check, "all that is replicated is logged", "fit", why)
+        yield Finding(check, "every replicated schema is logged", "fit", why)
         return
-    line = "# take out binlog_do_db and binlog_ignore_db (binlog-do-db, binlog-ignore-db)"
+    line = "# remove binlog_do_db and binlog_ignore_db (binlog-do-db, binlog-ignore-db)"
     change = Change(option_file=(line,), restart=True)
-    yield Finding(check, f"leave out {', '.join(missing)}", "unfit", why, change)
+    yield Finding(check, f"exclude {', '.join(missing)}", "unfit", why, change)

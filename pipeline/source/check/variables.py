@@ -1,4 +1,4 @@
-"""Checks of the server's variables for its log: whether it is written, how, and for how long."""
+"""Checks of the server's binary log variables: whether it logs, in which format, for how long."""
 
 from __future__ import annotations
 
@@ -19,15 +19,18 @@ from pipeline.source.check.finding import (
 DAY = 86400
 LEAST_RETENTION = 3 * DAY
 RETENTION = 7 * DAY
-"""Seconds: what is advised to be kept at least, and what is set then."""
+"""Seconds: the recommended minimum, and the value that the remedy sets."""
 
-OWN_ID = "Instead of 1 take an id that no other server has: with the same one replication breaks."
-RECONNECT = "sessions that are connected keep what they had until they connect again"
+OWN_ID = "Replace 1 by an id that no other server has: duplicate ids break replication."
+RECONNECT = "connected sessions keep the previous value until they reconnect"
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """A variable that has one good value; others are `otherwise`. Not there: nothing to say."""
+    """Check of a variable with one good value; other values get the verdict `otherwise`.
+
+    Yields nothing if the server does not have the variable.
+    """
 
     variable: str
     good: str
@@ -35,7 +38,7 @@ class OneOf:
     why: str
 
     def __call__(self, facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-        """The check."""
+        """Run the check."""
         del settings
         if (has := facts.variables.get(self.variable)) is None:
             return
@@ -51,36 +54,36 @@ VALUES = (
         "binlog_format",
         "ROW",
         "unfit",
-        "A change that is logged as a statement cannot be applied: it holds the tables that it"
-        f" names ({RECONNECT}).",
+        "A change that is logged as a statement cannot be applied; the tables that it names are"
+        f" held ({RECONNECT}).",
     ),
     OneOf(
         "binlog_row_value_options",
         "",
         "advice",
-        "With PARTIAL_JSON updates have only what changed of a JSON document; it is applied, but a"
-        " table whose rows in gold are not as the source had them is held.",
+        "With PARTIAL_JSON, updates log only the changed parts of JSON documents. They are applied,"
+        " but a table whose rows in gold differ from the source is held.",
     ),
     OneOf(
         "binlog_checksum",
         "CRC32",
         "advice",
-        "Without checksums nobody notices a byte of the log that has changed on its way.",
+        "Without checksums, corruption of the log in transit is not detected.",
     ),
     OneOf(
         "gtid_strict_mode",
         "ON",
         "advice",
-        "Without it a replica may log GTIDs out of order, and then what a lake has already cannot"
-        " be told from what it lacks.",
+        "Without it a replica may log GTIDs out of order, and Binlake cannot determine which"
+        " transactions a lake already has.",
     ),
 )
 
 
 def log_bin(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """Whether anything is logged."""
+    """Report whether the binary log is enabled."""
     del settings
-    why = "Changes are read from the binary log: without one there is nothing to replicate."
+    why = "Changes are read from the binary log: without it nothing can be replicated."
     if facts.is_on("log_bin"):
         yield Finding("log_bin", "ON", "fit", why)
         return
@@ -92,29 +95,30 @@ def log_bin(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
 
 
 def storage_engine(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """Whether the log is files of events: MariaDB 12.3 can keep it in pages of InnoDB."""
+    """Report whether the log is in event files; MariaDB 12.3 can keep it in InnoDB pages."""
     del settings
     if (has := facts.variables.get("binlog_storage_engine")) is None:
         return
     if not has:
-        why = "The log is written to files of events, which is what is read."
+        why = "The log is written to event files, which Binlake reads."
         yield Finding("binlog_storage_engine", "''", "fit", why)
         return
     why = (
-        "The log is kept in pages of InnoDB (files named .ibb), which no reader of binary logs can"
-        " read, nor is it sent by file and position. Without the variable the server begins a log"
-        " of files, in which nothing of the old log is: take the initial snapshot (binlake seed)"
-        " after the restart. Or read the log of a replica that writes files (log_slave_updates)."
+        "The log is kept in InnoDB pages (files named .ibb), which no binary log reader can read,"
+        " and which the server does not send by file and position. Without the variable the server"
+        " starts a new log of event files that contains nothing of the old one: take the initial"
+        " snapshot (binlake seed) after the restart. Or read the log of a replica that writes event"
+        " files (log_slave_updates)."
     )
     change = set_at_start("binlog_storage_engine =")
     yield Finding("binlog_storage_engine", has, "unfit", why, change)
 
 
 def server_id(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """A server with id 0 has no replicas."""
+    """Report whether the server has an id, without which it cannot have replicas."""
     del settings
     has = facts.variables.get("server_id", "0")
-    why = "A server whose id is 0 sends its log to nobody."
+    why = "A server with id 0 sends its log to no replica."
     if has == "0":
         change = set_variable(facts, "server_id", "1")
         yield Finding("server_id", has, "unfit", f"{why} {OWN_ID}", change)
@@ -123,21 +127,21 @@ def server_id(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
 
 
 def row_image(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """MariaDB's partial images lose what no reader can find again, MySQL's do not."""
+    """Report partial row images: MariaDB's lose information, MySQL's do not."""
     del settings
     if (has := facts.variables.get("binlog_row_image")) is None:
         return
-    good = "Whole rows are logged, before and after each change."
+    good = "Full rows are logged, before and after each change."
     if has.upper() == "FULL":
         yield Finding("binlog_row_image", has, "fit", good)
         return
     lossy = facts.version.is_mariadb and has.upper() in {"MINIMAL", "NOBLOB"}
     bad = (
-        "MariaDB logs a REPLACE as an update without the columns that it leaves out, which cannot"
-        " be told from one"
+        "MariaDB logs a REPLACE as an update without the columns that the statement omits, which"
+        " cannot be distinguished from a real update"
         if lossy
-        else "What rows leave out is found from other rows and the log's DEFAULTs; where those are"
-        " not known, the table is held"
+        else "Values missing in row images are taken from other rows and the log's DEFAULTs; if"
+        " these are unknown, the table is held"
     )
     change = set_variable(facts, "binlog_row_image", "FULL")
     verdict: Verdict = "unfit" if lossy else "advice"
@@ -145,10 +149,10 @@ def row_image(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
 
 
 def row_metadata(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """Whether the log tells the names of columns by itself, or else conf does."""
+    """Report whether the log contains column names, or what conf must add."""
     has = facts.variables.get("binlog_row_metadata")
     if has is not None and has.upper() == "FULL":
-        why = "The log tells the names and types of columns by itself."
+        why = "The log contains the names and types of columns."
         yield Finding("binlog_row_metadata", has, "fit", why)
         return
     lines: tuple[str, ...] = ()
@@ -156,22 +160,22 @@ def row_metadata(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         lines = _charset(facts, settings)
     setting = set_variable(facts, "binlog_row_metadata", "FULL") if has is not None else NOTHING
     why = (
-        "The log does not name columns: those of a table that was created before the log begins are"
-        " read from the server by binlake capture and binlake seed, if the user may SELECT it, or"
-        " are in definitions in conf (mysqldump --no-data --databases …); else it is held"
+        "The log does not name columns. For a table created before the log begins, binlake capture"
+        " and binlake seed read them from the server if the user may SELECT it, or conf gives its"
+        " definitions (mysqldump --no-data --databases …); otherwise the table is held"
     )
-    told = not lines and has is None
+    known = not lines and has is None
     yield Finding(
         "binlog_row_metadata",
         has or "not in this version",
-        "fit" if told else "advice",
-        f"{why}, as they do now." if told else f"{why}.",
+        "fit" if known else "advice",
+        f"{why}.",
         Change(setting.statements, setting.option_file, conf=lines),
     )
 
 
 def _charset(facts: ServerFacts, settings: Settings) -> tuple[str, ...]:
-    """The line of conf without which the charset of text is not known."""
+    """Return the line of conf that sets the charset of text, unless it is set."""
     charset = facts.variables.get("character_set_server")
     if charset is None or settings.default_charset is not None:
         return ()
@@ -179,27 +183,27 @@ def _charset(facts: ServerFacts, settings: Settings) -> tuple[str, ...]:
 
 
 GTID_MODES = ("OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON")
-"""MySQL's: a change goes from one to the next."""
+"""MySQL's modes; `gtid_mode` can only be changed one step at a time."""
 
 
 _GTIDS_ONLINE = (5, 7, 6)
-"""The first MySQL that changes them while it runs."""
+"""First MySQL version that can change `gtid_mode` at run time."""
 _GTIDS_AT_START = (
     "gtid_mode = ON",
     "enforce_gtid_consistency = ON",
     "log_slave_updates = ON",
 )
-"""What one before needs for them: MySQL 5.6 manual, "Setting Up Replication Using GTIDs"."""
+"""Options for earlier versions: MySQL 5.6 manual, "Setting Up Replication Using GTIDs"."""
 
 
 def gtid_mode(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """MySQL's GTIDs; MariaDB has them always."""
+    """Report whether MySQL's GTIDs are enabled; MariaDB's always are."""
     del settings
     if (has := facts.variables.get("gtid_mode")) is None or facts.version.is_mariadb:
         return
     why = (
-        "Without GTIDs the log of another server (a failover, a replica) cannot follow in the same"
-        " source, and gaps are only told by the names of files"
+        "Without GTIDs a source cannot continue with the log of another server (after a failover,"
+        " or from a replica), and gaps are only detected by file names"
     )
     mode = has.upper()
     if mode == "ON":
@@ -215,7 +219,7 @@ def gtid_mode(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     lasting = (
         () if not changes[0].option_file else ("enforce_gtid_consistency = ON", "gtid_mode = ON")
     )
-    waits = "; before the last step Ongoing_anonymous_transaction_count must be 0 on all servers"
+    waits = "; before the last step, Ongoing_anonymous_transaction_count must be 0 on all servers"
     yield Finding("gtid_mode", has, "advice", f"{why}{waits}.", Change(statements, lasting))
 
 
@@ -224,18 +228,18 @@ def _place(mode: str) -> int:
 
 
 def retention(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """How long the server keeps its logs."""
+    """Report how long the server keeps its logs."""
     del settings
-    why = "A log that the server removes before it was read is lost; days without a run happen"
+    why = "A log file purged before it was read is lost, so allow for days without a run"
     variable, seconds = _kept(facts)
     if variable is None:
         return
     limit = facts.variables.get("max_binlog_total_size", "0")
     if limit != "0":
         change = set_variable(facts, "max_binlog_total_size", "0")
-        has = f"{limit} bytes in all"
+        has = f"{limit} bytes in total"
         yield Finding("max_binlog_total_size", has, "advice", f"{why}.", change)
-    has = "for ever" if not seconds else f"{seconds / DAY:g} days"
+    has = "forever" if not seconds else f"{seconds / DAY:g} days"
     if not seconds or seconds >= LEAST_RETENTION:
         yield Finding(variable, has, "fit", f"{why}.")
         return
@@ -243,7 +247,7 @@ def retention(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
 
 
 def _kept(facts: ServerFacts) -> tuple[str | None, float]:
-    """The variable that counts, and how many seconds it says; 0: for ever."""
+    """Return the effective variable and its value in seconds; 0: forever."""
     has = facts.variables
     days = float(has.get("expire_logs_days", "0"))
     if "binlog_expire_logs_seconds" not in has:
@@ -259,29 +263,29 @@ def _keep_longer(facts: ServerFacts, variable: str) -> Change:
     days = facts.variables.get("expire_logs_days", "0")
     if in_days or facts.version.is_mariadb or float(days) == 0:
         return change
-    # MySQL 8.0 takes seconds only where no days are set.
+    # MySQL 8.0 ignores the seconds while days are set.
     return Change(("SET PERSIST expire_logs_days = 0", *change.statements))
 
 
 def compression(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """Compressed logs are read as others."""
+    """Report that compressed transactions can be read."""
     del settings
     for variable in ("binlog_transaction_compression", "log_bin_compress"):
         if (has := facts.variables.get(variable)) is not None:
-            yield Finding(variable, has, "fit", "Compressed transactions are read as others are.")
+            yield Finding(variable, has, "fit", "Binlake reads compressed transactions.")
 
 
 def encryption(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """MySQL's encrypted files need a key in conf; MariaDB's are not read."""
+    """Report encryption: MySQL's needs a key in conf, MariaDB's cannot be read."""
     if (has := facts.variables.get("binlog_encryption")) is not None:
         known = settings.encryption.keyring is not None or bool(settings.encryption.passwords)
         asks = facts.is_on("binlog_encryption") and not known
-        why = "The server's files are encrypted or not; conf has, or needs, what opens them"
+        why = "Encrypted log files can only be read with the server's keyring or a password in conf"
         conf = ("encryption: {keyring: path of component_keyring_file's file}",) if asks else ()
         verdict: Verdict = "advice" if asks else "fit"
         yield Finding("binlog_encryption", has, verdict, f"{why}.", Change(conf=conf))
     if (has := facts.variables.get("encrypt_binlog")) is not None:
-        why = "Files that MariaDB encrypted are refused: their keys are the server's own."
+        why = "Files encrypted by MariaDB are refused: only the server has their keys."
         if facts.is_on("encrypt_binlog"):
             change = set_at_start("encrypt_binlog = OFF")
             yield Finding("encrypt_binlog", has, "unfit", why, change)

@@ -1,4 +1,4 @@
-"""A source's binary logs where they are stored: listed, opened, decrypted."""
+"""A source's binary log files in their store: listing, opening, decompressing, decrypting."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""A compressed log in a store, to be read like the log inside.
+"""Compressed log files, read like the log inside.
 
-What a file is compressed with is told by its first bytes; only its name is taken from its name. It
-is decompressed as it is read, in pieces, so that memory grows neither with the file nor with what
-it expands to. There is no way back inside of it but from the beginning, and its length shows only
-at its end.
+The codec is detected by the file's first bytes, not by its suffix. The file is decompressed in
+pieces while it is read, so memory grows neither with its compressed nor with its expanded size.
+Seeking backwards starts again from the beginning, and the log's length is only known at its end.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from decoder import BinlogError
 from pipeline.source.logs.gzip_stream import GzipStream
 
 MAGIC_LENGTH = 4
-"""Bytes that tell what a file is compressed with."""
+"""Bytes from which the codec is detected."""
 _MAGICS = (
     ("gzip", re.compile(rb"\x1f\x8b\x08")),
-    # A frame, or one to be skipped: pzstd begins with such.
+    # A frame or a skippable frame, with which pzstd begins.
     ("zstd", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")),
     ("lz4", re.compile(rb"\x04\x22\x4d\x18")),
 )
@@ -30,45 +29,46 @@ _OLD_LZ4 = b"\x02\x21\x4c\x18"
 _PACKED = re.compile(r"(?P<log>.+)\.(?:gz|zst|zstd|lz4)", re.IGNORECASE)
 
 _PIECE = 4096
-"""Bytes asked of the decompressor at a time: about as many before damage may be lost with it."""
+"""Bytes read from the decompressor at a time; about as many before a damaged byte may be lost."""
 _INPUT = 8192
-"""Compressed bytes given to the decompressor at a time: what they hold is lost if they are bad."""
+"""Compressed bytes passed to the decompressor at a time; lost as a whole if any is damaged."""
 _SKIPPED = 1 << 20
 
 
 class ArchiveError(BinlogError):
-    """A compressed file that is cut short or damaged; `position` is where, in the log inside."""
+    """A compressed file is truncated or damaged, at `position` of the log inside."""
 
 
 def log_name(name: str) -> str:
-    """The name of the log in a file of that name: without the suffix of what it is packed with."""
+    """Return a file's name without the suffix of its compression."""
     packed = _PACKED.fullmatch(name)
     return packed["log"] if packed else name
 
 
 def codec_of(magic: bytes) -> str | None:
-    """What a file that begins so is compressed with; None where it is not.
+    """Return the codec of a file from its first bytes; None if it is not compressed.
 
-    Raises ArchiveError for a format that cannot be read.
+    Raises ArchiveError if the format is not supported.
     """
     if magic.startswith(_OLD_LZ4):
         raise ArchiveError(
-            "it is in LZ4's legacy format (lz4 -l), which is not read; pack it in LZ4's own"
+            "it is in LZ4's legacy format (lz4 -l), which is not supported; compress it in LZ4's"
+            " frame format"
         )
     codec = next((name for name, pattern in _MAGICS if pattern.match(magic)), None)
     if codec is not None and not pa.Codec.is_available(codec):
         raise ArchiveError(
-            f"it is compressed with {codec}, for which this build of pyarrow has no codec:"
+            f"it is compressed with {codec}, which this build of pyarrow does not support:"
             " install pyarrow from PyPI"
         )
     return codec
 
 
 class ArchivedFile(io.RawIOBase):
-    """The log in a compressed file; positions count in the log.
+    """The log in a compressed file; positions are in the log.
 
-    It starts at the log's beginning, and leaves closing `stored` to whoever opened that. What can
-    be read before damage is the same whatever is read at a time.
+    Does not close `stored`. The number of bytes that can be read before a damaged one does not
+    depend on the size of the reads.
     """
 
     def __init__(self, stored: BinaryIO, codec: str) -> None:
@@ -82,15 +82,15 @@ class ArchivedFile(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
-        """True, though a way back is one from the beginning."""
+        """True, though seeking backwards decompresses from the beginning."""
         return True
 
     def tell(self) -> int:
-        """The position in the log."""
+        """Return the position in the log."""
         return self._position
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a position in the log, or to its end if that is before; gives where that is."""
+        """Move to a position in the log, at most to its end, and return the position reached."""
         if whence == os.SEEK_END:
             raise io.UnsupportedOperation("the length of a compressed file's log is not known")
         target = offset if whence == os.SEEK_SET else self._position + offset
@@ -101,9 +101,9 @@ class ArchivedFile(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer; gives the number of bytes, fewer only at the log's end or at damage.
+        """Fill the buffer and return the number of bytes; fewer only at the log's end or at damage.
 
-        Raises ArchiveError where the next byte is damaged or missing.
+        Raises ArchiveError if the next byte is damaged or missing.
         """
         if self._error is not None:
             raise self._error
@@ -135,18 +135,18 @@ class ArchivedFile(io.RawIOBase):
         )
 
     def _damage(self, error: OSError) -> ArchiveError:
-        """The decompressor's error as ours; the store's own is raised as it is."""
+        """Return the decompressor's error as an ArchiveError; raise the store's own unchanged."""
         if self._input.error is not None:
             raise self._input.error
         if "Truncated" in str(error):
-            reason = f"the file ends inside of its {self._codec} data: it was cut short"
+            reason = f"the file ends within its {self._codec} data: it is truncated"
         else:
             reason = f"its {self._codec} data cannot be decompressed from here on ({error})"
         return ArchiveError(reason, position=self._position)
 
 
 class _Input(io.RawIOBase):
-    """The compressed bytes, a few at a time; `error` is what the store said, if it failed."""
+    """The compressed bytes, in small reads; `error` is the store's error, if it failed."""
 
     def __init__(self, stored: BinaryIO) -> None:
         self._stored = stored
@@ -157,7 +157,7 @@ class _Input(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
+        """Read the next bytes."""
         try:
             return self._stored.read(min(size, _INPUT) if size >= 0 else _INPUT)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Where a copy of a log ends, looked at only where copies have to be compared."""
+"""The ends of copies of a log file, read only to compare copies."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pipeline.source.logs.storage import opened, read_windows
 
 _HEADER = 19
 _LAST_EVENT = 1024
-"""Bytes at the end in which a ROTATE or STOP, with the longest name, has its place."""
+"""Bytes at the end that contain a ROTATE or STOP event, even with the longest name."""
 
 
 def is_closed(plain: Binlog) -> bool:
-    """Whether a log that is not compressed ends with the server's ROTATE or STOP."""
+    """Return True if an uncompressed log ends with the server's ROTATE or STOP event."""
     size = plain.stored.size
     length = min(size, _LAST_EVENT)
     try:
@@ -26,7 +26,10 @@ def is_closed(plain: Binlog) -> bool:
 
 
 def is_longer(packed: Binlog, length: int) -> bool:
-    """Whether the log in a compressed file surely has more bytes; so many are read of it."""
+    """Return True if the log in a compressed file has more than `length` bytes.
+
+    False if it cannot be read that far.
+    """
     try:
         with opened(packed.stored.path, packed.cipher, packed.codec) as log:
             return sum(map(len, read_windows(log, length + 1))) > length
@@ -35,7 +38,7 @@ def is_longer(packed: Binlog, length: int) -> bool:
 
 
 def _ends_with_event(tail: bytes, at: int, size: int) -> bool:
-    """Whether a ROTATE or STOP begins there, and is the log's last: its header says both."""
+    """True if the header there is that of a ROTATE or STOP which is the log's last event."""
     kind = tail[at + 4]
     length, end = (int.from_bytes(tail[at + n : at + n + 4], "little") for n in (9, 13))
     last = length == len(tail) - at and end == size % (1 << 32)

@@ -1,4 +1,4 @@
-"""An encrypted log in a store, to be read like the log that it holds."""
+"""Encrypted log files, read like the log inside."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from decoder.encryption.stream_cipher import StreamCipher
 
 
 class DecryptedFile(io.RawIOBase):
-    """What is behind the encryption header, decrypted as it is read; positions count from there.
+    """The log in an encrypted file, decrypted while it is read; positions are in the log.
 
-    It starts at the log's beginning, and leaves closing `stored` to whoever opened that.
+    Position 0 is the first byte after the encryption header. Does not close `stored`.
     """
 
     def __init__(self, stored: BinaryIO, cipher: StreamCipher) -> None:
@@ -30,16 +30,16 @@ class DecryptedFile(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a position in the log; gives it."""
+        """Move to a position in the log and return it."""
         before = HEADER_LENGTH if whence == os.SEEK_SET else 0
         return self._stored.seek(before + offset, whence) - HEADER_LENGTH
 
     def tell(self) -> int:
-        """The position in the log."""
+        """Return the position in the log."""
         return self._stored.tell() - HEADER_LENGTH
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer; gives the number of bytes, fewer only at the log's end."""
+        """Fill the buffer and return the number of bytes; fewer only at the log's end."""
         position = self.tell()
         data = self._cipher.decrypt(self._stored.read(len(buffer)), position)
         buffer[: len(data)] = data

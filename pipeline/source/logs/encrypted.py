@@ -1,7 +1,7 @@
-"""Opening the encrypted logs among the input, with the keys that conf gives.
+"""Keys and ciphers of encrypted log files, from the keyring and passwords in conf.
 
-Keys stay in this process: Spark's workers get a cipher for each file, which a rotation of the
-server's key does not change.
+Keys stay in the driver process: Spark's workers get one cipher per file, which does not change when
+the server's key is rotated.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from pipeline.source.logs.archive import log_name
 from pipeline.source.logs.storage import THREADS, opened
 
 GIVE_A_KEY = (
-    "Give the server's keyring file as encryption.keyring in conf, or this file's password under"
-    " encryption.passwords; a copy from before a rotation of the server's key must be made anew."
+    "Set encryption.keyring in conf to the server's keyring file, or add this file's password to"
+    " encryption.passwords. Copy the log file again if the server's key was rotated since."
 )
-"""What to do about an EncryptedError."""
+"""Remedy for an EncryptedError."""
 
 
 def read_keys(encryption: EncryptionSettings) -> Keys:
-    """The keys that conf gives. Raises SettingsError for a keyring that cannot be read."""
+    """Return the keys in conf. Raises SettingsError if the keyring cannot be read."""
     passwords = {
         file: bytes.fromhex(password.get_secret_value())
         for file, password in encryption.passwords.items()
@@ -41,15 +41,15 @@ def read_keys(encryption: EncryptionSettings) -> Keys:
         raise SettingsError(
             f"{encryption.keyring} cannot be read: {getattr(error, 'strerror', None) or error}.",
             key="encryption.keyring",
-            remedy="It is the file that component_keyring_file.cnf on the server names as path.",
+            remedy="Give a copy of the file at `path` in the server's component_keyring_file.cnf.",
         ) from error
     return Keys(keyring, passwords)
 
 
 def find_cipher(stored: BinaryIO, file: str, keys: Keys) -> StreamCipher | None:
-    """The cipher of a file that was just opened; None where it is not encrypted.
+    """Return the cipher of a newly opened file and rewind it; None if it is not encrypted.
 
-    Raises BinlogError where no key opens it. The file is at its beginning again.
+    Raises BinlogError if no key decrypts it.
     """
     cipher = keys.unlock(stored.read(HEAD_LENGTH), file=file)
     stored.seek(0)
@@ -57,9 +57,9 @@ def find_cipher(stored: BinaryIO, file: str, keys: Keys) -> StreamCipher | None:
 
 
 def find_ciphers(files: Iterable[tuple[str, str | None]], keys: Keys) -> dict[str, StreamCipher]:
-    """The ciphers of those files that are encrypted and can be opened, by path.
+    """Return the ciphers of those files that are encrypted and can be decrypted, by path.
 
-    `files` are paths with what each is compressed with.
+    `files` are pairs of path and codec.
     """
     if keys == NO_KEYS:
         return {}
@@ -70,10 +70,8 @@ def find_ciphers(files: Iterable[tuple[str, str | None]], keys: Keys) -> dict[st
             with opened(path, codec=codec, ahead=HEAD_LENGTH) as stored:
                 return path, find_cipher(stored, log_name(path), keys)
         except (OSError, BinlogError):
-            return (
-                path,
-                None,
-            )  # its bytes will not be the planned ones, and listing tells the reason
+            # Its bytes will not match the plan, and the next listing reports the reason.
+            return path, None
 
     with ThreadPoolExecutor(THREADS) as threads:
         found = threads.map(cipher_of, files)

@@ -1,7 +1,6 @@
-"""gzip's format, read as gzip itself reads it: member after member, zeros behind them as padding.
+"""A gzip decompressor that, like gzip itself, reads several members and ignores zero padding.
 
-Files are padded so by tapes and by stores of whole blocks. Arrow's decompressor takes the zeros for
-a member that is damaged.
+Tapes and block stores pad files with zeros. Arrow's decompressor takes these for a damaged member.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ import zlib
 
 _WITH_HEADER = 16 + zlib.MAX_WBITS
 _PIECE = 4096
-"""Bytes that are decompressed at a time, whatever is asked for: damage loses no more than that."""
+"""Bytes decompressed at a time, whatever the size of the read: damage loses no more than that."""
 
 
 class GzipStream:
-    """What is in a compressed stream; `read` raises OSError where that is damaged or cut short."""
+    """The content of a gzip stream; `read` raises OSError if it is damaged or truncated."""
 
     def __init__(self, stored: io.RawIOBase, window: int) -> None:
         self._stored = stored
@@ -25,14 +24,14 @@ class GzipStream:
         self._ready = b""
 
     def read(self, size: int) -> bytes:
-        """Up to `size` of the next bytes; none at the end."""
+        """Return up to `size` of the next bytes; empty at the end."""
         if not self._ready:
             self._ready = self._next()
         piece, self._ready = self._ready[:size], self._ready[size:]
         return piece
 
     def _next(self) -> bytes:
-        """The next bytes there are; none at the end."""
+        """Decompress the next bytes; empty at the end."""
         while not self._member.eof or self._begin_member():
             data = self._rest or self._stored.read(self._window) or b""
             try:
@@ -47,7 +46,7 @@ class GzipStream:
         return b""
 
     def _begin_member(self) -> bool:
-        """Whether another member follows."""
+        """Skip padding and start the next member; return False if none follows."""
         self._rest = self._rest.lstrip(b"\0")
         while not self._rest:
             data = self._stored.read(self._window)

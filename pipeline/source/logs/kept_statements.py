@@ -1,8 +1,8 @@
-"""The lake's copies of what servers said of their tables: files in `LAKE/bronze/_statements`.
+"""The lake's copies of servers' table definitions: files in `LAKE/bronze/_statements`.
 
-`binlake capture` keeps such readings beside the logs that it lands, and bronze takes them from
-there; `binlake seed` puts its own here. Silver needs them where the log does not name columns, a
-full refresh too, so they stay.
+`binlake capture` keeps its readings of the definitions beside the landed logs, and bronze copies
+them from there; `binlake seed` writes its own here. Silver needs them if the log does not name
+columns, also for a full refresh, so they are never removed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from pipeline.observe import say
 from pipeline.source.server.create_statements import CreateStatements, ServerTable
 
 BESIDE_LOGS = ".binlake-tables.json"
-"""The file of a capture's readings, in the folder that it lands in. Hidden: it is not a log."""
+"""A capture's file of readings, in its folder. Hidden, since it is not a log."""
 
 
 _PATTERN_SIGNS = frozenset("*?[")
 
 
 def readings_in(content: bytes) -> list[CreateStatements]:
-    """Read a file that a capture keeps. Raises ValueError for anything else."""
+    """Parse a capture's file of readings. Raises ValueError if it is malformed."""
     try:
         return [CreateStatements.from_dict(one) for one in json.loads(content)]
     except (KeyError, TypeError) as error:
@@ -35,13 +35,13 @@ def readings_in(content: bytes) -> list[CreateStatements]:
 def take_from_captures(
     lake: Lake, source: str, binlogs: str | Iterable[str], begun: int
 ) -> list[str]:
-    """Copy what captures have kept beside the binlogs into the lake; return the problems.
+    """Copy the readings that captures keep beside the binlogs into the lake; return the problems.
 
-    `begun`: when the lake's first file was begun, by the server's clock.
+    `begun`: the timestamp of the lake's first log file, by the server's clock.
     """
     problems = []
     locations = [binlogs] if isinstance(binlogs, str) else binlogs
-    for path in dict.fromkeys(_beside(locations)):
+    for path in dict.fromkeys(_files_beside(locations)):
         content = _content(path)
         if content is None:
             continue
@@ -49,8 +49,8 @@ def take_from_captures(
             readings = readings_in(content)
         except ValueError as error:
             problems.append(
-                f"{path} cannot be read: {error}. The next binlake capture writes it again; tables"
-                " whose columns the log does not name are held meanwhile."
+                f"{path} cannot be read: {error}. Until the next binlake capture replaces it,"
+                " tables whose columns the log does not name are held."
             )
         else:
             keep(lake, source, readings, begun)
@@ -58,23 +58,23 @@ def take_from_captures(
 
 
 def keep(lake: Lake, source: str, readings: Iterable[CreateStatements], begun: int) -> None:
-    """Put readings into the lake: those of their tables that it has no earlier reading of which
-    says the same.
+    """Write readings into the lake, without tables whose statement an earlier reading confirms.
 
-    For that, an earlier reading counts if it is of the same server, not older than `begun`, where
-    the lake's log begins, and of one place of the log: between two places a table may have been
-    altered, and then only a later reading tells. Two readings of a text that lie apart are enough.
+    An earlier reading confirms a statement if it is of the same server, not older than `begun`,
+    where the lake's log begins, and taken at a single log position: a table may have been altered
+    between two positions, which only a later reading shows. Two readings of the same statement
+    whose positions do not overlap also confirm it.
     """
     known = [one for one in kept(lake, source) if one.at >= begun]
     for reading in sorted(readings, key=_when):
-        if new := tuple(table for table in reading.tables if not _is_told(table, reading, known)):
+        if new := tuple(t for t in reading.tables if not _is_confirmed(t, reading, known)):
             content = replace(reading, tables=new).to_json().encode()
             name = f"{reading.at}-{hashlib.sha256(content).hexdigest()[:16]}.json"
             stores.write(f"{lake.create_statements(source)}/{name}", content)
         known += [reading] if reading.at >= begun else []
 
 
-def _is_told(
+def _is_confirmed(
     table: ServerTable, reading: CreateStatements, known: Iterable[CreateStatements]
 ) -> bool:
     same = [
@@ -94,10 +94,7 @@ def _when(reading: CreateStatements) -> tuple[int, str, int]:
 
 
 def kept(lake: Lake, source: str) -> list[CreateStatements]:
-    """Return all readings of a source, in the order of time.
-
-    A file that cannot be read is reported and left out: what only it tells is not known.
-    """
+    """Return all readings of a source, ordered by time; log and skip files that cannot be read."""
     folder = lake.create_statements(source)
     found = []
     for name in sorted(stores.names_in(folder)):
@@ -107,17 +104,20 @@ def kept(lake: Lake, source: str) -> list[CreateStatements]:
         try:
             found += [] if content is None else [CreateStatements.from_json(content.decode())]
         except (ValueError, KeyError, TypeError) as error:
-            said = (
+            message = (
                 f"{folder}/{name} cannot be read: {error}. Tables whose columns only it names are"
                 " held. Remove it, and run binlake seed or binlake capture again."
             )
-            say("statements_unreadable", said, level=WARNING)
+            say("statements_unreadable", message, level=WARNING)
     return sorted(found, key=lambda one: one.at)
 
 
-def _beside(locations: Iterable[str]) -> Iterator[str]:
-    """Where a capture that landed these may have put its file: in the folder that is meant, in that
-    of a file, or above that of a turn (see `turns`)."""
+def _files_beside(locations: Iterable[str]) -> Iterator[str]:
+    """Yield where the capture that landed these files may have put its file of readings.
+
+    That is in the location itself if it is a folder, or in its parent: that of a file, or of a
+    turn's folder (see `server_folders`).
+    """
     for location in locations:
         folder = location.rstrip("/")
         while _PATTERN_SIGNS.intersection(folder):
@@ -131,5 +131,5 @@ def _content(path: str) -> bytes | None:
     try:
         return stores.content(path)
     except (NotADirectoryError, PermissionError):
-        # The path of a file, or a store that says this of what is not there to who may not list it.
+        # The path of a file, or a store that denies access to a missing object without list rights.
         return None

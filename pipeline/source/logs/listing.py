@@ -1,4 +1,4 @@
-"""Which of the input files are binary logs: by their magic number, and by name what should be."""
+"""Find the binary logs among the input files, by magic number; by name, those that should be."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from pipeline.source.logs.storage import (
 
 _FIRST_READ = 1 << 16
 _MORE = 8
-"""How many times as much is read where that was not enough."""
+"""Factor by which the next read grows if that was not enough."""
 _LARGEST_HEAD = 64 << 20
-"""Bytes that are looked at for a head, whatever they say how long it is."""
+"""Most bytes read for a head, whatever length its events claim."""
 _IN_INNODB = ".ibb"
-"""What MariaDB 12.3 names a log that it keeps in InnoDB (`binlog_storage_engine`)."""
+"""Suffix of logs that MariaDB 12.3 keeps in InnoDB (`binlog_storage_engine`)."""
 _NUMBERED = re.compile(r"(?P<base>.+)\.(?P<number>\d+)")
 _SERVER_NUMBERED = re.compile(r".+\.\d{6,}")
 _WITHOUT_AN_ENGINE = (
-    "Start the server without binlog_storage_engine, so that its log is files of events, and take"
-    " the initial snapshot (binlake seed) then; binlake check tells more."
+    "Start the server without binlog_storage_engine, so that it writes event files, then take the"
+    " initial snapshot (binlake seed); see binlake check."
 )
 _COPY_AGAIN = "Copy the file from the server again, or leave it out."
 
 
 class _InInnodbError(BinlogError):
-    """A file of a log that MariaDB keeps in InnoDB."""
+    """The file belongs to a log that MariaDB keeps in InnoDB."""
 
 
 _REMEDIES: tuple[tuple[type[BinlogError], str], ...] = (
@@ -61,10 +61,10 @@ _REMEDIES: tuple[tuple[type[BinlogError], str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Binlog:
-    """A binary log among the input: `base` and `number` are the two parts of its name.
+    """A binary log file among the input; `base` and `number` are the two parts of its name.
 
-    With `cipher` it is encrypted; what `stored` and `head` tell is of the log inside. With `codec`
-    it is compressed: `stored.size` is the archive's, and the log's shows when all of it is read.
+    With a `cipher` it is encrypted, and `stored` and `head` describe the log inside. With a `codec`
+    it is compressed: `stored.size` is that of the archive, and the log's is known once all is read.
     """
 
     stored: StoredFile
@@ -76,15 +76,15 @@ class Binlog:
 
     @property
     def size(self) -> int | None:
-        """Bytes of the log, if that is known."""
+        """Size of the log in bytes; None if it is compressed."""
         return self.stored.size if self.codec is None else None
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The binary logs in order of their numbers; `faults` and `notes` are sentences.
+    """The binary logs, ordered by number; `faults` and `notes` are sentences.
 
-    `begun`: how many files the server has begun, but not so far that they can be read.
+    `begun`: number of files that the server has created but whose head is not complete yet.
     """
 
     binlogs: tuple[Binlog, ...]
@@ -100,89 +100,91 @@ class _Refused:
 
 
 def find_binlogs(location: str | Iterable[str], keys: Keys = NO_KEYS) -> Listing:
-    """The binary logs that a location means, or several, each once, with their heads.
+    """List the binary logs at one or several locations, each once, with their heads.
 
-    A file that is none is a note; a fault where it was given by name, or is named like one, and so
-    is an encrypted one that none of the keys opens. Raises SettingsError where there is nothing.
+    A file that is not a binary log is a note, or a fault if it was given by name or is named like
+    one; so is an encrypted file that no key decrypts. Raises SettingsError if there are no files.
     """
     locations = [location] if isinstance(location, str) else location
     found = {file.path: file for place in locations for file in list_files(place)}
     files = list(found.values())
     with ThreadPoolExecutor(THREADS) as threads:
-        looked_at = list(threads.map(partial(_look, keys=keys), files))
-    binlogs = [one for one in looked_at if isinstance(one, Binlog)]
-    refused = [one for one in looked_at if isinstance(one, _Refused)]
+        inspected = list(threads.map(partial(_inspect, keys=keys), files))
+    binlogs = [one for one in inspected if isinstance(one, Binlog)]
+    refused = [one for one in inspected if isinstance(one, _Refused)]
     faults = [r for r in refused if _matters(r, given=len(files) == 1)]
     return Listing(
         binlogs=tuple(sorted(binlogs, key=lambda binlog: (binlog.number, binlog.stored.path))),
         begun=sum(isinstance(r.error, _JustBegunError) for r in refused),
         faults=tuple(_sentence(r) for r in faults),
         notes=tuple(
-            f"{r.file.path} is left out: {r.error.reason}" for r in set(refused) - set(faults)
+            f"{r.file.path} is skipped: {r.error.reason}" for r in set(refused) - set(faults)
         ),
     )
 
 
 def find_any(locations: Iterable[str], keys: Keys = NO_KEYS) -> bool:
-    """Whether a file of them is a binary log, or one that a run reports as damaged; the first one
-    tells."""
-    looked_at = (_look(file, keys=keys) for place in locations for file in list_files(place))
+    """Return True if any file is a binary log, or one that a run would report as damaged.
+
+    Stops at the first such file.
+    """
+    inspected = (_inspect(file, keys=keys) for place in locations for file in list_files(place))
     return any(
         isinstance(one, Binlog)
         or isinstance(one.error, _JustBegunError)
         or _matters(one, given=False)
-        for one in looked_at
+        for one in inspected
     )
 
 
 def split_name(name: str) -> tuple[str, int]:
-    """Base and number of a log's name; a name without a number counts as number 1."""
+    """Return base and number of a log's name; a name without a number counts as number 1."""
     match = _NUMBERED.fullmatch(name)
     return (match["base"], int(match["number"])) if match else (name, 1)
 
 
-def _look(file: StoredFile, keys: Keys) -> Binlog | _Refused:
+def _inspect(file: StoredFile, keys: Keys) -> Binlog | _Refused:
     try:
-        codec, cipher, head = read_anew(partial(_look_at, file, keys))
+        codec, cipher, head = read_anew(partial(_inspect_file, file, keys))
     except BinlogError as error:
         return _Refused(file, _in_innodb() if file.name.endswith(_IN_INNODB) else error)
     except OSError as error:
         return _Refused(file, BinlogError(f"it cannot be read: {said_by(error)}"))
     if codec is not None:
-        # The archive's size is part of what tells that it changed.
+        # The archive's size also identifies this version of the file.
         file = replace(file, modified=f"{file.modified}, {file.size} bytes of {codec}")
     elif cipher is not None:
         file = replace(file, size=max(file.size - HEADER_LENGTH, 0))
-    head = _of_its_turn(head, turn_of(file.path))
+    head = _with_turn(head, turn_of(file.path))
     return Binlog(file, head, *split_name(file.name), cipher, codec)
 
 
 def _in_innodb() -> _InInnodbError:
-    return _InInnodbError("it holds pages of InnoDB (binlog_storage_engine), and no events")
+    return _InInnodbError("it contains InnoDB pages (binlog_storage_engine), not events")
 
 
-def _look_at(file: StoredFile, keys: Keys) -> tuple[str | None, StreamCipher | None, Head]:
-    """What it is compressed with and encrypted with, and its head."""
+def _inspect_file(file: StoredFile, keys: Keys) -> tuple[str | None, StreamCipher | None, Head]:
+    """Return codec, cipher and head of a file."""
     with opened(file.path, ahead=_FIRST_READ) as stored:
         codec = codec_of(stored.read(MAGIC_LENGTH))
         stored.seek(0)
         if codec is None:
-            return codec, *_look_inside(stored, file.name, keys, file.size)
+            return codec, *_inspect_log(stored, file.name, keys, file.size)
         log = cast(BinaryIO, ArchivedFile(stored, codec))
-        return codec, *_look_inside(log, file.name, keys, _LARGEST_HEAD)
+        return codec, *_inspect_log(log, file.name, keys, _LARGEST_HEAD)
 
 
-def _of_its_turn(head: Head, turn: int) -> Head:
-    """The same file is another one in each turn of a capture: see `turns`."""
+def _with_turn(head: Head, turn: int) -> Head:
+    """Make a file's incarnation distinct for each turn of a capture (see `server_folders`)."""
     if turn == FIRST_TURN:
         return head
     return replace(head, incarnation=f"{head.incarnation}, turn {turn}")
 
 
-def _look_inside(
+def _inspect_log(
     log: BinaryIO, name: str, keys: Keys, size: int
 ) -> tuple[StreamCipher | None, Head]:
-    """The cipher of a log of at most `size` bytes, and what is behind it."""
+    """Return the cipher of a log of at most `size` bytes, and its head."""
     cipher = find_cipher(log, name, keys)
     if cipher is not None:
         size = max(size - HEADER_LENGTH, 0)
@@ -190,7 +192,7 @@ def _look_inside(
 
 
 def _read_head(stream: BinaryIO, size: int) -> Head:
-    """The head of a log, of which no more is read than that needs, and never very much."""
+    """Read a log's head, in growing reads up to `_LARGEST_HEAD`."""
     beginning = stream.read(min(size, _FIRST_READ))
     while True:
         try:
@@ -206,16 +208,16 @@ def _read_head(stream: BinaryIO, size: int) -> Head:
 def _cut_short(beginning: bytes, error: TruncatedError) -> BinlogError:
     flags = beginning[FLAGS_POSITION] if has_in_use_flag(beginning) else 0
     if flags & EventFlag.BINLOG_IN_USE:
-        return _JustBegunError("the server is beginning it")
+        return _JustBegunError("the server has just created it")
     return error
 
 
 class _JustBegunError(BinlogError):
-    """A file in use whose head is not written completely."""
+    """The file is in use and its head is not complete yet."""
 
 
 def _matters(refused: _Refused, *, given: bool) -> bool:
-    """Whether leaving the file out may lose something."""
+    """True if skipping the file may lose changes."""
     if isinstance(refused.error, _JustBegunError):
         return False
     if given or not isinstance(refused.error, NotABinlogError):

@@ -1,4 +1,4 @@
-"""A log in a store, read on where it was opened anew."""
+"""A log file that is reopened if its store replaced it during the read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pipeline.source.logs.storage import opened, read_anew, read_windows
 
 
 class ResumedFile(ExitStack):
-    """The log in a file that may be put anew while it is read, as a capture's last one is.
+    """The log in a file that may be replaced while it is read, as a capture's last one is.
 
-    What was read before may then be of another object than what is read after. So it is only for
-    those who have a sum of all of it.
+    Reads before and after may then be of different objects: only for callers that verify a checksum
+    of everything read.
     """
 
     def __init__(self, path: str, cipher: StreamCipher | None, codec: str | None) -> None:
@@ -23,9 +23,9 @@ class ResumedFile(ExitStack):
         self._stream: BinaryIO | None = None
 
     def read(self, position: int, size: int) -> bytes:
-        """The `size` bytes at `position` of the log; fewer only where it ends.
+        """Return the `size` bytes at `position` of the log; fewer only at its end.
 
-        Raises OSError where they cannot be read, ArchiveError where they are damaged.
+        Raises OSError if they cannot be read, ArchiveError if they are damaged.
         """
         return read_anew(partial(self._read, position, size))
 

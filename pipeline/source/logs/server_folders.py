@@ -1,9 +1,9 @@
-"""The folders in which a capture lands the logs of servers that took over, one after the other.
+"""Names of the folders in which a capture lands the logs of successive servers.
 
-`binlake capture` lands the first server's log in its folder itself, and that of each server that
-takes over in one inside, `turn-0002`, `turn-0003`, …. By that the order of their logs is known,
-and a server's that has several turns is a log of its own in each: there may be files between that
-were not landed, and the file that one turn ended in may be landed again, with more in it.
+`binlake capture` lands the first server's log in its folder itself, and after each failover that of
+the next server in a subfolder, `turn-0002`, `turn-0003`, …: so the order of their logs is known. A
+server with several turns has a separate log in each: files between them may not have been landed,
+and the last file of one turn may be landed again, with more in it, in a later one.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _FOLDER = re.compile(r"turn-(?P<turn>[0-9]{4,})")
 
 
 def turn_folder(turn: int) -> str:
-    """What the folder of a turn behind the first is called."""
+    """Return the folder name of a turn after the first."""
     return f"turn-{turn:04}"
 
 
 def turn_of(path: str) -> int:
-    """The turn that a file is of, by the folder that it is in: the first, unless that says more."""
+    """Return the turn of a file, from the name of its folder; the first if that names none."""
     folder = path.rpartition("/")[0].rpartition("/")[2]
     found = _FOLDER.fullmatch(folder)
     return int(found["turn"]) if found else FIRST_TURN

@@ -1,8 +1,8 @@
-"""Which of the files found are of one server's log: those of one name, and with GTIDs of one id.
+"""Group files into the logs of servers: by base name and, with GTIDs, by server id and turn.
 
-Servers mostly give their logs the same name, so that a replica's are told by its id in their first
-event, and what a capture landed of servers that took over by its turn. Only with GTIDs are files of
-several logs of use together: see `order`.
+Servers mostly use the same base name: a replica's files are recognized by the server id in their
+first event, those landed after a failover by their turn. Files of several logs can only be combined
+with GTIDs: see `pipeline.bronze.order`.
 """
 
 from __future__ import annotations
@@ -20,51 +20,50 @@ from pipeline.source.logs.server_folders import turn_of
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The files of one log, in order of their numbers. `servers`: the ids that they name."""
+    """The files of one log, ordered by number."""
 
     base: str
     files: tuple[Binlog, ...]
 
     @property
     def servers(self) -> frozenset[int]:
-        """The servers that wrote it: one, but where an id was changed or GTIDs are not used."""
+        """Server ids in its files: one, unless an id was changed or GTIDs are not used."""
         return frozenset(file.head.description.server_id for file in self.files)
 
     @property
     def has_gtids(self) -> bool:
-        """Whether all that its first events tell of transactions has GTIDs."""
+        """True if the first events of all files have GTIDs."""
         return all(map(has_gtids, self.files))
 
     @property
     def ends_with_gtids(self) -> bool:
-        """The same of the last file alone, or of the one before where that is only begun."""
-        told = [file for file in self.files if not is_only_begun(file)]
-        return bool(told) and has_gtids(max(told, key=lambda file: file.number))
+        """True if the last file that is more than just created has GTIDs."""
+        begun = [file for file in self.files if not is_only_begun(file)]
+        return bool(begun) and has_gtids(max(begun, key=lambda file: file.number))
 
     @property
     def copied(self) -> bool:
-        """Whether its server has its first transactions from elsewhere, or from a log of before."""
+        """True if the first transactions were copied from another server or an earlier log."""
         first = self.files[0].head.first
         return first is not None and first.copied
 
     @property
     def turn(self) -> int:
-        """In which turn of a capture it was landed; the first where it was not."""
+        """The turn of the capture that landed it; the first if none did."""
         return turn_of(self.files[0].stored.path)
 
     @property
     def rank(self) -> tuple[int, int, int, str, int]:
-        """By what logs are ordered whose order is free: what has seen less comes first, unless they
-        are of several turns."""
+        """Sort key of logs: by turn, then by the number of transactions before the first file."""
         head = self.files[0].head
         seen = GtidSet.of(head.previous_gtids).size
         return self.turn, seen, head.description.timestamp, self.base, min(self.servers)
 
 
 def split_logs(binlogs: Sequence[Binlog]) -> tuple[tuple[Log, ...], tuple[str, ...]]:
-    """The logs among the files, and notes about files that are there twice.
+    """Return the logs among the files, and notes about duplicate files.
 
-    Raises SettingsError for files of several logs whose order nothing tells.
+    Raises SettingsError if there are several logs whose order cannot be determined.
     """
     logs = []
     for (base, _), named in groupby(sorted(binlogs, key=_name), key=_name):
@@ -82,8 +81,11 @@ def _name(binlog: Binlog) -> tuple[str, int]:
 
 
 def _require_gtids(logs: Sequence[Log]) -> None:
-    """Of all logs, but where a capture went on from the first turn's: what came before GTIDs were
-    turned on is in no later turn, so that only its end must have them."""
+    """Raise SettingsError if a log has no GTIDs.
+
+    If a capture continued from the first turn's log, only the end of that log needs them: what was
+    logged before GTIDs were enabled is in no later turn.
+    """
     first = min(log.turn for log in logs)
     alone = [log.turn for log in logs].count(first) == 1
     without = [
@@ -95,10 +97,10 @@ def _require_gtids(logs: Sequence[Log]) -> None:
         bases = sorted({log.base for log in logs})
         last = max(without[0].files, key=lambda file: (not has_gtids(file), file.number))
         raise SettingsError(
-            f"files of several logs: {', '.join(bases[:4])}. Their order is not known:"
+            f"files of several logs: {', '.join(bases[:4])}. Their order cannot be determined, as"
             f" {last.stored.path} has no GTIDs.",
             key="binlogs",
-            remedy="Give one log's files, such as " + f"{bases[0]}.*, and a source for each log.",
+            remedy=f"Give the files of one log, such as {bases[0]}.*; use a source for each log.",
         )
 
 
@@ -111,19 +113,19 @@ def _by_server(log: Log) -> list[Log]:
 
 
 def has_gtids(binlog: Binlog) -> bool:
-    """Whether all that a file's first events tell of transactions has GTIDs."""
+    """Return True if a file's first events have GTIDs: previous GTIDs, and no anonymous one."""
     head = binlog.head
     anonymous = head.first is not None and head.first.gtid is None
     return head.previous_gtids is not None and not head.relay and not anonymous
 
 
 def is_only_begun(binlog: Binlog) -> bool:
-    """Whether a file ends before it tells what is before it, or has a transaction."""
+    """Return True if a file ends before its previous GTIDs and its first transaction."""
     return binlog.head.previous_gtids is None and binlog.head.first is None
 
 
 def _each_once(log: Log, notes: list[str]) -> list[Binlog]:
-    """The log's files in order, of copies the best one."""
+    """Return the log's files in order, of copies only the best one."""
     kept: list[Binlog] = []
     for _, copies in groupby(sorted(log.files, key=lambda b: b.number), key=lambda b: b.number):
         best, *others = _best_first(list(copies))
@@ -133,17 +135,18 @@ def _each_once(log: Log, notes: list[str]) -> list[Binlog]:
                 raise SettingsError(
                     f"{best.stored.path} and {other.stored.path} have the same number.",
                     key="binlogs",
-                    remedy="Give one log's files only.",
+                    remedy="Give the files of one log only.",
                 )
-            notes.append(f"{other.stored.path} is left out: {best.stored.path} is the same.")
+            notes.append(f"{other.stored.path} is skipped: it is a copy of {best.stored.path}.")
     return kept
 
 
 def _best_first(copies: Sequence[Binlog]) -> list[Binlog]:
-    """Of copies of one log the longest. How long it is a compressed one does not tell.
+    """Order copies of a log file by preference: the longest uncompressed one first.
 
-    Such a one is taken where no other is there, or where that has no end, and the compressed one
-    goes on behind it: it was made since, or of a better copy.
+    The length of a compressed copy is unknown. It is preferred only if there is no other, or if the
+    uncompressed copy is not closed and the compressed one is longer: made later, or of a better
+    copy.
     """
     plain = sorted(
         (copy for copy in copies if copy.codec is None),
@@ -162,7 +165,7 @@ def _best_first(copies: Sequence[Binlog]) -> list[Binlog]:
 
 def _is_better(packed: Binlog, plain: Binlog) -> bool:
     if _in_use(packed):
-        return False  # of a log that goes on the plain copy is the newer one, if not the log itself
+        return False  # while a log is in use, its plain copy is newer, or is the log itself
     return _in_use(plain) or (not is_closed(plain) and is_longer(packed, plain.stored.size))
 
 

@@ -1,4 +1,4 @@
-"""Reading input files wherever they are: any store that fsspec knows."""
+"""Listing and reading input files in any store that fsspec supports."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from pipeline.source.logs.archive import ArchivedFile, log_name
 from pipeline.source.logs.decrypted_file import DecryptedFile
 
 WINDOW = 8 << 20
-"""Bytes that are read at a time."""
+"""Bytes per read."""
 THREADS = 16
-"""Files that the driver looks at at a time."""
+"""Files that the driver opens concurrently."""
 _TRIES = 3
-_EMPTY = "the folder holds none, but for hidden ones and Delta tables"
+_EMPTY = "the folder contains only hidden files and Delta tables, or nothing"
 _REFUSALS = (FileNotFoundError, PermissionError)
-"""What a store says again when it is asked again."""
+"""Errors for which a retry is pointless."""
 
 Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file as the store lists it. `modified` changes whenever the file's bytes may have.
+    """A file as listed by the store; `modified` changes whenever the file's bytes may have.
 
-    `name` is the log's: without the suffix of a compressed file.
+    `name` is the log's, without the suffix of a compressed file.
     """
 
     path: str
@@ -46,15 +46,15 @@ class StoredFile:
 
 
 def list_files(location: str) -> list[StoredFile]:
-    """The files that `location` means, by path: one file, those of a glob, all below a folder.
+    """List the files at `location`, by path: one file, those of a glob, or all below a folder.
 
-    Raises SettingsError where there is nothing, UnreachableError where the store does not tell.
+    Raises SettingsError if there are none, UnreachableError if the store cannot be listed.
     """
     filesystem, path = filesystem_of(location, key="binlogs")
     with sentences(location, key="binlogs"):
-        before = _found(filesystem, path)
-        # Sizes are asked for after the names: a file that has a successor by then is closed.
-        found = _found(filesystem, path) if before else {}
+        before = _infos(filesystem, path)
+        # Sizes are listed after the names: a file that has a successor by then is closed.
+        found = _infos(filesystem, path) if before else {}
     if not before:
         raise _nothing_at(location, key="binlogs")
     both = sorted(before.keys() & found.keys())
@@ -62,61 +62,61 @@ def list_files(location: str) -> list[StoredFile]:
 
 
 def require_files(location: str, *, key: str) -> None:
-    """Raise SettingsError (of `key`) unless there is a file at `location`: the first one tells."""
+    """Raise SettingsError (for `key`) unless there is a file at `location`."""
     filesystem, path = filesystem_of(location, key=key)
     with sentences(location, key=key):
-        found = next(_each(filesystem, path), None)
+        found = next(_entries(filesystem, path), None)
     if found is None:
         raise _nothing_at(location, key=key)
 
 
 def _nothing_at(location: str, *, key: str) -> SettingsError:
-    """The error for a place without files, with what was probably meant on a local disk."""
+    """Return the error for a location without files; on a local disk it suggests a similar path."""
     remedies = {
         "binlogs": "Give a binary log, a folder of them, or a glob such as /var/lib/mysql/binlog.*"
     }
     remedy = remedies.get(key, "Check the path.")
     path = Path(location)
     if path.is_dir():
-        return SettingsError(f"there is no file at {location}: {_EMPTY}.", key=key, remedy=remedy)
+        return SettingsError(f"no files at {location}: {_EMPTY}.", key=key, remedy=remedy)
     there = next((above for above in path.parents if above.is_dir()), None)
     if there is None or "://" in location:
-        return SettingsError(f"there is no file at {location}.", key=key, remedy=remedy)
+        return SettingsError(f"no files at {location}.", key=key, remedy=remedy)
     missing = path.relative_to(there).parts[0]
     names = sorted(os.listdir(there)) if os.access(there, os.R_OK) else []
     if close := get_close_matches(missing, names, n=1):
         remedy = f"Did you mean {there / close[0]}? {remedy}"
     elif not has_magic(missing):
-        remedy = f"{there} has no {missing}. {remedy}"
-    return SettingsError(f"there is no file at {location}.", key=key, remedy=remedy)
+        remedy = f"{there} does not contain {missing}. {remedy}"
+    return SettingsError(f"no files at {location}.", key=key, remedy=remedy)
 
 
-def _found(filesystem: Any, path: str) -> dict[str, Any]:
-    """What the store says of each file, by path."""
-    return dict(_each(filesystem, path))
+def _infos(filesystem: Any, path: str) -> dict[str, Any]:
+    """Return the store's metadata of each file, by path."""
+    return dict(_entries(filesystem, path))
 
 
-def _each(filesystem: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Each file with what the store says of it, as it is now."""
+def _entries(filesystem: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield each file with its metadata, bypassing the filesystem's cache."""
     filesystem.invalidate_cache()
     if filesystem.isdir(path):
-        yield from _below(filesystem, path)
+        yield from _walk(filesystem, path)
     elif filesystem.exists(path):
         yield path, filesystem.info(path)
     else:
-        for matched, info in _matched(filesystem, path):
+        for matched, info in _glob_matches(filesystem, path):
             if info["type"] == "directory":
-                yield from _below(filesystem, matched)
+                yield from _walk(filesystem, matched)
             elif _is_file(info):
                 yield matched, info
 
 
-def _matched(filesystem: Any, pattern: str) -> Iterator[tuple[str, Any]]:
-    """What a glob matches, hidden files and folders only where it asks for them."""
+def _glob_matches(filesystem: Any, pattern: str) -> Iterator[tuple[str, Any]]:
+    """Yield the matches of a glob, without hidden files and folders unless it names them."""
     if _is_local(filesystem):
-        # Python's own goes through links to folders, too.
+        # Unlike fsspec's, Python's glob follows links to folders.
         links = ({"name": path, "type": "other"} for path in glob(pattern, recursive=True))
-        matched = {link["name"]: _led_to(filesystem, link) for link in links}
+        matched = {link["name"]: _link_target(filesystem, link) for link in links}
     else:
         matched = filesystem.glob(pattern, detail=True)
     for path, info in matched.items():
@@ -125,51 +125,52 @@ def _matched(filesystem: Any, pattern: str) -> Iterator[tuple[str, Any]]:
             yield path, info
 
 
-def _below(
+def _walk(
     filesystem: Any, folder: str, above: frozenset[str] = frozenset()
 ) -> Iterator[tuple[str, Any]]:
-    """The files in a folder and in those in it, without hidden ones and Delta tables.
+    """Yield the files below a folder, without hidden ones and Delta tables.
 
-    `above`: the folders that it is in. Raises OSError for one that cannot be listed.
+    `above`: its parent folders, to detect cycles of links. Raises OSError if a folder cannot be
+    listed.
     """
     here = os.path.realpath(folder) if _is_local(filesystem) else folder.rstrip("/")
     if here in above:
-        return  # a link that leads back to where it is
+        return  # a link to a parent folder
     try:
         entries = {file_name(e["name"].rstrip("/")): e for e in filesystem.ls(folder, detail=True)}
     except FileNotFoundError:
-        return  # it is gone since
+        return  # removed since it was listed
     except OSError as error:
         raise OSError(f"the folder {folder} cannot be listed: {said_by(error)}") from error
     if "_delta_log" in entries:
         return
     for name, entry in entries.items():
-        info = _led_to(filesystem, entry)
+        info = _link_target(filesystem, entry)
         if not name or _is_hidden(name, info):
             continue
         if info["type"] == "directory":
-            yield from _below(filesystem, entry["name"], above | {here})
+            yield from _walk(filesystem, entry["name"], above | {here})
         elif _is_file(info):
             yield entry["name"], info
 
 
-def _led_to(filesystem: Any, entry: Any) -> Any:
-    """The entry, or the file or folder that it leads to as a link."""
+def _link_target(filesystem: Any, entry: Any) -> Any:
+    """Return the entry, or the target of a link."""
     if entry["type"] in ("file", "directory"):
         return entry
     try:
         return filesystem.info(entry["name"])
     except FileNotFoundError:
-        return entry  # it leads nowhere
+        return entry  # a broken link
 
 
 def _is_hidden(name: str, info: Any) -> bool:
-    """rsync's and others' files under way begin with a dot; servers' never do."""
+    """True for temporary files, such as rsync's, and folders such as `_delta_log`."""
     return name.startswith(".") or (info["type"] == "directory" and name.startswith("_"))
 
 
 def _is_file(info: Any) -> bool:
-    """Some stores keep an empty object in place of a folder."""
+    """True for files, but not for the empty objects by which some stores represent folders."""
     return info["type"] == "file" and not info["name"].endswith("/")
 
 
@@ -178,17 +179,17 @@ def _is_local(filesystem: Any) -> bool:
 
 
 def _stored(url: str, info: Any) -> StoredFile:
-    marks = (info.get(key) for key in ("ETag", "etag", "md5Hash", "mtime", "LastModified"))
-    modified = next((str(mark) for mark in marks if mark is not None), "")
+    versions = (info.get(key) for key in ("ETag", "etag", "md5Hash", "mtime", "LastModified"))
+    modified = next((str(version) for version in versions if version is not None), "")
     return StoredFile(url, log_name(file_name(url)), int(info["size"]), modified)
 
 
 def url_of(filesystem: Any, path: str, location: str) -> str:
-    """Where a file below `location` is to be read; a local path, as the user knows it.
+    """Return the URL of a file below `location`; a plain path for local files.
 
-    With the host of `location` where the store's own URLs leave it out: of Azure's
-    `container@account.host/` they keep the container, of HDFS' and SFTP's nothing. Not so where a
-    password is beside the host, since what is listed goes into plans.
+    Adds the host of `location` if the store's own URLs omit it: Azure's keep only the container of
+    `container@account.host/`, HDFS' and SFTP's keep nothing. A host with a password is not added,
+    since the URLs of listed files are stored in plans.
     """
     url = str(filesystem.unstrip_protocol(path))
     if url.startswith("file:"):
@@ -206,16 +207,16 @@ def url_of(filesystem: Any, path: str, location: str) -> str:
 
 
 def file_name(path: str) -> str:
-    """The name of a file as it is in its store."""
+    """Return the last part of a path."""
     return path.rsplit("/", 1)[-1]
 
 
 def read_anew(read: Callable[[], Read]) -> Read:
-    """What `read` gives, which reads a file from its beginning, tried thrice.
+    """Return the result of `read`, which reads a file from its beginning, with up to three tries.
 
-    A store refuses to go on with an object that was put anew meanwhile (s3fs: FileExpired), as a
-    capture does with the one that grows: the new one begins with the same bytes. Raises the last
-    try's OSError.
+    A store refuses to continue reading an object that was replaced meanwhile (s3fs: FileExpired),
+    as a capture does with the growing file: the new object begins with the same bytes. Raises the
+    last try's OSError.
     """
     for _ in range(_TRIES - 1):
         try:
@@ -235,14 +236,14 @@ def opened(
     *,
     ahead: int = WINDOW,
 ) -> Iterator[BinaryIO]:
-    """The file, to be read from its beginning; with its codec and its cipher, the log inside.
+    """Open a file at its beginning; with its codec and cipher, the log inside.
 
-    From a remote store about `ahead` bytes more are fetched than are asked for. Raises OSError,
-    whatever the store's client raises, where it cannot be opened.
+    A remote store prefetches about `ahead` bytes. Raises OSError, whatever the store's client
+    raises, if it cannot be opened.
     """
     try:
         filesystem, place = fsspec_of(path)
-        filesystem.invalidate_cache()  # what a listing told may be of an object before this one
+        filesystem.invalidate_cache()  # a cached listing may describe an earlier object
         stored = filesystem.open(place, "rb", block_size=ahead)
     except (OSError, ImportError, ValueError):
         raise
@@ -254,14 +255,14 @@ def opened(
 
 
 def decrypted(stored: BinaryIO, cipher: StreamCipher | None) -> BinaryIO:
-    """The log in an open file, which is the file itself where there is no cipher."""
+    """Return the log in an open file; the file itself without a cipher."""
     return stored if cipher is None else cast(BinaryIO, DecryptedFile(stored, cipher))
 
 
 def read_windows(stream: BinaryIO, size: int | None, window: int = WINDOW) -> Iterator[bytes]:
-    """The next `size` bytes, a window at a time; fewer where the file ends, all with None.
+    """Yield the next `size` bytes (None: all) in windows; fewer if the file ends before.
 
-    Raises CancelledTaskError in a task that is not wanted any more.
+    Raises CancelledTaskError in a cancelled task.
     """
     while size is None or size > 0:
         require_wanted()

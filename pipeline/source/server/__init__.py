@@ -1,4 +1,4 @@
-"""The source server: who logs in, the connection, and which server it is."""
+"""The source server: login, connection, version, and positions in its binary log."""
 
 from __future__ import annotations
 

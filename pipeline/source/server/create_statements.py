@@ -1,9 +1,9 @@
 """The CREATE TABLE statements of a server's tables, read between two positions of its log.
 
-A log with `binlog_row_metadata=MINIMAL` (MySQL's default) or NO_LOG (MariaDB's) does not name the
-columns of a table that is older than it. The server does. A definition is read after the position
-`first` and before `last`; together with the DDL in the log between and around them that tells from
-where on it holds (see `pipeline.silver.plan.known_tables`).
+With `binlog_row_metadata=MINIMAL` (MySQL's default) or NO_LOG (MariaDB's) the log does not name the
+columns of a table that was created before the log begins; the server does. A definition is read
+after the position `first` and before `last`: with the DDL logged around and between these, it is
+known from which position it is valid (see `pipeline.silver.plan.known_tables`).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 TIME_ZONE = "+00:00"
-"""Of the session that reads them: a TIMESTAMP's DEFAULT is printed in it."""
+"""Time zone of the reading session, in which SHOW CREATE TABLE prints a TIMESTAMP's DEFAULT."""
 LOCK_SECONDS = 5
-"""The longest that a table is waited for which somebody has locked."""
+"""Longest wait for a locked table."""
 _SESSION = (
     f"SET SESSION time_zone = '{TIME_ZONE}', sql_mode = '', lock_wait_timeout = {LOCK_SECONDS},"
     " sql_quote_show_create = 1"
@@ -38,7 +38,7 @@ _NEXT_NUMBER = re.compile(r" AUTO_INCREMENT=\d+")
 
 
 class ServerTable(NamedTuple):
-    """A table, and its CREATE TABLE."""
+    """A table and its CREATE TABLE statement."""
 
     schema: str
     table: str
@@ -47,11 +47,11 @@ class ServerTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CreateStatements:
-    """Statements that the server gave between the positions `first` and `last` of its log.
+    """CREATE TABLE statements read between the positions `first` and `last` of the server's log.
 
-    `server` is its version's text. `server_id` and `at` (seconds since 1970 by the server's clock)
-    distinguish its log from others with files of the same names. `gtids`: the transactions that it
-    had executed before the reading, if it has GTIDs.
+    `server` is the text of VERSION(). `server_id` and `at` (Unix time in seconds, by the server's
+    clock) distinguish its log from others with the same file names. `gtids`: the transactions that
+    it had executed before the reading, if it uses GTIDs.
     """
 
     server: str
@@ -63,23 +63,23 @@ class CreateStatements:
     gtids: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The form of `from_dict`, for JSON."""
+        """Return the form that `from_dict` reads, for JSON."""
         return {"format": FORMAT, **asdict(self)}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> CreateStatements:
-        """Read what `to_dict` gave. Raises ValueError, KeyError or TypeError for anything else."""
+        """Read the form of `to_dict`. Raises ValueError, KeyError or TypeError if malformed."""
         if (found := fields["format"]) != FORMAT:
-            raise ValueError(f"its format is {found}, and this release knows {FORMAT}")
+            raise ValueError(f"its format is {found}, and this release reads only {FORMAT}")
         return _FORM.validate_python(fields)
 
     def to_json(self) -> str:
-        """One JSON object."""
+        """Return a JSON object."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> CreateStatements:
-        """Read what `to_json` gave. Raises ValueError, KeyError or TypeError for anything else."""
+        """Read the form of `to_json`. Raises ValueError, KeyError or TypeError if malformed."""
         return cls.from_dict(json.loads(text))
 
 
@@ -93,11 +93,11 @@ def read_create_statements(
     wanted: Callable[[str, str], bool],
     stopped: Callable[[], bool] = lambda: False,
 ) -> CreateStatements:
-    """Read the statements of all wanted tables that the user may see, over a connection of its own.
+    """Read the statements of all `wanted` tables that the user may see, over `connection`.
 
-    A table that cannot be shown (it is locked, or dropped meanwhile) is left out. `stopped` is
-    asked before each table: what was read until then counts.
-    Raises NoPlaceError, and what PyMySQL raises where the connection breaks.
+    Tables that cannot be shown (locked, or dropped meanwhile) are left out. `stopped` is called
+    before each table: if it returns True, the tables read so far are returned.
+    Raises NoLogPositionError, and PyMySQL's errors if the connection is lost.
     """
     with connection.cursor() as cursor:
         cursor.execute(_SESSION)
@@ -118,7 +118,7 @@ def read_create_statements(
 def user_tables(
     connection: Connection[Any], wanted: Callable[[str, str], bool]
 ) -> Iterator[tuple[str, str]]:
-    """Give schema and name of the server's tables that are wanted, but its own."""
+    """Yield schema and name of the `wanted` tables, without the system schemas."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES"
@@ -131,7 +131,7 @@ def user_tables(
 
 
 def create_statement(connection: Connection[Any], schema: str, table: str) -> str:
-    """Give a table's CREATE TABLE as it is now, without the number that the next row gets.
+    """Return a table's current CREATE TABLE, without its AUTO_INCREMENT counter.
 
     Raises PyMySQL's errors.
     """

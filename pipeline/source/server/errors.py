@@ -1,4 +1,4 @@
-"""What keeps Binlake from the source server. No text here ever holds a password."""
+"""Errors of connections to the source server. Their messages never contain a password."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pipeline.errors import BinlakeError
 
 
 class ServerError(BinlakeError):
-    """The source server does not do what it is asked; `address` (host:port or socket), `user`."""
+    """The source server failed or refused a request of `user`; `address`: host:port or socket."""
 
     def __init__(self, reason: str, *, address: str, user: str, remedy: str = "") -> None:
         super().__init__(reason, remedy=remedy)
@@ -18,14 +18,14 @@ class ServerError(BinlakeError):
 
 
 class ServerUnreachableError(ServerError):
-    """Nobody answers there, or the server takes nobody in at the moment."""
+    """The server does not answer, or does not accept connections at the moment."""
 
     retryable = True
 
 
 class AccessDeniedError(ServerError):
-    """The server does not let this user in, or not to what was asked."""
+    """The login was refused, or the user lacks a privilege."""
 
 
 class TlsError(ServerError):
-    """The connection would not be protected as `server.tls` asks for it."""
+    """The connection would not be protected as `server.tls` requires."""

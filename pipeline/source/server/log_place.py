@@ -1,11 +1,11 @@
-"""Places in a server's log around what is read of its tables, without a lock on who writes.
+"""Binary log positions before and after a read of the server's tables, without locking writers.
 
-A transaction is in the log before other sessions see its rows. So the log's end is no place of
-which all before it can be read: `settled` gives one of which it can, and `end` one behind which
-there is nothing that was read. Of MySQL with GTIDs that is the end, once every transaction that was
-being committed there has been; without them, the beginning of the log's last file, since the server
-begins a file only when all before it are committed (`MYSQL_BIN_LOG::new_file_impl` in
-sql/binlog.cc). MariaDB tells the place of a snapshot by itself
+A transaction is logged before other sessions see its rows, so not everything before the log's end
+can be read yet. `settled` returns a position before which everything is visible to readers; `end`
+one after everything that was read so far. On MySQL with GTIDs, `settled` is the end, once every
+transaction being committed at that time has finished; without GTIDs, it is the start of the last
+log file, since the server only begins a file when all earlier transactions are committed
+(`MYSQL_BIN_LOG::new_file_impl` in sql/binlog.cc). MariaDB reports the position of a snapshot itself
 (https://mariadb.com/kb/en/enhancements-for-start-transaction-with-consistent-snapshot/).
 """
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from pymysql.connections import Connection
 
 BEGINNING = 4
-"""The position of a log's first event, behind its magic number."""
+"""Position of a log's first event, after the magic number."""
 PATIENCE_SECONDS = 300
-"""The longest that transactions are waited for that are being committed."""
+"""Longest wait for transactions that are being committed."""
 PAUSE_SECONDS = 0.01
 
 
 def as_text(value: object) -> str:
-    """A driver may give names and numbers as bytes."""
+    """Return a value as text; drivers may return names and numbers as bytes."""
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def owned_gtids(text: str) -> Iterator[str]:
-    """The GTIDs of @@gtid_owned: `uuid:1#9:2#8:tag:1#7,uuid:…`, with the threads that have them."""
+    """Yield the GTIDs of @@gtid_owned, whose form is `uuid:1#9:2#8:tag:1#7,uuid:…` (#: thread)."""
     for source in filter(None, text.replace("\n", "").split(",")):
         uuid, *parts = source.strip().split(":")
         tag = ""
@@ -47,18 +47,18 @@ def owned_gtids(text: str) -> Iterator[str]:
 
 
 class LogPlace(NamedTuple):
-    """A file of a server's log, and a position in it."""
+    """A file of the server's log and a position in it."""
 
     file: str
     position: int
 
 
-class NoPlaceError(ServerError):
-    """The server tells no place in its log, or none that all before it can be read of."""
+class NoLogPositionError(ServerError):
+    """The server reports no log position, or none before which everything is visible."""
 
 
 class Places:
-    """Asks for places over a connection of its own, in autocommit mode.
+    """Queries log positions over a connection in autocommit mode that nothing else uses.
 
     `address` and `user` are for errors.
     """
@@ -71,18 +71,18 @@ class Places:
         self._named = {"address": address, "user": user}
 
     def end(self) -> LogPlace:
-        """The log's end: what anybody has seen by now is before it. Raises NoPlaceError."""
+        """Return the log's end, after everything visible now. Raises NoLogPositionError."""
         rows = self._rows(self._version.log_status_statement)
         if not rows:
-            raise NoPlaceError(
+            raise NoLogPositionError(
                 "the server writes no binary log.",
-                remedy="Set log_bin: binlake check says how.",
+                remedy="Set log_bin; binlake check shows how.",
                 **self._named,
             )
         return LogPlace(as_text(rows[0][0]), int(rows[0][1]))
 
     def executed(self) -> str:
-        """The transactions that are in its log, as a set of GTIDs; empty without them."""
+        """Return the GTID set of the logged transactions as text; empty without GTIDs."""
         if self._version.is_mariadb:
             return self._value("SELECT @@GLOBAL.gtid_binlog_state")
         if self._value("SELECT @@GLOBAL.gtid_mode") != "ON":
@@ -90,15 +90,17 @@ class Places:
         return self._value("SELECT @@GLOBAL.gtid_executed").replace("\n", "")
 
     def log_now(self) -> dict[str, int]:
-        """What tells the log that is written now from another with files of the same names: its
-        `server_id`, and when that is (`at`, seconds since 1970 by the server's clock)."""
+        """Return `server_id` and `at` (Unix time in seconds, by the server's clock).
+
+        They distinguish the current log from another one with the same file names.
+        """
         ((server_id, at),) = self._rows("SELECT @@GLOBAL.server_id, UNIX_TIMESTAMP()")
         return {"server_id": int(as_text(server_id)), "at": int(float(as_text(at)))}
 
     def settled(self) -> LogPlace:
-        """A place of which everything before it is seen by whoever reads from now on.
+        """Return a position before which everything is visible to later reads.
 
-        Raises NoPlaceError.
+        Raises NoLogPositionError.
         """
         if self._version.is_mariadb:
             try:
@@ -112,36 +114,38 @@ class Places:
         return place
 
     def begin_snapshot(self) -> LogPlace:
-        """Begin a transaction on MariaDB: the place that it sees everything before, nothing behind.
+        """Begin a snapshot transaction on MariaDB and return its position.
 
-        Raises NoPlaceError.
+        The snapshot contains everything before the position and nothing after it.
+        Raises NoLogPositionError.
         """
         self._run("START TRANSACTION WITH CONSISTENT SNAPSHOT")
-        told = {
+        status = {
             as_text(name): as_text(value)
             for name, value in self._rows("SHOW STATUS LIKE 'binlog_snapshot_%'")
         }
-        file = told.get("Binlog_snapshot_file")
+        file = status.get("Binlog_snapshot_file")
         if not file:
             self.end()
-            raise NoPlaceError(
-                "the server does not tell the place of a snapshot.",
+            raise NoLogPositionError(
+                "the server does not report the log position of a snapshot.",
                 remedy="Use MariaDB 5.3 or newer.",
                 **self._named,
             )
-        return LogPlace(file, int(told["Binlog_snapshot_position"]))
+        return LogPlace(file, int(status["Binlog_snapshot_position"]))
 
     def _committing(self) -> frozenset[str]:
-        """The GTIDs of transactions that may be in the log, and not be seen yet."""
+        """Return the GTIDs of transactions that may be logged but not visible yet."""
         return frozenset(owned_gtids(self._value("SELECT @@GLOBAL.gtid_owned")))
 
     def _wait_for(self, gtids: frozenset[str], sleep: Callable[[float], None] = time.sleep) -> None:
         until = time.monotonic() + PATIENCE_SECONDS
         while gtids := gtids & self._committing() if gtids else gtids:
             if time.monotonic() > until:
-                raise NoPlaceError(
-                    f"{min(gtids)} has been being committed for {PATIENCE_SECONDS} seconds.",
-                    remedy="Look at who commits it (SHOW PROCESSLIST), and run it again.",
+                raise NoLogPositionError(
+                    f"transaction {min(gtids)} is still being committed after"
+                    f" {PATIENCE_SECONDS} seconds.",
+                    remedy="Find its session with SHOW PROCESSLIST, and run it again.",
                     **self._named,
                 )
             sleep(PAUSE_SECONDS)

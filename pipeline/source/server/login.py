@@ -1,12 +1,12 @@
-"""Where the source server is and who logs in: settings, the environment and the password's file.
+"""Address, user and password of the source server, from settings, environment and password file.
 
-What says it, the first one wins:
+In order of precedence:
 
 - host, port: `--server` (`server.url`), BINLAKE_SERVER, `server.socket`, `server.host` and `.port`
 - user: `--server`, BINLAKE_SERVER, `server.user`
-- password: BINLAKE_SERVER_PASSWORD, BINLAKE_SERVER, `server.password_file`; none is an empty one
+- password: BINLAKE_SERVER_PASSWORD, BINLAKE_SERVER, `server.password_file`; otherwise empty
 
-The password in BINLAKE_SERVER is for its own host and user, and counts for no others.
+The password in BINLAKE_SERVER is only used for the host and user in the same URL.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ LOCAL = "localhost"
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What a connection is made with, within `connect_timeout` seconds. With a `socket`, `host` is
-    only the name to verify."""
+    """Parameters of a connection; `connect_timeout` is in seconds.
+
+    With a `socket`, `host` is only the name to verify in the certificate.
+    """
 
     host: str
     user: str
@@ -43,16 +45,16 @@ class Login:
 
     @property
     def address(self) -> str:
-        """Where that is, to be read by people: the socket, or host:port."""
+        """The socket or host:port, for messages."""
         if self.socket is not None:
             return self.socket
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 def login(settings: Settings, environment: Mapping[str, str] = os.environ) -> Login:
-    """Who logs in where. The password is redacted from now on.
+    """Return the login; from now on its password is redacted in all output.
 
-    Raises SettingsError where nothing names a host or a user, or the password cannot be read.
+    Raises SettingsError if no host or user is set, or the password cannot be read.
     """
     server = settings.server
     url = ServerUrl.read(server.url) if server.url is not None else None
@@ -75,13 +77,13 @@ def _from_environment(environment: Mapping[str, str]) -> ServerUrl | None:
     except ValueError as error:
         raise SettingsError(f"{error}.", key=URL_VARIABLE) from None
     if url.password is not None:
-        # Though it may turn out not to be used.
+        # Redacted even if it turns out not to be used.
         redact.learn([url.password.get_secret_value()])
     return url
 
 
 def _place(server: ServerSettings, url: ServerUrl | None) -> tuple[str, int, str | None]:
-    """Host, port and socket."""
+    """Return host, port and socket."""
     if url is not None:
         return url.host, url.port, None
     if server.socket is not None:
@@ -96,9 +98,9 @@ def _place(server: ServerSettings, url: ServerUrl | None) -> tuple[str, int, str
 
 
 def _user(server: ServerSettings, url: ServerUrl | None, outside: ServerUrl | None) -> str:
-    for said in (url and url.user, outside and outside.user, server.user):
-        if said:
-            return said
+    for user in (url and url.user, outside and outside.user, server.user):
+        if user:
+            return user
     remedy = "Give it in --server mysql://user@host:port, or server: {user: …} in conf."
     raise SettingsError("is not set.", key="server.user", remedy=remedy)
 
@@ -128,9 +130,9 @@ def _first_line(file: str) -> str:
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror}.", key=key) from error
     except UnicodeDecodeError:
-        # Not chained: it quotes what it cannot read.
+        # Not chained: its message quotes the undecodable bytes.
         raise SettingsError(f"{file} is not text in UTF-8.", key=key) from None
     if not line:
-        remedy = "The password stands there; a user without one needs no file."
-        raise SettingsError(f"{file} has nothing on its first line.", key=key, remedy=remedy)
+        remedy = "Put the password there; for a user without one, remove the setting."
+        raise SettingsError(f"the first line of {file} is empty.", key=key, remedy=remedy)
     return line

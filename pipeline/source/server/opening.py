@@ -1,8 +1,8 @@
-"""Opening a connection within a time limit, and ending every wait for a server at once.
+"""Opening a connection within a time limit, and interrupting every wait for a server.
 
-A thread of its own opens it: a name that does not resolve, a host that drops packets, a greeting, a
-TLS handshake or a login that never comes each block in a call of their own, and not all of these
-end at a signal. Whoever asked waits for the thread no longer than the limit, and leaves it behind.
+Name resolution, the TCP connection, the greeting, the TLS handshake and the login block in calls of
+their own, and not all of these end at a signal. So a separate thread opens the connection; the
+caller waits for it until the limit, and then abandons it.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from pymysql.connections import Connection
 
 NAP = 0.1
-"""Seconds after which a wait looks whether it is to stop."""
+"""Seconds between checks for a stop request while waiting."""
 
 KEEPALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
-"""A network that swallows packets ends a connection after a minute, however long the answer may
-take: the server's kernel acknowledges probes while a statement runs."""
+"""A network that drops packets ends a connection after a minute, however long a statement runs: the
+server's kernel acknowledges probes in the meantime."""
 UNACKNOWLEDGED_MILLISECONDS = 60_000
-"""So long what was sent may stay without an acknowledgement."""
+"""How long sent data may remain unacknowledged."""
 
 
 class NotOpenedError(Exception):
-    """The connection was not there in time; `reached`: something at the address took it."""
+    """The connection was not opened in time; `reached`: the address accepted it."""
 
     def __init__(self, *, reached: bool) -> None:
         super().__init__(reached)
@@ -36,25 +36,25 @@ class NotOpenedError(Exception):
 
 
 class StoppedError(Exception):
-    """Whoever asked for the connection is to stop."""
+    """A stop was requested while the connection was being opened."""
 
 
 class Stop:
-    """Ends waits for a server: open connections are cut, and no further one is opened."""
+    """Stop request: shuts down open connections and prevents new ones."""
 
     def __init__(self) -> None:
         self.wanted = False
         self._connections: tuple[Connection[Any], ...] = ()
 
     def now(self) -> None:
-        """Stop. Callable from any thread, and from a signal's handler."""
-        # No lock: a signal's handler runs in the thread that may hold it.
+        """Request the stop. Safe to call from any thread and from a signal handler."""
+        # No lock: a signal handler may run in the thread that holds it.
         self.wanted = True
         for connection in self._connections:
             cut_off(connection)
 
     def cover(self, connection: Connection[Any]) -> None:
-        """Cut this connection too, when it is to stop."""
+        """Shut down this connection too when a stop is requested."""
         in_use = (known for known in self._connections if known.open)
         self._connections = (*in_use, connection)
         if self.wanted:
@@ -62,9 +62,9 @@ class Stop:
 
 
 def open_within(connection: Connection[Any], seconds: float, stop: Stop | None = None) -> None:
-    """Open a deferred connection, from resolving its host's name to the end of its login.
+    """Open a deferred connection, from name resolution to the end of the login.
 
-    Raises NotOpenedError after so many seconds, StoppedError, and what opening it raises.
+    Raises NotOpenedError after `seconds`, StoppedError, and what opening it raises.
     """
     opening: Future[None] = Future()
     threading.Thread(target=_open, args=(connection, opening), name="connect", daemon=True).start()
@@ -79,14 +79,14 @@ def open_within(connection: Connection[Any], seconds: float, stop: Stop | None =
 
 
 def cut_off(connection: Connection[Any]) -> None:
-    """Let whoever waits for an answer on it end with an error. Any thread."""
+    """Shut down the connection so that a blocked reader fails. Safe to call from any thread."""
     with suppress(OSError, TypeError):
-        # Not as TLS's sockets do it, which then read what is encrypted as if it were an answer.
+        # Not SSLSocket.shutdown, which drops TLS: a reader would take ciphertext for an answer.
         socket.socket.shutdown(cast(Any, connection)._sock, socket.SHUT_RDWR)
 
 
 def notice_lost_network(connection: Connection[Any]) -> None:
-    """Let the kernel end it where the network between is gone, as far as the system can."""
+    """Set TCP keepalive and TCP_USER_TIMEOUT, where available, to detect a lost network."""
     opened = cast(Any, connection)._sock
     if opened.family == socket.AF_UNIX:
         return

@@ -1,4 +1,4 @@
-"""Which server it is: what VERSION() and the first event of a log say, as numbers."""
+"""Server versions, as in VERSION() and in the first event of a log, and what depends on them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _MARIADB_PREFIX = "5.5.5-"
-"""What MariaDB puts before its version, for clients that know none above 5."""
+"""Prefix of MariaDB's version, for replication clients that expect a version 5."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerVersion:
-    """A server's kind and its version: major, minor, patch. `text` is as the server says it."""
+    """A server's product and version (major, minor, patch); `text` is the server's own form."""
 
     number: tuple[int, int, int]
     is_mariadb: bool = False
@@ -24,10 +24,10 @@ class ServerVersion:
 
     @classmethod
     def read(cls, text: str) -> ServerVersion:
-        """What a text such as `8.0.45-log` or `10.11.8-MariaDB` says. Raises ValueError."""
+        """Parse a text such as `8.0.45-log` or `10.11.8-MariaDB`. Raises ValueError."""
         number, is_mariadb = _numbers(text)
         if number is None:
-            raise ValueError(f"{text!r} is no version of a server")
+            raise ValueError(f"{text!r} is not a server version")
         return cls(number, is_mariadb, text)
 
     @property
@@ -37,27 +37,29 @@ class ServerVersion:
 
     @property
     def log_status_statement(self) -> str:
-        """The statement that gives the log's position: MySQL 8.4 has lost the old one."""
+        """The statement that shows the log's position; MySQL 8.4 removed the old name."""
         is_new = self.since(mysql=(8, 2), mariadb=None)
         return "SHOW BINARY LOG STATUS" if is_new else "SHOW MASTER STATUS"
 
     @property
     def replica_status_statement(self) -> str:
-        """The statement that gives a row for each server that it follows: MySQL 8.4 has lost the
-        old one, and MariaDB's gives those of one name only unless all are asked for."""
+        """The statement that shows a row per replication source.
+
+        MySQL 8.4 removed the old name; on MariaDB only ALL covers every named connection.
+        """
         if self.is_mariadb:
             return "SHOW ALL SLAVES STATUS"
         is_new = self.since(mysql=(8, 0, 22), mariadb=None)
         return "SHOW REPLICA STATUS" if is_new else "SHOW SLAVE STATUS"
 
     def since(self, *, mysql: tuple[int, ...] | None, mariadb: tuple[int, ...] | None) -> bool:
-        """Whether it is of this version or newer, of its own kind; None: no version of that is."""
+        """Return True if it has its product's minimum version; None: no version of that has it."""
         first = mariadb if self.is_mariadb else mysql
         return first is not None and self.number >= first
 
 
 def server_number(version: str) -> tuple[int | None, bool]:
-    """MySQL's number for a version (`8.0.45-log` is 80045), and whether it is MariaDB's."""
+    """Return MySQL's number of a version (`8.0.45-log` is 80045), and True if it is MariaDB's."""
     number, is_mariadb = _numbers(version)
     if number is None:
         return None, is_mariadb
@@ -66,7 +68,7 @@ def server_number(version: str) -> tuple[int | None, bool]:
 
 
 def server_version(connection: Connection[Any]) -> ServerVersion:
-    """The version of the server at the other end."""
+    """Query the server's version."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT VERSION()")
         ((text,),) = cursor.fetchall()

@@ -140,7 +140,7 @@ def test_a_copy_from_before_a_rotation_names_the_key_that_is_gone(
     start = f"{first.name}, position 0: the file is encrypted with the key {old_id},"
     assert fault.startswith(start)
     assert "which is not in the keyring" in fault
-    assert "rotation" in fault
+    assert "rotated" in fault
     # A file keeps its password, whichever key encrypted that.
     assert source.header(first).password(source.key(first)) == password
     fresh = Ingest(spark, copies, tmp_path / "fresh")

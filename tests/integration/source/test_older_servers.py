@@ -256,7 +256,7 @@ def assert_its_tls_is_refused(
     monkeypatch.setattr(kind, "connect", without)
     with kind(folder / "server", *own.options) as server:
         user = replace(root(server), socket=None, host="127.0.0.1", port=server.port)
-        with pytest.raises(TlsError, match=r"older than 1\.2.* server\.tls\.mode to disabled"):
+        with pytest.raises(TlsError, match=r"support TLS 1\.2.* set server\.tls\.mode to disabled"):
             connect(user)
         connect(replace(user, tls=TlsSettings(mode="disabled"))).close()
 

@@ -79,11 +79,11 @@ def test_a_user_that_requires_ssl_may_be_why_it_is_denied_without(
     plain = replace(reader, tls=TlsSettings(mode="disabled"))
     said = str(refusal_of(plain))
     assert "or the user REQUIREs SSL" in said
-    assert "Set server.tls.mode to required" in said
+    assert "set server.tls.mode to required" in said
     # With TLS it cannot be that.
     said = str(refusal_of(replace(reader, password=SecretStr("wrong"))))
     assert "REQUIREs SSL" not in said
-    assert "Look at the password" in said
+    assert "Check the password" in said
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_the_capture_of_a_copied_folder_has_the_identity_of_another(
     original, copy = tmp_path / "original", tmp_path / "copy"
     capture(server, original)
     shutil.copytree(original, copy)
-    with pytest.raises(SameIdentityError, match=rf"identity of {original} .*remove \{STATE} from"):
+    with pytest.raises(SameIdentityError, match=rf"identity of {original}: .*remove \{STATE} from"):
         _capture_both(server, original, copy)
     (copy / STATE).unlink()
     with capturing(server, original), capturing(server, copy):
@@ -166,7 +166,7 @@ def test_a_damaged_state_says_the_way_back(server: Server, tmp_path: Path) -> No
 def test_a_first_file_that_the_server_has_not_got_is_a_wrong_setting(
     server: Server, tmp_path: Path
 ) -> None:
-    with pytest.raises(SettingsError, match=r"the server has no nolog\.000099, but") as error:
+    with pytest.raises(SettingsError, match=r"the server has no file nolog\.000099, only") as error:
         capture(server, tmp_path, first_file="nolog.000099")
     assert (error.value.key, error.value.exit_code) == ("capture.first_file", 2)
 
@@ -174,8 +174,8 @@ def test_a_first_file_that_the_server_has_not_got_is_a_wrong_setting(
 @pytest.mark.parametrize(
     ("file", "position", "said"),
     [
-        ("nolog.000099", 4, "has not got the file any more"),
-        ("", 100_000_000, "shorter than what is landed"),
+        ("nolog.000099", 4, "no longer has the requested file"),
+        ("", 100_000_000, "shorter than the landed one"),
         ("", 5, r"max_allowed_packet on the server|cannot read its own log"),
     ],
 )

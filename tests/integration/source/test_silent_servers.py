@@ -61,7 +61,7 @@ def test_a_server_that_takes_a_connection_and_stays_silent_is_given_up(
     black_hole: SilentNetwork,
 ) -> None:
     began = time.monotonic()
-    with pytest.raises(ServerUnreachableError, match=r"no server lets anybody in within 1 s"):
+    with pytest.raises(ServerUnreachableError, match=r"the login did not finish within 1 s"):
         connect(login(black_hole.port), read_timeout=3600)
     assert LIMIT <= time.monotonic() - began < LIMIT + 2
 
@@ -70,7 +70,7 @@ def test_a_host_that_drops_packets_is_given_up() -> None:
     began = time.monotonic()
     with (
         full_listener() as port,
-        pytest.raises(ServerUnreachableError, match=r"nobody answers within 1 s .*firewall"),
+        pytest.raises(ServerUnreachableError, match=r"no answer within 1 s .*firewall"),
     ):
         connect(login(port))
     assert LIMIT <= time.monotonic() - began < LIMIT + 2
@@ -83,7 +83,7 @@ def test_a_name_server_that_does_not_answer_is_given_up(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(socket, "getaddrinfo", hanging)
     began = time.monotonic()
-    with pytest.raises(ServerUnreachableError, match=r"nobody answers within 1 s .*name server"):
+    with pytest.raises(ServerUnreachableError, match=r"no answer within 1 s .*name resolution"):
         connect(login(3306, "db.invalid"))
     assert LIMIT <= time.monotonic() - began < LIMIT + 2
 
@@ -96,7 +96,7 @@ def test_a_server_that_falls_silent_in_the_middle_of_a_login_is_given_up(
     began = time.monotonic()
     with (
         silent_network(mysql.port, after) as network,
-        pytest.raises(ServerUnreachableError, match=r"no server lets anybody in within 1 s"),
+        pytest.raises(ServerUnreachableError, match=r"the login did not finish within 1 s"),
     ):
         connect(login(network.port))
     assert LIMIT <= time.monotonic() - began < LIMIT + 2

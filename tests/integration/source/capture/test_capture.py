@@ -240,7 +240,7 @@ def test_a_log_that_was_reset_is_refused_and_nothing_is_changed(
     capture(mysql, tmp_path)
     before = (tmp_path / "binlog.000001").read_bytes()
     mysql.reset_logs()
-    with pytest.raises(AnotherLogError, match=r"bytes at the server"):
+    with pytest.raises(AnotherLogError, match=r"bytes on the server"):
         capture(mysql, tmp_path)
     write(mysql, seed=7)
     with pytest.raises(AnotherLogError, match=r"another folder"):

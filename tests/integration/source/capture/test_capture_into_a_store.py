@@ -165,7 +165,7 @@ def test_a_store_that_does_not_take_it_is_told(
 
 
 def test_a_store_needs_a_spool(mysql: MySQLServer) -> None:
-    with pytest.raises(SettingsError, match=r"capture\.spool: is needed for a store"):
+    with pytest.raises(SettingsError, match=r"capture\.spool: is required for a store"):
         Capture(CaptureSettings(to=URL), login_of(mysql))
 
 

@@ -108,6 +108,6 @@ def test_a_folder_of_other_files_is_refused_each_time_and_left_as_it_is(
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
     for _ in range(2):
-        with pytest.raises(DamagedFolderError, match="not as a capture leaves a file"):
+        with pytest.raises(DamagedFolderError, match="not written by a capture"):
             capture(mysql, tmp_path)
     assert {name: (tmp_path / name).read_bytes() for name in contents} == contents

@@ -53,7 +53,7 @@ def test_archives_of_every_kind_are_restored_as_the_logs_inside(bronze: Bronze) 
     report = bronze.run()
     assert (report.faults, report.gaps) == ((), ())
     (note,) = report.notes
-    assert "is left out" in note
+    assert "is skipped" in note
     assert bronze.holds(FIRST, SECOND, THIRD)
     rows = bronze.rows()
     for path, log, file in zip(paths, logs, (FIRST, SECOND, THIRD), strict=True):
@@ -107,7 +107,7 @@ def test_a_truncated_archive_is_ingested_up_to_its_last_whole_transaction(bronze
     report = bronze.run()
     (fault,) = report.faults
     assert fault.startswith(f"{file.name}, position ")
-    assert "ends inside of its gzip data: it was cut short. Copy the file" in fault
+    assert "ends within its gzip data: it is truncated. Copy the file" in fault
     row = bronze.rows()[FIRST.name]
     assert row.state == "faulty"
     assert row.ingested_upto > 50_000

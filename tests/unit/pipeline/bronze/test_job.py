@@ -36,7 +36,7 @@ def test_files_are_restored_byte_for_byte_and_ingested_only_once(bronze: Bronze)
     assert report.clean
     assert report.counts["files"] == 2
     assert report.counts["bytes"] == sum(file.stat().st_size for file in FILES[:2])
-    assert "binlog.index is left out" in report.notes[0]
+    assert "binlog.index is skipped" in report.notes[0]
     assert bronze.holds(*FILES[:2])
     segments = bronze.segments()
     assert report.counts["segments"] == len(segments)

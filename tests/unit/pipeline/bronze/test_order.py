@@ -129,7 +129,7 @@ def test_a_copy_of_a_file_in_another_folder_is_one_with_it(binlog: MakeBinlog) -
     copies = [binlog("log.000001"), binlog("log.000001", size=2000, folder="/archive")]
     order = place(copies, [])
     assert [f.binlog.stored.path for f in order.placed] == ["/archive/log.000001"]
-    assert order.notes == ("/logs/log.000001 is left out: /archive/log.000001 is the same.",)
+    assert order.notes == ("/logs/log.000001 is skipped: it is a copy of /archive/log.000001.",)
     with pytest.raises(SettingsError, match="have the same number"):
         place([*copies, binlog("log.000001", "other", folder="/third")], [])
 

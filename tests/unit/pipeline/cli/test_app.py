@@ -250,22 +250,22 @@ SAID_OF_A_LAKE = (
         (
             "run",
             {"lake": "{folder}/new", "binlogs": "{folder}/logz"},
-            "binlogs: there is no file at {folder}/logz. Did you mean {folder}/logs? Give a binary",
+            "binlogs: no files at {folder}/logz. Did you mean {folder}/logs? Give a binary",
         ),
         (
             "ingest",
             {"lake": "{folder}/new", "binlogs": "{folder}/x/y"},
-            "binlogs: there is no file at {folder}/x/y. {folder} has no x. Give a binary log, a",
+            "binlogs: no files at {folder}/x/y. {folder} does not contain x. Give a binary log, a",
         ),
         (
             "run",
             {"lake": "{folder}/new", "binlogs": "{folder}/logs/mysql-bin.*"},
-            "binlogs: there is no file at {folder}/logs/mysql-bin.*. Give a binary log, a folder",
+            "binlogs: no files at {folder}/logs/mysql-bin.*. Give a binary log, a folder",
         ),
         (
             "run",
             {"lake": "{folder}/new", "binlogs": "{folder}/empty"},
-            "binlogs: there is no file at {folder}/empty: the folder holds none, but for hidden",
+            "binlogs: no files at {folder}/empty: the folder contains only hidden files",
         ),
         (
             "run",
@@ -285,7 +285,7 @@ SAID_OF_A_LAKE = (
         (
             "seed",
             {"lake": "{folder}/new", "seed": "{{dump: '{folder}/log.sql'}}"},
-            "seed.dump: there is no file at {folder}/log.sql. ",
+            "seed.dump: no files at {folder}/log.sql. ",
         ),
     ],
 )

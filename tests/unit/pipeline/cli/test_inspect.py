@@ -62,7 +62,7 @@ def test_a_compressed_file_is_shown_as_the_log_inside(
         assert lines(capsys, packed, rows=rows) == expected
     packed.write_bytes(packed.read_bytes()[:-20])
     assert inspect_files([packed]) == 1
-    assert "it was cut short" in capsys.readouterr().err
+    assert "it is truncated" in capsys.readouterr().err
 
 
 def test_a_table_has_a_line_per_event(capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,7 +46,7 @@ def test_binlogs_in_a_bucket_are_found_in_all_its_folders(store: ObjectStore) ->
     ]
     assert found.faults == ()
     (note,) = found.notes
-    assert note.startswith("s3://logs/2026-11-22/notes.txt is left out")
+    assert note.startswith("s3://logs/2026-11-22/notes.txt is skipped")
     assert len(find_binlogs("s3a://logs/2026-11-2*/log.*").binlogs) == 2
     assert len(find_binlogs("s3://logs/2026-*").binlogs) == 2
 
@@ -74,7 +74,7 @@ def test_files_written_by_spark_are_seen_and_removed(store: ObjectStore) -> None
 def test_an_unreachable_store_is_retryable_and_a_missing_file_is_a_settings_error(
     store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(SettingsError, match="there is no file at s3://nowhere/logs"):
+    with pytest.raises(SettingsError, match="no files at s3://nowhere/logs"):
         find_binlogs("s3://nowhere/logs")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")

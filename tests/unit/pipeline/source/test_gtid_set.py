@@ -1,4 +1,4 @@
-"""Sets of GTIDs against sets of numbers."""
+"""GTID sets, compared with sets of numbers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from pipeline.source import GtidSet
         ("u:tag:1-2", ["u:tag:2"], "u:tag:1"),
     ],
 )
-def test_what_is_in_none_of_the_others(wanted: str, had: list[str], left: str) -> None:
+def test_difference_with_the_union_of_others(wanted: str, had: list[str], left: str) -> None:
     assert GtidSet.of(*had).lacking(GtidSet.of(wanted)) == left
 
 
 @given(*[st.sets(st.integers(1, 30))] * 3)
-def test_it_is_subtraction_of_sets(wanted: set[int], one: set[int], other: set[int]) -> None:
+def test_difference_equals_that_of_sets_of_numbers(
+    wanted: set[int], one: set[int], other: set[int]
+) -> None:
     def printed(numbers: set[int]) -> str:
         return ":".join(["u", *map(str, sorted(numbers))]) if numbers else ""
 
@@ -55,19 +57,19 @@ def test_it_is_subtraction_of_sets(wanted: set[int], one: set[int], other: set[i
         (["1-2-5,0-1-100", "0-1-7"], "0-1-100,1-2-5"),
     ],
 )
-def test_what_is_in_any_of_them(sets: list[str], together: str) -> None:
+def test_union_of_sets(sets: list[str], together: str) -> None:
     assert str(GtidSet.of(*sets)) == together
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        *(("u", "invalid literal"), ("u::1", "no set of GTIDs"), ("0-1", "not enough values")),
+        *(("u", "invalid literal"), ("u::1", "not a GTID set"), ("0-1", "not enough values")),
         *(("0-1-x", "invalid literal"), ("u:1-x", "invalid literal")),
     ],
 )
-def test_other_text_is_no_set(text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_malformed_text_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         GtidSet.of(text)
 
 
@@ -81,7 +83,7 @@ def of_numbers(naive: frozenset[tuple[str, int]]) -> GtidSet:
 
 
 @given(NAIVE, NAIVE)
-def test_mysqls_sets_are_sets_of_numbers(
+def test_mysqls_sets_behave_like_sets_of_numbers(
     one: frozenset[tuple[str, int]], other: frozenset[tuple[str, int]]
 ) -> None:
     some, others = of_numbers(one), of_numbers(other)
@@ -97,7 +99,7 @@ LASTS = st.dictionaries(st.tuples(st.integers(0, 2), st.integers(1, 3)), st.inte
 
 
 @given(LASTS, LASTS)
-def test_mariadbs_sets_are_all_up_to_the_last_of_every_domain_and_server(
+def test_mariadbs_sets_contain_all_up_to_the_last_number(
     one: dict[tuple[int, int], int], other: dict[tuple[int, int], int]
 ) -> None:
     def numbers(lasts: dict[tuple[int, int], int]) -> set[tuple[int, int, int]]:
@@ -128,19 +130,19 @@ def test_mariadbs_set_is_the_last_number_of_every_domain_and_server(
     assert (gtid in MARIADB) is inside
 
 
-def test_mariadbs_sets_together() -> None:
+def test_algebra_of_mariadbs_sets() -> None:
     other = GtidSet.of("0-1-7,2-1-1")
     assert str(MARIADB | other) == "0-1-7,0-2-9,1-1-3,2-1-1"
     assert str(MARIADB & other) == "0-1-5"
     assert MARIADB.lacking(GtidSet.of("0-1-8")) == ""  # the domain has come further
-    assert MARIADB.lacking(other).startswith("2-1-1 and what is before it")
+    assert MARIADB.lacking(other).startswith("2-1-1 and earlier")
     assert MARIADB.lacking_of_servers(GtidSet.of("0-1-8,0-2-9,0-3-1,u:4")) == "u:4,0-1-8,0-3-1"
     assert str(MARIADB.of_servers_in(GtidSet.of("0-2-1,7-1-1"))) == "0-2-9"
     assert not GtidSet.of("")
     assert MARIADB
 
 
-def test_what_is_before_the_first_number_that_a_log_shows_was_not_logged_there() -> None:
+def test_from_first_of_drops_numbers_below_the_first_shown() -> None:
     had = GtidSet.of("u:1-9,v:1-3,u:tag:4,0-1-5")
     assert str(had.from_first_of(GtidSet.of("u:5-6:20"))) == "u:5-9:tag:4,v:1-3,0-1-5"
     assert str(had.from_first_of(GtidSet.of("v:7"))) == "u:1-9:tag:4,0-1-5"
@@ -166,7 +168,7 @@ def test_mariadbs_are_picked_by_domain_and_server() -> None:
         ("0-1-7,3-1-1", "0-1-7", "3-1-1"),
     ],
 )
-def test_what_a_server_has_not_got_yet(gold: str, server: str, lacking: str) -> None:
+def test_gtids_that_a_server_has_not_reached(gold: str, server: str, lacking: str) -> None:
     assert str(GtidSet.of(gold).not_reached_by(GtidSet.of(server))) == lacking
 
 
@@ -186,5 +188,7 @@ def test_the_last_of_each_domain() -> None:
         ("", "", 0, False),
     ],
 )
-def test_whose_gtids_they_are(gtids: str, uuid: str, server_id: int, *, own: bool) -> None:
+def test_has_any_of_finds_the_servers_own_gtids(
+    gtids: str, uuid: str, server_id: int, *, own: bool
+) -> None:
     assert GtidSet.of(gtids).has_any_of(uuid, server_id) is own

@@ -168,7 +168,7 @@ def test_mariadb_s_transactions_are_identified_by_domain_and_server() -> None:
     assert found.seen == {(3, 0): "0-1-9,1-1-4"}
     assert found.gaps == ()
     lagging = available(files, ref(1, "0-1-9,1-1-4"), ref(3, "0-1-12"))
-    assert "lacks 1-1-4 and what is before it in domain 1" in lagging.gaps[0]
+    assert "lacks 1-1-4 and earlier in domain 1" in lagging.gaps[0]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from pipeline.source.capture.byte_queue import ByteQueue, ClosedError
 
 
-def test_items_come_out_in_order_and_the_error_behind_them() -> None:
+def test_items_are_returned_in_order_followed_by_the_error() -> None:
     queue: ByteQueue[str] = ByteQueue(10)
     queue.put("a", 4)
     queue.put("b", 4)
@@ -18,20 +18,20 @@ def test_items_come_out_in_order_and_the_error_behind_them() -> None:
         queue.get(1)
 
 
-def test_an_end_without_an_error_is_the_end() -> None:
+def test_an_end_without_an_error_raises_eof() -> None:
     queue: ByteQueue[str] = ByteQueue(10)
     queue.end()
     with pytest.raises(EOFError):
         queue.get(1)
 
 
-def test_nothing_comes_in_time() -> None:
+def test_get_returns_none_after_the_timeout() -> None:
     began = time.monotonic()
     assert ByteQueue[str](10).get(0.05) is None
     assert time.monotonic() - began >= 0.05
 
 
-def test_who_puts_waits_for_room_and_one_large_item_has_it_all() -> None:
+def test_put_waits_for_room_and_a_large_item_fills_the_queue() -> None:
     queue: ByteQueue[int] = ByteQueue(10)
     sizes = [3, 6, 5, 25, 1, 9]
 
@@ -49,7 +49,7 @@ def test_who_puts_waits_for_room_and_one_large_item_has_it_all() -> None:
     assert queue.most == 25
 
 
-def test_who_waits_to_put_is_told_that_nobody_takes() -> None:
+def test_closing_the_queue_releases_a_blocked_put() -> None:
     queue: ByteQueue[str] = ByteQueue(10)
     queue.put("a", 10)
     threading.Timer(0.05, queue.close).start()

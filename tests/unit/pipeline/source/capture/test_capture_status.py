@@ -1,4 +1,4 @@
-"""How far the capture is that settings name, as `binlake status` tells it."""
+"""The capture's part of `binlake status`."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def standing(to: str, *, spool: str | None = None, now: datetime | None = None) 
     return found
 
 
-def test_without_a_capture_there_is_none() -> None:
+def test_settings_without_a_capture_have_no_status() -> None:
     assert capture_standing(Settings(lake="/lake"), datetime.now(timezone.utc)) is None
 
 
-def test_a_folder_tells_what_its_state_says_and_how_old_that_is(tmp_path: Path) -> None:
+def test_the_status_reports_the_state_and_its_age(tmp_path: Path) -> None:
     written = write_state(tmp_path, STATE_OF)
     later = datetime.fromisoformat(written.updated) + timedelta(seconds=90)
     found = standing(str(tmp_path), now=later)
@@ -63,40 +63,40 @@ def test_a_folder_tells_what_its_state_says_and_how_old_that_is(tmp_path: Path) 
     }
 
 
-def test_a_later_turn_and_an_unknown_lag_are_told(tmp_path: Path) -> None:
+def test_a_later_turn_and_an_unknown_lag_are_reported(tmp_path: Path) -> None:
     write_state(tmp_path, replace(STATE_OF, turn=3, lag=None, gaps=()))
     (line,) = standing(str(tmp_path)).lines()
-    assert "binlog.000002:77 in turn-0003, the server's end is not known (updated" in line
+    assert "binlog.000002:77 in turn-0003, the server's log end is unknown (updated" in line
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "expected"),
     [
-        (None, "nothing was captured into it yet"),
-        ("", "it is no state of a capture"),
-        ("[1]", "it is no state of a capture"),
-        ('{"version": 2}', "it is of version 2"),
-        (STATE_OF.to_json(), "no state of a capture: Invalid isoformat"),
-        (replace(STATE_OF, updated="2026-11-22").to_json(), "no state of a capture"),
+        (None, "nothing captured yet"),
+        ("", "is not a capture's state"),
+        ("[1]", "is not a capture's state"),
+        ('{"version": 2}', "its version is 2"),
+        (STATE_OF.to_json(), "not a capture's state: Invalid isoformat"),
+        (replace(STATE_OF, updated="2026-11-22").to_json(), "not a capture's state"),
     ],
     ids=["none", "empty", "a list", "of a later release", "never updated", "without a zone"],
 )
-def test_a_state_that_cannot_be_read_is_told(
-    content: str | None, told: str, tmp_path: Path
+def test_an_unreadable_state_is_reported(
+    content: str | None, expected: str, tmp_path: Path
 ) -> None:
     if content is not None:
         (tmp_path / STATE).write_text(content)
     found = standing(str(tmp_path))
-    assert told in str(found.problem)
+    assert expected in str(found.problem)
     assert list(found.lines()) == [f"Capture of shop into {tmp_path}: {found.problem}"]
 
 
-def test_a_state_that_may_not_be_read_is_told(tmp_path: Path) -> None:
+def test_a_state_without_read_permission_is_reported(tmp_path: Path) -> None:
     (tmp_path / STATE).mkdir()
     assert standing(str(tmp_path)).problem == "its state cannot be read: Is a directory."
 
 
-def test_a_spool_is_fresher_than_its_store_and_need_not_be_here(tmp_path: Path) -> None:
+def test_the_spools_state_is_preferred_to_the_stores(tmp_path: Path) -> None:
     store = f"memory://{tmp_path}"
     published = replace(STATE_OF, position=4, updated="2026-11-22T10:00:00.000+00:00")
     fsspec.filesystem("memory").pipe_file(f"{tmp_path}/{STATE}", published.to_json().encode())
@@ -109,14 +109,14 @@ def test_a_spool_is_fresher_than_its_store_and_need_not_be_here(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("to", "told"),
-    [("nowhere://x/y", "nowhere"), ("memory://empty", "nothing was captured into it yet")],
+    ("to", "expected"),
+    [("nowhere://x/y", "nowhere"), ("memory://empty", "nothing captured yet")],
 )
-def test_a_store_that_cannot_be_asked_is_told(to: str, told: str) -> None:
-    assert told in str(standing(to).problem)
+def test_an_unreachable_store_is_reported(to: str, expected: str) -> None:
+    assert expected in str(standing(to).problem)
 
 
-def test_a_store_that_fails_is_told_in_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stores_error_is_reported_in_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> bytes:
         raise RuntimeError("no credentials for mysql://me:s3cret@db")
 

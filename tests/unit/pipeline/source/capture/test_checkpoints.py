@@ -1,4 +1,4 @@
-"""What the state says of the server's end, as far as the server has told it."""
+"""The server's log end and the lag in the state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMED = {"address": "localhost:3306", "user": "reader"}
 
 
 class Asked:
-    """Stands for the server: its log has 900 bytes, until it does not answer."""
+    """A fake server whose log has 900 bytes, until it stops answering."""
 
     error: Exception | None = None
 
@@ -38,7 +38,7 @@ class Asked:
             raise self.error
 
 
-def test_the_age_of_the_last_event_is_told_by_the_servers_clock(tmp_path: Path) -> None:
+def test_the_lag_in_seconds_uses_the_servers_clock(tmp_path: Path) -> None:
     state = CaptureState(Replica.new(), file="binlog.000001", position=400)
     checkpoints = Checkpoints(LandedFolder(tmp_path), state, CheckpointSettings())
     source = cast(Source, Asked())
@@ -61,7 +61,7 @@ def test_the_age_of_the_last_event_is_told_by_the_servers_clock(tmp_path: Path) 
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_how_far_it_is_behind_is_not_known_while_the_server_does_not_answer(
+def test_the_lag_is_unknown_while_the_server_does_not_answer(
     error: Exception, tmp_path: Path
 ) -> None:
     state = CaptureState(Replica.new(), file="binlog.000001", position=400)

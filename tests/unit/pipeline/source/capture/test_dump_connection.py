@@ -1,4 +1,4 @@
-"""What goes back to the server while its log is received, on a socket in place of a server."""
+"""Acknowledgements and interruptions of a dump, tested on a socket pair."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipeline.source.server.version import ServerVersion
 
 
 class Dumping:
-    """Stands for PyMySQL's connection: takes any command, and keeps one end of `sockets`."""
+    """A fake of PyMySQL's connection: accepts any command, and keeps one end of `sockets`."""
 
     def __init__(self) -> None:
         self._sock, self.server = socket.socketpair()
@@ -73,7 +73,7 @@ def asked(*, semi_sync: bool, server: Identity = ONE) -> DumpConnection:
     )
 
 
-def test_who_acknowledges_never_waits_for_who_receives(dumping: Dumping) -> None:
+def test_acknowledging_never_waits_for_the_receiver(dumping: Dumping) -> None:
     dump = asked(semi_sync=True)
 
     def acknowledge() -> None:
@@ -88,7 +88,7 @@ def test_who_acknowledges_never_waits_for_who_receives(dumping: Dumping) -> None
     assert not waits
 
 
-def test_an_acknowledgement_is_sent_though_more_is_there_to_receive(dumping: Dumping) -> None:
+def test_an_acknowledgement_is_sent_before_receiving_more(dumping: Dumping) -> None:
     dump = asked(semi_sync=True)
     dumping.server.sendall(b"x" * 100)
     dump.acknowledge(LogPosition("binlog.000001", 700))
@@ -100,7 +100,7 @@ def test_an_acknowledgement_is_sent_though_more_is_there_to_receive(dumping: Dum
     dump.close()
 
 
-def test_a_server_that_does_not_wait_gets_no_acknowledgement(dumping: Dumping) -> None:
+def test_no_acknowledgement_is_sent_without_semi_sync(dumping: Dumping) -> None:
     dump = asked(semi_sync=False)
     dumping.server.sendall(b"x")
     dump.acknowledge(LogPosition("binlog.000001", 900))
@@ -110,13 +110,13 @@ def test_a_server_that_does_not_wait_gets_no_acknowledgement(dumping: Dumping) -
 
 
 class Tls(socket.socket):
-    """As ssl's: its own shutdown ends TLS, and what is read then is not decrypted."""
+    """Like ssl's: its own shutdown ends TLS, and later reads are not decrypted."""
 
     def shutdown(self, how: int) -> None:
         raise AssertionError(how)
 
 
-def test_who_interrupts_leaves_tls_as_it_is(dumping: Dumping) -> None:
+def test_interrupting_keeps_tls_in_place(dumping: Dumping) -> None:
     plain = dumping._sock
     dumping._sock = Tls(fileno=plain.detach())
     dump = asked(semi_sync=False)
@@ -137,7 +137,7 @@ def test_who_interrupts_leaves_tls_as_it_is(dumping: Dumping) -> None:
         (MARIA, {"server_id": "2"}, False),
     ],
 )
-def test_no_log_is_asked_for_of_another_server_than_the_one_that_was_asked_about_it(
+def test_no_dump_is_requested_from_another_server(
     server: Identity, who: dict[str, str], same: bool, dumping: Dumping
 ) -> None:
     dumping.who = who
@@ -145,6 +145,6 @@ def test_no_log_is_asked_for_of_another_server_than_the_one_that_was_asked_about
         asked(semi_sync=False, server=server).close()
         assert len(dumping.commands) == 2
     else:
-        with pytest.raises(LostConnectionError, match="leads to several servers"):
+        with pytest.raises(LostConnectionError, match="is the address of several servers"):
             asked(semi_sync=False, server=server)
         assert (dumping.commands, dumping._sock.fileno()) == ([], -1)

@@ -29,7 +29,7 @@ QUERY, XID = EventType.QUERY, EventType.XID
 
 
 def begun(*, checksum: bool = False) -> tuple[list[bytes], bytes]:
-    """The payloads that begin a file, and its bytes so far."""
+    """Return the payloads that start a file, and its bytes so far."""
     first = description(checksum=checksum)
     flagged = bytearray(MAGIC + first)
     flagged[FLAGS_POSITION] |= EventFlag.BINLOG_IN_USE
@@ -37,7 +37,7 @@ def begun(*, checksum: bool = False) -> tuple[list[bytes], bytes]:
 
 
 def events_in(log: bytes) -> list[bytes]:
-    """The events of a file, FORMAT_DESCRIPTION with its in-use flag clear as it is sent."""
+    """Return a file's events, FORMAT_DESCRIPTION with a cleared in-use flag, as it is sent."""
     events, at = [], 4
     while at < len(log):
         size = int.from_bytes(log[at + 9 : at + 13], "little")
@@ -56,7 +56,7 @@ def in_use(log: bytes) -> bytes:
 
 @pytest.mark.parametrize("step", [1, 7, 1000, 1 << 20])
 @pytest.mark.parametrize("name", ["plain", "compressed", "no_checksum", "tagged"])
-def test_a_recorded_log_that_is_sent_is_that_log(name: str, step: int) -> None:
+def test_the_dump_of_a_recorded_log_yields_that_log(name: str, step: int) -> None:
     log = recorded(name)[:20_000] if step == 1 else recorded(name)
     events = [event for event in events_in(log) if len(event) >= 19]
     whole = events if len(events[-1]) == int.from_bytes(events[-1][9:13], "little") else events[:-1]
@@ -67,7 +67,7 @@ def test_a_recorded_log_that_is_sent_is_that_log(name: str, step: int) -> None:
     assert last.whole == last.end == 4 + sum(map(len, whole))
 
 
-def test_what_is_in_no_file_is_left_out() -> None:
+def test_events_that_are_in_no_file_are_dropped() -> None:
     payloads, log = begun()
     events = placed([(QUERY, b"one"), (XID, b"12345678")], start=len(log))
     heartbeat = event_bytes(EventType.HEARTBEAT, FILE.encode(), log_pos=len(log))
@@ -82,12 +82,12 @@ def test_what_is_in_no_file_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("zeroed", [True, False], ids=["COM_BINLOG_DUMP", "COM_BINLOG_DUMP_GTID"])
-def test_a_later_start_has_a_description_that_is_not_landed(zeroed: bool) -> None:
-    told = bytearray(description())
+def test_the_description_of_a_later_start_is_not_landed(zeroed: bool) -> None:
+    sent_description = bytearray(description())
     if zeroed:
-        told[13:17] = bytes(4)
+        sent_description[13:17] = bytes(4)
     (event,) = placed([(QUERY, b"later")], start=1000)
-    sent = packets([OK + rotate(FILE, 1000), OK + bytes(told), OK + event])
+    sent = packets([OK + rotate(FILE, 1000), OK + bytes(sent_description), OK + event])
     items = taken(DumpStream(), sent, 1 << 16)
     (landed,) = (item for item in items if isinstance(item, LogBytes))
     assert (landed.position, bytes(landed.data)) == (1000, event)
@@ -111,7 +111,7 @@ def test_an_event_of_several_packets_is_passed_on_in_pieces(size: int, checksum:
     st.sampled_from([1 << 14, 1 << 22]),
     st.booleans(),
 )
-def test_events_that_ask_for_an_acknowledgement_are_landed_like_others(
+def test_events_that_request_an_acknowledgement_are_landed_like_others(
     events: list[tuple[int, bool]], step: int, first_asks: bool
 ) -> None:
     start = 4 + len(description())
@@ -125,7 +125,7 @@ def test_events_that_ask_for_an_acknowledgement_are_landed_like_others(
     assert bool(asked) == (first_asks or any(asks for _, asks in events))
 
 
-def test_an_event_without_a_position_is_certain_when_one_with_a_position_follows() -> None:
+def test_an_event_without_a_position_is_certain_once_one_with_a_position_follows() -> None:
     payloads, log = begun()
     vague = event_bytes(EventType.MARIADB_ANNOTATE_ROWS, b"INSERT")
     (sure,) = placed([(XID, b"12345678")], start=len(log) + len(vague))
@@ -139,18 +139,18 @@ def test_an_event_without_a_position_is_certain_when_one_with_a_position_follows
     assert second.whole == second.end
 
 
-def test_a_hole_is_never_passed_over() -> None:
+def test_a_missing_event_is_refused() -> None:
     payloads, log = begun()
     events = placed([(QUERY, b"one"), (QUERY, b"two"), (QUERY, b"three")], start=len(log))
     stream = DumpStream()
-    with pytest.raises(BrokenDumpError, match="is the one at position") as broken:
+    with pytest.raises(BrokenDumpError, match="the event at position") as broken:
         taken(stream, packets([*payloads, OK + events[0], OK + events[2]]), 1 << 16)
     assert broken.value.position == len(log) + len(events[0])
     assert broken.value.retryable
 
 
 @pytest.mark.parametrize("size", [10, 2 << 20])
-def test_an_event_that_was_damaged_on_its_way_is_refused(size: int) -> None:
+def test_an_event_damaged_in_transit_is_refused(size: int) -> None:
     payloads, log = begun(checksum=True)
     (event,) = placed([(QUERY, b"x" * size)], start=len(log), checksum=True)
     damaged = event[:25] + b"y" + event[26:]
@@ -160,25 +160,27 @@ def test_an_event_that_was_damaged_on_its_way_is_refused(size: int) -> None:
 
 def test_positions_wrap_at_4_gib() -> None:
     start = (1 << 32) - 22
-    told = bytearray(description())
-    told[13:17] = bytes(4)
+    sent_description = bytearray(description())
+    sent_description[13:17] = bytes(4)
     events = placed([(QUERY, b"one"), (QUERY, b"two"), (QUERY, b"three")], start=start)
     assert struct.unpack("<I", events[0][13:17]) == (0,)
-    sent = packets([OK + rotate(FILE, start), OK + bytes(told), *(OK + e for e in events)])
+    sent = packets(
+        [OK + rotate(FILE, start), OK + bytes(sent_description), *(OK + e for e in events)]
+    )
     items = [item for item in taken(DumpStream(), sent, 100) if isinstance(item, LogBytes)]
     assert b"".join(bytes(item.data) for item in items) == b"".join(events)
     assert items[-1].end == items[-1].whole == start + sum(map(len, events))
 
 
 @pytest.mark.parametrize(("code", "retryable"), [(1236, False), (1053, True)])
-def test_the_servers_own_errors_are_told(code: int, retryable: bool) -> None:
+def test_the_servers_errors_are_raised(code: int, retryable: bool) -> None:
     packet = b"\xff" + struct.pack("<H", code) + b"#HY000Could not find first log file name"
     with pytest.raises(DumpRefusedError, match="Could not find first log file name") as refused:
         taken(DumpStream(), packets([packet]), 10)
     assert (refused.value.code, refused.value.retryable) == (code, retryable)
 
 
-def test_the_end_of_a_log_that_is_not_waited_for() -> None:
+def test_the_end_of_a_non_blocking_dump_is_an_item() -> None:
     assert taken(DumpStream(), packets([b"\xfe\0\0\2\0"]), 3) == [LogEnded()]
 
 
@@ -190,15 +192,15 @@ def test_the_end_of_a_log_that_is_not_waited_for() -> None:
         [OK + rotate(FILE), OK + event_bytes(QUERY, b"x" * (2 << 20), log_pos=77)],
         [OK + rotate(FILE), OK + event_bytes(EventType.FORMAT_DESCRIPTION, b"x" * 90, log_pos=8)],
     ],
-    ids=["no file", "no event", "a large one of elsewhere", "no description"],
+    ids=["no file", "no event", "a large one of another position", "no description"],
 )
-def test_what_is_no_dump_is_refused(payloads: list[bytes]) -> None:
+def test_an_invalid_dump_is_refused(payloads: list[bytes]) -> None:
     with pytest.raises(BrokenDumpError):
         taken(DumpStream(), packets(payloads), 1 << 16)
 
 
 @given(st.data())
-def test_damaged_dumps_are_refused_or_read_and_nothing_else(data: st.DataObject) -> None:
+def test_damaged_dumps_are_either_refused_or_read(data: st.DataObject) -> None:
     payloads, log = begun(checksum=data.draw(st.booleans()))
     events = placed([(QUERY, b"one"), (XID, b"12345678")], start=len(log))
     sent = bytearray(packets([*payloads, *(OK + event for event in events)]))
@@ -211,7 +213,7 @@ def test_damaged_dumps_are_refused_or_read_and_nothing_else(data: st.DataObject)
 
 
 @given(st.binary(max_size=600), st.integers(1, 100))
-def test_any_bytes_are_refused_or_read_and_nothing_else(noise: bytes, step: int) -> None:
+def test_any_bytes_are_either_refused_or_read(noise: bytes, step: int) -> None:
     payloads, _ = begun()
     with suppress(BrokenDumpError, DumpRefusedError):
         taken(DumpStream(capacity=1 << 12, limit=1 << 8), packets(payloads) + noise, step)

@@ -1,4 +1,4 @@
-"""Which log of another server a capture goes on with, told by GTIDs alone."""
+"""Choosing the log of another server to continue with, by GTIDs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from decoder.constants import EventFlag, EventType
 from decoder.segments.framer import FLAGS_POSITION
 from pipeline.source import GtidSet
 from pipeline.source.capture.failover import (
-    Beginning,
+    FirstLog,
+    first_log,
     is_another,
     landed_gtids,
-    log_to_begin_with,
     not_executed,
 )
 from pipeline.source.capture.landed_folder import LandedFolder
@@ -48,16 +48,16 @@ MYSQL, MARIADB = ServerVersion.read("9.7.4"), ServerVersion.read("10.11.8-MariaD
 
 def begin(
     previous: Sequence[str | None], landed: str, *, server_id: int = 12, ahead: bool = False
-) -> Beginning:
-    """The choice among logs of a server of which each tells what is before it."""
+) -> FirstLog:
+    """Return the first log to capture, given the GTIDs before each of a server's logs."""
     names = [f"binlog.{number:06}" for number in range(1, len(previous) + 1)]
-    told = {
+    before_logs = {
         name: None if text is None else GtidSet.of(text)
         for name, text in zip(names, previous, strict=True)
     }
     logs = [LogFile(name, 1000) for name in names]
     had = GtidSet.of(landed)
-    return log_to_begin_with(logs, told.get, had, server_id=server_id, ahead=ahead)
+    return first_log(logs, before_logs.get, had, server_id=server_id, ahead=ahead)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def begin(
         (["u:1-3", "u:1-5:tag:1"], "u:1-9", 1),
         (["0-1-3", "0-1-5,0-2-7"], "0-1-6", 1),
         (["0-1-3", "0-1-5,0-2-7"], "0-1-6,0-2-7", 2),
-        # Its domain had another server before, which the landed logs do not name.
+        # Another server wrote to its domain before, which the landed logs do not name.
         (["0-9-2,0-1-3", "0-9-2,0-1-5"], "0-1-5", 2),
         # Two servers have used the same numbers of a domain.
         (["0-11-100", "0-11-200,0-12-190"], "0-11-200,0-12-180", 1),
@@ -80,14 +80,14 @@ def begin(
         (["0-11-100,1-9-4", "0-11-200,1-9-4,0-12-150"], "0-11-200,1-7-5", 1),
     ],
 )
-def test_it_is_the_last_before_which_nothing_is_missing(
+def test_the_first_log_is_the_last_before_which_nothing_is_missing(
     previous: list[str | None], landed: str, number: int
 ) -> None:
-    assert begin(previous, landed) == Beginning(f"binlog.{number:06}")
+    assert begin(previous, landed) == FirstLog(f"binlog.{number:06}")
 
 
-def test_where_mariadbs_numbers_were_used_twice_only_those_of_a_server_count() -> None:
-    # It was promoted at 0-1-5, and went on with numbers that the lost server had too.
+def test_with_duplicate_mariadb_numbers_only_those_of_the_same_server_count() -> None:
+    # It was promoted at 0-1-5, and used numbers that the lost server had used too.
     assert begin(["0-1-3", "0-1-5,0-2-7"], "0-1-9").file == "binlog.000002"
     assert begin(["0-1-3", "0-1-5,0-2-7"], "0-1-9", ahead=True).file == "binlog.000001"
 
@@ -104,17 +104,17 @@ def test_where_mariadbs_numbers_were_used_twice_only_those_of_a_server_count() -
         (12, "1-11-4", 1),
     ],
 )
-def test_of_a_mariadb_server_that_is_not_named_only_what_was_before_the_first_file_is_there(
+def test_of_an_unnamed_mariadb_server_only_numbers_before_the_first_file_count_as_landed(
     server_id: int, began: str, number: int
 ) -> None:
-    told = {
+    before_logs = {
         "binlog.000001": GtidSet.of("0-11-100"),
         "binlog.000002": GtidSet.of("0-11-105,0-12-103"),
     }
-    logs = [LogFile(name, 1000) for name in told]
+    logs = [LogFile(name, 1000) for name in before_logs]
     had, before = GtidSet.of("0-11-105"), GtidSet.of(began)
-    chosen = log_to_begin_with(logs, told.get, had, server_id=server_id, ahead=False, began=before)
-    assert chosen == Beginning(f"binlog.{number:06}")
+    chosen = first_log(logs, before_logs.get, had, server_id=server_id, ahead=False, began=before)
+    assert chosen == FirstLog(f"binlog.{number:06}")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_of_a_mariadb_server_that_is_not_named_only_what_was_before_the_first_fi
         ([(1, 9, 4)], (0, 11, 8), "1-9-4,0-11-7"),
     ],
 )
-def test_what_is_before_a_mariadb_file_tell_its_list_and_its_first_transaction(
+def test_gtids_before_a_mariadb_file_come_from_its_list_and_first_transaction(
     listed: list[tuple[int, int, int]], first: tuple[int, int, int], before: str, tmp_path: Path
 ) -> None:
     domain, server, number = first
@@ -158,10 +158,10 @@ def test_what_is_before_a_mariadb_file_tell_its_list_and_its_first_transaction(
         (["0-11-200,1-9-4"], "0-11-200", 1, "1-9-4"),
     ],
 )
-def test_what_is_purged_is_named_and_no_more_is_lost(
+def test_purged_gtids_are_named_and_no_more_is_lost(
     previous: list[str | None], landed: str, number: int, lost: str
 ) -> None:
-    assert begin(previous, landed) == Beginning(f"binlog.{number:06}", GtidSet.of(lost))
+    assert begin(previous, landed) == FirstLog(f"binlog.{number:06}", GtidSet.of(lost))
 
 
 @given(
@@ -169,7 +169,7 @@ def test_what_is_purged_is_named_and_no_more_is_lost(
     st.sets(st.integers(1, 20)),
     st.sets(st.integers(1, 20), max_size=3),
 )
-def test_nothing_of_the_logs_before_it_is_missing_but_what_is_told(
+def test_nothing_before_the_first_log_is_missing_but_the_lost_gtids(
     held: list[set[int]], landed: set[int], purged: set[int]
 ) -> None:
     previous, so_far = [], set(purged)
@@ -199,8 +199,8 @@ def test_what_a_server_has_not_executed(landed: str, executed: str, lacks: str) 
     assert not_executed(GtidSet.of(landed), GtidSet.of(executed)) == lacks
 
 
-def test_of_a_domain_that_has_not_come_so_far_that_is_told() -> None:
-    assert "2-1-4 and what is before it" in not_executed(GtidSet.of("2-1-4"), GtidSet.of("0-1-1"))
+def test_a_domain_that_has_not_got_as_far_is_reported() -> None:
+    assert "2-1-4 and earlier" in not_executed(GtidSet.of("2-1-4"), GtidSet.of("0-1-1"))
 
 
 ONE = CaptureState(Replica.new(), server_uuid="one", server_id=1, server_version="9.7.4")
@@ -219,20 +219,20 @@ MARIA = replace(ONE, server_uuid=None, server_version="10.11.8-MariaDB")
         (MARIA, Identity(MARIADB, 2, None), True),
     ],
 )
-def test_a_server_is_known_by_its_uuid_and_mariadbs_by_their_number(
+def test_servers_are_identified_by_uuid_and_mariadbs_by_server_id(
     state: CaptureState, identity: Identity, another: bool
 ) -> None:
     assert is_another(state, identity) is another
 
 
-def test_a_landed_file_tells_its_whole_transactions(tmp_path: Path) -> None:
+def test_gtids_of_a_landed_file_are_those_of_its_complete_transactions(tmp_path: Path) -> None:
     path = tmp_path / "binlog.000001"
     whole = transaction(7, insert(CUP, (1, "a"))), transaction(8, insert(CUP, (2, "b")))
     path.write_bytes(with_checksums(*whole, gtid(9), query("BEGIN"), insert(CUP, (3, "c"))))
     assert gtids_of(path) == GtidSet.of(f"{UUID_TEXT}:7-8")
 
 
-def test_a_file_that_is_only_begun_tells_nothing_and_the_one_before_counts(tmp_path: Path) -> None:
+def test_a_just_created_file_is_skipped_for_the_one_before(tmp_path: Path) -> None:
     whole = recorded("plain")
     (tmp_path / "binlog.000001").write_bytes(whole)
     described = 4 + int.from_bytes(whole[13:17], "little")
@@ -251,13 +251,13 @@ def test_a_file_that_is_only_begun_tells_nothing_and_the_one_before_counts(tmp_p
     assert landed_gtids(folder, second) == GtidSet.of("w:1-9")
 
 
-def test_where_the_last_file_has_transactions_without_gtids_nothing_tells_what_is_landed(
+def test_a_last_file_without_gtids_leaves_the_landed_gtids_unknown(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "binlog.000001").write_bytes(recorded("plain"))
     folder, state = LandedFolder(tmp_path), CaptureState(Replica.new())
     assert landed_gtids(folder, state)
-    # They were turned off in between: what is before the file has some.
+    # GTIDs were turned off in between: earlier files have some.
     (tmp_path / "binlog.000002").write_bytes(recorded("no_gtid"))
     turn = Turn(1, "one", 1, "9.7.4", "binlog.000001", "binlog.000009", 9, "w:1-9", "then")
     for known in (state, replace(ONE, turn=2, before=(turn,))):
@@ -267,7 +267,7 @@ def test_where_the_last_file_has_transactions_without_gtids_nothing_tells_what_i
 
 
 @given(st.data())
-def test_however_a_landed_file_is_cut_off_it_tells_no_more_than_the_whole_one(
+def test_a_truncated_file_never_has_more_gtids_than_the_whole_one(
     data: st.DataObject,
 ) -> None:
     whole = recorded("plain")
@@ -278,6 +278,6 @@ def test_however_a_landed_file_is_cut_off_it_tells_no_more_than_the_whole_one(
         cut = bytearray(whole[: data.draw(st.integers(200, len(whole)))])
         cut[FLAGS_POSITION] |= EventFlag.BINLOG_IN_USE
         path.write_bytes(cut)
-        told = gtids_of(path)
+        found = gtids_of(path)
     assert everything is not None
-    assert told is None or everything.holds(told)
+    assert found is None or everything.holds(found)

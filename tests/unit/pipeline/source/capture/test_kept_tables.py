@@ -1,4 +1,4 @@
-"""Which readings of a server's tables a capture keeps."""
+"""The readings of table definitions that a capture keeps."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def kept(*readings: CreateStatements) -> list[int]:
     return [one.at for one in found]
 
 
-def test_of_readings_that_say_the_same_the_first_and_the_last_are_kept() -> None:
+def test_of_equal_readings_the_first_and_the_last_are_kept() -> None:
     assert kept(*(reading(at, "a") for at in range(1, 9))) == [1, 8]
     others = (reading(1, "a"), reading(2, "b"), reading(3, "b"), reading(4, "b"), reading(5, "a"))
     assert kept(*others) == [1, 2, 4, 5]
     assert kept(reading(1, "a"), reading(2, "a"), reading(3, "a", 2)) == [1, 2, 3]
 
 
-def test_so_many_and_no_more() -> None:
+def test_the_number_of_kept_readings_is_limited() -> None:
     found = kept(*(reading(at, str(at)) for at in range(100)))
     assert found == [0, *range(100 - KEPT + 1, 100)]

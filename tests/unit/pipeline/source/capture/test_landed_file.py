@@ -32,7 +32,7 @@ def in_use(log: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("torn", [1, 18, 19, 30])
-def test_a_torn_event_is_cut_off(torn: int, tmp_path: Path) -> None:
+def test_a_torn_event_is_truncated(torn: int, tmp_path: Path) -> None:
     ends = ends_of(LOG)
     file = tmp_path / "binlog.000001"
     file.write_bytes(LOG[: ends[-3] + torn])
@@ -41,14 +41,14 @@ def test_a_torn_event_is_cut_off(torn: int, tmp_path: Path) -> None:
     assert file.read_bytes() == LOG[: ends[-3]]
 
 
-def test_an_event_whose_bytes_did_not_reach_the_disk_is_cut_off(tmp_path: Path) -> None:
+def test_an_event_that_did_not_reach_the_disk_is_truncated(tmp_path: Path) -> None:
     ends = ends_of(LOG)
     file = tmp_path / "binlog.000001"
     file.write_bytes(LOG[: ends[-3] - 8] + bytes(8))
     assert recover(file, ends[2]).end == ends[-4]
 
 
-def test_without_checksums_only_what_is_known_to_be_durable_stays(tmp_path: Path) -> None:
+def test_without_checksums_only_durable_bytes_are_kept(tmp_path: Path) -> None:
     ends = ends_of(NO_CHECKSUM)
     file = tmp_path / "binlog.000001"
     file.write_bytes(in_use(NO_CHECKSUM))
@@ -56,7 +56,7 @@ def test_without_checksums_only_what_is_known_to_be_durable_stays(tmp_path: Path
     assert file.stat().st_size == ends[3]
 
 
-def test_a_whole_file_says_that_it_has_its_end(tmp_path: Path) -> None:
+def test_a_complete_file_is_recognized_as_ended(tmp_path: Path) -> None:
     file = tmp_path / "binlog.000001"
     file.write_bytes(LOG)
     found = recover(file, None)
@@ -64,7 +64,7 @@ def test_a_whole_file_says_that_it_has_its_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\xfebin", LOG[:15], in_use(LOG)[:22], in_use(LOG)[:50]])
-def test_a_file_that_was_only_begun_counts_for_nothing(content: bytes, tmp_path: Path) -> None:
+def test_a_just_created_file_counts_as_empty(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "binlog.000001").write_bytes(LOG)
     (tmp_path / "binlog.000002").write_bytes(content)
     found = LandedFolder(tmp_path).recover(None)
@@ -85,20 +85,20 @@ def test_a_file_that_was_only_begun_counts_for_nothing(content: bytes, tmp_path:
     ],
     ids=["text", "encrypted", "closed", "no description", "damaged description"],
 )
-def test_a_file_that_is_not_the_captures_is_never_changed(
+def test_a_file_not_written_by_a_capture_is_never_changed(
     content: bytes, own: bool, tmp_path: Path
 ) -> None:
     (tmp_path / "binlog.000004").write_bytes(LOG)
     file = tmp_path / "backup.20240131"
     file.write_bytes(content)
-    with pytest.raises(DamagedFolderError, match="not as a capture leaves a file"):
+    with pytest.raises(DamagedFolderError, match="not written by a capture"):
         LandedFolder(tmp_path).recover(None, own=own)
     assert file.read_bytes() == content
     assert (tmp_path / "binlog.000004").read_bytes() == LOG
 
 
 @pytest.mark.parametrize("content", [b"", b"\xfebin", in_use(LOG)[:50], in_use(LOG)[:-1]])
-def test_where_no_capture_was_nothing_is_cut_off(content: bytes, tmp_path: Path) -> None:
+def test_nothing_is_truncated_in_a_folder_without_a_capture(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "binlog.000004"
     file.write_bytes(content)
     with pytest.raises(DamagedFolderError):
@@ -116,7 +116,7 @@ def test_where_no_capture_was_nothing_is_cut_off(content: bytes, tmp_path: Path)
     ],
     ids=["growing", "no checkpoint at all", "closed", "with checksums"],
 )
-def test_nothing_is_known_to_be_durable_of_a_file_behind_the_states(
+def test_no_byte_of_a_file_after_the_states_is_known_to_be_durable(
     content: bytes, durable: LogPosition | None, end: int, tmp_path: Path
 ) -> None:
     (tmp_path / "binlog.000001").write_bytes(LOG)
@@ -128,32 +128,34 @@ def test_nothing_is_known_to_be_durable_of_a_file_behind_the_states(
     assert (tmp_path / "binlog.000002").exists() is bool(end)
 
 
-def test_durable_bytes_that_are_damaged_are_never_cut_off(tmp_path: Path) -> None:
+def test_damaged_durable_bytes_are_never_truncated(tmp_path: Path) -> None:
     file = tmp_path / "binlog.000001"
     damaged = LOG[:300] + b"?" + LOG[301:]
     file.write_bytes(damaged)
-    with pytest.raises(DamagedFolderError, match=r"are good: .*checksum.* Move the file"):
+    with pytest.raises(
+        DamagedFolderError, match=r"landed bytes are valid: .*checksum.* Move this file"
+    ):
         recover(file, len(LOG))
     assert file.read_bytes() == damaged
 
 
-def test_bytes_that_are_sent_again_are_compared_and_only_new_ones_written(tmp_path: Path) -> None:
+def test_bytes_sent_again_are_compared_and_only_new_ones_written(tmp_path: Path) -> None:
     ends = ends_of(LOG)
     path = tmp_path / "binlog.000001"
     file = LandedFile(path, 0)
     assert file.land(memoryview(in_use(LOG)[: ends[2]]), 0, whole=ends[2], ended=False) == ends[2]
     again = memoryview(LOG[ends[1] : ends[4]])
     assert file.land(again, ends[1], whole=ends[4], ended=False) == ends[4] - ends[2]
-    # Its beginning too, though the in-use flag differs.
+    # The start matches too, although the in-use flag differs.
     assert file.land(memoryview(LOG[: ends[1]]), 0, whole=ends[1], ended=False) == 0
     assert file.whole == ends[4]
-    with pytest.raises(AnotherLogError, match="is not what was landed"):
+    with pytest.raises(AnotherLogError, match="other bytes than were landed"):
         file.land(memoryview(b"?" * 10), ends[3], whole=ends[4], ended=False)
     file.close()
     assert path.read_bytes() == in_use(LOG)[: ends[4]]
 
 
-def test_what_is_behind_the_last_whole_event_goes_when_a_file_is_left(tmp_path: Path) -> None:
+def test_leaving_a_file_truncates_it_after_the_last_whole_event(tmp_path: Path) -> None:
     ends = ends_of(LOG)
     path = tmp_path / "binlog.000001"
     file = LandedFile(path, 0)
@@ -163,7 +165,7 @@ def test_what_is_behind_the_last_whole_event_goes_when_a_file_is_left(tmp_path: 
     assert path.read_bytes() == LOG[: ends[2]]
 
 
-def test_the_in_use_flag_goes_with_the_files_end(tmp_path: Path) -> None:
+def test_the_in_use_flag_is_cleared_at_the_files_end(tmp_path: Path) -> None:
     path = tmp_path / "binlog.000001"
     file = LandedFile(path, 0)
     file.land(memoryview(in_use(LOG)), 0, whole=len(LOG), ended=True)
@@ -173,7 +175,7 @@ def test_the_in_use_flag_goes_with_the_files_end(tmp_path: Path) -> None:
     file.close()
 
 
-def test_a_disk_that_takes_a_part_of_a_write_gets_the_rest(tmp_path: Path) -> None:
+def test_a_partial_write_is_continued(tmp_path: Path) -> None:
     taken = bytearray(len(LOG))
 
     def write(_: int, data: memoryview, position: int) -> int:
@@ -186,17 +188,17 @@ def test_a_disk_that_takes_a_part_of_a_write_gets_the_rest(tmp_path: Path) -> No
     assert bytes(taken) == LOG
 
 
-def test_files_are_begun_in_the_servers_order(tmp_path: Path) -> None:
+def test_files_must_follow_in_the_servers_order(tmp_path: Path) -> None:
     folder = LandedFolder(tmp_path)
     folder.begin("binlog.000008", 4)
     folder.land(memoryview(LOG), 0, whole=len(LOG), ended=True)
-    with pytest.raises(AnotherLogError, match=r"behind binlog\.000008 the server goes on with"):
+    with pytest.raises(AnotherLogError, match=r"after binlog\.000008 the server continues with"):
         folder.begin("binlog.000010", 4)
     folder.begin("binlog.000009", 4)
     assert folder.end == LogPosition("binlog.000009", 0)
 
 
-def test_an_empty_log_is_never_seen(tmp_path: Path) -> None:
+def test_readers_never_see_an_empty_log(tmp_path: Path) -> None:
     seen: list[list[str]] = []
 
     def write(descriptor: int, data: memoryview, position: int) -> int:
@@ -221,7 +223,9 @@ def visible(folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("file", "position"), [("../binlog.000001", 4), (".hidden.000001", 4), ("binlog.000001", 900)]
 )
-def test_a_file_that_cannot_be_begun_is_refused(file: str, position: int, tmp_path: Path) -> None:
+def test_an_invalid_file_name_or_position_is_refused(
+    file: str, position: int, tmp_path: Path
+) -> None:
     with pytest.raises(BrokenDumpError):
         LandedFolder(tmp_path).begin(file, position)
     assert not list(tmp_path.iterdir())

@@ -25,7 +25,7 @@ def test_names_of_logs(name: str, is_one: bool) -> None:
     assert is_log_name(name) is is_one
 
 
-def test_positions_are_in_the_logs_order() -> None:
+def test_positions_are_ordered_as_in_the_log() -> None:
     places = [("binlog.999999", 4), ("binlog.1000000", 4), ("binlog.1000000", 900)]
     positions = [LogPosition(*place) for place in places]
     assert sorted(reversed(positions)) == positions
@@ -48,5 +48,5 @@ def test_the_next_file_has_the_next_number(later: str, does: bool) -> None:
 
 
 def test_another_name_has_no_number() -> None:
-    with pytest.raises(ValueError, match="no name of a binary log"):
+    with pytest.raises(ValueError, match="not a binary log name"):
         number_of("binlog.index")

@@ -1,4 +1,4 @@
-"""A spool and its store: what one has is not given up for what the other seems to have."""
+"""A spool and its store: which of them a capture resumes from, and what is uploaded."""
 
 from __future__ import annotations
 
@@ -54,33 +54,33 @@ def visible(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("stored", "own", "last", "said"),
+    ("stored", "own", "last", "message"),
     [
-        (None, ONE, "binlog.000009", "has logs but no state of a capture"),
+        (None, ONE, "binlog.000009", "contains logs but no capture's state"),
         (replace(ONE, server_uuid="two"), ONE, "binlog.000009", "of server two"),
         (replace(ONE, replica=Replica.new()), ONE, "binlog.000009", "another capture"),
-        (ONE, None, "mysql-bin.000009", "holds mysql-bin.000009"),
+        (ONE, None, "mysql-bin.000009", "contains mysql-bin.000009"),
     ],
     ids=["no state", "another server", "another capture", "another log"],
 )
-def test_a_store_of_something_else_takes_nothing_from_the_spool(
-    stored: CaptureState | None, own: CaptureState | None, last: str, said: str, tmp_path: Path
+def test_a_store_of_another_capture_leaves_the_spool_unchanged(
+    stored: CaptureState | None, own: CaptureState | None, last: str, message: str, tmp_path: Path
 ) -> None:
     logs = spool_of(tmp_path, own)
     published = store_of(tmp_path, {last: b"something else"}, stored)
-    with pytest.raises(AnotherLogError, match=said):
+    with pytest.raises(AnotherLogError, match=message):
         published.restore(tmp_path)
     assert visible(tmp_path) == logs
     assert own is None or read_state(tmp_path) is not None
 
 
-def test_a_store_that_is_further_is_gone_on_from(tmp_path: Path) -> None:
+def test_a_capture_resumes_from_a_store_that_has_more(tmp_path: Path) -> None:
     spool_of(tmp_path)
     store_of(tmp_path, {"binlog.000003": b"three"}, ONE).restore(tmp_path)
     assert visible(tmp_path) == {"binlog.000003": b"three"}
     state = read_state(tmp_path)
     assert state is not None
-    # What was put is whole: none of it is taken for the rest of a write.
+    # Uploads end with a whole event: no byte is taken for an incomplete write.
     assert (state.file, state.position) == ("binlog.000003", 5)
 
 
@@ -100,12 +100,12 @@ TURN = "turn-0002"
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """What is under a folder, by its path there, but for what is hidden."""
+    """Return the files below a folder by relative path, without hidden ones."""
     found = (path for path in folder.rglob("*") if path.is_file() and path.name[0] != ".")
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
-def test_of_a_server_that_took_over_files_are_put_in_the_folder_of_its_turn(tmp_path: Path) -> None:
+def test_after_a_failover_files_are_uploaded_into_the_turns_folder(tmp_path: Path) -> None:
     log = recorded("plain")
     spool_of(tmp_path, replace(SECOND, file="binlog.000008", position=len(log) - 31))
     (tmp_path / TURN).mkdir()
@@ -122,10 +122,10 @@ def test_of_a_server_that_took_over_files_are_put_in_the_folder_of_its_turn(tmp_
     assert f"{TURN}/binlog.000007" not in files_of(tmp_path)
 
 
-def test_a_closed_file_stays_in_the_spool_until_the_next_one_tells_what_is_before_it(
+def test_a_closed_file_stays_in_the_spool_until_the_next_has_previous_gtids(
     tmp_path: Path,
 ) -> None:
-    """By that a server that takes over is told what is landed."""
+    """After a failover, the landed GTIDs are read from it."""
     log = format_description("10.11.8-MariaDB", lengths=MARIADB_POST_HEADER_LENGTHS)
     gtids = struct.pack("<I", 1) + struct.pack("<IIQ", 0, 1, 5)
     listed = MAGIC + log + event_bytes(EventType.MARIADB_GTID_LIST, gtids)
@@ -141,8 +141,8 @@ def test_a_closed_file_stays_in_the_spool_until_the_next_one_tells_what_is_befor
         assert landed_gtids(LandedFolder(tmp_path), state) == GtidSet.of("0-1-5")
 
 
-@pytest.mark.parametrize("own", [None, ONE], ids=["spool lost", "spool of the turn before"])
-def test_a_store_whose_server_took_over_is_gone_on_from_in_its_turn(
+@pytest.mark.parametrize("own", [None, ONE], ids=["spool lost", "spool of the previous turn"])
+def test_a_store_after_a_failover_is_resumed_in_its_turn(
     own: CaptureState | None, tmp_path: Path
 ) -> None:
     if own is not None:
@@ -155,7 +155,7 @@ def test_a_store_whose_server_took_over_is_gone_on_from_in_its_turn(
     assert files_of(tmp_path)[f"{TURN}/binlog.000007"] == b"seven"
 
 
-def test_a_store_whose_server_has_just_taken_over_has_nothing_of_it_yet(tmp_path: Path) -> None:
+def test_a_store_right_after_a_failover_has_no_files_of_the_turn_yet(tmp_path: Path) -> None:
     store_of(tmp_path, {"binlog.000009": b"of the first"}, SECOND).restore(tmp_path)
     state = read_state(tmp_path)
     assert state is not None
@@ -163,7 +163,7 @@ def test_a_store_whose_server_has_just_taken_over_has_nothing_of_it_yet(tmp_path
     assert files_of(tmp_path) == {}
 
 
-def test_a_spool_whose_server_has_just_taken_over_is_further_than_the_store(tmp_path: Path) -> None:
+def test_a_spool_right_after_a_failover_is_ahead_of_the_store(tmp_path: Path) -> None:
     write_state(tmp_path, SECOND)
     store_of(tmp_path, {"binlog.000009": b"of the first"}, ONE).restore(tmp_path)
     assert read_state(tmp_path) is not None
@@ -173,7 +173,7 @@ def test_a_spool_whose_server_has_just_taken_over_is_further_than_the_store(tmp_
         other.restore(tmp_path)
 
 
-def test_definitions_of_tables_are_put_when_they_have_changed_and_come_back(tmp_path: Path) -> None:
+def test_changed_table_definitions_are_uploaded_and_restored(tmp_path: Path) -> None:
     spool, other = tmp_path / "spool", tmp_path / "other"
     spool.mkdir()
     other.mkdir()
@@ -188,7 +188,7 @@ def test_definitions_of_tables_are_put_when_they_have_changed_and_come_back(tmp_
 
     Published(f"memory://{store}", PublishSettings()).restore(other)
     assert (other / BESIDE_LOGS).read_text() == "[1]"
-    # what the spool has itself is newer
+    # the spool's own file is newer
     (other / BESIDE_LOGS).write_text("[1, 2]")
     Published(f"memory://{store}", PublishSettings()).restore(other)
     assert (other / BESIDE_LOGS).read_text() == "[1, 2]"

@@ -1,4 +1,4 @@
-"""What a capture makes of errors and gaps, without a server."""
+"""How a capture handles errors and gaps, without a server."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LOST = LostConnectionError("the connection is lost.")
 
 
 def a_capture(folder: Path, **settings: Any) -> Capture:
-    """One whose folder is there, and that never waits."""
+    """Return a capture whose folder exists, and that never waits."""
     given = {"to": str(folder), "retry": {"longest": 0.000001}, **settings}
     made = Capture(CaptureSettings.model_validate(given), Login("localhost", "reader"))
     state = CaptureState(Replica.new())
@@ -48,7 +48,9 @@ def a_capture(folder: Path, **settings: Any) -> Capture:
 
 
 @pytest.mark.parametrize("error", [REFUSED, BROKEN])
-def test_a_refusal_after_a_long_outage_is_the_first(error: BinlakeError, tmp_path: Path) -> None:
+def test_refusals_after_a_long_outage_are_counted_separately(
+    error: BinlakeError, tmp_path: Path
+) -> None:
     capture = a_capture(tmp_path, forever=True)
     for _ in range(20):
         capture._wait_after(LOST)
@@ -59,23 +61,23 @@ def test_a_refusal_after_a_long_outage_is_the_first(error: BinlakeError, tmp_pat
         capture._wait_after(error)
 
 
-def test_what_goes_on_is_counted_anew(tmp_path: Path) -> None:
+def test_progress_resets_the_number_of_tries(tmp_path: Path) -> None:
     capture = a_capture(tmp_path, forever=True)
     for _ in range(3 * TRIES_OF_A_DUMP):
         capture._wait_after(REFUSED)
         capture._progressed()
 
 
-def test_the_state_keeps_no_password_of_an_error(tmp_path: Path) -> None:
+def test_passwords_in_errors_are_redacted_in_the_state(tmp_path: Path) -> None:
     capture = a_capture(tmp_path, forever=True)
     capture._wait_after(NotLandedError("it is full", folder="sftp://user:geheimnis@host/x"))
-    said = capture._checkpoints.state.last_error
-    assert said is not None
-    assert "it is full" in said
-    assert "geheimnis" not in said
+    error_text = capture._checkpoints.state.last_error
+    assert error_text is not None
+    assert "it is full" in error_text
+    assert "geheimnis" not in error_text
 
 
-def test_a_gap_is_in_the_state_before_anything_is_landed_behind_it(tmp_path: Path) -> None:
+def test_a_gap_is_recorded_before_anything_is_landed_after_it(tmp_path: Path) -> None:
     (tmp_path / "binlog.000001").write_bytes(LOG)
     landed = Landed(LogPosition("binlog.000001", len(LOG)), 300, ended=False)
     a_capture(tmp_path)._note_gap(landed, Start(LogPosition("binlog.000005", 4), lost=True))
@@ -88,7 +90,7 @@ def test_a_gap_is_in_the_state_before_anything_is_landed_behind_it(tmp_path: Pat
     ("forever", "target", "ended"),
     [(False, len(LOG), True), (False, len(LOG) + 1, False), (True, len(LOG), False)],
 )
-def test_a_dump_that_ends_is_the_logs_end_only_where_it_was_to_end(
+def test_a_dump_that_ends_early_is_a_lost_connection(
     forever: bool, target: int, ended: bool, tmp_path: Path
 ) -> None:
     (tmp_path / "binlog.000001").write_bytes(LOG)
@@ -103,7 +105,7 @@ def test_a_dump_that_ends_is_the_logs_end_only_where_it_was_to_end(
     capture._folder.leave()
 
 
-def test_a_file_that_was_landed_to_its_end_is_closed_when_the_server_has_left_it(
+def test_a_completely_landed_file_is_closed_once_the_server_has_left_it(
     tmp_path: Path,
 ) -> None:
     flagged = bytearray(LOG)
@@ -114,7 +116,7 @@ def test_a_file_that_was_landed_to_its_end_is_closed_when_the_server_has_left_it
     assert (tmp_path / "binlog.000001").read_bytes() == LOG
 
 
-def test_a_handler_that_stops_it_takes_no_lock(tmp_path: Path) -> None:
+def test_stopping_in_a_signal_handler_takes_no_lock(tmp_path: Path) -> None:
     capture = a_capture(tmp_path, forever=True, retry={"longest": 3600})
     before = signal.signal(signal.SIGUSR1, lambda *_: capture.stop())
     try:

@@ -9,7 +9,7 @@ from pipeline.source.capture.errors import AnotherLogError, PurgedError
 from pipeline.source.capture.landed_folder import Landed
 from pipeline.source.capture.log_position import LogPosition
 from pipeline.source.capture.source import LogFile
-from pipeline.source.capture.start import Start, where_to_begin
+from pipeline.source.capture.start import Start, dump_start
 
 GIB = 1 << 30
 
@@ -22,17 +22,17 @@ def begin(
     held: Landed | None,
     *sizes: tuple[int, int],
     first_file: str | None = None,
-    go_on: bool = False,
-    far: bool = False,
+    accept_gap: bool = False,
+    large_positions: bool = False,
     base: str = "binlog",
 ) -> Start:
-    return where_to_begin(
+    return dump_start(
         held,
         [LogFile(f"{base}.{number:06}", size) for number, size in sizes],
         folder="/landed",
         first_file=first_file,
-        go_on_behind_gap=go_on,
-        far=far,
+        accept_gap=accept_gap,
+        large_positions=large_positions,
     )
 
 
@@ -44,14 +44,14 @@ def begin(
         (landed(3, 500), [(3, 900)], {}, 3, 469, False),
         (landed(3, 900, ended=True), [(3, 900), (4, 200)], {}, 3, 869, False),
         (landed(3, 5 * GIB), [(3, 6 * GIB)], {}, 3, 4, False),
-        (landed(3, 5 * GIB), [(3, 6 * GIB)], {"far": True}, 3, 5 * GIB - 31, False),
+        (landed(3, 5 * GIB), [(3, 6 * GIB)], {"large_positions": True}, 3, 5 * GIB - 31, False),
         (landed(3, 900, ended=True), [(4, 200), (5, 100)], {}, 4, 4, False),
-        (landed(3, 900), [(4, 200)], {"go_on": True}, 4, 4, True),
-        (landed(3, 900, ended=True), [(6, 200)], {"go_on": True}, 6, 4, True),
+        (landed(3, 900), [(4, 200)], {"accept_gap": True}, 4, 4, True),
+        (landed(3, 900, ended=True), [(6, 200)], {"accept_gap": True}, 6, 4, True),
         (landed(999999, 900, ended=True), [(1000000, 200)], {}, 1000000, 4, False),
     ],
 )
-def test_it_begins_with_the_last_event_that_is_landed(
+def test_a_dump_starts_with_the_last_landed_event(
     held: Landed | None,
     logs: list[tuple[int, int]],
     options: dict[str, Any],
@@ -70,7 +70,9 @@ def test_it_begins_with_the_last_event_that_is_landed(
         (landed(3, 900, ended=True), [(5, 200)]),
     ],
 )
-def test_what_is_purged_is_named(held: Landed, logs: list[tuple[int, int]]) -> None:
+def test_purged_files_are_an_error_that_names_the_gap(
+    held: Landed, logs: list[tuple[int, int]]
+) -> None:
     with pytest.raises(
         PurgedError, match=r"binlog\.000003, position 900.*capture\.purged"
     ) as error:
@@ -86,16 +88,16 @@ def test_what_is_purged_is_named(held: Landed, logs: list[tuple[int, int]]) -> N
         (landed(3, 900), [(1, 500), (2, 500)], {}),
         (landed(3, 900), [(4, 500)], {"base": "mysql-bin"}),
     ],
-    ids=["shorter than landed", "begun anew", "another name"],
+    ids=["shorter than landed", "log was reset", "another name"],
 )
-def test_a_log_that_does_not_go_on_is_refused(
+def test_a_log_that_does_not_continue_the_landed_one_is_refused(
     held: Landed | None, logs: list[tuple[int, int]], options: dict[str, Any]
 ) -> None:
     with pytest.raises(AnotherLogError, match="another folder"):
         begin(held, *logs, **options)
 
 
-def test_a_first_file_that_the_server_has_not_got_is_a_wrong_setting() -> None:
+def test_an_unknown_first_file_is_a_settings_error() -> None:
     with pytest.raises(SettingsError, match=r"capture\.first_file: .* binlog\.000003 to") as error:
         begin(None, (3, 900), (4, 200), first_file="binlog.000001")
     assert error.value.exit_code == 2

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.errors import SettingsError
 from pipeline.source.capture.backoff import FIRST_SECONDS, Backoff
-from pipeline.source.capture.checkpoints import bytes_behind
+from pipeline.source.capture.checkpoints import bytes_after
 from pipeline.source.capture.errors import DamagedStateError
 from pipeline.source.capture.log_position import LogPosition
 from pipeline.source.capture.source import LogEnd, LogFile
@@ -29,7 +29,7 @@ from pipeline.source.logs.storage import list_files
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 
 
-def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_state_is_read_as_written(tmp_path: Path) -> None:
     state = CaptureState(
         Replica.new(),
         server_uuid=UUID,
@@ -48,7 +48,7 @@ def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [STATE]
 
 
-def test_a_state_from_before_servers_took_over_is_of_the_first_turn(tmp_path: Path) -> None:
+def test_a_state_without_failover_fields_is_of_the_first_turn(tmp_path: Path) -> None:
     state = json.loads(CaptureState(Replica.new(), file="binlog.000002", position=77).to_json())
     (tmp_path / STATE).write_text(
         json.dumps({k: v for k, v in state.items() if k not in ("turn", "before", "lacking")})
@@ -59,31 +59,31 @@ def test_a_state_from_before_servers_took_over_is_of_the_first_turn(tmp_path: Pa
     assert replace(read, turn=12).folder == "turn-0012"
 
 
-def test_a_folder_that_nothing_was_captured_into_has_none(tmp_path: Path) -> None:
+def test_an_empty_folder_has_no_state(tmp_path: Path) -> None:
     assert read_state(tmp_path) is None
     assert CaptureState(Replica.new()).durable is None
 
 
-def test_bronze_does_not_see_it(tmp_path: Path) -> None:
+def test_bronze_ignores_the_state_file(tmp_path: Path) -> None:
     write_state(tmp_path, CaptureState(Replica.new()))
-    with pytest.raises(SettingsError, match="there is no file"):
+    with pytest.raises(SettingsError, match="no files"):
         list_files(str(tmp_path))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 99}', "no json"])
-def test_a_damaged_state_is_told(text: str, tmp_path: Path) -> None:
+def test_a_damaged_state_is_an_error(text: str, tmp_path: Path) -> None:
     (tmp_path / STATE).write_text(text)
-    with pytest.raises(DamagedStateError, match="no state of a capture"):
+    with pytest.raises(DamagedStateError, match="not a capture's state"):
         read_state(tmp_path)
 
 
-def test_each_replica_has_an_id_that_people_do_not_give() -> None:
+def test_each_replica_has_a_high_server_id() -> None:
     ids = {Replica.new().server_id for _ in range(200)}
     assert len(ids) > 190
     assert all(1 << 31 <= number < 1 << 32 for number in ids)
 
 
-def test_waits_grow_up_to_the_limit_and_start_anew_after_progress() -> None:
+def test_waits_grow_up_to_the_limit_and_are_reset_by_progress() -> None:
     backoff = Backoff(2.0, chance=lambda: 1.0)
     assert [backoff.next() for _ in range(6)] == [0.2, 0.4, 0.8, 1.6, 2.0, 2.0]
     backoff.progress()
@@ -92,7 +92,7 @@ def test_waits_grow_up_to_the_limit_and_start_anew_after_progress() -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "position", "behind"),
+    ("file", "position", "expected"),
     [
         ("b.000001", 40, 60 + 50 + 25),
         ("b.000003", 20, 5),
@@ -100,13 +100,13 @@ def test_waits_grow_up_to_the_limit_and_start_anew_after_progress() -> None:
         ("b.000000", 9, 175),
     ],
 )
-def test_bytes_behind(file: str, position: int, behind: int) -> None:
+def test_bytes_after_a_position(file: str, position: int, expected: int) -> None:
     logs = [LogFile("b.000001", 100), LogFile("b.000002", 50), LogFile("b.000003", 25)]
-    assert bytes_behind(logs, LogPosition(file, position)) == behind
+    assert bytes_after(logs, LogPosition(file, position)) == expected
 
 
 @pytest.mark.parametrize(
-    ("gtids", "gtid", "behind"),
+    ("gtids", "gtid", "expected"),
     [
         (f"{UUID}:1-10", f"{UUID}:7", 3),
         (f"{UUID}:1-10:20-25", f"{UUID}:7", 9),
@@ -118,11 +118,13 @@ def test_bytes_behind(file: str, position: int, behind: int) -> None:
         (f"{UUID}:1-10", None, None),
     ],
 )
-def test_transactions_behind(gtids: str, gtid: str | None, behind: int | None) -> None:
-    assert LogEnd(LogPosition("b.000001", 4), gtids).transactions_behind(gtid) == behind
+def test_transactions_after_a_gtid(gtids: str, gtid: str | None, expected: int | None) -> None:
+    assert LogEnd(LogPosition("b.000001", 4), gtids).transactions_after(gtid) == expected
 
 
-def test_the_states_name_is_on_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writing_the_state_syncs_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     synced: list[bool] = []
     monkeypatch.setattr(os, "fsync", lambda file: synced.append(S_ISDIR(os.fstat(file).st_mode)))
     write_state(tmp_path, CaptureState(Replica.new()))

@@ -1,4 +1,4 @@
-"""Privileges read from SHOW GRANTS, and the GRANT for what lacks."""
+"""Privileges parsed from SHOW GRANTS, and the GRANT for missing ones."""
 
 from __future__ import annotations
 
@@ -61,16 +61,18 @@ SELECT = frozenset({"SELECT"})
         ),
     ],
 )
-def test_privileges_count_where_they_are_given(lines: list[str], scope: Scope, has: bool) -> None:
+def test_privileges_count_on_the_scope_where_they_are_granted(
+    lines: list[str], scope: Scope, has: bool
+) -> None:
     assert Privileges.read(lines).has(SELECT, scope) is has
 
 
-# A name of a schema may be of any characters but NUL; of blanks at its end MySQL takes none.
+# Schema names may contain any character but NUL; MySQL allows no blanks at their end.
 NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
 
 
 @given(NAMES, st.booleans())
-def test_what_is_granted_on_a_schema_is_had_on_it(schema: str, wildcards: bool) -> None:
+def test_a_grant_on_a_schema_covers_it(schema: str, wildcards: bool) -> None:
     scope = Scope(schema)
     line = f"GRANT SELECT ON {scope.granted(wildcards=wildcards)} TO `u`@`%`"
     privileges = Privileges.read([line], wildcards=wildcards)
@@ -80,7 +82,7 @@ def test_what_is_granted_on_a_schema_is_had_on_it(schema: str, wildcards: bool) 
 
 
 @given(NAMES, NAMES)
-def test_what_is_granted_on_a_table_is_had_on_it(schema: str, table: str) -> None:
+def test_a_grant_on_a_table_covers_it(schema: str, table: str) -> None:
     scope = Scope(schema, table)
     privileges = Privileges.read([f"GRANT SELECT ON {scope.granted()} TO `u`@`%`"])
     assert privileges.has(SELECT, scope)
@@ -88,12 +90,12 @@ def test_what_is_granted_on_a_table_is_had_on_it(schema: str, table: str) -> Non
 
 
 @given(st.text())
-def test_any_text_is_read_as_some_privileges_or_none(text: str) -> None:
+def test_any_text_can_be_parsed_as_grants(text: str) -> None:
     for line in (text, f"GRANT {text}", f"GRANT {text} ON `a`.* TO `u`@`%`"):
         assert not Privileges.read([line]).has(frozenset({"NO SUCH PRIVILEGE"}), Scope("b"))
 
 
-def test_where_schemas_are_names_they_are_no_patterns() -> None:
+def test_with_partial_revokes_schemas_are_not_patterns() -> None:
     privileges = Privileges.read(["GRANT SELECT ON `sh_p`.* TO `u`@`%`"], wildcards=False)
     assert privileges.has(SELECT, Scope("sh_p"))
     assert not privileges.has(SELECT, SHOP)
@@ -116,7 +118,7 @@ def statements(
         ("10.11.14-MariaDB", "BINLOG MONITOR"),
     ],
 )
-def test_what_lacks_is_granted_by_its_name_in_that_version(version: str, client: str) -> None:
+def test_missing_privileges_are_named_as_in_the_servers_version(version: str, client: str) -> None:
     assert statements(version, "GRANT USAGE ON *.* TO `u`@`%`", include=("shop.*",)) == [
         "GRANT REPLICATION SLAVE ON *.* TO 'u'@'%'",
         f"GRANT {client} ON *.* TO 'u'@'%'",
@@ -145,7 +147,7 @@ def test_another_privilege_may_be_enough() -> None:
         (("shop.orders", "a_b.c_d"), ["`shop`.`orders`", "`a_b`.`c_d`"]),
     ],
 )
-def test_no_more_is_asked_for_than_conf_includes(
+def test_select_is_only_required_on_included_tables(
     include: tuple[str, ...], scopes: list[str]
 ) -> None:
     given = "GRANT REPLICATION SLAVE, REPLICATION CLIENT, RELOAD, SHOW VIEW ON *.* TO `u`@`%`"
@@ -174,7 +176,7 @@ def selects(
     *,
     wildcards: bool = True,
 ) -> tuple[Finding, list[str]]:
-    """What is found of SELECT, and where it is to be granted."""
+    """Return the finding for SELECT, and where it has to be granted."""
     privileges = Privileges.read(grants, wildcards=wildcards)
     facts = made_facts("9.7.0", privileges=privileges, tables=tables)
     (need,) = (need for need in NEEDS if need.privilege == "SELECT")
@@ -195,7 +197,7 @@ def selects(
         ([SERVER_WIDE, NOT_CRM], {"exclude": ["crm.*"]}, "fit"),
         ([SERVER_WIDE, NOT_CRM], {"include": ["*.*"]}, "unfit"),
         ([SERVER_WIDE, NOT_CRM], {"include": ["*.people"]}, "unfit"),
-        # A pattern that is granted for names of some lengths alone is not granted for all.
+        # A grant that only matches names of some lengths does not cover all.
         ([r"GRANT SELECT ON `shop\__`.* TO `u`@`%`"], {"include": ["shop_*.*"]}, "advice"),
         ([r"GRANT SELECT ON `shop\__%`.* TO `u`@`%`"], {"include": ["shop_*.*"]}, "advice"),
         (BY_NAME, {"include": ["shop_*.*"]}, "advice"),
@@ -211,16 +213,16 @@ def selects(
         ([BY_NAME[0]], {"include": ["shop_*.*"]}, "unfit"),
     ],
 )
-def test_who_may_read_what_is_replicated_needs_no_more(
+def test_select_on_replicated_tables_is_enough(
     grants: Sequence[str], conf: Mapping[str, Sequence[str]], verdict: str
 ) -> None:
     found, statements = selects(grants, conf)
     assert found.verdict == verdict
     assert bool(statements) is (verdict == "unfit")
-    assert ("Others that match may be there" in found.why) is (verdict == "advice")
+    assert ("Other tables may match" in found.why) is (verdict == "advice")
 
 
-def test_a_pattern_in_a_grant_that_is_read_as_a_name_covers_nothing() -> None:
+def test_a_pattern_in_a_grant_covers_nothing_with_partial_revokes() -> None:
     found, places = selects([PATTERN], {"include": ["shop_*.*"]}, wildcards=False)
     assert (found.verdict, places) == ("unfit", ["`shop_a`.*", "`shop_b`.*"])
 
@@ -240,12 +242,12 @@ def test_a_pattern_in_a_grant_that_is_read_as_a_name_covers_nothing() -> None:
         ({"exclude": ["shop_*.*"]}, ["`crm`.*"]),
     ],
 )
-def test_what_is_seen_is_granted_and_no_more(
+def test_only_visible_tables_are_granted(
     conf: Mapping[str, Sequence[str]], places: list[str]
 ) -> None:
     found, granted = selects(["GRANT INSERT ON *.* TO `u`@`%`"], conf)
     assert (found.verdict, granted) == ("unfit", places)
-    # And it is enough.
+    # And that is enough.
     given = [f"GRANT SELECT ON {place} TO `u`@`%`" for place in places]
     assert selects(given, conf)[0].verdict != "unfit"
 
@@ -262,7 +264,7 @@ def test_what_is_seen_is_granted_and_no_more(
         ({"include": ["shop_a.ord*"]}, []),
     ],
 )
-def test_who_sees_nothing_is_unfit_and_told_what_grant_can_say(
+def test_without_visible_tables_the_possible_grant_is_suggested(
     conf: Mapping[str, Sequence[str]], places: list[str]
 ) -> None:
     found, granted = selects(["GRANT USAGE ON *.* TO `u`@`%`"], conf, ())
@@ -279,6 +281,6 @@ def test_who_sees_nothing_is_unfit_and_told_what_grant_can_say(
         ("@localhost", "''@'localhost'"),
     ],
 )
-def test_the_user_is_named_as_grant_takes_it(user: str, account: str) -> None:
+def test_the_user_is_quoted_for_grant(user: str, account: str) -> None:
     first, *_ = statements("9.7.0", user=user)
     assert first == f"GRANT REPLICATION SLAVE ON *.* TO {account}"

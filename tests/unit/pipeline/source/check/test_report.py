@@ -1,4 +1,4 @@
-"""What is shown of findings: a table with everything to copy, and a document."""
+"""The report of a check: a table with lines to copy, and a JSON document."""
 
 from __future__ import annotations
 
@@ -48,24 +48,24 @@ def test_the_worst_finding_is_the_verdict(
 def test_a_fit_server_has_nothing_to_run() -> None:
     text = shown(report("9.7.0", {}))
     assert "MySQL at db:3306, as binlake@%: fit" in text
-    assert "To run" not in text
+    assert "Run on the server" not in text
 
 
-def test_statements_are_shown_to_be_copied() -> None:
+def test_statements_are_printed_for_copying() -> None:
     lines = shown(report("9.7.0", {"binlog_format": "MIXED", "log_bin": "OFF"})).splitlines()
     assert "  SET PERSIST binlog_format = ROW;" in lines
-    assert "In its option file, under [mysqld], before it is started again:" in lines
+    assert "Add to its option file, under [mysqld], and restart it:" in lines
     assert "  log_bin = binlog" in lines
 
 
-def test_old_servers_are_told_their_option_file_too() -> None:
+def test_old_servers_get_option_file_lines_too() -> None:
     lines = shown(report("5.7.44-log", {"binlog_format": "MIXED"})).splitlines()
-    at = lines.index("And in its option file, under [mysqld], so that it stays:")
+    at = lines.index("Add to its option file, under [mysqld], to keep this after a restart:")
     assert lines[at + 1] == "  binlog_format = ROW"
 
 
-def test_a_terminal_gets_some_names_and_the_document_all() -> None:
+def test_the_terminal_shows_some_table_names_and_the_document_all() -> None:
     found = report("9.7.0", {}, tables=30)
     assert "and 20 more" in " ".join(shown(found).replace("│", " ").split())
-    (bags,) = (f for f in json.loads(found.to_json())["findings"] if f["verdict"] == "advice")
-    assert len(bags["tables"]) == 30
+    (finding,) = (f for f in json.loads(found.to_json())["findings"] if f["verdict"] == "advice")
+    assert len(finding["tables"]) == 30

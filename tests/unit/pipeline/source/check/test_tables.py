@@ -1,4 +1,4 @@
-"""Tables: those that conf includes are judged, and no others."""
+"""Checks of the tables that conf includes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def of(*tables: SourceTable, version: str = "9.7.0") -> Any:
 
 
 @pytest.mark.parametrize(
-    ("conf", "bags"),
+    ("conf", "keyless"),
     [
         ({}, ("shop.log",)),
         ({"exclude": ["shop.log"]}, ()),
@@ -34,22 +34,22 @@ def of(*tables: SourceTable, version: str = "9.7.0") -> Any:
         ({"keys": {"crm.*": ["at"]}}, ("shop.log",)),
     ],
 )
-def test_tables_without_a_key_are_told_unless_conf_has_one(
-    conf: dict[str, Any], bags: tuple[str, ...]
+def test_keyless_tables_are_reported_unless_conf_has_a_key(
+    conf: dict[str, Any], keyless: tuple[str, ...]
 ) -> None:
     (finding,) = keys(of(ORDERS, BAG), Settings.load(**conf))
-    assert (finding.verdict, finding.tables) == ("advice" if bags else "fit", bags)
-    if bags:
+    assert (finding.verdict, finding.tables) == ("advice" if keyless else "fit", keyless)
+    if keyless:
         assert yaml.safe_load("\n".join(finding.change.conf)) == {"keys": {"shop.log": ["columns"]}}
 
 
-def test_the_servers_own_tables_are_not_judged() -> None:
+def test_system_tables_are_not_checked() -> None:
     own = SourceTable("mysql", "general_log", engine="CSV", keyed=False)
     assert [finding.verdict for finding in keys(of(ORDERS, own), Settings.load())] == ["fit"]
     assert [finding.verdict for finding in engines(of(ORDERS, own), Settings.load())] == ["fit"]
 
 
-def test_where_no_table_is_seen_that_is_said_and_nothing_else() -> None:
+def test_without_visible_tables_only_that_is_reported() -> None:
     (finding,) = seen(of(), Settings.load())
     assert (finding.verdict, finding.has) == ("advice", "0 tables")
     assert [*keys(of(), Settings.load()), *engines(of(), Settings.load())] == []
@@ -58,7 +58,7 @@ def test_where_no_table_is_seen_that_is_said_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("engine", [*ENGINES, "RocksDB"])
-def test_engines_whose_tables_are_not_their_log_are_to_be_left_out(engine: str) -> None:
+def test_engines_whose_tables_differ_from_their_log_should_be_excluded(engine: str) -> None:
     table = SourceTable("shop", "odd", engine=engine.upper())
     by_check = {found.check: found for found in engines(of(ORDERS, table), Settings.load())}
     fit = by_check.pop("storage engine InnoDB")
@@ -75,7 +75,7 @@ def test_engines_whose_tables_are_not_their_log_are_to_be_left_out(engine: str) 
 @pytest.mark.parametrize(
     ("kind", "verdict"), [("SYSTEM VERSIONED", "unfit"), ("SEQUENCE", "advice")]
 )
-def test_mariadbs_kinds_of_tables_that_are_left_out_are_told(kind: str, verdict: str) -> None:
+def test_mariadbs_unsupported_kinds_of_tables_are_reported(kind: str, verdict: str) -> None:
     table = SourceTable("shop", "odd", kind=kind)
     facts = of(ORDERS, table, version="11.8.3-MariaDB")
     (finding,) = kinds(facts, Settings.load())
@@ -101,12 +101,12 @@ def test_foreign_keys_that_change_no_rows_are_fit(version: str) -> None:
 
 
 @pytest.mark.parametrize("rule", ["CASCADE", "SET NULL"])
-def test_rules_on_update_change_rows_too(rule: str) -> None:
+def test_rules_on_update_count_as_cascades(rule: str) -> None:
     key = SourceForeignKey(("shop", "lines"), ("shop", "orders"), on_update=rule)
     assert judged("8.4.7", {}, key).tables == ("shop.lines",)
 
 
-def test_foreign_keys_that_the_server_logs_are_fit_whatever_is_included() -> None:
+def test_logged_cascades_are_fit_whatever_is_included() -> None:
     finding = judged("9.7.0", {}, CASCADE, include=["shop.lines"])
     assert (finding.verdict, finding.has) == ("fit", "innodb_native_foreign_keys=OFF")
 
@@ -119,17 +119,17 @@ def test_foreign_keys_that_the_server_logs_are_fit_whatever_is_included() -> Non
         ("9.7.0", NATIVE, "advice"),
     ],
 )
-def test_what_is_not_logged_gold_does_where_the_parents_are_there(
+def test_gold_replays_unlogged_cascades_if_the_parents_are_included(
     version: str, variables: dict[str, str | None], verdict: str
 ) -> None:
     finding = judged(version, variables, CASCADE)
     assert finding.verdict == verdict
     option_file = ("innodb_native_foreign_keys = OFF",) if verdict == "advice" else ()
     assert (finding.change.option_file, finding.change.conf) == (option_file, ())
-    # Without its parent a child is held.
+    # A child table is held without its parent.
     finding = judged(version, variables, CASCADE, include=["shop.lines"])
     assert (finding.verdict, finding.tables) == ("unfit", ("shop.lines",))
     assert yaml.safe_load("\n".join(finding.change.conf)) == {"include": ["shop.orders"]}
-    # And where conf has it that all is logged, nobody does it.
+    # If conf says that cascades are logged, gold does not replay them.
     finding = judged(version, variables, CASCADE, foreign_keys_logged=True)
     assert (finding.verdict, finding.change.conf) == ("unfit", ("foreign_keys_logged: auto",))

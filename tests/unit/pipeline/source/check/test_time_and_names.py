@@ -1,4 +1,4 @@
-"""What conf must say as the server has it."""
+"""Checks of settings in conf that must match the server."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from tests.support.source.made_facts import made_facts
         (-12600, "-03:30", "fit", "-03:30"),
     ],
 )
-def test_the_clock_of_the_server_is_compared_with_that_of_conf(
+def test_the_servers_utc_offset_is_compared_with_conf(
     offset: int, conf: str, verdict: str, has: str
 ) -> None:
     facts = made_facts("9.7.0", utc_offset=offset)
     (finding,) = system_time_zone(facts, Settings.load(system_time_zone=conf))
     assert (finding.verdict, finding.has) == (verdict, has)
-    told = (f'system_time_zone: "{has}"',) if verdict == "unfit" else ()
-    assert finding.change.conf == told
-    if told:
+    expected = (f'system_time_zone: "{has}"',) if verdict == "unfit" else ()
+    assert finding.change.conf == expected
+    if expected:
         Settings.load(system_time_zone=has)
 
 
@@ -52,14 +52,14 @@ def test_the_clock_of_the_server_is_compared_with_that_of_conf(
         ("0", 1, "unfit"),
     ],
 )
-def test_the_case_of_names_is_what_the_server_has(
+def test_lower_case_table_names_must_match_the_server(
     server: str, conf: int | None, verdict: str
 ) -> None:
     facts = made_facts("8.4.7", {"lower_case_table_names": server})
     (finding,) = lower_case_table_names(facts, Settings.load(lower_case_table_names=conf))
     assert finding.verdict == verdict
-    told = (f"lower_case_table_names: {server}",) if verdict == "unfit" else ()
-    assert finding.change.conf == told
+    expected = (f"lower_case_table_names: {server}",) if verdict == "unfit" else ()
+    assert finding.change.conf == expected
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_case_of_names_is_what_the_server_has(
         (("other",), (), (), "crm, shop"),
     ],
 )
-def test_schemas_that_are_not_logged_are_told_where_they_are_wanted(
+def test_included_schemas_that_are_not_logged_are_reported(
     do: tuple[str, ...], ignore: tuple[str, ...], include: tuple[str, ...], missing: str
 ) -> None:
     tables = (SourceTable("shop", "orders"), SourceTable("crm", "people"))
@@ -83,10 +83,10 @@ def test_schemas_that_are_not_logged_are_told_where_they_are_wanted(
     assert finding.verdict == ("unfit" if missing else "fit")
     assert finding.change.restart is bool(missing)
     if missing:
-        assert finding.has == f"leave out {missing}"
+        assert finding.has == f"exclude {missing}"
 
 
-def test_what_the_user_may_not_see_is_not_judged() -> None:
+def test_an_invisible_log_filter_is_not_checked() -> None:
     unseen: list[Any] = list(log_filter(made_facts("9.7.0", log_filter=None), Settings.load()))
     assert unseen == []
 

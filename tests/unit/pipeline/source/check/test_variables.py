@@ -1,4 +1,4 @@
-"""Variables of servers of many versions: what is said of them, and what to run there."""
+"""Checks of variables for servers of many versions, and the remedies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def found(
 
 
 @pytest.mark.parametrize("version", VARIABLES)
-def test_a_server_that_is_well_set_is_fit(version: str) -> None:
+def test_a_well_configured_server_is_fit(version: str) -> None:
     definitions = {"definitions": "shop.sql", "default_charset": "latin1"}
     settings = Settings.load(**(definitions if version in NAMELESS else {}))
     verdicts = {check: finding.verdict for check, finding in found(version, {}, settings).items()}
@@ -40,7 +40,7 @@ def test_a_server_that_is_well_set_is_fit(version: str) -> None:
         ("11.8.3-MariaDB", {"gtid_mode", "binlog_transaction_compression"}),
     ],
 )
-def test_what_a_version_does_not_have_is_left_out(version: str, absent: set[str]) -> None:
+def test_variables_that_a_version_lacks_are_not_checked(version: str, absent: set[str]) -> None:
     assert not absent & found(version, {}).keys()
 
 
@@ -69,7 +69,7 @@ WRONG = (
         if wrong[0] in VARIABLES[version]
     ],
 )
-def test_a_variable_is_set_as_the_version_keeps_it(
+def test_a_variable_is_set_persistently_for_its_version(
     version: str, variable: str, has: str, verdict: str, value: str
 ) -> None:
     finding = found(version, {variable: has})[variable]
@@ -86,17 +86,17 @@ OWN = "no other server has"
 
 @pytest.mark.parametrize("version", VARIABLES)
 @pytest.mark.parametrize("server_id", ["0", None, "1", "7"])
-def test_a_log_is_switched_on_by_a_restart(version: str, server_id: str | None) -> None:
+def test_enabling_the_log_needs_a_restart(version: str, server_id: str | None) -> None:
     finding = found(version, {"log_bin": "OFF", "server_id": server_id})["log_bin"]
     assert finding.verdict == "unfit"
-    # An id that a server has is its own: another's would break replication.
+    # An existing id is kept: a duplicate would break replication.
     lacks = server_id in {"0", None}
     lines = ("log_bin = binlog", "server_id = 1") if lacks else ("log_bin = binlog",)
     assert finding.change == Change((), lines, restart=True)
     assert (OWN in finding.why) is lacks
 
 
-def test_an_id_is_to_be_one_that_no_other_server_has() -> None:
+def test_the_remedy_asks_for_a_unique_server_id() -> None:
     assert OWN in found("9.7.0", {"server_id": "0"})["server_id"].why
 
 
@@ -110,9 +110,7 @@ def test_an_id_is_to_be_one_that_no_other_server_has() -> None:
         ("11.8.3-MariaDB", "FULL_NODUP", "advice"),
     ],
 )
-def test_images_in_part_are_what_binlake_copes_with_on_mysql_alone(
-    version: str, image: str, verdict: str
-) -> None:
+def test_partial_images_are_supported_on_mysql_only(version: str, image: str, verdict: str) -> None:
     finding = found(version, {"binlog_row_image": image})["binlog_row_image"]
     assert finding.verdict == verdict
     assert finding.change.statements[0].endswith("binlog_row_image = FULL")
@@ -128,7 +126,7 @@ def test_images_in_part_are_what_binlake_copes_with_on_mysql_alone(
         ("9.7.0", "MINIMAL", ()),
     ],
 )
-def test_a_log_without_names_is_told_with_what_conf_must_say(
+def test_a_log_without_column_names_is_reported_with_lines_for_conf(
     version: str, metadata: str | None, conf: tuple[str, ...]
 ) -> None:
     finding = found(version, {"binlog_row_metadata": metadata})["binlog_row_metadata"]
@@ -144,7 +142,7 @@ def test_a_log_without_names_is_told_with_what_conf_must_say(
         ("5.7.44-log", "ON_PERMISSIVE", ["ON"]),
     ],
 )
-def test_gtids_are_switched_on_step_by_step(version: str, mode: str, steps: list[str]) -> None:
+def test_gtids_are_enabled_step_by_step(version: str, mode: str, steps: list[str]) -> None:
     finding = found(version, {"gtid_mode": mode})["gtid_mode"]
     assert finding.verdict == "advice"
     first, *others = (statement.split(" = ")[1] for statement in finding.change.statements)
@@ -154,7 +152,7 @@ def test_gtids_are_switched_on_step_by_step(version: str, mode: str, steps: list
     assert finding.change.option_file == lasting
 
 
-def test_gtids_that_a_server_cannot_switch_on_while_it_runs_need_a_restart() -> None:
+def test_enabling_gtids_on_old_servers_needs_a_restart() -> None:
     change = found("5.6.51-log", {"gtid_mode": "OFF"})["gtid_mode"].change
     assert (change.statements, change.restart) == ((), True)
     assert "log_slave_updates = ON" in change.option_file
@@ -171,7 +169,7 @@ def test_gtids_that_a_server_cannot_switch_on_while_it_runs_need_a_restart() -> 
             ("SET GLOBAL expire_logs_days = 7",),
         ),
         ("5.7.44-log", {"expire_logs_days": "3"}, "fit", "3 days", ()),
-        ("5.7.44-log", {"expire_logs_days": "0"}, "fit", "for ever", ()),
+        ("5.7.44-log", {"expire_logs_days": "0"}, "fit", "forever", ()),
         (
             "8.0.45",
             {"binlog_expire_logs_seconds": "0", "expire_logs_days": "1"},
@@ -193,7 +191,7 @@ def test_gtids_that_a_server_cannot_switch_on_while_it_runs_need_a_restart() -> 
             "9.7.0",
             {"binlog_expire_logs_seconds": "60", "binlog_expire_logs_auto_purge": "OFF"},
             "fit",
-            "for ever",
+            "forever",
             (),
         ),
         (
@@ -212,7 +210,7 @@ def test_gtids_that_a_server_cannot_switch_on_while_it_runs_need_a_restart() -> 
         ),
     ],
 )
-def test_logs_that_go_too_soon_are_kept_longer(
+def test_a_short_retention_is_extended(
     version: str,
     variables: dict[str, str | None],
     verdict: str,
@@ -225,7 +223,7 @@ def test_logs_that_go_too_soon_are_kept_longer(
     assert finding.change.statements == statements
 
 
-def test_encrypted_logs_of_mysql_need_a_key_in_conf() -> None:
+def test_mysqls_encrypted_logs_need_a_key_in_conf() -> None:
     variables: dict[str, str | None] = {"binlog_encryption": "ON"}
     finding = found("8.4.7", variables)["binlog_encryption"]
     assert finding.verdict == "advice"
@@ -235,7 +233,7 @@ def test_encrypted_logs_of_mysql_need_a_key_in_conf() -> None:
         assert found("8.4.7", variables, settings)["binlog_encryption"].verdict == "fit"
 
 
-def test_encrypted_logs_of_mariadb_are_not_read() -> None:
+def test_mariadbs_encrypted_logs_are_unfit() -> None:
     finding = found("10.11.14-MariaDB", {"encrypt_binlog": "ON"})["encrypt_binlog"]
     assert (finding.verdict, finding.change.restart) == ("unfit", True)
     assert finding.change.option_file == ("encrypt_binlog = OFF",)
@@ -251,7 +249,7 @@ def test_compressed_logs_are_fit(version: str, variable: str) -> None:
 
 
 @pytest.mark.parametrize(("has", "verdict"), [("", "fit"), ("InnoDB", "unfit")])
-def test_a_log_in_innodb_is_not_files(has: str, verdict: str) -> None:
+def test_a_log_in_innodb_is_unfit(has: str, verdict: str) -> None:
     finding = found("11.8.3-MariaDB", {"binlog_storage_engine": has})["binlog_storage_engine"]
     assert finding.verdict == verdict
     unset = Change((), ("binlog_storage_engine =",), restart=True)

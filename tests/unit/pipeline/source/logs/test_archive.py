@@ -28,7 +28,7 @@ def whole(codec: str, content: bytes, window: int = 65_536) -> bytes:
 
 
 def readable(codec: str, content: bytes, window: int = 65_536) -> tuple[bytes, str]:
-    """What comes out before the error, and what that says."""
+    """Return the bytes read before the error, and its reason."""
     found = bytearray()
     windows = read_windows(archived(codec, content), None, window)
     with pytest.raises(ArchiveError) as error:
@@ -38,7 +38,7 @@ def readable(codec: str, content: bytes, window: int = 65_536) -> tuple[bytes, s
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_the_log_inside_is_read_whatever_is_read_at_a_time(codec: str) -> None:
+def test_the_log_inside_is_the_same_for_any_read_size(codec: str) -> None:
     packed = pack(codec, LOG)
     assert codec_of(packed[:4]) == codec
     for window in (1_000, 4096, 65_537, 1 << 20):
@@ -47,13 +47,13 @@ def test_the_log_inside_is_read_whatever_is_read_at_a_time(codec: str) -> None:
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_an_archive_of_several_parts_is_one_log(codec: str) -> None:
-    """`cat a.gz b.gz`, pigz, pzstd."""
+    """Such as of `cat a.gz b.gz`, pigz and pzstd."""
     parts = [LOG[:70_000], b"", LOG[70_000:]]
     assert whole(codec, b"".join(pack(codec, part) for part in parts)) == LOG
 
 
 @pytest.mark.parametrize("zeros", [1, 9_000, 20_000])
-def test_zeros_behind_what_gzip_packed_are_padding(zeros: int) -> None:
+def test_zeros_after_a_gzip_member_are_padding(zeros: int) -> None:
     packed = pack("gzip", LOG) + bytes(zeros)
     for window in (777, 65_536):
         assert whole("gzip", packed, window) == LOG
@@ -61,10 +61,10 @@ def test_zeros_behind_what_gzip_packed_are_padding(zeros: int) -> None:
     found, reason = readable("gzip", packed + b"x")
     assert LOG.startswith(found)
     assert len(found) == len(LOG)
-    assert "incorrect header check" in reason or "cut short" in reason
+    assert "incorrect header check" in reason or "truncated" in reason
 
 
-def test_what_can_be_read_before_damage_of_gzips_is_the_same_piece_by_piece() -> None:
+def test_as_much_is_read_before_damage_in_gzip_for_any_read_size() -> None:
     packed = bytearray(pack("gzip", LOG))
     packed[100_000] ^= 1
     packed[100_001:100_300] = bytes(299)
@@ -72,14 +72,14 @@ def test_what_can_be_read_before_damage_of_gzips_is_the_same_piece_by_piece() ->
     assert len(found) == 1
 
 
-def test_what_pzstd_writes_begins_with_a_frame_to_be_skipped() -> None:
+def test_a_skippable_frame_at_the_start_is_accepted_as_zstd() -> None:
     packed = b"\x50\x2a\x4d\x18\x04\0\0\0size" + pack("zstd", LOG)
     assert codec_of(packed[:4]) == "zstd"
     assert whole("zstd", packed) == LOG
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_a_position_is_one_in_the_log(codec: str) -> None:
+def test_positions_are_in_the_log_inside(codec: str) -> None:
     file = archived(codec, pack(codec, LOG))
     for position in (0, 10, 199_999, 50_000, 299_999):
         assert file.seek(position) == position == file.tell()
@@ -92,20 +92,20 @@ def test_a_position_is_one_in_the_log(codec: str) -> None:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_what_is_before_the_end_of_a_cut_file_is_read(codec: str) -> None:
+def test_a_truncated_file_is_read_up_to_its_end(codec: str) -> None:
     packed = pack(codec, LOG[:200_000])
     for window in (777, 65_536):
         found, reason = readable(codec, packed[: len(packed) // 2], window)
         assert len(found) >= 90_000
         assert LOG.startswith(found)
-        assert reason == f"the file ends inside of its {codec} data: it was cut short"
+        assert reason == f"the file ends within its {codec} data: it is truncated"
     found, _ = readable(codec, packed[:-1])
     assert LOG.startswith(found)
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_what_can_be_read_before_damage_is_the_same_however_it_is_read(codec: str) -> None:
-    """A plan is made in windows, and read again segment by segment."""
+def test_as_much_is_read_before_damage_for_any_read_size(codec: str) -> None:
+    """Planning reads windows; execution reads the same bytes again by segment."""
     packed = pack(codec, LOG[:200_000])
     cut = packed[: len(packed) * 3 // 4]
     found, _ = readable(codec, cut)
@@ -116,7 +116,7 @@ def test_what_can_be_read_before_damage_is_the_same_however_it_is_read(codec: st
         assert file.read(end - start) == found[start:end]
 
 
-def test_bytes_that_are_not_as_they_were_packed_are_an_error() -> None:
+def test_damaged_bytes_are_an_error() -> None:
     packed = bytearray(gzip.compress(LOG))
     packed[-8] ^= 1  # of the checksum
     found, reason = readable("gzip", bytes(packed))
@@ -125,7 +125,7 @@ def test_bytes_that_are_not_as_they_were_packed_are_an_error() -> None:
     assert "incorrect data check" in reason
 
 
-def test_neither_memory_nor_what_is_read_grows_with_what_a_file_expands_to() -> None:
+def test_memory_and_reads_do_not_grow_with_the_expanded_size() -> None:
     part = pack("zstd", bytes(64 << 20))
     assert len(part) < 10_000
     stored = io.BytesIO(part * 16)
@@ -140,7 +140,7 @@ def test_neither_memory_nor_what_is_read_grows_with_what_a_file_expands_to() -> 
     assert size == 256 << 20
 
 
-def test_an_error_of_the_store_is_not_taken_for_damage() -> None:
+def test_a_stores_error_is_not_reported_as_damage() -> None:
     class Lost(io.BytesIO):
         def read(self, size: int | None = -1, /) -> bytes:
             if self.tell() > 50_000:
@@ -152,21 +152,21 @@ def test_an_error_of_the_store_is_not_taken_for_damage() -> None:
         file.read(200_000)
 
 
-def test_formats_that_are_not_read_say_so() -> None:
+def test_unsupported_formats_are_refused() -> None:
     with pytest.raises(ArchiveError, match="legacy format"):
         codec_of(b"\x02\x21\x4c\x18")
     assert codec_of(b"\xfebin") is None
     assert codec_of(b"") is None
 
 
-def test_a_codec_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_codec_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     class NoCodec:
         @staticmethod
         def is_available(name: str) -> bool:
             return name != "zstd"
 
     monkeypatch.setattr("pyarrow.Codec", NoCodec)
-    with pytest.raises(ArchiveError, match="zstd, for which this build of pyarrow has no codec"):
+    with pytest.raises(ArchiveError, match="zstd, which this build of pyarrow does not support"):
         codec_of(b"\x28\xb5\x2f\xfd")
 
 
@@ -181,5 +181,5 @@ def test_a_codec_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         (".gz", ".gz"),
     ],
 )
-def test_a_log_has_the_name_of_its_file_without_the_suffix(file: str, log: str) -> None:
+def test_the_log_name_has_no_compression_suffix(file: str, log: str) -> None:
     assert log_name(file) == log

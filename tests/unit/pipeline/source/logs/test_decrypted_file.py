@@ -1,4 +1,4 @@
-"""An encrypted file in a store reads like the log in it, wherever one goes."""
+"""An encrypted file reads like the log inside, at any position."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEP = st.one_of(
 
 
 @given(st.lists(STEP, max_size=12))
-def test_it_reads_like_a_file_of_the_decrypted_bytes(steps: list[tuple[str | int, int]]) -> None:
+def test_a_decrypted_file_reads_like_its_plain_bytes(steps: list[tuple[str | int, int]]) -> None:
     found, expected = DecryptedFile(io.BytesIO(LOG), CIPHER), io.BytesIO(PLAIN)
     for what, number in steps:
         if isinstance(what, int):
@@ -31,7 +31,7 @@ def test_it_reads_like_a_file_of_the_decrypted_bytes(steps: list[tuple[str | int
         assert found.tell() == expected.tell()
 
 
-def test_in_windows() -> None:
+def test_a_decrypted_file_is_read_in_windows() -> None:
     windows = list(read_windows(DecryptedFile(io.BytesIO(LOG), CIPHER), 5000, window=100))
     assert b"".join(windows) == PLAIN
     assert {len(window) for window in windows[:-1]} == {100}

@@ -1,4 +1,4 @@
-"""Keys from conf, and the encrypted files that they open."""
+"""Keys from conf, and listing the encrypted files that they decrypt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = "binlog.000001"
 WRONG = Keys(keyring={HEADER.key_id: bytes(32)})
 
 
-def test_keys_are_those_of_the_keyring_and_of_single_files() -> None:
+def test_keys_come_from_the_keyring_and_from_passwords_of_files() -> None:
     settings = EncryptionSettings.model_validate(
         {"keyring": str(FOLDER / "keyring"), "passwords": {NAME: PASSWORD.hex()}}
     )
@@ -34,25 +34,27 @@ def test_a_keyring_is_read_from_a_store() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("none", "No such file or directory"),
         (NAME, "it is not a MySQL keyring file"),
         ("", "Is a directory"),
     ],
 )
-def test_a_keyring_that_cannot_be_read_is_an_error_of_the_settings(path: str, said: str) -> None:
+def test_an_unreadable_keyring_is_a_settings_error(path: str, message: str) -> None:
     location = str(FOLDER / path)
-    with pytest.raises(SettingsError, match=rf"^encryption.keyring: {location} cannot be .*{said}"):
+    with pytest.raises(
+        SettingsError, match=rf"^encryption.keyring: {location} cannot be .*{message}"
+    ):
         read_keys(EncryptionSettings(keyring=location))
 
 
-def test_a_store_that_is_not_known_is_an_error_of_the_settings() -> None:
+def test_an_unknown_store_protocol_is_a_settings_error() -> None:
     with pytest.raises(SettingsError, match="Protocol not known: foo"):
         read_keys(EncryptionSettings(keyring="foo://secrets/keyring"))
 
 
-def test_with_its_key_a_log_is_listed_as_if_it_were_in_the_clear(tmp_path: Path) -> None:
+def test_with_its_key_an_encrypted_log_is_listed_like_a_plain_one(tmp_path: Path) -> None:
     for folder, content in (("encrypted", LOG), ("plain", PLAIN)):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / NAME).write_bytes(content)
@@ -65,14 +67,14 @@ def test_with_its_key_a_log_is_listed_as_if_it_were_in_the_clear(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("keys", "said"),
+    ("keys", "message"),
     [
         (NO_KEYS, f"the file is encrypted with the key {HEADER.key_id}, which was not given."),
         (WRONG, f"the given key {HEADER.key_id} does not decrypt it."),
     ],
 )
-def test_without_it_one_line_names_the_file_the_key_and_what_to_do(
-    tmp_path: Path, keys: Keys, said: str
+def test_without_its_key_the_fault_names_file_key_and_remedy(
+    tmp_path: Path, keys: Keys, message: str
 ) -> None:
     (tmp_path / NAME).write_bytes(LOG)
     (tmp_path / "binlog.000002").write_bytes(PLAIN)
@@ -80,19 +82,21 @@ def test_without_it_one_line_names_the_file_the_key_and_what_to_do(
     assert [binlog.stored.name for binlog in found.binlogs] == ["binlog.000002"]
     (fault,) = found.faults
     assert fault.startswith(f"{NAME}, position 0: the file is encrypted")
-    assert said in fault
-    assert "as encryption.keyring in conf" in fault
+    assert message in fault
+    assert "encryption.keyring in conf" in fault
     assert "Copy the file" not in fault
 
 
 @pytest.mark.parametrize("size", [4, 300, 512, 515])
-def test_a_file_that_ends_in_its_header_is_a_fault(tmp_path: Path, size: int) -> None:
+def test_a_file_truncated_within_its_encryption_header_is_a_fault(
+    tmp_path: Path, size: int
+) -> None:
     (tmp_path / NAME).write_bytes(LOG[:size])
     (fault,) = find_binlogs(str(tmp_path), KEYS).faults
     assert "its encryption header" in fault
 
 
-def test_ciphers_are_found_for_what_is_encrypted_and_can_be_opened(tmp_path: Path) -> None:
+def test_ciphers_are_returned_for_encrypted_files_with_a_known_key(tmp_path: Path) -> None:
     other = LOG.replace(HEADER.key_id.encode(), HEADER.key_id[:-1].encode() + b"9")
     for name, content in (("a", LOG), ("b", PLAIN), ("c", other), ("d", b"")):
         (tmp_path / name).write_bytes(content)

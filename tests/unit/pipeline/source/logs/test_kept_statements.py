@@ -1,4 +1,4 @@
-"""What captures and seeds keep of tables' definitions, and what of it the lake takes."""
+"""Table definitions kept by captures and seeds, and which of them the lake copies."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def reading(
     at: int, *tables: tuple[str, str], last: int | None = None, server: int = 1
 ) -> CreateStatements:
     first, last_place = (LogPlace("binlog.000001", place) for place in (at, last or at))
-    told = tuple(ServerTable("shop", name, query) for name, query in tables)
-    return CreateStatements("9.7.0", server, at, first, last_place, told)
+    statements = tuple(ServerTable("shop", name, query) for name, query in tables)
+    return CreateStatements("9.7.0", server, at, first, last_place, statements)
 
 
 def put(folder: Path, *readings: CreateStatements) -> None:
@@ -40,7 +40,7 @@ def put(folder: Path, *readings: CreateStatements) -> None:
         ("{0}/other", "{0}/logs"),
     ],
 )
-def test_the_lake_takes_what_a_capture_has_kept_beside_its_logs(
+def test_readings_kept_beside_landed_logs_are_copied_into_the_lake(
     tmp_path: Path, binlogs: str | tuple[str, ...]
 ) -> None:
     put(tmp_path / "logs", reading(100, ("item", "CREATE 1")))
@@ -58,13 +58,13 @@ def test_the_lake_takes_what_a_capture_has_kept_beside_its_logs(
         assert kept(lake, "shop") == [reading(100, ("item", "CREATE 1"))]
 
 
-def test_folders_without_a_captures_file_are_nothing(tmp_path: Path) -> None:
+def test_folders_without_a_captures_file_are_ignored(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path / "lake"))
     assert take_from_captures(lake, "shop", str(tmp_path / "logs"), 0) == []
     assert kept(lake, "shop") == []
 
 
-def test_only_what_is_new_is_kept_unless_the_lakes_log_begins_later(tmp_path: Path) -> None:
+def test_only_new_statements_are_kept_unless_the_lakes_log_begins_later(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     keep(lake, "shop", [reading(100, ("item", "CREATE 1"), ("visit", "CREATE 2"))], 0)
     keep(lake, "shop", [reading(200, ("item", "CREATE 1"), ("visit", "CREATE 3"))], 0)
@@ -78,7 +78,7 @@ def test_only_what_is_new_is_kept_unless_the_lakes_log_begins_later(tmp_path: Pa
     assert kept(lake, "other") == []
 
 
-def test_a_reading_during_which_a_table_may_be_altered_makes_one_later_reading_needed(
+def test_a_reading_between_two_positions_needs_a_later_one_to_confirm_it(
     tmp_path: Path,
 ) -> None:
     lake, item = Lake(str(tmp_path)), ("item", "CREATE 1")
@@ -87,23 +87,23 @@ def test_a_reading_during_which_a_table_may_be_altered_makes_one_later_reading_n
     assert [one.at for one in kept(lake, "shop")] == [100, 200]
 
 
-def test_a_reading_of_another_server_makes_none_needless(tmp_path: Path) -> None:
+def test_a_reading_of_another_server_does_not_confirm_a_statement(tmp_path: Path) -> None:
     lake, item = Lake(str(tmp_path)), ("item", "CREATE 1")
     for one in (reading(100, item, server=2), reading(200, item), reading(300, item)):
         keep(lake, "shop", [one], 0)
     assert [one.at for one in kept(lake, "shop")] == [100, 200]
 
 
-def test_an_earlier_reading_that_comes_later_is_kept(tmp_path: Path) -> None:
+def test_an_earlier_reading_that_arrives_later_is_kept(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     keep(lake, "shop", [reading(200, ("item", "CREATE 1"))], 0)
-    # as of a capture, where a seed was read before the first run
+    # such as a capture's, if a seed was read before the first run
     keep(lake, "shop", [reading(300, ("item", "CREATE 1")), reading(100, ("item", "CREATE 1"))], 0)
     assert [one.at for one in kept(lake, "shop")] == [100, 200]
 
 
 @pytest.mark.parametrize("content", ["", "{}", '[{"format": 1}]', '[{"format": 2}]', "nonsense"])
-def test_a_captures_file_that_is_damaged_is_a_note(tmp_path: Path, content: str) -> None:
+def test_a_damaged_file_of_a_capture_is_a_note(tmp_path: Path, content: str) -> None:
     (tmp_path / BESIDE_LOGS).write_text(content)
     lake = Lake(str(tmp_path / "lake"))
     problems = take_from_captures(lake, "shop", str(tmp_path), 0)
@@ -111,7 +111,7 @@ def test_a_captures_file_that_is_damaged_is_a_note(tmp_path: Path, content: str)
     assert kept(lake, "shop") == []
 
 
-def test_a_damaged_file_of_the_lake_is_reported_and_left_out(tmp_path: Path) -> None:
+def test_a_damaged_file_in_the_lake_is_logged_and_skipped(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     keep(lake, "shop", [reading(100, ("item", "CREATE 1"))], 0)
     (file,) = Path(lake.create_statements("shop")).iterdir()

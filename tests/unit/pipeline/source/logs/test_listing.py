@@ -1,4 +1,4 @@
-"""Which files of the input are binary logs, and what is said about the others."""
+"""Finding the binary logs among the input, and faults and notes about other files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def names(location: str) -> list[str]:
     return [binlog.stored.name for binlog in find_binlogs(location).binlogs]
 
 
-def test_a_folder_is_read_for_magic_numbers(tmp_path: Path) -> None:
+def test_logs_in_a_folder_are_found_by_magic_number(tmp_path: Path) -> None:
     location = put(tmp_path, log_000002=LOG, log_000001=LOG, log_index=b"./log.000001\n", x_tmp=b"")
     (tmp_path / "sub").mkdir()
     found = find_binlogs(location)
@@ -48,16 +48,16 @@ def test_a_log_that_mariadb_keeps_in_innodb_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "binlog-000000.ibb").write_bytes(bytes(16384))
     (fault,) = find_binlogs(location).faults
     assert "binlog-000000.ibb" in fault
-    assert "pages of InnoDB" in fault
+    assert "InnoDB pages" in fault
     assert "without binlog_storage_engine" in fault
 
 
-def test_logs_are_in_the_order_of_their_numbers_not_of_their_names(tmp_path: Path) -> None:
+def test_logs_are_ordered_by_number_not_by_name(tmp_path: Path) -> None:
     location = put(tmp_path, log_999999=LOG, log_1000000=LOG, log_000010=LOG)
     assert names(location) == ["log.000010", "log.999999", "log.1000000"]
 
 
-def test_a_file_and_a_glob_and_a_url_are_understood(tmp_path: Path) -> None:
+def test_a_location_may_be_a_file_a_glob_or_a_url(tmp_path: Path) -> None:
     put(tmp_path, log_000001=LOG, log_000002=LOG, relay_000001=LOG)
     assert names(str(tmp_path / "log.000002")) == ["log.000002"]
     assert names(str(tmp_path / "log.*")) == ["log.000001", "log.000002"]
@@ -80,7 +80,7 @@ def test_a_store_of_another_protocol_is_read_through_fsspec() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "the file is empty"),
         (b"PK\3\4 and more", "the file starts with 50 4b 03 04"),
@@ -89,14 +89,14 @@ def test_a_store_of_another_protocol_is_read_through_fsspec() -> None:
         (LOG[:30] + b"?" + LOG[31:], "the checksum does not match"),
     ],
 )
-def test_what_is_named_like_a_log_and_is_none_is_a_fault(
-    tmp_path: Path, content: bytes, said: str
+def test_another_file_named_like_a_log_is_a_fault(
+    tmp_path: Path, content: bytes, message: str
 ) -> None:
     found = find_binlogs(put(tmp_path, log_000001=LOG, log_000002=content))
     assert [binlog.stored.name for binlog in found.binlogs] == ["log.000001"]
     (fault,) = found.faults
     assert fault.startswith("log.000002, position ")
-    assert said in fault
+    assert message in fault
     alone = find_binlogs(str(tmp_path / "log.000002"))
     assert len(alone.faults) == 1
 
@@ -106,20 +106,20 @@ def put_one(folder: Path, content: bytes) -> str:
     return str(folder / "dump.sql")
 
 
-def test_a_file_that_is_given_by_name_must_be_a_log(tmp_path: Path) -> None:
+def test_a_file_given_by_name_must_be_a_log(tmp_path: Path) -> None:
     assert "starts with 2d 2d" in find_binlogs(put_one(tmp_path, b"-- MySQL dump")).faults[0]
     (binlog,) = find_binlogs(put_one(tmp_path, LOG)).binlogs
     assert (binlog.base, binlog.number) == ("dump.sql", 1)
 
 
-def test_a_log_that_the_server_is_just_beginning_is_no_fault(tmp_path: Path) -> None:
+def test_a_log_that_the_server_has_just_created_is_not_a_fault(tmp_path: Path) -> None:
     found = find_binlogs(put(tmp_path, log_000001=LOG, log_000002=OPEN))
     assert [binlog.stored.name for binlog in found.binlogs] == ["log.000001"]
     assert found.faults == ()
-    assert "the server is beginning it" in found.notes[0]
+    assert "the server has just created it" in found.notes[0]
 
 
-def test_a_file_that_cannot_be_read_is_a_fault_and_the_others_are_taken(
+def test_an_unreadable_file_is_a_fault_and_the_others_are_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     location = put(tmp_path, log_000001=LOG, log_000002=LOG)
@@ -136,14 +136,14 @@ def test_a_file_that_cannot_be_read_is_a_fault_and_the_others_are_taken(
     assert fault.startswith("log.000002: it cannot be read: Permission denied.")
 
 
-def test_a_protocol_that_is_not_known_is_an_error_of_the_settings() -> None:
+def test_an_unknown_protocol_is_a_settings_error() -> None:
     with pytest.raises(SettingsError, match="foo://bucket/logs cannot be read: Protocol not known"):
         find_binlogs("foo://bucket/logs")
 
 
 @pytest.mark.parametrize("location", ["nowhere", "nowhere/log.*"])
-def test_nothing_there_is_an_error_of_the_settings(tmp_path: Path, location: str) -> None:
-    with pytest.raises(SettingsError, match="there is no file at") as error:
+def test_a_location_without_files_is_a_settings_error(tmp_path: Path, location: str) -> None:
+    with pytest.raises(SettingsError, match="no files at") as error:
         find_binlogs(str(tmp_path / location))
     assert error.value.exit_code == 2
 
@@ -157,11 +157,11 @@ def test_nothing_there_is_an_error_of_the_settings(tmp_path: Path, location: str
         ("update-full-row.binlog", ("update-full-row.binlog", 1)),
     ],
 )
-def test_a_name_is_a_base_and_a_number(name: str, parts: tuple[str, int]) -> None:
+def test_a_name_is_split_into_base_and_number(name: str, parts: tuple[str, int]) -> None:
     assert split_name(name) == parts
 
 
-def test_a_damaged_archive_that_is_named_like_a_log_is_a_fault(tmp_path: Path) -> None:
+def test_a_damaged_archive_named_like_a_log_is_a_fault(tmp_path: Path) -> None:
     put(tmp_path, log_000001=LOG)
     (tmp_path / "log.000002.gz").write_bytes(pack("gzip", LOG)[:20])
     (tmp_path / "log.000003.zst").write_bytes(b"an error page")
@@ -170,18 +170,18 @@ def test_a_damaged_archive_that_is_named_like_a_log_is_a_fault(tmp_path: Path) -
     assert [binlog.stored.name for binlog in found.binlogs] == ["log.000001"]
     assert len(found.faults) == 2
     assert found.faults[0].startswith("log.000002.gz, position ")
-    assert "it was cut short. Copy the file" in found.faults[0]
+    assert "it is truncated. Copy the file" in found.faults[0]
     assert found.faults[1].startswith("log.000003.zst, position 0")
     (note,) = found.notes
-    assert "notes.gz is left out" in note
+    assert "notes.gz is skipped" in note
 
 
-def test_a_head_is_not_looked_for_in_all_that_an_archive_expands_to(
+def test_only_a_limited_part_of_an_archive_is_expanded_to_find_its_head(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listing, "_LARGEST_HEAD", 1 << 20)
     endless = bytearray(LOG[:30])
-    endless[13:17] = (1 << 30).to_bytes(4, "little")  # what FORMAT_DESCRIPTION says how long it is
+    endless[13:17] = (1 << 30).to_bytes(4, "little")  # the length that FORMAT_DESCRIPTION claims
     (tmp_path / "log.000001.zst").write_bytes(pack("zstd", bytes(endless) + bytes(64 << 20)))
     read: list[int] = []
     at_once = ArchivedFile.readinto

@@ -1,4 +1,4 @@
-"""Folders of servers that took over."""
+"""Folders of successive servers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.decoder.event_bytes import recorded
 
 @pytest.mark.parametrize("turn", [2, 17, 12345])
 @pytest.mark.parametrize("root", ["/logs", "s3://bucket/logs", "logs", ""])
-def test_a_turn_is_told_by_the_folder_that_a_file_is_in(turn: int, root: str) -> None:
+def test_the_turn_of_a_file_is_read_from_its_folder(turn: int, root: str) -> None:
     assert turn_of(f"{root}/{turn_folder(turn)}/binlog.000001") == turn
     assert turn_of(f"{root}/{turn_folder(turn)}/archive/binlog.000001") == FIRST_TURN
 
@@ -21,11 +21,11 @@ def test_a_turn_is_told_by_the_folder_that_a_file_is_in(turn: int, root: str) ->
 @pytest.mark.parametrize(
     "path", ["binlog.000001", "/logs/binlog.000001", "/logs/turn-2/x", "/turn-0002x/x", "turn-0002"]
 )
-def test_other_folders_are_of_the_first(path: str) -> None:
+def test_files_in_other_folders_belong_to_the_first_turn(path: str) -> None:
     assert turn_of(path) == FIRST_TURN
 
 
-def test_the_same_file_is_another_one_in_another_turn(tmp_path: Path) -> None:
+def test_the_same_file_has_another_incarnation_in_another_turn(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / turn_folder(2), tmp_path / "copy"):
         folder.mkdir(exist_ok=True)
         (folder / "binlog.000001").write_bytes(recorded("plain"))

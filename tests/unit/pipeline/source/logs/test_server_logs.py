@@ -1,4 +1,4 @@
-"""Which of several copies of a log is read."""
+"""Choosing among several copies of a log."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ GROWING = LOG[:IN_USE] + bytes([LOG[IN_USE] | 1]) + LOG[IN_USE + 1 : 150_000]
         ({"a": pack("gzip", LOG), "b": LOG}, "b"),
         ({"a": pack("gzip", GROWING), "b": pack("zstd", LOG)}, "b"),
         ({"a": GROWING, "b": pack("gzip", LOG)}, "b"),
-        # the archive was made of an earlier copy of what the server still writes
+        # the archive is of an earlier copy of a log that the server still writes
         ({"a": pack("gzip", GROWING[:90_000]), "b": GROWING}, "b"),
         ({"a": LOG[:90_000], "b": LOG, "c": pack("lz4", LOG)}, "b"),
-        # mysqlbinlog --raw was stopped, or goes on
+        # mysqlbinlog --raw was stopped, or is still running
         ({"a": LOG[:90_000], "b": pack("gzip", LOG)}, "b"),
         ({"a": pack("zstd", LOG[:80_000]), "b": LOG[:90_000]}, "b"),
         ({"a": pack("zstd", LOG[:90_000]), "b": LOG[:90_000]}, "b"),
-        # damaged where the plain one ends, or before
+        # damaged at or before the end of the plain one
         ({"a": pack("gzip", LOG)[:9_000], "b": LOG[:90_000]}, "b"),
     ],
     ids=[
@@ -38,7 +38,7 @@ GROWING = LOG[:IN_USE] + bytes([LOG[IN_USE] | 1]) + LOG[IN_USE + 1 : 150_000]
         *("goes on", "shorter", "as long", "damaged"),
     ],
 )
-def test_of_copies_one_is_taken_and_the_others_are_noted(
+def test_the_best_copy_is_used_and_the_others_are_noted(
     tmp_path: Path, copies: dict[str, bytes], taken: str
 ) -> None:
     for folder, content in copies.items():
@@ -49,10 +49,10 @@ def test_of_copies_one_is_taken_and_the_others_are_noted(
     (binlog,) = log.files
     assert Path(binlog.stored.path).parent.name == taken
     assert len(notes) == len(copies) - 1
-    assert all(f"{binlog.stored.path} is the same" in note for note in notes)
+    assert all(f"is a copy of {binlog.stored.path}" in note for note in notes)
 
 
-def test_the_end_of_a_log_is_its_servers_event(tmp_path: Path) -> None:
+def test_a_log_is_closed_if_it_ends_with_the_servers_event(tmp_path: Path) -> None:
     for number, (content, closed) in enumerate(
         [(LOG, True), (LOG[:-1], False), (LOG[:90_000], False), (LOG + LOG[-60:], False)]
     ):

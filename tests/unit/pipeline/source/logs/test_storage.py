@@ -1,4 +1,4 @@
-"""Which files a folder or a glob means: links, hidden files, folders that cannot be listed."""
+"""Files of a folder or a glob: links, hidden files, folders that cannot be listed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def listed(location: Path) -> list[str]:
     return [file.path for file in list_files(str(location))]
 
 
-def test_links_to_folders_are_followed_and_never_for_ever(tmp_path: Path) -> None:
+def test_links_to_folders_are_followed_without_cycles(tmp_path: Path) -> None:
     logs, elsewhere = tmp_path / "logs", tmp_path / "elsewhere"
     put(logs / "binlog.000001", elsewhere / "deep" / "binlog.000002")
     (logs / "day").symlink_to(elsewhere)
@@ -41,8 +41,8 @@ def test_links_to_folders_are_followed_and_never_for_ever(tmp_path: Path) -> Non
     assert len(listed(tmp_path / "all")) == 3
 
 
-def test_hidden_files_are_under_way_and_left_out(tmp_path: Path) -> None:
-    """rsync writes `.NAME.Ab3dEf` and renames it then."""
+def test_hidden_files_are_incomplete_and_skipped(tmp_path: Path) -> None:
+    """rsync writes `.NAME.Ab3dEf` and renames it at the end."""
     hidden = tmp_path / ".binlog.000002.gz.Ab3dEf"
     put(tmp_path / "binlog.000001", hidden)
     put(tmp_path / ".snapshot" / "binlog.000001", tmp_path / "_tmp" / "binlog.000001")
@@ -106,7 +106,7 @@ AZURE = "abfss://logs@account.dfs.core.windows.net"
         ("/logs", LocalFileSystem(), "/logs/b.1", "/logs/b.1"),
     ],
 )
-def test_a_file_is_where_its_location_says_with_its_host_and_without_a_password(
+def test_a_url_has_the_host_of_its_location_but_no_password(
     location: str, store: Any, path: str, expected: str
 ) -> None:
     assert url_of(store, path, location) == expected
@@ -116,15 +116,15 @@ def test_a_file_is_where_its_location_says_with_its_host_and_without_a_password(
     ("errors", "tries", "raised"),
     [
         ([], 1, None),
-        ([OSError("it was put anew")], 2, None),
-        ([OSError("it was put anew")] * 2, 3, None),
-        ([OSError("it was put anew")] * 3, 3, OSError),
+        ([OSError("it was replaced")], 2, None),
+        ([OSError("it was replaced")] * 2, 3, None),
+        ([OSError("it was replaced")] * 3, 3, OSError),
         ([FileNotFoundError("gone")], 1, FileNotFoundError),
         ([PermissionError("denied")], 1, PermissionError),
         ([ImportError("no s3fs")], 1, ImportError),
     ],
 )
-def test_what_a_store_breaks_off_is_read_anew(
+def test_an_interrupted_read_is_retried_from_the_beginning(
     errors: list[Exception], tries: int, raised: type[Exception] | None
 ) -> None:
     left, tried = list(errors), []

@@ -1,4 +1,4 @@
-"""What a server gets to see before it has shown that it may, and what its refusals are called."""
+"""Connecting: what is sent before the server is trusted, and how its refusals are reported."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def refusal(code: int, text: str) -> bytes:
 
 
 class FakeServer:
-    """Says what it is given, one piece for each time that the client has spoken."""
+    """Sends the given pieces, one after each message of the client."""
 
     def __init__(self, *says: bytes) -> None:
         self.heard = b""
@@ -94,17 +94,17 @@ def login(port: int, mode: TlsMode = "preferred") -> Login:
 
 
 @pytest.mark.parametrize("mode", sorted(ALWAYS))
-def test_a_server_without_tls_hears_nothing_where_it_is_required(mode: TlsMode) -> None:
+def test_nothing_is_sent_to_a_server_without_tls_if_tls_is_required(mode: TlsMode) -> None:
     with FakeServer(greeting()).answering() as server, pytest.raises(TlsError) as error:
         connect(login(server.port, mode))
     assert server.heard == b""
     assert f"reader at 127.0.0.1:{server.port}" in str(error.value)
 
 
-def test_a_server_that_is_no_tls_server_after_all_gets_no_password() -> None:
+def test_no_password_is_sent_if_the_tls_handshake_fails() -> None:
     with (
         FakeServer(greeting(CAPABILITIES | SSL), b"no TLS record").answering() as server,
-        pytest.raises(TlsError, match="there is no TLS with the server"),
+        pytest.raises(TlsError, match="the TLS handshake failed"),
     ):
         connect(login(server.port, "required"))
     assert b"reader" not in server.heard
@@ -121,7 +121,7 @@ def test_a_server_that_is_no_tls_server_after_all_gets_no_password() -> None:
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.__name__,
 )
-def test_a_connection_that_is_cut_off_as_tls_begins_may_be_tried_again(
+def test_a_connection_lost_during_the_tls_handshake_is_retryable(
     cause: ssl.SSLError, kind: type[ServerError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     error = pymysql.err.OperationalError(2003, "Can't connect to MySQL server")
@@ -138,11 +138,11 @@ def test_a_connection_that_is_cut_off_as_tls_begins_may_be_tried_again(
 
 
 @pytest.mark.parametrize("plugin", [b"mysql_clear_password", b"dialog", b"mysql_old_password"])
-def test_a_server_that_asks_for_the_password_in_the_clear_does_not_get_it(plugin: bytes) -> None:
+def test_a_request_for_a_cleartext_password_is_refused(plugin: bytes) -> None:
     switch = packet(2, b"\xfe" + plugin + b"\0" + b"\x04Password: ")
     with (
         FakeServer(greeting(), switch).answering() as server,
-        pytest.raises(AccessDeniedError, match="asks for the password in the clear") as error,
+        pytest.raises(AccessDeniedError, match="requested a cleartext password") as error,
     ):
         connect(login(server.port))
     assert b"reader" in server.heard
@@ -151,7 +151,7 @@ def test_a_server_that_asks_for_the_password_in_the_clear_does_not_get_it(plugin
 
 
 @pytest.mark.parametrize("code", sorted(BY_CODE))
-def test_a_refusal_is_named_by_its_code(code: int) -> None:
+def test_a_refusal_is_explained_by_its_error_code(code: int) -> None:
     with (
         FakeServer(greeting(), refusal(code, "No, not today.")).answering() as server,
         pytest.raises(ServerError) as error,
@@ -163,27 +163,27 @@ def test_a_refusal_is_named_by_its_code(code: int) -> None:
     assert error.value.__cause__ is error.value.__context__ is None
 
 
-def test_a_refusal_that_is_not_known_is_told_and_may_pass() -> None:
+def test_an_unknown_refusal_is_reported_and_retryable() -> None:
     with (
         FakeServer(greeting(), refusal(1105, "Odd.")).answering() as server,
-        pytest.raises(ServerUnreachableError, match="the login broke off: Odd\\.") as error,
+        pytest.raises(ServerUnreachableError, match="the login failed: Odd\\.") as error,
     ):
         connect(login(server.port))
     assert error.value.retryable
 
 
-def test_a_server_that_says_nothing_is_not_waited_for_longer_than_asked() -> None:
+def test_a_silent_server_is_waited_for_until_the_timeout() -> None:
     with FakeServer(b"").answering() as server, pytest.raises(ServerUnreachableError):
         connect(replace(login(server.port), connect_timeout=0.2))
 
 
-def test_only_what_may_pass_is_retried() -> None:
+def test_only_transient_errors_are_retryable() -> None:
     assert ServerUnreachableError.retryable
     assert not AccessDeniedError.retryable
     assert not TlsError.retryable
 
 
-def test_a_key_that_asks_for_a_passphrase_is_refused_and_nobody_is_asked(tmp_path: Path) -> None:
+def test_a_key_with_a_passphrase_is_refused_without_a_prompt(tmp_path: Path) -> None:
     made = certificates(tmp_path)
     key = serialization.load_pem_private_key(made.key.read_bytes(), None)
     made.key.write_bytes(
@@ -199,7 +199,7 @@ def test_a_key_that_asks_for_a_passphrase_is_refused_and_nobody_is_asked(tmp_pat
 
 
 @pytest.mark.parametrize("key", ["ca", "cert"])
-def test_files_that_are_no_certificates_are_named(tmp_path: Path, key: str) -> None:
+def test_invalid_certificate_files_are_named(tmp_path: Path, key: str) -> None:
     made = tmp_path / "some.pem"
     for content, said in ((None, "cannot be read: No such file"), ("text", "cannot be used: ")):
         if content is not None:

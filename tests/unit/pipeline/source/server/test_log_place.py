@@ -1,4 +1,4 @@
-"""Which transactions a server is committing, as it tells them."""
+"""Parsing @@gtid_owned, the transactions that are being committed."""
 
 from __future__ import annotations
 

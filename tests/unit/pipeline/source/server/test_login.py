@@ -1,4 +1,4 @@
-"""Who logs in where: what wins over what, what is refused, and that no password shows."""
+"""The login: precedence of its sources, invalid values, and redaction of passwords."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def logged_in(
         ),
     ],
 )
-def test_the_command_line_wins_over_the_environment_and_that_over_conf(
+def test_the_command_line_overrides_the_environment_which_overrides_conf(
     server: dict[str, Any], environment: Mapping[str, str], address: str, user: str
 ) -> None:
     found = logged_in(server, **environment)
     assert (found.address, found.user) == (address, user)
 
 
-def test_the_option_goes_into_the_section_of_the_file(tmp_path: Path) -> None:
+def test_the_server_option_is_merged_into_the_server_section(tmp_path: Path) -> None:
     conf = tmp_path / "conf.yml"
     conf.write_text("server: {host: conf, user: u, tls: {mode: required}}\n")
     found = logged_in("mysql://option", conf)
@@ -94,15 +94,15 @@ FILE = "from the file"
             {"BINLAKE_SERVER": "mysql://u:other@env", "BINLAKE_SERVER_PASSWORD": PASSWORD},
             PASSWORD,
         ),
-        # The option names the same server and user: the password is theirs.
+        # The option names the same server and user: the password is used.
         ({"url": "mysql://u@env"}, {"BINLAKE_SERVER": f"mysql://u:{ENCODED}@env"}, PASSWORD),
-        # It names others, which must not get it.
+        # It names others, to which the password must not be sent.
         ({"url": "mysql://u@elsewhere"}, {"BINLAKE_SERVER": f"mysql://u:{ENCODED}@env"}, ""),
         ({"url": "mysql://u@env:3307"}, {"BINLAKE_SERVER": f"mysql://u:{ENCODED}@env"}, ""),
         ({"url": "mysql://other@env"}, {"BINLAKE_SERVER": f"mysql://u:{ENCODED}@env"}, ""),
     ],
 )
-def test_a_password_comes_from_the_environment_or_a_file(
+def test_the_password_is_read_from_the_environment_or_a_file(
     tmp_path: Path, server: dict[str, str], environment: Mapping[str, str], password: str
 ) -> None:
     server = {**CONF, **server}
@@ -114,7 +114,7 @@ def test_a_password_comes_from_the_environment_or_a_file(
 
 
 @pytest.mark.parametrize(
-    ("server", "environment", "said"),
+    ("server", "environment", "message"),
     [
         ({}, {}, "server.host: is not set. Give --server mysql://user@host:port, BINLAKE_SERVER"),
         ({"host": "h"}, {}, "server.user: is not set. Give it in --server"),
@@ -139,31 +139,31 @@ def test_a_password_comes_from_the_environment_or_a_file(
         ),
     ],
 )
-def test_what_cannot_be_used_is_said_without_the_password(
-    server: dict[str, Any], environment: Mapping[str, str], said: str
+def test_errors_of_the_login_never_contain_the_password(
+    server: dict[str, Any], environment: Mapping[str, str], message: str
 ) -> None:
     with pytest.raises(SettingsError) as error:
         logged_in(server, **environment)
     shown = "".join(traceback.format_exception(error.value))
-    assert str(error.value).startswith(said)
+    assert str(error.value).startswith(message)
     assert "Xq7" not in shown
     assert "Zk9" not in shown
 
 
 @given(st.text(min_size=1), st.text())
-def test_any_user_and_password_come_through_a_url(user: str, password: str) -> None:
+def test_any_user_and_password_survive_a_url(user: str, password: str) -> None:
     read = ServerUrl.read(f"mysql://{quote(user, safe='')}:{quote(password, safe='')}@db:3307")
     assert read.password is not None
     assert (read.user, read.password.get_secret_value()) == (user, password)
 
 
 @given(st.text())
-def test_any_text_is_a_url_or_is_refused_without_it(text: str) -> None:
+def test_an_invalid_url_is_refused_without_quoting_it(text: str) -> None:
     assert "Xq7" not in said_of(f"mysql://user:Xq7{text}Zk9@db")
 
 
 @given(st.text(alphabet="/?#@:;%a1\\", max_size=6))
-def test_what_is_before_the_last_at_is_never_a_host_or_a_port(text: str) -> None:
+def test_text_before_the_last_at_sign_is_never_host_or_port(text: str) -> None:
     url = f"mysql://user:4711{text}geheim@db:3307"
     try:
         read = ServerUrl.read(url)
@@ -173,21 +173,21 @@ def test_what_is_before_the_last_at_is_never_a_host_or_a_port(text: str) -> None
     assert read.password is not None
 
 
-@pytest.mark.parametrize("behind", ["", "/", "/shop"])
-def test_a_schema_in_a_url_is_passed_over(behind: str) -> None:
-    read = ServerUrl.read(f"mysql://user@db:3307{behind}")
+@pytest.mark.parametrize("suffix", ["", "/", "/shop"])
+def test_a_schema_in_a_url_is_ignored(suffix: str) -> None:
+    read = ServerUrl.read(f"mysql://user@db:3307{suffix}")
     assert (read.host, read.port, read.user, read.password) == ("db", 3307, "user", None)
 
 
 def said_of(url: str) -> str:
-    """What is shown of a URL that is read, or of why it is not."""
+    """Return the text of the parsed URL, or of the error."""
     try:
         return repr(ServerUrl.read(url))
     except ValueError as error:
         return "".join(traceback.format_exception(error))
 
 
-def test_a_section_that_is_none_is_refused_with_the_option_too(tmp_path: Path) -> None:
+def test_an_invalid_server_section_is_refused_even_with_the_option(tmp_path: Path) -> None:
     conf = tmp_path / "conf.yml"
     conf.write_text("server: 5\n")
     with pytest.raises(SettingsError, match="server: "):
@@ -197,11 +197,11 @@ def test_a_section_that_is_none_is_refused_with_the_option_too(tmp_path: Path) -
 @pytest.mark.parametrize("text", ["", "\n", "\r\nsecond line"])
 def test_a_password_file_without_a_password_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "password").write_text(text)
-    with pytest.raises(SettingsError, match="has nothing on its first line"):
+    with pytest.raises(SettingsError, match="first line"):
         logged_in({**CONF, "password_file": str(tmp_path / "password")})
 
 
-def test_a_password_file_that_is_no_text_is_refused_without_its_bytes(tmp_path: Path) -> None:
+def test_a_binary_password_file_is_refused_without_quoting_its_bytes(tmp_path: Path) -> None:
     (tmp_path / "password").write_bytes(b"\xff\xfeabc")
     with pytest.raises(SettingsError, match="is not text in UTF-8") as error:
         logged_in({**CONF, "password_file": str(tmp_path / "password")})
@@ -209,7 +209,7 @@ def test_a_password_file_that_is_no_text_is_refused_without_its_bytes(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("server", "said"),
+    ("server", "message"),
     [
         (f"mysql://u:{ENCODED}@h", "server.url: contains a password, which the process list"),
         ("mysql://u:@h", "server.url: contains a password"),
@@ -227,16 +227,16 @@ def test_a_password_file_that_is_no_text_is_refused_without_its_bytes(tmp_path: 
         ({"tls": {"mode": "required", "key": "x"}}, "server.tls: key needs cert"),
     ],
 )
-def test_settings_that_are_wrong_are_refused_without_what_they_hold(
-    server: dict[str, Any] | str, said: str
+def test_wrong_settings_are_refused_without_quoting_their_values(
+    server: dict[str, Any] | str, message: str
 ) -> None:
     with pytest.raises(SettingsError) as error:
         Settings.load(server=server)
-    assert str(error.value).startswith(said)
+    assert str(error.value).startswith(message)
     assert ENCODED not in "".join(traceback.format_exception(error.value))
 
 
-def test_a_password_is_in_no_repr_and_is_redacted_from_then_on() -> None:
+def test_a_password_is_redacted_and_not_in_the_repr() -> None:
     secret = "unheard-of-password"
     found = logged_in(CONF, BINLAKE_SERVER_PASSWORD=secret)
     assert secret not in repr(found)
@@ -244,7 +244,7 @@ def test_a_password_is_in_no_repr_and_is_redacted_from_then_on() -> None:
     assert redact(f"it is {secret}.") == "it is ***."
 
 
-def test_a_password_that_is_not_used_is_redacted_too() -> None:
+def test_an_unused_password_is_redacted_too() -> None:
     secret = "of-another-server"
     logged_in({**CONF, "url": "mysql://u@h"}, BINLAKE_SERVER=f"mysql://u:{secret}@env")
     assert redact(f"it is {secret}.") == "it is ***."

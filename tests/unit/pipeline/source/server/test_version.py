@@ -1,4 +1,4 @@
-"""Versions as servers say them."""
+"""Parsing and comparing server versions."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def test_kind_and_numbers_are_read(
     assert version.text == text
 
 
-def test_what_is_no_version_is_refused() -> None:
-    with pytest.raises(ValueError, match="'unknown' is no version"):
+def test_text_without_a_version_is_refused() -> None:
+    with pytest.raises(ValueError, match="'unknown' is not a server version"):
         ServerVersion.read("unknown")
 
 
@@ -41,10 +41,10 @@ def test_what_is_no_version_is_refused() -> None:
         ("10.3.39-MariaDB", False),
     ],
 )
-def test_versions_are_compared_with_those_of_their_own_kind(text: str, is_since: bool) -> None:
+def test_versions_are_compared_within_their_product(text: str, is_since: bool) -> None:
     assert ServerVersion.read(text).since(mysql=(8, 0), mariadb=(10, 5, 2)) is is_since
 
 
-def test_what_a_kind_never_had_it_does_not_have() -> None:
+def test_since_is_false_for_a_product_without_a_minimum_version() -> None:
     assert not ServerVersion.read("9.7.0").since(mysql=None, mariadb=(10, 2))
     assert not ServerVersion.read("11.8.0-MariaDB").since(mysql=(5, 7), mariadb=None)
