@@ -1,8 +1,8 @@
 """`binlake inspect`: a log's events, or its decoded row images, as a table or as JSON lines.
 
-Files are read one after the other and shown as they are read, so that a log of any size can be
-looked at; one that is damaged is shown up to the fault. A compressed one is unpacked to a temporary
-file first.
+Files are read one after the other and printed while they are read, so that a log of any size can be
+inspected. A damaged file is printed up to the fault. A compressed file is first unpacked to a
+temporary file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from pipeline.source.logs.encrypted import GIVE_A_KEY
 
 _CATALOG = CatalogOptions()
 _PAGE = 500
-"""Lines that a table's columns are aligned over."""
+"""Lines over which a table's columns are aligned."""
 _WIDTH_OF_A_PIPE = 250
 _MISSING = 2
 _FAULT = 1
@@ -53,11 +53,11 @@ def inspect_files(
     keys: Keys = NO_KEYS,
     catalog: CatalogOptions = _CATALOG,
 ) -> int:
-    """Show the files on standard output; messages go to standard error.
+    """Print the files on standard output, and messages on standard error; return the exit code.
 
-    Encrypted ones are opened by `keys`; their header is shown before the events, also without.
-    `catalog`: what names of columns depend on besides the log.
-    The exit code: 0, 1 where a file is no binary log or damaged, 2 where one cannot be read.
+    It is 0, 1 if a file is damaged or not a binary log, 2 if one cannot be read. `keys` decrypt
+    encrypted files, whose header is printed before the events, also without a key. `catalog`:
+    settings that column names depend on besides the log.
     """
     out, errors = Console(), Console(stderr=True)
     if not out.is_terminal:
@@ -104,19 +104,19 @@ def _content(file: Path) -> Iterator[bytes | mmap.mmap]:
         stored.seek(0)
         stream: IO[bytes] = stored
         if codec is not None:
-            # Onto the disk: events are shown from anywhere in the log, which may be large.
+            # On disk: events are shown from anywhere in the log, which may be large.
             shutil.copyfileobj(ArchivedFile(stored, codec), unpacked)
             unpacked.flush()
             stream = unpacked
         if not os.fstat(stream.fileno()).st_size:
             yield b""
             return
-        # Not closed: an event's bytes may still be referred to, and the collector unmaps it.
+        # Not closed: events may still refer to its bytes; the garbage collector unmaps it.
         yield mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _show(lines: Iterator[Line], columns: Sequence[str], out: Console, title: str) -> None:
-    """Print all lines; those before an error are printed before it is raised."""
+    """Print all lines; the lines before an error are printed before it is raised."""
     page: list[Sequence[str]] = []
     first = True
     try:
@@ -153,7 +153,7 @@ def _print_error(message: str, errors: Console) -> None:
 
 @contextmanager
 def _pipe_may_close() -> Iterator[None]:
-    """`binlake inspect … | head` is no error."""
+    """Ignore a closed pipe, as of `binlake inspect … | head`."""
     try:
         yield
         sys.stdout.flush()

@@ -11,6 +11,7 @@ import atexit
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextvars import copy_context
 from typing import TypeAlias
 
 from pyspark.sql import SparkSession
@@ -52,9 +53,10 @@ class StartingSpark:
                 self.little = size is not None and size <= LITTLE
                 self._starting = Future()
                 atexit.register(_abandon, self._starting)
-                arguments = (self._starting, self._start)
+                # In this context: its log lines are of the run under way.
+                arguments = (_fulfil, self._starting, self._start)
                 threading.Thread(
-                    target=_fulfil, args=arguments, name="starting-spark", daemon=True
+                    target=copy_context().run, args=arguments, name="starting-spark", daemon=True
                 ).start()
 
     def session(self) -> SparkSession:

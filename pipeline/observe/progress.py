@@ -1,12 +1,13 @@
-"""Telling a person how far long work is: how much is done, how fast, how long still.
+"""Progress of long work: how much is done, how fast, the time elapsed and the time left.
 
-Work reports to a `Progress` and never asks whether anyone looks. `for_terminal` gives bars where
-standard error is a terminal, and silence elsewhere.
+Work reports to a `Progress` whether anyone looks or not. `for_terminal` shows bars if standard
+error is a terminal, and nothing elsewhere.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -22,10 +23,12 @@ from rich.progress import (
     Task as RichTask,
     TaskID,
     TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
 )
+from rich.table import Column
 from rich.text import Text
+
+_ROOM_FOR_RATES = 100
+"""Columns of a terminal that also shows how fast a task is."""
 
 
 class Task(Protocol):
@@ -41,13 +44,15 @@ class Progress(Protocol):
     def task(
         self, name: str, total: int | None = None, unit: str = ""
     ) -> AbstractContextManager[Task]:
-        """Begin work of `total` units (None: not known), which the block's end completes; unit
-        `bytes` is shown as MB."""
+        """Start a task of `total` units (None: unknown) that ends with the block.
+
+        Unit `bytes` is shown as MiB. May be called from any thread.
+        """
 
 
 class _Silent:
     def advance(self, amount: int = 1) -> None:
-        """Nothing is shown."""
+        """Show nothing."""
 
 
 class QuietProgress:
@@ -56,28 +61,51 @@ class QuietProgress:
     def task(
         self, name: str, total: int | None = None, unit: str = ""
     ) -> AbstractContextManager[Task]:
-        """A task that nobody sees."""
+        """Return a task that is not shown."""
         return nullcontext(_Silent())
 
 
 class _CountColumn(ProgressColumn):
-    """`12/40 files`, or the same in MB, with the rate."""
+    """`12/40 files`, or `1.5/3.0 MiB`; on a wide terminal with the rate."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, rates: bool) -> None:
         super().__init__()
         self._bytes = DownloadColumn(binary_units=True)
+        self._rates = rates
 
     def render(self, task: RichTask) -> Text:
-        """The counts of one task."""
+        """Return the counts of one task; nothing for one that counts nothing."""
         unit = task.fields["unit"]
         if unit == "bytes":
-            done = self._bytes.render(task)
-            return Text.assemble(done, f"  {(task.speed or 0) / (1 << 20):,.1f} MiB/s")
+            rate = f"  {(task.speed or 0) / (1 << 20):,.1f} MiB/s" if self._rates else ""
+            return Text.assemble(self._bytes.render(task), rate)
+        if not unit and task.total is None:
+            return Text()
         count = f"{task.completed:,.0f}"
         if task.total is not None:
             count += f"/{task.total:,.0f}"
-        rate = f"  {task.speed:,.1f}/s" if task.speed else ""
+        rate = f"  {task.speed:,.1f}/s" if task.speed and self._rates else ""
         return Text(f"{count} {unit}{rate}".strip())
+
+
+class _TimeColumn(ProgressColumn):
+    """`0:12 elapsed, 1:30 left`; only the time elapsed while the rest cannot be estimated."""
+
+    max_refresh = 0.5
+    """Seconds between two estimates, which would jump about otherwise."""
+
+    def render(self, task: RichTask) -> Text:
+        """Return the times of one task."""
+        elapsed = f"{_clock(task.elapsed or 0)} elapsed"
+        left = task.time_remaining if task.total is not None else None
+        return Text(elapsed if left is None else f"{elapsed}, {_clock(left)} left")
+
+
+def _clock(seconds: float) -> str:
+    """Return `0:12` (minutes and seconds) or `1:02:03` (with hours)."""
+    minutes, second = divmod(int(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,41 +120,44 @@ class _Bar:
 
 
 class TerminalProgress:
-    """Bars on a terminal, drawn only while a task is under way."""
+    """Bars on a terminal, one line per task, drawn only while a task is under way."""
 
     def __init__(self, console: Console) -> None:
+        # The bar takes the room that the texts leave, so that each task is one line.
         self._progress = RichProgress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
-            BarColumn(bar_width=30),
-            _CountColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+            BarColumn(bar_width=None, table_column=Column(ratio=1)),
+            _CountColumn(rates=console.width >= _ROOM_FOR_RATES),
+            _TimeColumn(),
             console=console,
+            expand=True,
             transient=True,
         )
+        self._lock = threading.Lock()
 
     @contextmanager
     def task(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Task]:
-        """A line of the display; it goes when it is done, so that only work under way is shown."""
-        self._progress.start()
-        line = self._progress.add_task(name, total=total, unit=unit)
+        """Show a task until it ends."""
+        with self._lock:
+            self._progress.start()
+            line = self._progress.add_task(name, total=total, unit=unit)
         try:
             yield _Bar(self._progress, line)
         finally:
-            self._progress.remove_task(line)
-            if not self._progress.tasks:
-                self._progress.stop()
+            with self._lock:
+                self._progress.remove_task(line)
+                if not self._progress.tasks:
+                    self._progress.stop()
 
     def refresh(self) -> None:
-        """Draw now, if anything is under way, instead of at the next tenth of a second."""
+        """Draw now, if a task is under way, instead of at the next tenth of a second."""
         if self._progress.tasks:
             self._progress.refresh()
 
 
 def for_terminal() -> Progress:
-    """Bars if standard error is a terminal, silence otherwise."""
+    """Return bars if standard error is a terminal, and a progress that shows nothing otherwise."""
     if not sys.stderr.isatty():
         return QuietProgress()
     return TerminalProgress(Console(stderr=True))

@@ -1,4 +1,4 @@
-"""The commands that are runs, their records, and the status of a lake."""
+"""Commands that are runs, records of runs, and the status of a lake."""
 
 from __future__ import annotations
 

@@ -16,7 +16,9 @@ from pipeline.errors import MissingRequirementError
 from pipeline.lake.child_sessions import let_go_at_exit, own_session, setting
 from pipeline.lake.starting import Spark, StartingSpark
 from pipeline.lake.stores import hadoop_conf
+from pipeline.observe import Progress, say
 from pipeline.observe.interruption import watch
+from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.settings.settings import MIB
 from pipeline.spark.cache import cache_folder
@@ -147,12 +149,18 @@ LOCAL = {"spark.driver.host": "localhost", "spark.driver.bindAddress": "127.0.0.
 """Of a driver whose workers are on its own machine. Those of a cluster could not reach it there."""
 
 
-def spark_for(settings: Settings, *, connector: bool = False, beside: bool = False) -> Spark:
-    """The session that there is, or a Spark of our own, which starts when something needs it.
+def spark_for(
+    settings: Settings,
+    progress: Progress | None = None,
+    *,
+    connector: bool = False,
+    beside: bool = False,
+) -> Spark:
+    """Return the session that exists, or a Spark of our own, which starts when something needs it.
 
-    `connector`, `beside`: see `session` and `StartingSpark`. Raises as `session` does, where one is
-    there, or where spark-submit runs this: its Java has started, and YARN takes a driver that never
-    begins a session for one that failed.
+    `progress` shows that it starts. `connector`, `beside`: see `session` and `StartingSpark`.
+    Raises as `session` does if a session exists, or if spark-submit runs this: its Java has
+    started, and YARN takes a driver that never begins a session for one that failed.
     """
     elsewhere = any(name in os.environ for name in STARTED_ELSEWHERE)
     connected = settings.spark.master.startswith(CONNECT)
@@ -160,7 +168,8 @@ def spark_for(settings: Settings, *, connector: bool = False, beside: bool = Fal
         return session(settings, connector=connector)
 
     def start() -> SparkSession:
-        return session(settings, connector=connector, little=starting.little)
+        with (progress or QuietProgress()).task("Starting Spark …"):
+            return session(settings, connector=connector, little=starting.little)
 
     master = settings.spark.conf.get(MASTER, settings.spark.master)
     starting = StartingSpark(start, master, beside=beside)
@@ -186,6 +195,8 @@ def session(
     active = SparkSession.getActiveSession() or _given(settings)
     if active is not None:
         return _as_needed(active)
+    if not is_submitted():
+        say("spark_starting", "Starting Spark …", master=settings.spark.master)
     builder = SparkSession.builder.appName(app_name)
     for key, value in configuration(settings, connector=connector, little=little).items():
         builder = builder.config(key, value)
