@@ -5,6 +5,7 @@ Run: `python -m demo.run [LAKE]`. A second run finds nothing new to do.
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
@@ -18,6 +19,12 @@ FOLDER = Path(__file__).parent
 REPOSITORY = FOLDER.parent
 LAKE = REPOSITORY / ".cache" / "demo-lake"
 PROGRAMS = REPOSITORY / ".venv" / "bin"
+SNIPPET = """
+from deltalake import DeltaTable, QueryBuilder
+orders = DeltaTable({orders})
+query = "SELECT status, COUNT(*), SUM(total) FROM orders GROUP BY status"
+print(QueryBuilder().register("orders", orders).execute(query).read_all())"""
+"""A query of a gold table: to_pandas() does not read deletion vectors and mapped columns."""
 
 
 def main() -> int:
@@ -38,14 +45,15 @@ def main() -> int:
     equal, code = _replicate(options, screen)
     _print(screen, "What to do next", "")
     for title, line in next_steps(lake):
-        _print(screen, title, f"  {line}")
+        _print(screen, title, line, "")
     _print(screen, "Your own server's binlogs: see the section of that name in README.md.")
     return code if equal else 1
 
 
 def _replicate(options: dict[str, str], screen: Console) -> tuple[bool, int]:
     """Run all layers and show gold; return True if it equals the source, and the exit code."""
-    # Imported here: they take seconds, in which the demo has said what it does.
+    screen.print("Starting Spark, which takes some seconds …")
+    # Imported here: they take seconds, too.
     from demo.show import show_changes, show_figures, show_gold
     from pipeline.cli.show import show_problems, show_reports
     from pipeline.observe.log import set_up
@@ -57,7 +65,6 @@ def _replicate(options: dict[str, str], screen: Console) -> tuple[bool, int]:
 
     settings = Settings.load(None, **options)
     began = time.monotonic()
-    screen.print("Starting Spark, which takes some seconds …")
     spark = session(settings, "binlake demo")
     screen.print(f"Spark {spark.version} is up after {time.monotonic() - began:.1f} s.\n")
     before = {(t.schema, t.table): t.lsn for t in read_status(spark, settings).tables}
@@ -78,12 +85,11 @@ def _replicate(options: dict[str, str], screen: Console) -> tuple[bool, int]:
 
 def next_steps(lake: Path) -> Sequence[tuple[str, str]]:
     """Return what to try next, each with a command to copy, as it is run from this folder."""
-    orders = shown(lake / "gold" / "shop" / "orders")
-    snippet = f'from deltalake import DeltaTable; print(DeltaTable("{orders}").to_pandas())'
+    snippet = SNIPPET.replace("{orders}", json.dumps(shown(lake / "gold" / "shop" / "orders")))
     inspect, log = command("inspect"), shown(FOLDER / "binlogs" / "binlog.000001")
     return (
         ("The lake's state (lag, positions, problems):", command("status", lake=shown(lake))),
-        ("A gold table, read without Spark:", shlex.join([_program("python"), "-c", snippet])),
+        ("A gold table, queried without Spark:", shlex.join([_program("python"), "-c", snippet])),
         ("The events of a binlog:", f"{inspect} {shlex.quote(log)}"),
         ("All commands, with an example of each:", command("--help")),
         ("The same as a DAG in a local Airflow:", "make airflow"),

@@ -11,12 +11,13 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from pipeline.cli.capture_command import capture
 from pipeline.cli.options import (
     EXAMPLES,
     REPORTING,
+    WHAT,
     Binlogs,
     Conf,
     ExitCodeOnly,
@@ -45,8 +46,24 @@ from pipeline.errors import DONE, DONE_WITH_FAULTS, exit_code_of
 from pipeline.observe.interruption import heeding_signals
 
 
+class Command(TyperCommand):
+    """A command, whose help page shows places first, then what to do, then how to report."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, each in its group."""
+        params = without_types(super().get_params(ctx))
+        for param in params:
+            if param.param_type_name == "option" and not param.rich_help_panel:
+                param.rich_help_panel = REPORTING if param.name == "help" else WHAT
+        return params
+
+
 class Commands(TyperGroup):
     """The commands; an interrupt ends each of them with a line."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters of `binlake` itself."""
+        return without_types(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         """Carry out the command that the context names."""
@@ -55,6 +72,17 @@ class Commands(TyperGroup):
         except KeyboardInterrupt as error:
             tell(error)
             raise typer.Exit(exit_code_of(error)) from error
+
+
+def without_types(params: list[Any]) -> list[Any]:
+    """Return the parameters, so that help names no Python type: flags take no value, and an
+    argument has its name."""
+    for param in params:
+        if param.param_type_name == "argument":
+            param.display_type_rich = lambda ctx: None
+        elif param.is_flag:
+            param.metavar = ""
+    return params
 
 
 _OBJECTS = 100_000
@@ -248,7 +276,7 @@ def verify(
 
 def inspect(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Binlog files, compressed or not.")
+        list[Path], typer.Argument(metavar="FILE", help="Binlog files, compressed or not.")
     ],
     rows: Annotated[bool, typer.Option("--rows", help="Show decoded row images.")] = False,
     keyring: Annotated[
@@ -308,7 +336,7 @@ _GROUPS: Mapping[str, Sequence[Callable[..., None]]] = {
 for _group, _commands in _GROUPS.items():
     for _command in _commands:
         _epilog = examples(*EXAMPLES[_command.__name__])
-        app.command(rich_help_panel=_group, epilog=_epilog)(_command)
+        app.command(cls=Command, rich_help_panel=_group, epilog=_epilog)(_command)
 
 
 def main(*command: str) -> None:

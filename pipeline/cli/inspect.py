@@ -104,7 +104,7 @@ def _content(file: Path) -> Iterator[bytes | mmap.mmap]:
         stored.seek(0)
         stream: IO[bytes] = stored
         if codec is not None:
-            # On disk: events are shown from anywhere in the log, which may be large.
+            # On disk: the log may be large, and events are read at any offset.
             shutil.copyfileobj(ArchivedFile(stored, codec), unpacked)
             unpacked.flush()
             stream = unpacked

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from pipeline.settings import Settings
 
 WHERE = "Where"
+WHAT = "What"
 REPORTING = "Reporting"
-"""Groups of options: the places a command works on, and how it reports. Others are `Options`."""
+"""Groups of options: the places a command works on, what it does there, and how it reports."""
 
 Source = Annotated[
     str | None,

@@ -18,7 +18,7 @@ from pipeline.settings import Settings
 NAMED = 10
 """Tables of a collapsed group that are named."""
 _TABLE_STYLES = {"held": "red", "incomplete": "yellow", "drifted": "yellow", "equal": "green"}
-_COLLAPSED = {"equal": "equal to the source at their LSN", "dropped": "dropped at the source"}
+_COLLAPSED = {"equal": "to the source, each at its LSN", "dropped": "at the source"}
 
 
 def show_reports(reports: Sequence[LayerReport], settings: Settings, out: Console) -> None:
@@ -96,7 +96,7 @@ def _source_lines(name: str, status: Status) -> Table:
     lines = _grid()
     for source in status.sources:
         if source.source == name:
-            lines.add_row("gold", _freshness(source))
+            lines.add_row("freshness", _freshness(source))
             lines.add_row("last run", _last_run(source.last_run))
             if source.refresh:
                 lines.add_row("refresh", escape(redact(source.refresh)))
@@ -112,7 +112,7 @@ def _freshness(source: SourceStatus) -> str:
     if source.committed_at is None:
         return "nothing published yet"
     age, lag = duration(source.age_seconds), duration(source.lag_seconds)
-    return f"as of {_time(source.committed_at)}, {age} old; published with a lag of {lag}"
+    return f"gold as of {_time(source.committed_at)}, {age} old, lag {lag}"
 
 
 def _last_run(run: LastRun | None) -> str:
@@ -137,8 +137,7 @@ def _table_lines(tables: Sequence[TableStatus], *, every_table: bool) -> Table:
     for state, found in by_state.items():
         label = f"[{_TABLE_STYLES.get(state, 'dim')}]{state}[/]"
         if found and state in _COLLAPSED and not every_table:
-            what = f"{len(found)} {_COLLAPSED[state]}: {_names(found)}"
-            lines.add_row(label, escape(what))
+            lines.add_row(label, escape(f"{_COLLAPSED[state]} ({len(found)}): {_names(found)}"))
             continue
         for table in found:
             lines.add_row(label, escape(redact(_described(table, with_path=every_table))))
@@ -175,7 +174,7 @@ def _name(table: TableStatus) -> str:
 
 def _grid() -> Table:
     """Return a table of labels and texts, without lines, whose texts wrap beside their label."""
-    grid = Table.grid(padding=(0, 2, 0, 0), pad_edge=True)
+    grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True, min_width=10)
     grid.add_column(overflow="fold")
     return grid
