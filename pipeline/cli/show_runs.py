@@ -24,14 +24,15 @@ _GOOD = frozenset({"done", "nothing_new"})
 
 
 def show_runs(runs: Sequence[RunRecord], lake: str, out: Console) -> None:
-    """Print how many runs did not end well, then all of them, the newest first."""
+    """Print how many runs failed or left faults, then all runs, the newest first."""
     if not runs:
         out.print(escape(f"No run is recorded in the lake {lake}."), soft_wrap=True)
         return
     out.print(escape(f"Runs of lake {lake}, the newest first; times are in UTC"), soft_wrap=True)
     bad = sum(run.outcome not in _GOOD for run in runs)
     if bad:
-        out.print(f"{bad} of {len(runs)} did not end well:", style="bold red")
+        summary = f"{bad} of {len(runs)} failed, were interrupted or left faults."
+        out.print(summary, style="bold red")
     table = _table(runs)
     wide = out.options.update(width=1000)
     if Measurement.get(out, wide, table).maximum > out.width:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pipeline.run.commands import run_command
     from pipeline.run.status import read_status
 
-__all__ = ["commands", "preflight", "read_status", "run_command", "status"]
+__all__ = ["commands", "preflight", "read_status", "run_command", "source_status", "status"]
 
 _HOMES = {"read_status": "pipeline.run.status", "run_command": "pipeline.run.commands"}
 

@@ -1,4 +1,4 @@
-"""How a command ends that does not come to a run or to Spark: line, exit code, and no secrets."""
+"""Commands that end before a run or before Spark: one line, the exit code, and no secrets."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ SECRET = "0123456789abcdef" * 4
 
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
-    """The logger is the process's: what a command sets up is taken back."""
+    """Restore the process's logger, which a command sets up."""
     with listening():
         yield
 
 
 @pytest.fixture
 def conf(tmp_path: Path) -> Path:
-    """Settings with a secret, a lake that a run has begun, and a folder with a log."""
+    """Settings with a secret, a lake in which a run has started, and a folder with a log."""
     file = tmp_path / "conf.yml"
     lake, logs = tmp_path / "lake", tmp_path / "logs"
     (lake / "ledger").mkdir(parents=True)
@@ -48,7 +48,7 @@ def conf(tmp_path: Path) -> Path:
 
 
 def ended(monkeypatch: pytest.MonkeyPatch, *command: str) -> int:
-    """What `binlake COMMAND` exits with."""
+    """Return the exit code of `binlake COMMAND`."""
     monkeypatch.setattr(sys, "argv", ["binlake", *command])
     with pytest.raises(SystemExit) as exit_:
         cli.main()
@@ -60,7 +60,7 @@ def not_starting(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def session(*_: object, **__: object) -> Any:
         raise error
 
-    # as in a process of its own, whatever other tests have started
+    # As in a new process, whatever other tests have started.
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     monkeypatch.setattr(starting, "session", session)
 
@@ -73,7 +73,7 @@ def not_starting(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         (KeyboardInterrupt(), 130, False, INTERRUPTED_SENTENCE),
     ],
 )
-def test_what_stops_spark_from_starting_is_a_line(
+def test_an_error_that_keeps_spark_from_starting_is_one_line(
     conf: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -95,7 +95,7 @@ def test_what_stops_spark_from_starting_is_a_line(
     assert shown.out == ""
 
 
-def test_in_text_what_is_odd_has_its_stack_trace_without_secrets(
+def test_an_unexpected_error_has_a_stack_trace_without_secrets(
     conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     not_starting(monkeypatch, RuntimeError(f"no port for {SECRET}"))
@@ -108,7 +108,7 @@ def test_in_text_what_is_odd_has_its_stack_trace_without_secrets(
     assert capsys.readouterr().err == "binlake: no ***.\n"
 
 
-def test_a_lake_with_nothing_in_it_is_none_and_one_whose_first_run_failed_has_that(
+def test_an_empty_folder_is_no_lake_and_a_lake_whose_first_run_failed_shows_that_run(
     conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     not_starting(monkeypatch, AssertionError("status starts Spark"))
@@ -118,7 +118,7 @@ def test_a_lake_with_nothing_in_it_is_none_and_one_whose_first_run_failed_has_th
     now = datetime.now(timezone.utc)
     last = LastRun("r", "run", now, now, "failed", 1, "no log.")
     shop = SourceStatus("shop", None, None, None, None, None, last)
-    failed = Status("/lake", (), (), ("shop: no run has brought anything yet.",), (shop,))
+    failed = Status("/lake", (), (), ("shop: nothing was ingested yet.",), (shop,))
     monkeypatch.setattr("pipeline.run.status.read_status", lambda *_: failed)
     assert ended(monkeypatch, "status", "--json", "--conf", str(conf)) == 0
     told = json.loads(capsys.readouterr().out)
@@ -126,7 +126,7 @@ def test_a_lake_with_nothing_in_it_is_none_and_one_whose_first_run_failed_has_th
     assert ended(monkeypatch, "status", "--check", "--conf", str(conf)) == 3
 
 
-def test_maintenance_is_a_run_like_others_and_its_dry_run_is_none(
+def test_maintenance_is_a_run_and_its_dry_run_is_not(
     conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done: list[object] = []
@@ -139,8 +139,7 @@ def test_maintenance_is_a_run_like_others_and_its_dry_run_is_none(
         done.append(dry_run)
         return LayerReport("maintenance", notes=("bronze/segments: remove 7 rows",))
 
-    for module in (cli, cli_runs):
-        monkeypatch.setattr(module, "session_for", lambda _, settings: (None, settings))
+    monkeypatch.setattr(cli_runs, "session_for", lambda _, settings, __: (None, settings))
     monkeypatch.setattr("pipeline.run.commands.run_command", run)
     monkeypatch.setattr("pipeline.maintenance.job.run", look)
     assert ended(monkeypatch, "maintain", "--conf", str(conf)) == 0
@@ -159,7 +158,7 @@ def test_maintenance_is_a_run_like_others_and_its_dry_run_is_none(
 
 @dataclass
 class Compared:
-    """What a verification is asked for."""
+    """The result of a comparison."""
 
     equal: bool
 
@@ -175,7 +174,7 @@ class Compared:
         ("mysql://me@db", "mysql://me@db", False, 3),
     ],
 )
-def test_verify_asks_the_server_of_conf_or_the_one_that_is_given(
+def test_verify_compares_with_the_server_of_the_settings_or_the_one_given(
     conf: Path,
     monkeypatch: pytest.MonkeyPatch,
     against: str,
@@ -200,7 +199,7 @@ def test_verify_asks_the_server_of_conf_or_the_one_that_is_given(
     assert asked == [(url, 7)]
 
 
-def test_what_is_wrong_with_a_dry_run_is_said_as_it_was_asked_for(
+def test_errors_of_a_dry_run_have_the_log_format_asked_for(
     conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     conf.write_text("no_such_setting: 1\n")
@@ -210,41 +209,41 @@ def test_what_is_wrong_with_a_dry_run_is_said_as_it_was_asked_for(
 
 
 @pytest.mark.parametrize("layer", ["run", "decode", "apply"])
-def test_a_full_refresh_is_a_command_with_jobs_of_its_own(
+def test_a_full_refresh_is_a_command_with_its_own_jobs(
     monkeypatch: pytest.MonkeyPatch, layer: str
 ) -> None:
-    said: list[str] = []
-    monkeypatch.setattr(cli, "carry_out", lambda command, *_, **__: said.append(command))
+    commands: list[str] = []
+    monkeypatch.setattr(cli_runs, "carry_out", lambda command, *_, **__: commands.append(command))
     for flags in ([], ["--full-refresh"]):
         cli.app([layer, *flags], standalone_mode=False)
-    assert said == [layer, f"{layer} --full-refresh"]
-    plain, anew = (COMMANDS[command] for command in said)
-    assert list(plain) == list(anew)
-    assert plain != anew
+    assert commands == [layer, f"{layer} --full-refresh"]
+    plain, refresh = (COMMANDS[command] for command in commands)
+    assert list(plain) == list(refresh)
+    assert plain != refresh
 
 
-def test_single_tables_are_made_again_by_a_full_refresh_alone(
+def test_single_tables_are_rebuilt_by_a_full_refresh_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said: list[object] = []
-    monkeypatch.setattr(cli, "carry_out", lambda *_, **told: said.append(told["refresh_tables"]))
+    chosen: list[object] = []
+    monkeypatch.setattr(
+        cli_runs, "carry_out", lambda *_, **given: chosen.append(given["refresh_tables"])
+    )
     tables = ("--table", "shop.orders", "--table", "shop.line*")
     cli.app(["apply", "--full-refresh", *tables], standalone_mode=False)
-    assert said == [["shop.orders", "shop.line*"]]
+    assert chosen == [["shop.orders", "shop.line*"]]
     assert ended(monkeypatch, "apply", *tables) == 2
     assert "--full-refresh" in capsys.readouterr().err
 
 
-SAID_OF_A_LAKE = (
-    "lake: there is no lake in {folder}/lak. Give the folder that binlake run was given."
-)
+NO_LAKE = "lake: there is no lake in {folder}/lak. Give the folder that binlake run was given."
 
 
 @pytest.mark.parametrize(
     ("command", "given", "said"),
     [
         *(
-            (command, {"lake": "{folder}/lak"}, SAID_OF_A_LAKE)
+            (command, {"lake": "{folder}/lak"}, NO_LAKE)
             for command in ("decode", "apply", "retry", "maintain", "status", "runs", "verify")
         ),
         (
@@ -289,7 +288,7 @@ SAID_OF_A_LAKE = (
         ),
     ],
 )
-def test_a_wrong_place_is_told_once_before_spark_starts_and_leaves_nothing(
+def test_a_wrong_place_is_one_line_before_spark_starts_and_changes_nothing(
     conf: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -314,10 +313,10 @@ def test_a_wrong_place_is_told_once_before_spark_starts_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("name", ["binlog.000007", "log.000001.gz"])
-def test_a_folder_whose_logs_are_damaged_is_no_wrong_folder(
+def test_a_folder_with_damaged_logs_is_not_a_wrong_folder(
     conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """A run reports them, and takes the others."""
+    """A run reports them, and ingests the others."""
     not_starting(monkeypatch, MissingRequirementError("no Java."))
     damaged = tmp_path / "damaged"
     damaged.mkdir()
@@ -326,7 +325,7 @@ def test_a_folder_whose_logs_are_damaged_is_no_wrong_folder(
     assert ended(monkeypatch, "run", "--conf", str(conf)) == DONE_WITH_FAULTS
 
 
-def test_config_shows_what_counts_as_a_file_of_settings_without_secrets(
+def test_config_prints_the_effective_settings_as_yaml_without_secrets(
     conf: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -362,7 +361,7 @@ spark:
     assert again.model_copy(update={"spark": settings.spark}) == settings
 
 
-def test_config_tells_all_mistakes(
+def test_config_prints_all_mistakes(
     conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     conf.write_text("include: a\nsource: [b]\nlog: xml\n")
