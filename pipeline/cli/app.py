@@ -35,10 +35,10 @@ from pipeline.cli.run_commands import (
     explained,
     ingest,
     maintain,
+    print_error,
     retry,
     run,
     starting,
-    tell,
 )
 from pipeline.cli.seed_command import seed
 from pipeline.cli.server_command import check
@@ -70,7 +70,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            tell(error)
+            print_error(error)
             raise typer.Exit(exit_code_of(error)) from error
 
 
@@ -346,7 +346,7 @@ def main(*command: str) -> None:
     `command` comes before the process's own arguments: a layer's job.py passes its own.
     """
     gc.set_threshold(_OBJECTS)
-    with heeding_signals(tell) as interruption:
+    with heeding_signals(print_error) as interruption:
         try:
             app([*command, *sys.argv[1:]], prog_name="binlake")
         except SystemExit:
@@ -355,7 +355,7 @@ def main(*command: str) -> None:
         except Exception as error:
             if interruption.error is None:
                 reported = explained(error)
-                tell(reported)
+                print_error(reported)
                 sys.exit(exit_code_of(reported))
         if interruption.error is not None:
             interruption.finish()

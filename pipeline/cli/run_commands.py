@@ -269,7 +269,7 @@ def session_for(command: str, settings: Settings, progress: Progress) -> tuple[S
     return spark, settings
 
 
-def tell(error: BaseException) -> None:
+def print_error(error: BaseException) -> None:
     """Print an error, or log it with `--log json`; with a stack trace if it is unexpected."""
     from pipeline.observe import redact, say
     from pipeline.observe.log import says_json

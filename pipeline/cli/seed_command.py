@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -70,7 +70,7 @@ def seed(
     For tables whose CREATE TABLE is not in the logs; the next run loads the rows into gold.
     """
     options = {"tables": table, "dump": dump, "form": form, "create": create, "at": at}
-    given = {key: value for key, value in options.items() if value is not None}
+    given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
     if consistent:
         given["consistent"] = True
 

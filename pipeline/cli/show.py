@@ -57,7 +57,8 @@ def show_status(status: Status, out: Console, *, every_table: bool = False) -> N
     if problems := list(_problems(status)):
         out.print("\nProblems", style="bold red")
         _print_lines(problems, out)
-    for name in dict.fromkeys(each.source for each in (*status.sources, *status.layers)):
+    names = [each.source for each in status.sources] + [each.source for each in status.layers]
+    for name in dict.fromkeys(names):
         out.print(f"\n[bold]Source {escape(name)}[/bold]")
         out.print(_source_lines(name, status))
     if status.capture is not None:

@@ -22,7 +22,7 @@ from pipeline.maintenance import job as maintenance
 from pipeline.observe import LayerReport, Progress, redact
 from pipeline.observe.current_run import begin
 from pipeline.observe.interruption import record_by, unwound
-from pipeline.run.failure import failure_said
+from pipeline.run.failure import failure_logged
 from pipeline.run.recorder import Recorder
 from pipeline.seed import job as seed
 from pipeline.settings import Settings
@@ -109,7 +109,7 @@ def run_command(
     beside = command in BESIDE
     with (
         begin(settings.source) as run,
-        failure_said(command) as failure,
+        failure_logged(command) as failure,
         nullcontext() if beside else only_writer(settings.lake, settings.spark.conf),
     ):
         recorder = Recorder(spark, settings, command, tuple(jobs), run, failure)

@@ -13,15 +13,15 @@ from pipeline.observe.log import says_everything
 
 
 class Failure:
-    """The failure of a command; `said` is the error that was logged, None before that."""
+    """The failure of a command; `logged` is the error in the log, None before that."""
 
     def __init__(self, command: str) -> None:
         self._command = command
-        self.said: BaseException | None = None
+        self.logged: BaseException | None = None
 
-    def say(self, error: BaseException) -> dict[str, Any]:
+    def log(self, error: BaseException) -> dict[str, Any]:
         """Log the error; return the fields of a run's record that describe it."""
-        self.said = error
+        self.logged = error
         ending: dict[str, Any] = {
             "exit_code": exit_code_of(error),
             "error": redact(sentence_of(error)),
@@ -40,8 +40,8 @@ class Failure:
 
 
 @contextmanager
-def failure_said(command: str) -> Iterator[Failure]:
-    """Log the error that ends the block, unless it is logged by then.
+def failure_logged(command: str) -> Iterator[Failure]:
+    """Log the error that ends the block, unless it is in the log already.
 
     That is an error before the run has a recorder, or after its record: the lease was lost.
     """
@@ -49,6 +49,6 @@ def failure_said(command: str) -> Iterator[Failure]:
     try:
         yield failure
     except (Exception, KeyboardInterrupt) as error:
-        if error is not failure.said:
-            failure.say(error)
+        if error is not failure.logged:
+            failure.log(error)
         raise

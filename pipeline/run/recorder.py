@@ -112,7 +112,7 @@ class Recorder:
             if self._known["spark_version"] is None:
                 with suppress(Exception):  # Spark may have ended since
                     self._known |= self._spark_known()
-            ending = self._failure.say(error)
+            ending = self._failure.log(error)
             with self._only_warning():
                 self._write(self._record(**ending))
 
