@@ -96,9 +96,12 @@ class _TimeColumn(ProgressColumn):
 
     def render(self, task: RichTask) -> Text:
         """Return the times of one task."""
-        elapsed = f"{_clock(task.elapsed or 0)} elapsed"
-        left = task.time_remaining if task.total is not None else None
-        return Text(elapsed if left is None else f"{elapsed}, {_clock(left)} left")
+        elapsed = task.elapsed or 0.0
+        text = f"{_clock(elapsed)} elapsed"
+        if task.total is not None and task.completed:
+            # By the mean since the start: tables end in bursts, by which rich's estimate jumps.
+            text += f", {_clock(elapsed * (task.total / task.completed - 1))} left"
+        return Text(text)
 
 
 def _clock(seconds: float) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import sys
 import threading
 
@@ -71,15 +70,12 @@ def test_long_names_and_counts_still_fit_80_columns() -> None:
 
 
 def test_the_time_left_follows_the_time_elapsed() -> None:
-    clock = iter(range(1000))
-    display = RichProgress(get_time=lambda: 10.0 * next(clock), auto_refresh=False)
+    now = [0.0]
+    display = RichProgress(get_time=lambda: now[0], auto_refresh=False)
     line = display.add_task("decode", total=100, unit="files")
-    for _ in range(3):
-        display.advance(line, 10)
-    text = _TimeColumn().render(display.tasks[0]).plain
-    elapsed, left = text.split(", ")
-    assert re.fullmatch(r"\d+:\d\d elapsed", elapsed)
-    assert re.fullmatch(r"\d+:\d\d left", left)
+    now[0] = 30.0
+    display.advance(line, 25)
+    assert _TimeColumn().render(display.tasks[0]).plain == "0:30 elapsed, 1:30 left"
 
 
 @pytest.mark.parametrize(
