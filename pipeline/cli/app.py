@@ -247,7 +247,7 @@ def verify(
 
         write_script(script.expanduser())
         return
-    with starting("Starting …", quiet=quiet) as progress:
+    with starting("Verifying gold …", quiet=quiet) as progress:
         from pipeline.run.commands import require_source
         from pipeline.run.preflight import require_lake
         from pipeline.settings.server import THE_SERVER, is_server

@@ -12,12 +12,14 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
@@ -31,6 +33,7 @@ from pipeline.cli.inspect_encryption import encryption_header, header_cells, hea
 from pipeline.cli.inspect_events import EVENT_COLUMNS, event_cells, event_object
 from pipeline.cli.inspect_names import LoggedNames
 from pipeline.cli.inspect_rows import ROW_COLUMNS, row_cells, row_object, rows_in_log_order, to_json
+from pipeline.cli.run_commands import starting
 from pipeline.observe import redact
 from pipeline.source.logs.archive import MAGIC_LENGTH, ArchivedFile, codec_of
 from pipeline.source.logs.encrypted import GIVE_A_KEY
@@ -39,6 +42,9 @@ _CATALOG = CatalogOptions()
 _PAGE = 500
 """Lines over which a table's columns are aligned."""
 _WIDTH_OF_A_PIPE = 250
+_ROOM_FOR_DETAILS = 120
+"""Columns of a terminal that shows details as a column of the table."""
+_RIGHT = frozenset({"position", "size", "server", "row"})
 _MISSING = 2
 _FAULT = 1
 
@@ -68,6 +74,7 @@ def inspect_files(
         for file in files:
             try:
                 lines = _rows(file, json, keys, names) if rows else _events(file, json, keys)
+                lines = _begun(lines, file)
                 _show(lines, ROW_COLUMNS if rows else EVENT_COLUMNS, out, str(file))
             except BinlogError as error:
                 remedy = f". {GIVE_A_KEY}" if isinstance(error, EncryptedError) else ""
@@ -95,6 +102,13 @@ def _rows(file: Path, json: bool, keys: Keys, names: LoggedNames) -> Iterator[Li
         log = keys.decrypted(data, file=str(file))
         for row in rows_in_log_order(log, str(file), names.of(file)):
             yield row_object(row, str(file)) if json else row_cells(row)
+
+
+def _begun(lines: Iterator[Line], file: Path) -> Iterator[Line]:
+    """Read the first line: the first use on a machine compiles the decoder, which takes minutes."""
+    with starting(f"Reading {file.name} …"):
+        first = list(islice(lines, 1))
+    return chain(first, lines)
 
 
 @contextmanager
@@ -134,17 +148,39 @@ def _show(lines: Iterator[Line], columns: Sequence[str], out: Console, title: st
 
 
 def _print_page(
-    page: Iterable[Sequence[str]], columns: Sequence[str], out: Console, title: str | None
+    page: Sequence[Sequence[str]], columns: Sequence[str], out: Console, title: str | None
 ) -> None:
+    if out.width < _ROOM_FOR_DETAILS:
+        _print_list(page, columns, out, title)
+        return
     table = Table(title=title and Text(title), title_justify="left", box=box.SIMPLE_HEAD)
     for column in columns:
-        right = column in ("position", "size", "server", "row")
         last = column == columns[-1]
-        justify: JustifyMethod = "right" if right else "left"
+        justify: JustifyMethod = "right" if column in _RIGHT else "left"
         table.add_column(column, justify=justify, no_wrap=not last, overflow="fold")
     for cells in page:
         table.add_row(*(Text(cell) for cell in cells))
     out.print(table)
+
+
+def _print_list(
+    page: Sequence[Sequence[str]], columns: Sequence[str], out: Console, title: str | None
+) -> None:
+    """Print each line's details on a line of their own, below the other columns."""
+    if title:
+        out.print(title, "", sep="\n", markup=False, highlight=False, soft_wrap=True)
+    *headings, _ = columns
+    rows = [headings, *(list(cells[:-1]) for cells in page)]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row, details in zip(rows, ["", *(cells[-1] for cells in page)], strict=True):
+        cells = [
+            cell.rjust(width) if name in _RIGHT else cell.ljust(width)
+            for name, cell, width in zip(headings, row, widths, strict=True)
+        ]
+        style = "bold" if row is headings else ""
+        out.print(Text("  ".join(cells).rstrip(), style), soft_wrap=True)
+        for line in details.splitlines():
+            out.print(Text(f"    {line}"), soft_wrap=True)
 
 
 def _print_error(message: str, errors: Console) -> None:

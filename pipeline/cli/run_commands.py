@@ -158,11 +158,12 @@ def maintain(
     output = Output(log, quiet, verbose)
     if not dry_run:
         carry_out("maintain", conf, output, source=source, lake=lake)
-    from pipeline.cli.show import show_preview
-    from pipeline.maintenance import run as look
-    from pipeline.observe import say
+    with starting("Starting …", quiet=quiet or log == "json"):
+        settings, progress, _ = set_up_run(conf, output, source=source, lake=lake)
+        from pipeline.cli.show import show_preview
+        from pipeline.maintenance import run as look
+        from pipeline.observe import say
 
-    settings, progress, _ = set_up_run(conf, output, source=source, lake=lake)
     spark, settings = session_for("maintain", settings, progress)
     report = look(spark, settings, progress, dry_run=True)
     if settings.log == "text":

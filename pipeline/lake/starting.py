@@ -11,12 +11,16 @@ import atexit
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import nullcontext
 from contextvars import copy_context
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from pyspark.sql import SparkSession
 
 from pipeline.observe.interruption import end_java
+
+if TYPE_CHECKING:
+    from pipeline.observe import Progress
 
 LITTLE = 256 << 20
 """Bytes of the log up to which Java takes longer to compile well than that saves: files to gold
@@ -27,14 +31,21 @@ class StartingSpark:
     """A Spark of our own, which `start` starts; `master`: where its tasks run.
 
     `beside`: the command goes on to work that needs it, once there is something new: see
-    `expected`. `running`: the session, once it was needed. `little`: whether it is known that
-    there is little to do. Safe to use from several threads.
+    `expected`. `progress` shows that the command waits for it. `running`: the session, once it was
+    needed. `little`: whether it is known that there is little to do. Safe to use from several
+    threads.
     """
 
     def __init__(
-        self, start: Callable[[], SparkSession], master: str, *, beside: bool = False
+        self,
+        start: Callable[[], SparkSession],
+        master: str,
+        *,
+        beside: bool = False,
+        progress: Progress | None = None,
     ) -> None:
         self.master = master
+        self._progress = progress
         self._start = start
         self.little = False
         self._beside = beside
@@ -66,7 +77,10 @@ class StartingSpark:
         """
         with self._lock:
             if self.running is None:
-                self.running = self._starting.result() if self._starting else self._start()
+                # In the thread that waits: an interrupt ends it, and the display with it.
+                waiting = self._progress and self._progress.task("Starting Spark …")
+                with waiting or nullcontext():
+                    self.running = self._starting.result() if self._starting else self._start()
             return self.running
 
 

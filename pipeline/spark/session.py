@@ -18,7 +18,6 @@ from pipeline.lake.starting import Spark, StartingSpark
 from pipeline.lake.stores import hadoop_conf
 from pipeline.observe import Progress, say
 from pipeline.observe.interruption import watch
-from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.settings.settings import MIB
 from pipeline.spark.cache import cache_folder
@@ -158,9 +157,9 @@ def spark_for(
 ) -> Spark:
     """Return the session that exists, or a Spark of our own, which starts when something needs it.
 
-    `progress` shows that it starts. `connector`, `beside`: see `session` and `StartingSpark`.
-    Raises as `session` does if a session exists, or if spark-submit runs this: its Java has
-    started, and YARN takes a driver that never begins a session for one that failed.
+    `progress` shows that the command waits for it. `connector`, `beside`: see `session` and
+    `StartingSpark`. Raises as `session` does if a session exists, or if spark-submit runs this: its
+    Java has started, and YARN takes a driver that never begins a session for one that failed.
     """
     elsewhere = any(name in os.environ for name in STARTED_ELSEWHERE)
     connected = settings.spark.master.startswith(CONNECT)
@@ -168,11 +167,10 @@ def spark_for(
         return session(settings, connector=connector)
 
     def start() -> SparkSession:
-        with (progress or QuietProgress()).task("Starting Spark …"):
-            return session(settings, connector=connector, little=starting.little)
+        return session(settings, connector=connector, little=starting.little)
 
     master = settings.spark.conf.get(MASTER, settings.spark.master)
-    starting = StartingSpark(start, master, beside=beside)
+    starting = StartingSpark(start, master, beside=beside, progress=progress)
     return starting
 
 

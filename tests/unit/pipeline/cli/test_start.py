@@ -60,7 +60,7 @@ def first_words(*command: str | Path, word: str) -> float:
     [
         (("run", "--binlogs", "{logs}", "--lake", "{lake}"), "Starting …"),
         (("status", "--lake", "{lake}"), "Reading the lake …"),
-        (("verify", "--lake", "{lake}"), "Starting …"),
+        (("verify", "--lake", "{lake}"), "Verifying gold …"),
     ],
 )
 def test_a_terminal_has_a_word_soon(tmp_path: Path, command: tuple[str, ...], word: str) -> None:
