@@ -142,14 +142,20 @@ class TerminalProgress:
     @contextmanager
     def task(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Task]:
         """Show a task until it ends."""
-        with self._lock:
-            self._progress.start()
-            line = self._progress.add_task(name, total=total, unit=unit)
+        line = None
         try:
+            with self._lock:
+                self._progress.start()
+                line = self._progress.add_task(name, total=total, unit=unit)
             yield _Bar(self._progress, line)
+        except KeyboardInterrupt:
+            # At once, with all tasks: the last words of the command need the terminal.
+            self._progress.stop()
+            raise
         finally:
             with self._lock:
-                self._progress.remove_task(line)
+                if line is not None:
+                    self._progress.remove_task(line)
                 if not self._progress.tasks:
                     self._progress.stop()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -88,15 +89,15 @@ def running(
     java: Path | None = None,
     program: Sequence[str | Path] = ("-m", "pipeline.cli"),
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command in its own session, as on a terminal; its output goes to the file `said`."""
+    """Run a command in its own session, as on a terminal; its output goes to the file `output`."""
     environment = {"PYTHONPATH": str(REPOSITORY), **({"JAVA_HOME": str(java)} if java else {})}
-    with (lake.parent / "said").open("wb") as said:
+    with (lake.parent / "output").open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, *program, *command, "--lake", lake],
             env={**os.environ, **environment},
             cwd=lake.parent,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
             start_new_session=True,
         )
     try:
@@ -137,7 +138,7 @@ def ended(
 
 def require_logged_and_recorded(lake: Path, code: int) -> RunRecord:
     """Check the last line of an interrupted run; return its record."""
-    lines = [json.loads(line) for line in (lake.parent / "said").read_text().splitlines()]
+    lines = [json.loads(line) for line in (lake.parent / "output").read_text().splitlines()]
     assert [line for line in lines if line["level"] != "INFO"] == [lines[-1]]
     assert lines[-1]["event"] == "run_failed"
     assert lines[-1]["message"] == f"run: {INTERRUPTED_SENTENCE}"
@@ -162,7 +163,7 @@ def test_waiting_for_a_java_that_hangs_can_be_interrupted(tmp_path: Path) -> Non
     """A run after bronze and silver, which need no Spark, and a command that starts with Spark."""
     lake, java = tmp_path / "lake", hung_java.made_in(tmp_path / "jdk")
     with running(lake, *RUN, "--log", "json", java=java) as process:
-        eventually(lambda: "gold is started" in (tmp_path / "said").read_text())
+        eventually(lambda: "gold is started" in (tmp_path / "output").read_text())
         assert hung_java.HUNG in of_session(process.pid).values()
         assert ended(process, os.kill, signal.SIGTERM, 5) == 143
     record = require_logged_and_recorded(lake, 143)
@@ -171,7 +172,7 @@ def test_waiting_for_a_java_that_hangs_can_be_interrupted(tmp_path: Path) -> Non
     with running(lake, "verify", java=java) as process:
         eventually(lambda: hung_java.HUNG in of_session(process.pid).values())
         assert ended(process, os.killpg, signal.SIGINT, 5) == 130
-    assert (tmp_path / "said").read_text() == f"binlake: {INTERRUPTED_SENTENCE}\n"
+    assert (tmp_path / "output").read_text() == f"binlake: {INTERRUPTED_SENTENCE}\n"
 
 
 @pytest.mark.parametrize(
@@ -190,8 +191,9 @@ def test_an_interrupted_command_gives_the_terminal_back(
     (lake / "ledger").mkdir(parents=True)
     code, shown = on_a_terminal(*command, "--lake", lake, java=java, until=until)
     assert code == 130
-    assert shown.endswith(f"\rbinlake: {INTERRUPTED_SENTENCE}\r\n")
-    assert shown.rindex(SHOW_CURSOR) > shown.rindex(HIDE_CURSOR)
+    bars, last = shown.rsplit(SHOW_CURSOR, 1)
+    assert HIDE_CURSOR in bars
+    assert re.sub(r"\x1b\[\d*[AK]", "", last).strip() == f"binlake: {INTERRUPTED_SENTENCE}"
 
 
 def test_a_run_that_does_not_end_in_time_is_recorded(tmp_path: Path) -> None:
@@ -199,11 +201,11 @@ def test_a_run_that_does_not_end_in_time_is_recorded(tmp_path: Path) -> None:
     java = hung_java.made_in(tmp_path / "jdk")
     program.write_text(STUCK)
     with running(lake, *RUN, "--log", "json", java=java, program=(program,)) as process:
-        eventually(lambda: "gold is started" in (tmp_path / "said").read_text())
+        eventually(lambda: "gold is started" in (tmp_path / "output").read_text())
         assert ended(process, os.killpg, signal.SIGINT, 10) == 130
     record = require_logged_and_recorded(lake, 130)
-    said = (tmp_path / "said").read_text().splitlines()
-    assert json.loads(said[-1])["run_id"] == record.run_id
+    output = (tmp_path / "output").read_text().splitlines()
+    assert json.loads(output[-1])["run_id"] == record.run_id
 
 
 @pytest.mark.parametrize("hangs", [True, False])
@@ -215,7 +217,7 @@ def test_a_run_that_fails_in_silver_does_not_wait_for_java(tmp_path: Path, hangs
     with running(lake, *RUN, "--log", "json", java=java) as process:
         assert process.wait(30) == 1
         eventually(lambda: not of_session(process.pid), 5)
-    *_, last = map(json.loads, (tmp_path / "said").read_text().splitlines())
+    *_, last = map(json.loads, (tmp_path / "output").read_text().splitlines())
     assert (last["event"], last["exit_code"]) == ("run_failed", 1)
     assert "lacks columns that it should have" in last["message"]
     (record,) = read_runs(NO_SPARK, Lake(str(lake)))
@@ -223,8 +225,8 @@ def test_a_run_that_fails_in_silver_does_not_wait_for_java(tmp_path: Path, hangs
 
 
 def test_sigterm_while_a_run_is_at_work_is_a_line_and_a_record(tmp_path: Path) -> None:
-    lake, said = tmp_path / "lake", tmp_path / "said"
+    lake, output = tmp_path / "lake", tmp_path / "output"
     with running(lake, *RUN, "--log", "json") as process:
-        eventually(lambda: "gold: batch 1: planned" in said.read_text(), 120)
+        eventually(lambda: "gold: batch 1: planned" in output.read_text(), 120)
         assert ended(process, os.kill, signal.SIGTERM, 10) == 143
     require_logged_and_recorded(lake, 143)

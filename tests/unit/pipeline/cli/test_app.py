@@ -66,7 +66,7 @@ def not_starting(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "trace", "said"),
+    ("error", "code", "trace", "sentence"),
     [
         (RuntimeError(f"no port for {SECRET}"), 1, True, "RuntimeError: no port for ***"),
         (MissingRequirementError(f"no {SECRET}."), 1, False, "no ***."),
@@ -80,7 +80,7 @@ def test_an_error_that_keeps_spark_from_starting_is_one_line(
     error: BaseException,
     code: int,
     trace: bool,
-    said: str,
+    sentence: str,
 ) -> None:
     not_starting(monkeypatch, error)
     conf.write_text(f"{conf.read_text()}log: json\n")
@@ -88,8 +88,8 @@ def test_an_error_that_keeps_spark_from_starting_is_one_line(
     shown = capsys.readouterr()
     lines = map(json.loads, shown.err.splitlines())
     (line,) = (line for line in lines if line["level"] != "INFO")
-    told = f"run: {said}" if code == 130 else f"run failed: {said}"
-    assert (line["event"], line["exit_code"], line["message"]) == ("run_failed", code, told)
+    message = f"run: {sentence}" if code == 130 else f"run failed: {sentence}"
+    assert (line["event"], line["exit_code"], line["message"]) == ("run_failed", code, message)
     assert ("exc_info" in line) is trace
     assert SECRET not in shown.err
     assert shown.out == ""
@@ -100,9 +100,9 @@ def test_an_unexpected_error_has_a_stack_trace_without_secrets(
 ) -> None:
     not_starting(monkeypatch, RuntimeError(f"no port for {SECRET}"))
     assert ended(monkeypatch, "verify", "--conf", str(conf)) == 1
-    told = capsys.readouterr().err
-    assert told.startswith("Traceback")
-    assert told.endswith("RuntimeError: no port for ***\n")
+    trace = capsys.readouterr().err
+    assert trace.startswith("Traceback")
+    assert trace.endswith("RuntimeError: no port for ***\n")
     not_starting(monkeypatch, MissingRequirementError(f"no {SECRET}."))
     assert ended(monkeypatch, "verify", "--conf", str(conf)) == 1
     assert capsys.readouterr().err == "binlake: no ***.\n"
@@ -121,8 +121,8 @@ def test_an_empty_folder_is_no_lake_and_a_lake_whose_first_run_failed_shows_that
     failed = Status("/lake", (), (), ("shop: nothing was ingested yet.",), (shop,))
     monkeypatch.setattr("pipeline.run.status.read_status", lambda *_: failed)
     assert ended(monkeypatch, "status", "--json", "--conf", str(conf)) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["sources"][0]["last_run"]["error"] == "no log."
+    document = json.loads(capsys.readouterr().out)
+    assert document["sources"][0]["last_run"]["error"] == "no log."
     assert ended(monkeypatch, "status", "--check", "--conf", str(conf)) == 3
 
 
@@ -148,10 +148,10 @@ def test_maintenance_is_a_run_and_its_dry_run_is_not(
     assert "remove 7 rows" in capsys.readouterr().out
 
     assert ended(monkeypatch, "maintain", "--conf", str(conf), "--dry-run", "--log=json") == 0
-    said = capsys.readouterr()
-    assert said.out == ""
-    told = [json.loads(line) for line in said.err.splitlines()]
-    assert [(line["event"], line["message"]) for line in told] == [
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    logged = [json.loads(line) for line in printed.err.splitlines()]
+    assert [(line["event"], line["message"]) for line in logged] == [
         ("note", "bronze/segments: remove 7 rows")
     ]
 
@@ -240,7 +240,7 @@ NO_LAKE = "lake: there is no lake in {folder}/lak. Give the folder that binlake 
 
 
 @pytest.mark.parametrize(
-    ("command", "given", "said"),
+    ("command", "given", "begins"),
     [
         *(
             (command, {"lake": "{folder}/lak"}, NO_LAKE)
@@ -295,7 +295,7 @@ def test_a_wrong_place_is_one_line_before_spark_starts_and_changes_nothing(
     capsys: pytest.CaptureFixture[str],
     command: str,
     given: dict[str, str],
-    said: str,
+    begins: str,
 ) -> None:
     not_starting(monkeypatch, AssertionError("Spark was started"))
     (tmp_path / "empty").mkdir()
@@ -307,7 +307,7 @@ def test_a_wrong_place_is_one_line_before_spark_starts_and_changes_nothing(
     before = sorted(tmp_path.rglob("*"))
     assert ended(monkeypatch, command, "--conf", str(conf)) == 2
     shown = capsys.readouterr()
-    assert shown.err.startswith(f"binlake: {said.format(folder=tmp_path)}")
+    assert shown.err.startswith(f"binlake: {begins.format(folder=tmp_path)}")
     assert (shown.out, shown.err.count("\n")) == ("", 1)
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -351,9 +351,13 @@ spark:
     assert "  target: 1000 B\n  limit: 1 MiB\n  batch: 32 GiB\n" in text
     assert "    fs.s3a.secret.key: '***'\n    a: $${x}\n    b: https://***@host/\n" in text
     cli.app([*command, "--json"], standalone_mode=False)
-    told = json.loads(capsys.readouterr().out)
-    assert (told["lake"], told["source"], told["drift"]) == ("/elsewhere", "erp", "full")
-    assert told["encryption"]["passwords"] == {"log.000001": "***"}
+    document = json.loads(capsys.readouterr().out)
+    assert (document["lake"], document["source"], document["drift"]) == (
+        "/elsewhere",
+        "erp",
+        "full",
+    )
+    assert document["encryption"]["passwords"] == {"log.000001": "***"}
     shown = tmp_path / "shown.yml"
     shown.write_text(text.replace("log.000001: '***'", f"log.000001: '{SECRET}'"))
     again = Settings.load(shown)
@@ -374,7 +378,7 @@ def test_config_prints_all_mistakes(
     ]
     assert ended(monkeypatch, "run", "--conf", str(conf), "--log", "json") == 2
     (line,) = map(json.loads, capsys.readouterr().err.splitlines())
-    assert [told.partition("conf.yml:")[2][:1] for told in line["mistakes"]] == ["1", "2"]
+    assert [each.partition("conf.yml:")[2][:1] for each in line["mistakes"]] == ["1", "2"]
 
 
 def test_config_needs_no_file(capsys: pytest.CaptureFixture[str]) -> None:

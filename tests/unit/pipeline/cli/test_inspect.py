@@ -199,8 +199,8 @@ def test_with_its_key_an_encrypted_log_is_printed_like_a_plain_one(
     assert inspect_files([file], rows=rows, json=True, keys=encrypted_log.KEYS) == 0
     shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     plain = lines(capsys, encrypted_log.FOLDER / "plain", rows=rows)
-    behind_header = shown if rows else shown[1:]
-    assert [{**line, "file": ""} for line in behind_header] == [
+    after_header = shown if rows else shown[1:]
+    assert [{**line, "file": ""} for line in after_header] == [
         {**line, "file": "", **({"lsn": line["lsn"] | 1 << 40} if rows else {})} for line in plain
     ]
 
