@@ -1,5 +1,5 @@
 # Everything runs in a virtual environment of the repository, from pinned packages, without root.
-# Needs: python3 (3.10 or newer) and make. `make` alone lists what there is.
+# Needs: python3 (3.10 or newer) and make. `make` alone lists the targets.
 
 SHELL := /bin/bash
 VENV := .venv
@@ -7,11 +7,11 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SOURCES := decoder pipeline binlake dags demo benchmarks tests
 
-# What can be made again: Delta's jars, compiled kernels, MySQL's programs, the demo's lake.
+# Downloads and results that can be deleted: Delta's jars, compiled kernels, MySQL's programs, the demo's lake.
 export BINLAKE_CACHE := $(CURDIR)/.cache/binlake
 
-# Where Python keeps no bytecode, pytest rewrites each module's asserts at each start, and each process that a
-# test starts compiles Binlake's sources.
+# Without bytecode on disk, pytest rewrites each module's asserts at each start, and each process that a test
+# starts compiles Binlake's sources.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -21,107 +21,120 @@ COUNT ?= 100
 
 .PHONY: help demo airflow test test-long lint types format docs fuzz bench bench-gold bench-small bench-peers bench-scaling bench-capture bench-seed bench-verify bench-suite mutants bench-debezium soak soak-sizes soak-histories wheel lock setup clean distclean
 
-help:  ## list the targets
+# Lists the targets by the groups that `##@` names; a description has 62 characters, so that a line has 80.
+help:
 	@echo "make TARGET, where TARGET is one of"
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
-	  || sed -nE 's/^([a-z-]+):.*## (.*)/  \1: \2/p' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  %-14s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(READY)  ## run Binlake on recorded binlogs of a small shop, and show the gold tables
+##@ First
+
+demo: $(READY)  ## replicate a small shop's recorded binlogs, and show the tables
 	@$(BIN)/python -m demo.run
 
-airflow: $(READY)  ## start a standalone Airflow with the DAGs, and that shop as their source
+airflow: $(READY)  ## start a local Airflow with Binlake's DAGs and that shop
 	@$(BIN)/python -m demo.in_airflow
+
+setup: $(READY)  ## only install everything into .venv
+
+wheel: $(READY)  ## build dist/binlake-….whl, for spark-submit and Databricks
+	rm -f dist/*.whl
+	$(BIN)/python -m hatchling build --target wheel --directory dist
 
 PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
-test: $(READY)  ## run the tests, in three processes, against real servers (ARGS="-k name" for some)
+test: $(READY)  ## run the tests against real servers (ARGS="-k name" for some)
 	$(PYTEST) $(ARGS)
 
-test-long: $(READY)  ## run those that take minutes each: runs killed at every commit, Airflow, clusters, … (an hour)
-	$(PYTEST) -m long $(ARGS)
+##@ Work on Binlake
 
 lint: $(READY)  ## check style and formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-format: $(READY)  ## mend what of style and formatting can be mended
+format: $(READY)  ## fix style and formatting where a tool can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 types: $(READY)  ## check types, strictly
 	$(BIN)/mypy
 
-docs: $(READY)  ## build the documentation into build/site, strictly: broken links and references fail
+docs: $(READY)  ## build the documentation into build/site, strictly
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 	@echo "Open build/site/index.html"
 
-fuzz: $(READY)  ## look for bytes that break the decoder (half an hour; SECONDS=… for each target)
+test-long: $(READY)  ## run the slow tests: kills, clusters, Airflow, … (an hour)
+	$(PYTEST) -m long $(ARGS)
+
+fuzz: $(READY)  ## look for bytes that break the decoder (30 minutes; SECONDS=…)
 	$(BIN)/python -m tests.fuzz.run $(SECONDS) $(ARGS)
 
-bench: $(READY)  ## time the decoder, and files to gold, on a workload recorded from a real server
-	$(BIN)/python -m benchmarks.decode
-	$(BIN)/python -m benchmarks.end_to_end
-
-bench-gold: $(READY)  ## time batches on a table of 20 million rows, and 100 tables in one run (ARGS="--rows 1000000")
-	$(BIN)/python -m benchmarks.gold $(ARGS)
-
-bench-small: $(READY)  ## time a run that brings few changes, against plain MERGEs of the same rows (ARGS="3" rounds)
-	$(BIN)/python -m benchmarks.small_run $(ARGS)
-
-bench-scaling: $(READY)  ## time how each layer grows with bytes, files, segments, tasks at once (20 minutes; ARGS="bytes")
-	$(BIN)/python -m benchmarks.scaling $(ARGS)
-
-bench-peers: $(READY)  ## time the decoder against others, built at pinned versions where their tools are
-	$(BIN)/python -m benchmarks.peers $(ARGS)
-
-bench-capture: $(READY)  ## time binlake capture against mysqlbinlog --raw, from the same server (ARGS="--rounds 3")
-	$(BIN)/python -m benchmarks.capture $(ARGS)
-
-bench-seed: $(READY)  ## read a table of a real server, against Spark's JDBC source that only reads (ARGS="--rows 1000000")
-	$(BIN)/python -m benchmarks.seed $(ARGS)
-
-bench-verify: $(READY)  ## compare a table of a real server with gold, equal and not (ARGS="--rows 1000000")
-	$(BIN)/python -m benchmarks.verify $(ARGS)
-
-bench-suite: $(READY)  ## time the tests, and write where the time goes to docs/contributing/testing.md
-	$(BIN)/python -m benchmarks.suite $(ARGS)
-
-mutants: $(READY)  ## break the product in one place after the other: tests must notice each (ten minutes)
+mutants: $(READY)  ## break the code in many places: tests must fail (10 minutes)
 	$(BIN)/python -m benchmarks.mutants $(ARGS)
 
-bench-debezium: $(READY)  ## time files to gold against Debezium capturing the same load from the server (two hours, 45 GB of disk)
-	$(BIN)/python -m benchmarks.debezium $(ARGS)
+soak: soak-sizes soak-histories  ## run both of these (hours)
 
-soak: soak-sizes soak-histories  ## both of what follows: hours
-
-soak-sizes: $(READY)  ## a 3 GB file and a 500 MB transaction, with a 2 GB driver heap
+soak-sizes: $(READY)  ## a 3 GB file and a 500 MB transaction, with a 2 GB heap
 	$(BIN)/python -m benchmarks.soak
 
-soak-histories: $(READY)  ## hundreds of random histories of a real server (COUNT=… SEED=… ARGS=…)
+soak-histories: $(READY)  ## random histories of a real server (COUNT=… SEED=…)
 	$(BIN)/python -m benchmarks.histories --seed $(SEED) --count $(COUNT) $(ARGS)
-
-wheel: $(READY)  ## build dist/binlake-….whl, for spark-submit --py-files and for Databricks
-	rm -f dist/*.whl
-	$(BIN)/python -m hatchling build --target wheel --directory dist
 
 RESOLVE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.10 \
   --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
   --upgrade --quiet
 
-lock: $(READY)  ## resolve requirements.lock, and Airflow's that agrees with it, anew
+lock: $(READY)  ## resolve both requirements files again, to newest versions
 	$(BIN)/python -m pip install --quiet uv
 	$(RESOLVE) --extra dev --output-file requirements.lock
 	$(RESOLVE) --extra airflow --constraint requirements.lock \
 	  --output-file requirements-airflow.lock
 
-setup: $(READY)  ## only make the virtual environment
+##@ Benchmarks
 
-$(READY): requirements.lock requirements-airflow.lock pyproject.toml .ci/venv
-	@.ci/venv $(VENV)
-	@touch $@
+# ARGS are those of the programs: "--rows 1000000" of bench-gold, -seed and -verify, "3" rounds of bench-small,
+# "bytes" of bench-scaling (20 minutes in all), "--rounds 3" of bench-capture.
 
-clean:  ## delete the demo's lake and what the tools keep, but no downloads
+bench: $(READY)  ## time the decoder, and files to gold, on a recorded workload
+	$(BIN)/python -m benchmarks.decode
+	$(BIN)/python -m benchmarks.end_to_end
+
+bench-gold: $(READY)  ## a table of 20 million rows, and 100 tables in one run
+	$(BIN)/python -m benchmarks.gold $(ARGS)
+
+bench-small: $(READY)  ## a run with few changes, against plain MERGEs of them
+	$(BIN)/python -m benchmarks.small_run $(ARGS)
+
+bench-scaling: $(READY)  ## how each layer grows with bytes, files and tasks
+	$(BIN)/python -m benchmarks.scaling $(ARGS)
+
+bench-peers: $(READY)  ## the decoder against others, built at pinned versions
+	$(BIN)/python -m benchmarks.peers $(ARGS)
+
+bench-capture: $(READY)  ## capture against mysqlbinlog --raw, from the same server
+	$(BIN)/python -m benchmarks.capture $(ARGS)
+
+bench-seed: $(READY)  ## seed against Spark's JDBC source, which only reads
+	$(BIN)/python -m benchmarks.seed $(ARGS)
+
+bench-verify: $(READY)  ## verify a table against a real server, equal and not
+	$(BIN)/python -m benchmarks.verify $(ARGS)
+
+bench-suite: $(READY)  ## time the tests, and write the result to docs
+	$(BIN)/python -m benchmarks.suite $(ARGS)
+
+bench-debezium: $(READY)  ## files to gold against Debezium (two hours, 45 GB of disk)
+	$(BIN)/python -m benchmarks.debezium $(ARGS)
+
+##@ Clean up
+
+clean:  ## delete the demo's lake and the tools' caches, no downloads
 	rm -rf .cache/demo-lake .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 
-distclean: clean  ## delete the virtual environment and every download too
+distclean: clean  ## delete the virtual environment and all downloads, too
 	rm -rf $(VENV) .cache
+
+$(READY): requirements.lock requirements-airflow.lock pyproject.toml .ci/venv
+	@echo "Bringing $(VENV) up to date with the requirements: seconds, or minutes with downloads …" >&2
+	@.ci/venv $(VENV)
+	@touch $@

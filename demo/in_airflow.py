@@ -1,7 +1,7 @@
 """`make airflow`: a standalone Airflow with Binlake's DAGs, and the recorded shop as their source.
 
-Run: `python -m demo.in_airflow`. All it keeps is in .cache/airflow; BINLAKE_AIRFLOW_PORT names
-another port than 8080.
+Run: `python -m demo.in_airflow`. Its files are in .cache/airflow; BINLAKE_AIRFLOW_PORT sets another
+port than 8080.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ BIN = Path(sys.executable).parent
 SOURCE = "shop"
 USER = "admin"
 PASSWORDS = "simple_auth_manager_passwords.json.generated"
-"""Where Airflow's simple auth manager keeps them, and takes what is there."""
+"""The file that Airflow's simple auth manager reads passwords from, and writes new ones to."""
 
 
 def main() -> None:
-    """Make all ready, say where to log in, and become Airflow; Ctrl-C ends it."""
+    """Set up Airflow, print where to log in, and run it in this process; Ctrl-C ends it."""
     port = os.environ.get("BINLAKE_AIRFLOW_PORT", "8080")
     environment = {**os.environ, **settings(HOME, port)}
     write_source(HOME)
     password = write_password(HOME)
     airflow = str(BIN / "airflow")
     slots = [airflow, "pools", "set", f"binlake_{SOURCE}", "1", "One task of this source at a time"]
-    print("Setting up Airflow's database …", flush=True)
+    print("Setting up Airflow's database in .cache/airflow, some seconds …", flush=True)
     for command in ([airflow, "db", "migrate"], slots):
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         if done.returncode:
@@ -47,10 +47,10 @@ def main() -> None:
 
 
 def settings(home: Path, port: str) -> dict[str, str]:
-    """Airflow's environment: its page for this machine only, without its own examples."""
+    """Return Airflow's environment: its page on this machine only, without its example DAGs."""
     return {
         "AIRFLOW_HOME": str(home),
-        # Tasks speak to Airflow there too.
+        # Tasks connect to Airflow there, too.
         "AIRFLOW__API__BASE_URL": f"http://localhost:{port}",
         "AIRFLOW__API__HOST": "127.0.0.1",
         "AIRFLOW__API__PORT": port,
@@ -65,7 +65,7 @@ def settings(home: Path, port: str) -> dict[str, str]:
 
 
 def write_source(home: Path) -> None:
-    """The recorded shop, replicated when somebody triggers it."""
+    """Write the settings of the recorded shop, replicated when its DAG is triggered."""
     source = {
         "source": SOURCE,
         "binlogs": str(FOLDER / "binlogs"),
@@ -78,7 +78,7 @@ def write_source(home: Path) -> None:
 
 
 def write_password(home: Path) -> str:
-    """The one of before, or a new one."""
+    """Return the password of an earlier start, or write a new one."""
     file = home / PASSWORDS
     if not file.exists():
         file.touch(mode=0o600)

@@ -1,7 +1,7 @@
-"""Records the demo's binlogs: a small shop under traffic, on a real MySQL server.
+"""Record the demo's binlogs: a small shop under traffic, on a real MySQL server.
 
-Run: `python -m demo.record` in the repository; it replaces `demo/binlogs` and `demo/expected.json`,
-which holds what SELECT returned at the end. The traffic is the same each time, the clock is not.
+Run: `python -m demo.record` in the repository. It replaces `demo/binlogs` and `demo/expected.json`,
+the results of SELECT at the end. The traffic is the same each time, the timestamps are not.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ TOTALS = {
     "order_items": "SUM(price * quantity), SUM(line)",
     "payments": "SUM(amount), COUNT(DISTINCT order_id)",
 }
-"""Two figures of each table that a replica must have too; `demo.show` computes them on gold."""
+"""Two sums per table that a replica must reproduce; `demo.show` computes them on gold."""
 
 
 class Shop:
-    """The traffic: every method is one transaction, its choices drawn from one seeded generator."""
+    """The traffic: each method is one transaction; all choices come from one seeded generator."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -47,13 +47,13 @@ class Shop:
         self._orders: list[int] = []
 
     def execute(self, sql: str, *arguments: Any) -> int:
-        """Run one statement; the id that it generated."""
+        """Run one statement; return its generated id, or 0."""
         with self._connection.cursor() as cursor:
             cursor.execute(sql, arguments or None)
             return int(cursor.lastrowid or 0)
 
     def transaction(self, work: Callable[[], None]) -> None:
-        """Run `work` and commit; a shop's customer changes their mind now and then."""
+        """Run `work` and commit, or roll back in 2 of 100 cases."""
         self._connection.begin()
         work()
         if self._random.random() < 0.02:
@@ -62,7 +62,7 @@ class Shop:
             self._connection.commit()
 
     def add_products(self, count: int) -> None:
-        """A delivery: many rows in one transaction."""
+        """Insert many products in one transaction: a delivery."""
         pick = self._random.choice
         for _ in range(count):
             sku = f"P-{len(self._skus):04d}"
@@ -77,7 +77,7 @@ class Shop:
             )
 
     def sign_up(self) -> None:
-        """A new customer."""
+        """Insert a customer."""
         self._customers += 1
         name = self._random.choice(NAMES)
         likes = self._random.sample(COLOURS, self._random.randint(0, 3))
@@ -95,7 +95,7 @@ class Shop:
         )
 
     def order(self) -> None:
-        """An order with its lines, which takes its goods from stock."""
+        """Insert an order with its lines, and reduce the stock."""
         lines = [
             (sku, self._random.randint(1, 5), self._price())
             for sku in self._random.sample(self._skus, self._random.randint(1, 4))
@@ -115,7 +115,7 @@ class Shop:
         self._orders.append(order)
 
     def pay(self) -> None:
-        """A payment, and its order's new state."""
+        """Insert a payment, and set its order to paid."""
         order = self._random.choice(self._orders)
         self.execute(
             "INSERT INTO shop.payments SELECT %s, id, %s, total, NOW(6), %s"
@@ -128,7 +128,7 @@ class Shop:
         self._set_status(order, "paid")
 
     def ship(self) -> None:
-        """The oldest orders leave; some are cancelled, and their lines deleted."""
+        """Ship the oldest order, or cancel it and delete its lines."""
         order = self._orders.pop(0)
         if self._random.random() < 0.2:
             self._set_status(order, "cancelled")
@@ -137,7 +137,7 @@ class Shop:
             self._set_status(order, "shipped")
 
     def loyalty(self) -> None:
-        """Some customers are promoted, and their JSON changed in the server."""
+        """Promote some customers, and change their JSON in the server."""
         self.execute(
             "UPDATE shop.customers SET tier = 'gold',"
             " preferences = JSON_SET(COALESCE(preferences, '{}'), '$.since', YEAR(NOW()))"
@@ -146,13 +146,13 @@ class Shop:
         )
 
     def leave(self) -> None:
-        """A customer's account is deleted."""
+        """Delete a customer."""
         self.execute(
             "DELETE FROM shop.customers WHERE id = %s", self._random.randint(1, self._customers)
         )
 
     def renumber(self) -> None:
-        """Products get new article numbers: the key changes."""
+        """Give some products new article numbers: their primary key changes."""
         for position in self._random.sample(range(len(self._skus)), 5):
             old = self._skus[position]
             self._skus[position] = new = f"{old}-B"
@@ -160,7 +160,7 @@ class Shop:
             self.execute("UPDATE shop.order_items SET sku = %s WHERE sku = %s", new, old)
 
     def trade(self, transactions: int) -> None:
-        """Everyday traffic."""
+        """Run a random mix of transactions."""
         kinds = (self.sign_up, self.order, self.pay, self.ship, self.loyalty, self.leave)
         for kind in self._random.choices(kinds, (20, 40, 25, 12, 1, 2), k=transactions):
             if kind is not self.ship or len(self._orders) > 1:
@@ -174,7 +174,7 @@ class Shop:
 
 
 def record(server: MySQLServer) -> dict[str, list[str]]:
-    """Four files: opening, trade, a schema change in the middle of trade, and the last day."""
+    """Write four files: opening, trade, a schema change amid trade, and the last day."""
     with server.connect() as connection:
         shop = Shop(connection)
         shop.execute((FOLDER / "shop.sql").read_text())
@@ -212,7 +212,7 @@ def record(server: MySQLServer) -> dict[str, list[str]]:
 
 
 def main() -> None:
-    """Record, and replace what the repository holds."""
+    """Record, and replace the repository's files."""
     with tempfile.TemporaryDirectory() as folder, MySQLServer(Path(folder)) as server:
         expected = record(server)
         server.stop()

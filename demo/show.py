@@ -1,4 +1,4 @@
-"""Shows a lake on a terminal: what changed, gold's first rows, and figures to compare."""
+"""The demo's output: counts of changes, first rows of gold, and figures to compare."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipeline.run.status import TableStatus
 
 ROWS = 4
 WIDEST = 26
-"""Characters of a value that are shown."""
+"""Characters shown of a value."""
 OPERATIONS = ("insert", "update", "delete")
 
 FIGURES = {
@@ -28,7 +28,7 @@ FIGURES = {
     "order_items": ("SUM(price * quantity)", "SUM(line)"),
     "payments": ("SUM(amount)", "COUNT(DISTINCT order_id)"),
 }
-"""The same as `demo.record.TOTALS`, in Spark's SQL."""
+"""The sums of `demo.record.TOTALS`, in Spark SQL."""
 
 
 def show_changes(
@@ -38,7 +38,7 @@ def show_changes(
     before: Mapping[tuple[str, str], int],
     screen: Console,
 ) -> None:
-    """How many rows each table saw inserted, updated and deleted since it stood at `before`."""
+    """Print the rows inserted, updated and deleted in each table since its LSN in `before`."""
     counts = {
         table.table: _operations(spark, lake, table, before.get((table.schema, table.table), 0))
         for table in tables
@@ -57,7 +57,7 @@ def show_changes(
 
 
 def show_gold(spark: SparkSession, table: TableStatus, screen: Console) -> None:
-    """A few rows of one gold table, in as many of its columns as the screen has room for."""
+    """Print a few rows of a gold table, with as many columns as fit the screen."""
     gold = delta.read(spark, table.gold)
     columns = [name for name in gold.columns if not name.startswith("__")]
     texts = [_as_text(gold, name) for name in columns]
@@ -81,19 +81,21 @@ def show_gold(spark: SparkSession, table: TableStatus, screen: Console) -> None:
 def show_figures(
     spark: SparkSession, tables: Sequence[TableStatus], expected: Path, screen: Console
 ) -> bool:
-    """Whether every table has the row count and sums that SELECT gave on the recorded server."""
+    """Print tables whose row count or sums differ from the recorded server's; True if none does."""
     source: dict[str, list[str]] = json.loads(expected.read_text())
     gold = {table.table: _figures(spark, table) for table in tables}
     different = [name for name, figures in source.items() if gold.get(name) != figures]
     for name in different:
         screen.print(f"{name}: the server had {source[name]}, gold has {gold.get(name)}")
     if not different:
-        screen.print(f"Row counts and sums of all {len(source)} tables are the source server's.\n")
+        screen.print(
+            f"Row counts and sums of all {len(source)} tables equal the source server's.\n"
+        )
     return not different
 
 
 def _operations(spark: SparkSession, lake: Lake, table: TableStatus, since: int) -> dict[str, int]:
-    """Changes after LSN `since`, up to where gold stands, in every version of the silver table."""
+    """Count the changes after LSN `since` up to gold's LSN, in all versions of the silver table."""
     versions = Path(lake.changes(table.schema, table.table, 0)).parent.glob("v*")
     new = sf.col("__lsn").between(since + 1, table.lsn)
     counts: dict[str, int] = {}

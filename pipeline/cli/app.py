@@ -1,244 +1,192 @@
-"""The `binlake` command. What Spark needs is imported inside the commands: help is instant."""
+"""The `binlake` command. Commands import what they need when they run, so that help is instant."""
 
 from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from pipeline.cli import server_command as cli_server
+from pipeline.cli.capture_command import capture
 from pipeline.cli.options import (
+    EXAMPLES,
+    REPORTING,
+    WHAT,
     Binlogs,
     Conf,
-    FullRefresh,
+    ExitCodeOnly,
     Json,
+    JsonLines,
     LakeFolder,
-    Log,
     Server,
     Source,
-    Until,
+    examples,
     settings_of,
 )
-from pipeline.cli.run_commands import carry_out, set_up_run, tell
+from pipeline.cli.run_commands import (
+    apply,
+    decode,
+    explained,
+    ingest,
+    maintain,
+    print_error,
+    retry,
+    run,
+    starting,
+)
+from pipeline.cli.seed_command import seed
+from pipeline.cli.server_command import check
 from pipeline.errors import DONE, DONE_WITH_FAULTS, exit_code_of
 from pipeline.observe.interruption import heeding_signals
-from pipeline.run.operations import lake_status, session_for, verification
+from pipeline.run.operations import lake_status, verification
+
+
+class Command(TyperCommand):
+    """A command, whose help page shows places first, then what to do, then how to report."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, each in its group."""
+        params = without_types(super().get_params(ctx))
+        for param in params:
+            if param.param_type_name == "option" and not param.rich_help_panel:
+                param.rich_help_panel = REPORTING if param.name == "help" else WHAT
+        return params
 
 
 class Commands(TyperGroup):
-    """The commands, each of which an interrupt ends with a line."""
+    """The commands; an interrupt ends each of them with a line."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters of `binlake` itself."""
+        return without_types(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         """Carry out the command that the context names."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            tell(error)
+            print_error(error)
             raise typer.Exit(exit_code_of(error)) from error
 
 
+def without_types(params: list[Any]) -> list[Any]:
+    """Return the parameters, so that help names no Python type: flags take no value, and an
+    argument has its name."""
+    for param in params:
+        if param.param_type_name == "argument":
+            param.display_type_rich = lambda ctx: None
+        elif param.is_flag:
+            param.metavar = ""
+    return params
+
+
 _OBJECTS = 100_000
-"""How many new objects Python lets come before it looks for garbage. A command's imports make three
-times as many that stay: looked through every 700, they take a tenth of a run with nothing new."""
+"""New objects after which Python's garbage collector runs. A command's imports create three times
+as many, and keep them: at Python's own 700, collections take a tenth of a run with nothing new."""
+
 
 app = typer.Typer(
     name="binlake",
     cls=Commands,
-    help="MySQL and MariaDB binary logs become replicated Delta tables.",
+    help="Replicate MySQL and MariaDB binary logs into Delta tables.",
+    epilog=examples(*EXAMPLES["binlake"]),
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    rich_markup_mode="rich",
 )
 
 
-@app.command()
-def run(
-    source: Source = None,
-    binlogs: Binlogs = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
-    until: Until = None,
-    full_refresh: FullRefresh = False,
-    log: Log = None,
-) -> None:
-    """Ingest, decode and apply what is new: from binlog files to gold tables."""
-    command = "run --full-refresh" if full_refresh else "run"
-    carry_out(command, conf, source=source, binlogs=binlogs, lake=lake, until=until, log=log)
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print(f"binlake {version('binlake')}")
+        except PackageNotFoundError:
+            print("binlake, not installed: it runs from its sources")
+        raise typer.Exit
 
 
-@app.command()
-def config(
-    source: Source = None,
-    binlogs: Binlogs = None,
-    lake: LakeFolder = None,
-    server: Server = None,
-    conf: Conf = None,
-    json: Json = False,
-) -> None:
-    """Check a settings file, and show the settings that count, without Spark or a server.
-
-    Secrets are shown as ***. What is wrong is reported, all of it, with exit code 2.
-    """
-    from pipeline.settings.shown import as_json, as_yaml
-
-    options = {"source": source, "binlogs": binlogs, "lake": lake, "server": server}
-    settings = settings_of(conf, **options)
-    typer.echo(as_json(settings) if json else as_yaml(settings), nl=json)
-
-
-@app.command()
-def ingest(
-    source: Source = None,
-    binlogs: Binlogs = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
-    log: Log = None,
-) -> None:
-    """Bronze only: take in binlog files as they are."""
-    carry_out("ingest", conf, source=source, binlogs=binlogs, lake=lake, log=log)
-
-
-@app.command()
-def decode(
-    source: Source = None,
-    binlogs: Binlogs = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
-    until: Annotated[
-        str | None,
-        typer.Option("--until", help="With --full-refresh: only if gold can stop there."),
-    ] = None,
-    full_refresh: FullRefresh = False,
-    log: Log = None,
-) -> None:
-    """Silver only: decode what is ingested to typed change rows."""
-    if until is not None and not full_refresh:
-        raise typer.BadParameter("gold stops there, not decode: it needs --full-refresh.")
-    command = "decode --full-refresh" if full_refresh else "decode"
-    carry_out(command, conf, source=source, binlogs=binlogs, lake=lake, until=until, log=log)
-
-
-@app.command()
-def apply(
-    source: Source = None,
-    binlogs: Binlogs = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
-    until: Until = None,
-    full_refresh: FullRefresh = False,
-    table: Annotated[
-        list[str] | None,
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
         typer.Option(
-            "--table", help="With --full-refresh: a pattern over schema.table; repeatable."
+            "--version",
+            "-V",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version and exit.",
         ),
-    ] = None,
-    log: Log = None,
-) -> None:
-    """Gold only: apply what is decoded to the replicated tables, and publish the cut."""
-    if table and not full_refresh:
-        raise typer.BadParameter("it names what is made again: it needs --full-refresh.")
-    command = "apply --full-refresh" if full_refresh else "apply"
-    carry_out(
-        command,
-        conf,
-        source=source,
-        binlogs=binlogs,
-        lake=lake,
-        until=until,
-        refresh_tables=table,
-        log=log,
-    )
-
-
-@app.command()
-def retry(
-    source: Source = None,
-    binlogs: Binlogs = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
-    log: Log = None,
-) -> None:
-    """Take up what a fault held, after a fix: decode it again, then apply."""
-    carry_out("retry", conf, source=source, binlogs=binlogs, lake=lake, log=log)
-
-
-@app.command()
-def maintain(
-    source: Source = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done, and why no more.")
     ] = False,
-    log: Log = None,
 ) -> None:
-    """Remove what nothing needs any more, and lay out the lake's tables anew where that pays."""
-    if not dry_run:
-        carry_out("maintain", conf, source=source, lake=lake, log=log)
-    from pipeline.cli.show import show_preview
-    from pipeline.maintenance import run as look
-    from pipeline.observe import say
-
-    settings, progress, _ = set_up_run(conf, source=source, lake=lake, log=log)
-    spark, settings = session_for("maintain", settings)
-    report = look(spark, settings, progress, dry_run=True)
-    if settings.log == "text":
-        show_preview(report, settings, Console())
-        return
-    for line in report.notes:
-        say("note", line, layer=report.layer)
+    """Options of `binlake` itself."""
 
 
-@app.command()
 def status(
     lake: LakeFolder = None,
     conf: Conf = None,
-    json: Json = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit with 3 where a table is held, or files are amiss.")
+        bool,
+        typer.Option("--check", help="Exit with 3 if a table is held or a file is missing."),
+    ] = False,
+    json: Json = False,
+    quiet: ExitCodeOnly = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="List every table with its LSN and its gold path.",
+            rich_help_panel=REPORTING,
+        ),
     ] = False,
 ) -> None:
-    """Where every source, layer and table stands: lag, position, faults, gaps, the last run."""
-    from pipeline.cli.show import show_status
+    """Show problems, lag, positions and held tables of a lake, and the last run."""
+    with starting("Reading the lake …", quiet=quiet) as progress:
+        from pipeline.cli.show import show_status
 
-    found = lake_status(settings_of(conf, lake=lake))
+        found = lake_status(settings_of(conf, lake=lake), progress)
     if json:
         print(found.to_json())
-    else:
-        show_status(found, Console())
+    elif not quiet:
+        show_status(found, Console(), every_table=verbose)
     if check and not found.clean:
         raise typer.Exit(DONE_WITH_FAULTS)
 
 
-@app.command()
 def runs(
     lake: LakeFolder = None,
     source: Annotated[
-        str | None, typer.Option("--source", help="Only runs of this source; else of all.")
+        str | None,
+        typer.Option("--source", metavar="NAME", help="List only runs of this source."),
     ] = None,
-    last: Annotated[int, typer.Option("--last", min=1, help="How many, the newest.")] = 20,
+    last: Annotated[
+        int, typer.Option("--last", min=1, metavar="NUMBER", help="List the newest NUMBER runs.")
+    ] = 20,
     conf: Conf = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    json: JsonLines = False,
 ) -> None:
-    """The last runs: what each one read and wrote, how long it took, how far behind gold was."""
-    from pipeline.cli.show_runs import show_runs
-    from pipeline.lake.ledger.ledger_table import batches
-    from pipeline.lake.ledger.run_store import read_runs
-    from pipeline.lake.tables.opening import tables_of
-    from pipeline.run.preflight import no_lake, require_lake
-    from pipeline.spark.session import spark_for
+    """List the last runs: duration, bytes, rows, lag, faults and errors."""
+    with starting("Reading the lake …") as progress:
+        from pipeline.cli.show_runs import show_runs
+        from pipeline.lake.ledger.ledger_table import batches
+        from pipeline.lake.ledger.run_store import read_runs
+        from pipeline.lake.tables.opening import tables_of
+        from pipeline.run.preflight import no_lake, require_lake
+        from pipeline.spark.session import spark_for
 
-    settings = require_lake(settings_of(conf, lake=lake))
-    spark, place = spark_for(settings), settings.layout
-    found = read_runs(spark, place, source=source, last=last)
-    if not found and not tables_of(spark, place).exists(batches(place)):
-        raise no_lake(settings)
+        settings = require_lake(settings_of(conf, lake=lake))
+        spark, place = spark_for(settings, progress), settings.layout
+        found = read_runs(spark, place, source=source, last=last)
+        if not found and not tables_of(spark, place).exists(batches(place)):
+            raise no_lake(settings)
     if json:
         for record in found:
             print(record.to_json())
@@ -246,17 +194,82 @@ def runs(
         show_runs(found, settings.lake, Console())
 
 
-@app.command()
+def verify(
+    source: Source = None,
+    lake: LakeFolder = None,
+    conf: Conf = None,
+    tables: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tables",
+            metavar="PATTERN",
+            help="Only tables whose schema.table matches; repeatable.",
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            metavar="TARGET",
+            help="Compare with a server (mysql://user@host:port, or the word server for that of"
+            " the settings or BINLAKE_SERVER), or with a file that --script's program wrote.",
+        ),
+    ] = None,
+    wait: Annotated[
+        int,
+        typer.Option(
+            "--wait",
+            min=0,
+            metavar="SECONDS",
+            help="How long to wait until gold catches up with the server, and before that until"
+            " a replica catches up with gold.",
+        ),
+    ] = 600,
+    script: Annotated[
+        Path | None,
+        typer.Option(
+            "--script", metavar="FILE", help="Only write the program that takes such a snapshot."
+        ),
+    ] = None,
+    json: Json = False,
+    quiet: ExitCodeOnly = False,
+) -> None:
+    """Compute checksum and row count of each gold table; compare them with a server."""
+    if script is not None:
+        from pipeline.verify.script import write_script
+
+        write_script(script.expanduser())
+        return
+    with starting("Verifying gold …", quiet=quiet) as progress:
+        from pipeline.settings.server import is_server
+        from pipeline.verify.report import show
+
+        server = against if against is not None and is_server(against) else None
+        settings = settings_of(conf, source=source, lake=lake, server=server)
+        chosen = tuple(tables or ())
+        found = verification(settings, progress, tables=chosen, against=against, wait=wait)
+    if json:
+        print(found.to_json())
+    elif not quiet:
+        show(found, Console())
+    raise typer.Exit(DONE if found.equal else DONE_WITH_FAULTS)
+
+
 def inspect(
-    files: Annotated[list[Path], typer.Argument(help="Binlog files.")],
-    rows: Annotated[bool, typer.Option("--rows", help="Decoded row images.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="Binlog files, compressed or not.")
+    ],
+    rows: Annotated[bool, typer.Option("--rows", help="Show decoded row images.")] = False,
     keyring: Annotated[
-        str | None, typer.Option("--keyring", help="The server's keyring file, for encrypted logs.")
+        str | None,
+        typer.Option(
+            "--keyring", metavar="FILE", help="Keyring file of the server, for encrypted logs."
+        ),
     ] = None,
     conf: Conf = None,
+    json: JsonLines = False,
 ) -> None:
-    """The events of binlog files, or with --rows their row images; needs no lake."""
+    """Show the events of binlog files, or their rows; needs no lake."""
     from pipeline.catalog.timeline.logged import CatalogOptions
     from pipeline.cli.inspect import inspect_files
     from pipeline.source.logs.encrypted import read_keys
@@ -274,76 +287,56 @@ def inspect(
     raise typer.Exit(inspect_files(files, rows=rows, json=json, keys=keys, catalog=catalog))
 
 
-@app.command()
-def verify(
+def config(
     source: Source = None,
+    binlogs: Binlogs = None,
     lake: LakeFolder = None,
+    server: Server = None,
     conf: Conf = None,
-    tables: Annotated[
-        list[str] | None, typer.Option("--tables", help="A pattern over schema.table; repeatable.")
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            "--against",
-            help="Compare with a server (mysql://user@host:port, or server: the one of conf or"
-            " BINLAKE_SERVER), or with a file of the script's.",
-        ),
-    ] = None,
-    wait: Annotated[
-        int,
-        typer.Option(
-            "--wait",
-            min=0,
-            help="Seconds to wait for gold's cut to come to where the server is, and"
-            " before that for a replica to come to where gold is.",
-        ),
-    ] = 600,
-    script: Annotated[
-        Path | None,
-        typer.Option("--script", help="Write the script that makes such a file, and do no more."),
-    ] = None,
     json: Json = False,
 ) -> None:
-    """A checksum and row count per gold table at the cut; whether a server has the same."""
-    if script is not None:
-        from pipeline.verify.script import write_script
+    """Validate settings and print the effective ones, secrets as ***.
 
-        write_script(script.expanduser())
-        return
-    from pipeline.observe.progress import for_terminal
-    from pipeline.settings.server import is_server
-    from pipeline.verify.report import show
+    Needs neither Spark nor a server. Prints every mistake, with exit code 2.
+    """
+    from pipeline.settings.shown import as_json, as_yaml
 
-    server = against if against is not None and is_server(against) else None
-    settings = settings_of(conf, source=source, lake=lake, server=server)
-    chosen = tuple(tables or ())
-    found = verification(settings, for_terminal(), tables=chosen, against=against, wait=wait)
-    if json:
-        print(found.to_json())
-    else:
-        show(found, Console())
-    raise typer.Exit(DONE if found.equal else DONE_WITH_FAULTS)
+    places: dict[str, Any] = {"source": source, "binlogs": binlogs, "lake": lake}
+    settings = settings_of(conf, **places, server=server)
+    typer.echo(as_json(settings) if json else as_yaml(settings), nl=json)
 
 
-cli_server.register(app)
+_GROUPS: Mapping[str, Sequence[Callable[..., None]]] = {
+    "Replicate": (run, ingest, decode, apply, retry),
+    "Source server": (check, capture, seed),
+    "Look at a lake or a log": (status, runs, verify, inspect),
+    "Settings and upkeep": (config, maintain),
+}
+"""All commands, as `binlake --help` groups them."""
+
+for _group, _commands in _GROUPS.items():
+    for _command in _commands:
+        _epilog = examples(*EXAMPLES[_command.__name__])
+        app.command(cls=Command, rich_help_panel=_group, epilog=_epilog)(_command)
 
 
 def main(*command: str) -> None:
-    """The entry point: an error is a sentence and an exit code, and a stack trace if it is odd.
+    """Run the command line: an error is a sentence and an exit code, with a stack trace if it is
+    unexpected.
 
-    `command` stands before the process's own arguments: a layer's job.py gives its own.
+    `command` comes before the process's own arguments: a layer's job.py passes its own.
     """
     gc.set_threshold(_OBJECTS)
-    with heeding_signals(tell) as interruption:
+    with heeding_signals(print_error) as interruption:
         try:
-            app([*command, *sys.argv[1:]])
+            app([*command, *sys.argv[1:]], prog_name="binlake")
         except SystemExit:
             if interruption.error is None:
                 raise
         except Exception as error:
             if interruption.error is None:
-                tell(error)
-                sys.exit(exit_code_of(error))
+                reported = explained(error)
+                print_error(reported)
+                sys.exit(exit_code_of(reported))
         if interruption.error is not None:
             interruption.finish()

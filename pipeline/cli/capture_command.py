@@ -1,4 +1,4 @@
-"""`binlake capture`: its options. What it needs is imported inside: help is instant."""
+"""`binlake capture`: its options. Modules are imported when it runs, so that help is instant."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from pipeline.cli.options import Conf, Json, Log, Server, settings_of
+from pipeline.cli.options import Conf, Json, Log, Output, Quiet, Server, Verbose
+from pipeline.cli.run_commands import set_up_run, starting
 
 if TYPE_CHECKING:
     from pipeline.settings import Settings
@@ -16,40 +17,43 @@ if TYPE_CHECKING:
 def capture(
     server: Server = None,
     to: Annotated[
-        str | None, typer.Option("--to", help="The folder that binary logs are landed in.")
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="FOLDER",
+            help="Folder that the binary logs are written to, as a path or URL.",
+        ),
     ] = None,
     conf: Conf = None,
     forever: Annotated[
-        bool, typer.Option("--forever", help="Until SIGTERM, instead of until caught up.")
+        bool,
+        typer.Option(
+            "--forever", help="Follow the server until SIGTERM, instead of until caught up."
+        ),
     ] = False,
     status: Annotated[
-        bool, typer.Option("--status", help="Only say how far it is, and how far behind.")
+        bool,
+        typer.Option("--status", help="Only print position and lag of the capture."),
     ] = False,
     json: Json = False,
     log: Log = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
-    """Land a live server's binary logs in a folder, byte for byte."""
-    from pipeline.observe.log import set_up
-    from pipeline.observe.log_progress import LogProgress
-    from pipeline.observe.progress import for_terminal
-    from pipeline.source.capture.command import capture_logs, show_state, state_of
-
-    # Before the settings are read: what is wrong with them is said as it was asked for.
-    if log == "json":
-        set_up("json")
-    settings = _with_options(settings_of(conf, server=server, log=log), to, forever)
-    if status:
-        state = state_of(settings)
-    else:
-        told = set_up(settings.log)
-        state = capture_logs(settings, LogProgress() if told else for_terminal())
+    """Copy a live server's binary logs into a folder, byte for byte."""
+    output = Output(log, quiet, verbose)
+    with starting("Starting …", quiet=quiet or log == "json"):
+        settings, progress, _ = set_up_run(conf, output, server=server)
+        settings = _with_options(settings, to, forever)
+        from pipeline.source.capture.command import capture_logs, show_state, state_of
+    state = state_of(settings) if status else capture_logs(settings, progress)
     if json:
         print(state.to_json())
-    elif status or settings.log == "text":
+    elif status or (settings.log == "text" and not quiet):
         show_state(state, Console())
 
 
 def _with_options(settings: Settings, to: str | None, forever: bool) -> Settings:
-    """The section `capture` with what the command line says on top."""
+    """Return the settings with the command line's options in the section `capture`."""
     given = {"to": to} if to else {}
     return settings.with_section("capture", **given, **({"forever": True} if forever else {}))

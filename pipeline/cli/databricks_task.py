@@ -1,12 +1,13 @@
-"""The command as a task of a job: of Databricks, which takes any exit for a failure.
+"""The command as a task of a Databricks job, for which any exit is a failure.
 
-`binlake-task ingest --conf …` does what `binlake ingest --conf …` does, and returns where that ends
-with 0. With 3 (done, with faults or a gap) a layer returns too, since the next one goes on with
-what there is: a last task, `binlake-task status --check`, fails then. So do `seed`, with tables
-that could not be read, and `verify`, with a difference: nothing behind them would tell.
+`binlake-task ingest --conf …` does what `binlake ingest --conf …` does, and returns if that exits
+with 0. A layer that exits with 3 (done, with faults or a gap) also returns, since the next layer
+continues with what is complete: a last task, `binlake-task status --check`, fails then. `seed` with
+tables that could not be read and `verify` with a difference fail themselves, since no later task
+would report it.
 
 A job's parameters become options that always have a value: `--full-refresh=true` is the option,
-`--full-refresh=false` and `--until=` are none.
+`--full-refresh=false` and `--until=` are left out.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ _PARAMETERS = {
     "--full-refresh=": [],
     "--until=": [],
 }
-_TELLING = frozenset({"seed", "status", "verify"})
-"""Commands whose faults fail the task."""
+_FAILING = frozenset({"seed", "status", "verify"})
+"""Commands whose exit code 3 fails the task."""
 
 
 def main() -> None:
-    """Run the command; raises SystemExit for what must fail the task."""
+    """Run the command; raise SystemExit if the task must fail."""
     sys.argv[1:] = arguments(sys.argv[1:])
     try:
         command()
     except SystemExit as ended:
-        passing = (DONE,) if _TELLING & {*sys.argv[1:2]} else (DONE, DONE_WITH_FAULTS)
+        passing = (DONE,) if _FAILING & {*sys.argv[1:2]} else (DONE, DONE_WITH_FAULTS)
         if (ended.code or DONE) not in passing:
             raise
 
 
 def arguments(given: Iterable[str]) -> list[str]:
-    """The command line that a job's parameters come to."""
-    return [said for one in given for said in _PARAMETERS.get(one.lower(), [one])]
+    """Return the command line for a job's parameters."""
+    return [word for one in given for word in _PARAMETERS.get(one.lower(), [one])]

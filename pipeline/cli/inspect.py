@@ -1,8 +1,8 @@
 """`binlake inspect`: a log's events, or its decoded row images, as a table or as JSON lines.
 
-Files are read one after the other and shown as they are read, so that a log of any size can be
-looked at; one that is damaged is shown up to the fault. A compressed one is unpacked to a temporary
-file first.
+Files are read one after the other and printed while they are read, so that a log of any size can be
+inspected. A damaged file is printed up to the fault. A compressed file is first unpacked to a
+temporary file.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
@@ -31,14 +33,18 @@ from pipeline.cli.inspect_encryption import encryption_header, header_cells, hea
 from pipeline.cli.inspect_events import EVENT_COLUMNS, event_cells, event_object
 from pipeline.cli.inspect_names import LoggedNames
 from pipeline.cli.inspect_rows import ROW_COLUMNS, row_cells, row_object, rows_in_log_order, to_json
+from pipeline.cli.run_commands import starting
 from pipeline.observe import redact
 from pipeline.source.logs.archive import MAGIC_LENGTH, ArchivedFile, codec_of
 from pipeline.source.logs.encrypted import GIVE_A_KEY
 
 _CATALOG = CatalogOptions()
 _PAGE = 500
-"""Lines that a table's columns are aligned over."""
+"""Lines over which a table's columns are aligned."""
 _WIDTH_OF_A_PIPE = 250
+_ROOM_FOR_DETAILS = 120
+"""Columns of a terminal that shows details as a column of the table."""
+_RIGHT = frozenset({"position", "size", "server", "row"})
 _MISSING = 2
 _FAULT = 1
 
@@ -53,11 +59,11 @@ def inspect_files(
     keys: Keys = NO_KEYS,
     catalog: CatalogOptions = _CATALOG,
 ) -> int:
-    """Show the files on standard output; messages go to standard error.
+    """Print the files on standard output, and messages on standard error; return the exit code.
 
-    Encrypted ones are opened by `keys`; their header is shown before the events, also without.
-    `catalog`: what names of columns depend on besides the log.
-    The exit code: 0, 1 where a file is no binary log or damaged, 2 where one cannot be read.
+    It is 0, 1 if a file is damaged or not a binary log, 2 if one cannot be read. `keys` decrypt
+    encrypted files, whose header is printed before the events, also without a key. `catalog`:
+    settings that column names depend on besides the log.
     """
     out, errors = Console(), Console(stderr=True)
     if not out.is_terminal:
@@ -68,6 +74,7 @@ def inspect_files(
         for file in files:
             try:
                 lines = _rows(file, json, keys, names) if rows else _events(file, json, keys)
+                lines = _begun(lines, file)
                 _show(lines, ROW_COLUMNS if rows else EVENT_COLUMNS, out, str(file))
             except BinlogError as error:
                 remedy = f". {GIVE_A_KEY}" if isinstance(error, EncryptedError) else ""
@@ -97,6 +104,13 @@ def _rows(file: Path, json: bool, keys: Keys, names: LoggedNames) -> Iterator[Li
             yield row_object(row, str(file)) if json else row_cells(row)
 
 
+def _begun(lines: Iterator[Line], file: Path) -> Iterator[Line]:
+    """Read the first line: the first use on a machine compiles the decoder, which takes minutes."""
+    with starting(f"Reading {file.name} …"):
+        first = list(islice(lines, 1))
+    return chain(first, lines)
+
+
 @contextmanager
 def _content(file: Path) -> Iterator[bytes | mmap.mmap]:
     with file.open("rb") as stored, tempfile.TemporaryFile() as unpacked:
@@ -104,19 +118,19 @@ def _content(file: Path) -> Iterator[bytes | mmap.mmap]:
         stored.seek(0)
         stream: IO[bytes] = stored
         if codec is not None:
-            # Onto the disk: events are shown from anywhere in the log, which may be large.
+            # On disk: the log may be large, and events are read at any offset.
             shutil.copyfileobj(ArchivedFile(stored, codec), unpacked)
             unpacked.flush()
             stream = unpacked
         if not os.fstat(stream.fileno()).st_size:
             yield b""
             return
-        # Not closed: an event's bytes may still be referred to, and the collector unmaps it.
+        # Not closed: events may still refer to its bytes; the garbage collector unmaps it.
         yield mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _show(lines: Iterator[Line], columns: Sequence[str], out: Console, title: str) -> None:
-    """Print all lines; those before an error are printed before it is raised."""
+    """Print all lines; the lines before an error are printed before it is raised."""
     page: list[Sequence[str]] = []
     first = True
     try:
@@ -134,17 +148,39 @@ def _show(lines: Iterator[Line], columns: Sequence[str], out: Console, title: st
 
 
 def _print_page(
-    page: Iterable[Sequence[str]], columns: Sequence[str], out: Console, title: str | None
+    page: Sequence[Sequence[str]], columns: Sequence[str], out: Console, title: str | None
 ) -> None:
+    if out.width < _ROOM_FOR_DETAILS:
+        _print_list(page, columns, out, title)
+        return
     table = Table(title=title and Text(title), title_justify="left", box=box.SIMPLE_HEAD)
     for column in columns:
-        right = column in ("position", "size", "server", "row")
         last = column == columns[-1]
-        justify: JustifyMethod = "right" if right else "left"
+        justify: JustifyMethod = "right" if column in _RIGHT else "left"
         table.add_column(column, justify=justify, no_wrap=not last, overflow="fold")
     for cells in page:
         table.add_row(*(Text(cell) for cell in cells))
     out.print(table)
+
+
+def _print_list(
+    page: Sequence[Sequence[str]], columns: Sequence[str], out: Console, title: str | None
+) -> None:
+    """Print each line's details on a line of their own, below the other columns."""
+    if title:
+        out.print(title, "", sep="\n", markup=False, highlight=False, soft_wrap=True)
+    *headings, _ = columns
+    rows = [headings, *(list(cells[:-1]) for cells in page)]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row, details in zip(rows, ["", *(cells[-1] for cells in page)], strict=True):
+        cells = [
+            cell.rjust(width) if name in _RIGHT else cell.ljust(width)
+            for name, cell, width in zip(headings, row, widths, strict=True)
+        ]
+        style = "bold" if row is headings else ""
+        out.print(Text("  ".join(cells).rstrip(), style), soft_wrap=True)
+        for line in details.splitlines():
+            out.print(Text(f"    {line}"), soft_wrap=True)
 
 
 def _print_error(message: str, errors: Console) -> None:
@@ -153,7 +189,7 @@ def _print_error(message: str, errors: Console) -> None:
 
 @contextmanager
 def _pipe_may_close() -> Iterator[None]:
-    """`binlake inspect … | head` is no error."""
+    """Ignore a closed pipe, as of `binlake inspect … | head`."""
     try:
         yield
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""How `binlake inspect` writes the header of an encrypted log, before the log's events."""
+"""The header of an encrypted log in the output of `binlake inspect`, before the log's events."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _TYPE = "ENCRYPTION_HEADER"
 
 
 def encryption_header(data: Any) -> EncryptionHeader | None:
-    """The header that a file starts with; None for one that is not encrypted.
+    """Return the encryption header of a file; None if it is not encrypted.
 
-    Raises BinlogError for a malformed one.
+    Raises BinlogError if the header is malformed.
     """
     if data[: len(MAGIC_ENCRYPTED)] != MAGIC_ENCRYPTED:
         return None
@@ -23,14 +23,14 @@ def encryption_header(data: Any) -> EncryptionHeader | None:
 
 
 def header_object(header: EncryptionHeader, file: str) -> dict[str, Any]:
-    """The header as JSON has it: bytes in hex. It has no position, which are counted behind it."""
+    """Return the header for JSON, bytes as hex. Positions are counted after it, so it has none."""
     return {"file": file, "position": None, "type": _TYPE, "size": HEADER_LENGTH, **_plain(header)}
 
 
 def header_cells(header: EncryptionHeader) -> Sequence[str]:
-    """The header in the columns of a table of events."""
-    what = ", ".join(f"{name} {value}" for name, value in _plain(header).items())
-    return ("", _TYPE, "", "", str(HEADER_LENGTH), what)
+    """Return the header as a row in the table of events."""
+    details = ", ".join(f"{name} {value}" for name, value in _plain(header).items())
+    return ("", _TYPE, "", "", str(HEADER_LENGTH), details)
 
 
 def _plain(header: EncryptionHeader) -> dict[str, Any]:

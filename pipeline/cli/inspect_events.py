@@ -1,4 +1,4 @@
-"""How `binlake inspect` writes one event: as a table's cells, or as a JSON object."""
+"""An event in the output of `binlake inspect`: a row of a table, or a JSON object."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ EVENT_COLUMNS = ("position", "type", "time", "server", "size", "what")
 _STATEMENT = "query"
 """The field of events that hold a statement."""
 _LONGEST = 200
-"""Characters of a statement that are shown in a table; JSON has all."""
+"""Characters of a statement shown in a table; JSON has all."""
 
 
 def event_object(event: Event, file: str) -> dict[str, Any]:
-    """Everything that is in the event, as JSON has it: bytes in hex, flags by name."""
+    """Return all fields of the event for JSON: bytes as hex, flags by name."""
     header = event.header
     return {
         "file": file,
@@ -55,7 +55,7 @@ def event_object(event: Event, file: str) -> dict[str, Any]:
 
 
 def _shown_fields(event: Event) -> Iterator[tuple[str, Any]]:
-    """The event's own fields, statements in them without passwords."""
+    """Yield the event's own fields; statements without passwords."""
     for field in fields(event):
         value = getattr(event, field.name)
         if field.name == _STATEMENT:
@@ -65,7 +65,7 @@ def _shown_fields(event: Event) -> Iterator[tuple[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """The value in JSON's own types."""
+    """Return the value in JSON's own types."""
     if isinstance(value, GtidSet):
         return str(value)
     if isinstance(value, Flag):
@@ -82,16 +82,16 @@ def _plain(value: Any) -> Any:
 
 
 def _flag_names(value: Flag) -> list[str]:
-    """Names of the bits that are set, and in hex those that have none."""
+    """Return the names of the set bits, and unnamed bits as one hex number."""
     named = [flag for flag in type(value) if flag in value]
     unnamed = int(value.value) & ~sum(int(flag.value) for flag in named)
     return [flag.name or "" for flag in named] + ([hex(unnamed)] if unnamed else [])
 
 
 def event_cells(event: Event, tables: dict[int, str]) -> Sequence[str]:
-    """The event in a table's columns.
+    """Return the event as a row of the table.
 
-    `tables` gives the tables' names by id, and learns those of a TABLE_MAP.
+    `tables`: table names by id, to which a TABLE_MAP is added.
     """
     if isinstance(event, TableMapEvent):
         tables[event.table_id] = str(event.definition)
@@ -149,7 +149,7 @@ def _payload(event: TransactionPayloadEvent, tables: dict[int, str]) -> str:
 
 
 def _unknown(event: UnknownEvent, tables: dict[int, str]) -> str:
-    return f"{len(event.content)} bytes that are not decoded"
+    return f"{len(event.content)} bytes, not decoded"
 
 
 def _all_fields(event: Event, tables: dict[int, str]) -> str:
@@ -182,4 +182,4 @@ _DETAILS: dict[type[Event], Callable[[Any, dict[int, str]], str]] = {
     TransactionPayloadEvent: _payload,
     UnknownEvent: _unknown,
 }
-"""Events that are not here show their fields by name."""
+"""Details by event type; other events list their fields by name."""

@@ -1,7 +1,7 @@
-"""Names of columns for `binlake inspect --rows`, where TABLE_MAPs have none: from DDL before them.
+"""Column names for `binlake inspect --rows` if TABLE_MAPs have none: from earlier DDL in the log.
 
-The log is read once more for that, without its rows, and only if there is something to name. Files
-of one log that are given one after the other are one log: DDL in one names rows in the next.
+The log is read a second time for them, without its rows, and only if a table needs names.
+Consecutive files of one log count as one log: DDL in one file names rows in the next.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from pipeline.source.logs.listing import split_name
 
 _CHARSET = "utf8mb4"
 _HEAD = 128
-"""Bytes in which a log says which server wrote it."""
+"""Bytes at the start of a log that contain the server's version."""
 
 Opened = Callable[[Path], AbstractContextManager[Any]]
-"""Gives a file's log, unpacked."""
+"""Opens a file and returns its log, unpacked."""
 
 
 class LoggedNames:
-    """The names that a log's DDL gives, file by file."""
+    """Column names from a log's DDL, file by file."""
 
     def __init__(self, options: CatalogOptions, keys: Keys, opened: Opened) -> None:
         self._options = options
@@ -45,7 +45,7 @@ class LoggedNames:
         self._last: tuple[str, int] | None = None
 
     def of(self, file: Path) -> Names:
-        """What names the TABLE_MAPs of the file that is shown next."""
+        """Return a function that names the columns of TABLE_MAPs in the file printed next."""
         base, number = split_name(log_name(file.name))
         if self._last != (base, number - 1):
             self._timeline, self._unread = None, []
@@ -63,7 +63,7 @@ class LoggedNames:
         return named
 
     def _read(self) -> TableNames:
-        """The names in the last file, once the DDL of all up to it is read."""
+        """Read the DDL of all unread files; return the names in the last one."""
         names = TableNames()
         for file in self._unread:
             names = self._names_in(file)
@@ -74,29 +74,34 @@ class LoggedNames:
         seen: list[tuple[Position, TableDefinition, TableDefinition]] = []
         with self._opened(file) as data:
             log = self._keys.decrypted(data, file=str(file))
-            found = sorted(_told(log, str(file), self._options), key=lambda one: one[:2])
-        timeline = self._timeline = self._timeline or self._begun(one[2] for one in found)
-        for position, _, told in found:
-            if isinstance(told, LoggedStatement):
-                timeline.statement(told)
+            found = sorted(_items(log, str(file), self._options), key=lambda one: one[:2])
+        timeline = self._timeline = self._timeline or self._new_timeline(one[2] for one in found)
+        for position, _, item in found:
+            if isinstance(item, LoggedStatement):
+                timeline.statement(item)
             else:
-                definition, _ = timeline.table_map(position, told)
-                seen.append((position, told, definition))
+                definition, _ = timeline.table_map(position, item)
+                seen.append((position, item, definition))
         return TableNames.of(seen)
 
-    def _begun(self, told: Iterable[LoggedStatement | TableDefinition]) -> Timeline:
-        """A timeline; text whose charset nothing tells has the server's own, as its sessions say:
-        columns would have no names else, and here their rows are only looked at."""
-        charsets = (one.server_charset for one in told if isinstance(one, LoggedStatement))
+    def _new_timeline(self, items: Iterable[LoggedStatement | TableDefinition]) -> Timeline:
+        """Return a timeline whose default charset is the settings', or the server's as logged.
+
+        Without one, text columns would have no names. A wrong guess is harmless here: rows are only
+        printed.
+        """
+        charsets = (one.server_charset for one in items if isinstance(one, LoggedStatement))
         charset = self._options.default_charset or next(filter(None, charsets), _CHARSET)
         return Timeline((), replace(self._options, default_charset=charset))
 
 
-def _told(
+def _items(
     log: Any, file: str, options: CatalogOptions
 ) -> Iterator[tuple[Position, int, LoggedStatement | TableDefinition]]:
-    """Statements that may change tables, and what TABLE_MAPs show, each with its place; at one
-    place statements come first."""
+    """Yield statements that may change tables, and definitions in TABLE_MAPs, with their positions.
+
+    The second value sorts statements before definitions at the same position.
+    """
     server = server_version(bytes(log[:_HEAD]))
     decoder = SegmentDecoder(segment_of(file), options.types, rows=False)
     for result in decoder.decode([log]):
@@ -107,5 +112,4 @@ def _told(
             for row in result.batch.to_pylist():
                 if may_change_tables(row["query"]):
                     place = row["__lsn"], row["__pos"]
-                    told = LoggedStatement.read(place, row, row["executed_at"], server)
-                    yield place, 0, told
+                    yield place, 0, LoggedStatement.read(place, row, row["executed_at"], server)

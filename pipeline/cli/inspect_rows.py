@@ -1,7 +1,7 @@
-"""The rows of `binlake inspect --rows`: in the order of the log, and how each one is written.
+"""The rows of `binlake inspect --rows` in the order of the log, as table rows or JSON objects.
 
-The decoder gives the rows of a window table by table. Here those of each window are merged, so that
-no more than a window's are held, or a compressed transaction's, which is one event.
+The decoder returns the rows of a window table by table. They are merged window by window, so that
+memory holds the rows of one window, or of one compressed transaction, which is a single event.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from decoder.stream.library import segment_of
 
 _PLAIN = TypeOptions()
 _AT_ONCE = 256
-"""Rows of a batch that are turned into Python values at a time."""
+"""Rows of a batch that are converted to Python values at a time."""
 ROW_COLUMNS = ("position", "row", "op", "table", "image")
 _CHANGE = {
     "__op": "op",
@@ -40,13 +40,13 @@ _CHANGE = {
 
 
 def rows_in_log_order(data: Any, file: str, names: Names) -> Iterator[dict[str, Any]]:
-    """The changes of a log, as Python values, in the order in which they are logged.
+    """Yield the changes of a log as Python values, in the order in which they are logged.
 
-    Raises BinlogError at the first fault, after the rows of the windows before it, and of whole
-    transactions in its own.
+    Raises BinlogError at the first fault, after the rows of earlier windows and of the whole
+    transactions before it in its own window.
     """
     windows = _Windows(data)
-    # Trusted: rows need not wait for their transaction's end, which may be far away.
+    # Trusted: rows need not wait for their transaction's end, which may be far ahead.
     decoder = SegmentDecoder(segment_of(file), _PLAIN, trusted=True, names=names)
     waiting: list[Changes] = []
     given = 0
@@ -63,8 +63,11 @@ def rows_in_log_order(data: Any, file: str, names: Names) -> Iterator[dict[str, 
 
 
 class _Windows:
-    """A log in parts. Once the decoder asks for the next one, it has given all rows of those before
-    but for an event that has not ended."""
+    """A log in windows; `given` counts those read.
+
+    When the decoder reads the next window, it has returned all rows of the earlier ones, except
+    those of an event that continues.
+    """
 
     def __init__(self, data: Any) -> None:
         self.given = 0
@@ -77,14 +80,14 @@ class _Windows:
 
 
 def _merged(found: Sequence[Changes]) -> Iterator[dict[str, Any]]:
-    """The rows of several batches, each of which is in the order of the log."""
+    """Merge the rows of several batches, each in the order of the log."""
     return heapq.merge(
         *map(row_objects, found), key=lambda row: (row["lsn"], row["position"], row["row"])
     )
 
 
 def row_objects(changes: Changes) -> Iterator[dict[str, Any]]:
-    """The changes of a batch, as Python values, in the order they are logged."""
+    """Yield the changes of a batch as Python values, in the order of the log."""
     for start in range(0, changes.batch.num_rows, _AT_ONCE):
         for row in changes.batch.slice(start, _AT_ONCE).to_pylist():
             change = {name: row[column] for column, name in _CHANGE.items()}
@@ -94,12 +97,12 @@ def row_objects(changes: Changes) -> Iterator[dict[str, Any]]:
 
 
 def row_object(row: dict[str, Any], file: str) -> dict[str, Any]:
-    """The change with its file."""
+    """Return the change with its file, for JSON."""
     return {"file": file, **row}
 
 
 def row_cells(row: dict[str, Any]) -> Sequence[str]:
-    """The change in a table's columns: the image of an insert or delete, both of an update."""
+    """Return the change as a row of the table; the images of an update are on two lines."""
     images = [to_json(row[image]) for image in ("before", "after") if row[image] is not None]
     return (
         str(row["position"]),
@@ -111,12 +114,12 @@ def row_cells(row: dict[str, Any]) -> Sequence[str]:
 
 
 def to_json(value: Any) -> str:
-    """JSON on one line: times in ISO format, decimals as text, bytes in hex."""
+    """Return JSON on one line: times in ISO 8601, decimals as text, bytes as hex."""
     return json.dumps(_finite(value), ensure_ascii=False, default=_text)
 
 
 def _finite(value: Any) -> Any:
-    """NaN and infinities, which JSON lacks, as text (a VECTOR can hold them)."""
+    """Return the value with NaN and infinities (of a VECTOR), which JSON lacks, as text."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):

@@ -1,7 +1,9 @@
-"""Options that several commands share, and the settings that they lead to."""
+"""Options that several commands share, examples of each command, and the settings they select."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,53 +12,184 @@ import typer
 if TYPE_CHECKING:
     from pipeline.settings import Settings
 
+WHERE = "Where"
+WHAT = "What"
+REPORTING = "Reporting"
+"""Groups of options: the places a command works on, what it does there, and how it reports."""
+
 Source = Annotated[
-    str | None, typer.Option("--source", help="A name for the server that the binlogs are of.")
+    str | None,
+    typer.Option(
+        "--source",
+        metavar="NAME",
+        help="Name of the source, the server that wrote the binlogs.",
+        rich_help_panel=WHERE,
+    ),
 ]
 Binlogs = Annotated[
     list[str] | None,
     typer.Option(
-        "--binlogs", help="A binlog file, a folder of them, or a glob; a path or URL. Or several."
+        "--binlogs",
+        metavar="PATH",
+        help="Binlog file, folder or glob, as a path or URL; repeatable.",
+        rich_help_panel=WHERE,
     ),
 ]
-LakeFolder = Annotated[str | None, typer.Option("--lake", help="The lake's root folder.")]
+LakeFolder = Annotated[
+    str | None,
+    typer.Option(
+        "--lake",
+        metavar="FOLDER",
+        help="Root folder of the lake, as a path or URL.",
+        rich_help_panel=WHERE,
+    ),
+]
 Conf = Annotated[
-    Path | None, typer.Option("--conf", help="Settings in YAML; options here win over them.")
+    Path | None,
+    typer.Option(
+        "--conf",
+        metavar="FILE",
+        help="Settings in YAML; options on the command line override them.",
+        rich_help_panel=WHERE,
+    ),
+]
+Server = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        metavar="URL",
+        help="Source server, as mysql://user@host:port. The password comes from the settings or"
+        " the environment.",
+        rich_help_panel=WHERE,
+    ),
 ]
 Log = Annotated[
     str | None,
     typer.Option(
         "--log",
         envvar="BINLAKE_LOG",
-        help="Lines on standard error: text (bars on a terminal), or json, an object a line.",
+        metavar="FORMAT",
+        help="Log format on standard error: text (bars on a terminal) or json (an object per"
+        " line).",
+        show_envvar=True,
+        rich_help_panel=REPORTING,
     ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", help="Print only warnings and errors.", rich_help_panel=REPORTING
+    ),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="Print every log line, also on a terminal, instead of bars.",
+        rich_help_panel=REPORTING,
+    ),
+]
+ExitCodeOnly = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="Print no report; the exit code gives the result.",
+        rich_help_panel=REPORTING,
+    ),
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print JSON instead of text.", rich_help_panel=REPORTING),
+]
+JsonLines = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON object per line.", rich_help_panel=REPORTING),
 ]
 Until = Annotated[
     str | None,
     typer.Option(
         "--until",
-        help="Gold stops there: a time (2026-11-22T10:00:00Z), a GTID, FILE:POSITION, or an LSN.",
+        metavar="POSITION",
+        help="Stop gold there: a time (2026-11-22T10:00:00Z), a GTID, FILE:POSITION or an LSN.",
     ),
 ]
 FullRefresh = Annotated[
     bool,
     typer.Option(
         "--full-refresh",
-        help="Make all anew from what the layer before has; goes on with one that is under way.",
+        help="Rebuild from the previous layer; continues a full refresh that was interrupted.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
-Server = Annotated[
-    str | None,
-    typer.Option(
-        "--server",
-        help="The source server, as mysql://user@host:port; its password comes from elsewhere.",
+
+
+EXAMPLES: Mapping[str, Sequence[str]] = {
+    "binlake": (
+        "binlake run --source shop --binlogs /backup/binlogs --lake /data/lake",
+        "binlake status --lake /data/lake",
+        "binlake run --help",
     ),
-]
+    "run": (
+        "binlake run --source shop --binlogs /backup/binlogs --lake /data/lake",
+        "binlake run --conf conf/shop.yml --until 2026-11-22T10:00:00Z",
+    ),
+    "ingest": ("binlake ingest --source shop --binlogs /backup/binlogs --lake /data/lake",),
+    "decode": ("binlake decode --source shop --lake /data/lake",),
+    "apply": (
+        "binlake apply --source shop --lake /data/lake",
+        "binlake apply --conf conf/shop.yml --full-refresh --table shop.orders",
+    ),
+    "retry": ("binlake retry --source shop --lake /data/lake",),
+    "check": ("binlake check --server mysql://binlake@db:3306",),
+    "capture": (
+        "binlake capture --server mysql://binlake@db:3306 --to /backup/binlogs",
+        "binlake capture --to /backup/binlogs --status",
+    ),
+    "seed": (
+        "binlake seed --server mysql://binlake@db:3306 --lake /data/lake",
+        "binlake seed --from shop.sql.gz --source shop --lake /data/lake",
+    ),
+    "status": ("binlake status --lake /data/lake",),
+    "runs": ("binlake runs --lake /data/lake --source shop --last 5",),
+    "verify": (
+        "binlake verify --lake /data/lake --tables 'shop.*'",
+        "binlake verify --lake /data/lake --against mysql://binlake@db:3306",
+    ),
+    "inspect": (
+        "binlake inspect /backup/binlogs/binlog.000001",
+        "binlake inspect --rows --json /backup/binlogs/binlog.000001",
+    ),
+    "config": ("binlake config --conf conf/shop.yml",),
+    "maintain": ("binlake maintain --source shop --lake /data/lake --dry-run",),
+}
+"""Commands to copy, at the end of each help page, by command; each fits a line of 80 columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How a run reports: the format of its log lines (None: from the settings) and how many.
+
+    Raises typer.BadParameter if it is to be both quiet and verbose.
+    """
+
+    log: str | None = None
+    quiet: bool = False
+    verbose: bool = False
+
+    def __post_init__(self) -> None:
+        if self.quiet and self.verbose:
+            raise typer.BadParameter("--quiet and --verbose exclude each other.")
+
+
+def examples(*commands: str) -> str:
+    """Return the end of a help page: a heading and commands, one per line."""
+    title = "Examples" if len(commands) > 1 else "Example"
+    return "\n".join([f"[bold]{title}[/bold]", *commands])
 
 
 def settings_of(conf: Path | None, **options: str | list[str] | None) -> Settings:
-    """The settings, whose secrets nothing shows from now on."""
+    """Load the settings; their secrets are redacted in all output from now on."""
     from pipeline.observe import redact
     from pipeline.settings import Settings
     from pipeline.spark.spark_submit import use_stores

@@ -1,40 +1,51 @@
-"""Commands that ask the source server itself. What they need is imported inside of them."""
+"""`binlake check`, which queries the source server. It imports what it needs when it runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from pipeline.cli.capture_command import capture
-from pipeline.cli.options import Conf, Json, Server, settings_of
-from pipeline.cli.seed_command import seed
+from pipeline.cli.options import (
+    REPORTING,
+    Conf,
+    ExitCodeOnly,
+    Json,
+    Server,
+    settings_of,
+)
+from pipeline.cli.run_commands import starting
 
 
 def check(
     server: Server = None,
     conf: Conf = None,
     json: Json = False,
+    quiet: ExitCodeOnly = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Explain the settings that are fit, too.",
+            rich_help_panel=REPORTING,
+        ),
+    ] = False,
 ) -> None:
-    """Ask the source server, setting by setting, whether it is fit, and what to change."""
-    from pipeline.source import check_server
-    from pipeline.source.check.report import show
-    from pipeline.source.server.login import login
+    """Check the source server's settings, tables and grants; print what to change.
 
-    settings = settings_of(conf, server=server)
-    report = check_server(login(settings), settings)
+    Exits with 3 if something is unfit.
+    """
+    with starting("Asking the server …", quiet=quiet):
+        from pipeline.source import check_server
+        from pipeline.source.check.report import show
+        from pipeline.source.server.login import login
+
+        settings = settings_of(conf, server=server)
+        report = check_server(login(settings), settings)
     if json:
         print(report.to_json())
-    else:
-        show(report, Console())
+    elif not quiet:
+        show(report, Console(), explain_fit=verbose)
     raise typer.Exit(report.exit_code)
-
-
-COMMANDS: tuple[Callable[..., None], ...] = (check, capture, seed)
-
-
-def register(app: typer.Typer) -> None:
-    """Add them to the `binlake` command."""
-    for command in COMMANDS:
-        app.command()(command)

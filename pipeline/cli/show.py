@@ -1,33 +1,37 @@
-"""Reports and status on a terminal, as rich tables."""
+"""Reports and status for a terminal: problems first, equal tables collapsed, 80 columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pipeline.cli.show_runs import duration
+from pipeline.cli.show_runs import STYLES, duration
 from pipeline.observe import LayerReport, redact
-from pipeline.run.status import Status, TableStatus, seeding
+from pipeline.run.source_status import LastRun, SourceStatus
+from pipeline.run.status import LayerStatus, Status, TableStatus, seeding
 from pipeline.settings import Settings
+
+NAMED = 10
+"""Tables of a collapsed group that are named."""
+_TABLE_STYLES = {"held": "red", "incomplete": "yellow", "drifted": "yellow", "equal": "green"}
+_COLLAPSED = {"equal": "to the source, each at its LSN", "dropped": "at the source"}
 
 
 def show_reports(reports: Sequence[LayerReport], settings: Settings, out: Console) -> None:
-    """A line per layer."""
-    table = Table(title=escape(f"Lake {settings.lake}"), title_justify="left")
-    table.add_column("layer")
-    table.add_column("did")
-    table.add_column("seconds", justify="right")
+    """Print what each layer did, and how long it took."""
+    out.print(escape(f"Lake {settings.lake}"), soft_wrap=True)
+    lines = _grid()
     for report in reports:
-        table.add_row(report.layer, _counts(report), f"{report.seconds:.1f}")
-    out.print(table)
+        lines.add_row(report.layer, f"{report.seconds:.1f} s: {_counts(report)}")
+    out.print(lines)
 
 
 def show_problems(reports: Sequence[LayerReport], errors: Console) -> None:
-    """Faults, gaps and what was left out, a line each."""
+    """Print faults, gaps and what was left out, a line each."""
     for report in reports:
         for title, lines in (
             ("fault", report.faults),
@@ -39,105 +43,155 @@ def show_problems(reports: Sequence[LayerReport], errors: Console) -> None:
 
 
 def show_preview(report: LayerReport, settings: Settings, out: Console) -> None:
-    """What maintenance would do to a source, a line each."""
+    """Print what maintenance would do to a source, a line each."""
     out.print(f"Maintenance of {settings.source} in {settings.lake} would:")
-    for line in report.notes:
-        out.print(f"  {escape(redact(line))}", soft_wrap=True)
+    _print_lines(report.notes, out)
 
 
-def show_status(status: Status, out: Console) -> None:
-    """Every source, its layers, then every table."""
-    out.print(_sources(status))
-    layers = Table()
-    for heading in ("source", "layer", "batch", "state", "at"):
-        layers.add_column(heading)
-    for layer in status.layers:
-        layers.add_row(
-            layer.source,
-            layer.layer,
-            str(layer.batch),
-            layer.state,
-            layer.at.isoformat(timespec="seconds"),
-        )
-    out.print(layers)
-    tables = Table()
-    for heading in ("table", "lsn", "faults", "state", "gold"):
-        tables.add_column(heading, overflow="fold")
-    for table in status.tables:
-        tables.add_row(
-            escape(f"{table.schema}.{table.table}"),
-            str(table.lsn),
-            str(table.faults),
-            escape(redact(_state(table))),
-            escape(table.gold),
-        )
-    out.print(tables)
-    for line in _remarks(status):
-        out.print(escape(redact(line)), soft_wrap=True)
+def show_status(status: Status, out: Console, *, every_table: bool = False) -> None:
+    """Print problems, then every source with its layers, then the tables.
 
-
-def _remarks(status: Status) -> Iterator[str]:
-    """What is said in sentences, behind the tables."""
-    if unnamed := [f"{table.schema}.{table.table}" for table in status.tables if not table.named]:
-        yield f"Without names of their columns: {', '.join(unnamed)}."
-    for source in status.sources:
-        if source.refresh:
-            yield f"{source.source}: {source.refresh}"
-        if source.gtid_set:
-            yield f"{source.source}: gold holds {source.gtid_set}"
-    yield from _to_be_seeded(status)
+    `every_table`: also tables that are equal to the source, each with its gold path.
+    """
+    out.print(escape(f"Lake {status.lake}"), soft_wrap=True)
+    if problems := list(_problems(status)):
+        out.print("\nProblems", style="bold red")
+        _print_lines(problems, out)
+    names = [each.source for each in status.sources] + [each.source for each in status.layers]
+    for name in dict.fromkeys(names):
+        out.print(f"\n[bold]Source {escape(name)}[/bold]")
+        out.print(_source_lines(name, status))
     if status.capture is not None:
-        yield from status.capture.lines()
+        out.print("\nCapture", style="bold")
+        _print_lines(status.capture.lines(), out)
+    if status.tables:
+        out.print("\nTables", style="bold")
+        out.print(_table_lines(status.tables, every_table=every_table))
+
+
+def _problems(status: Status) -> Iterator[str]:
+    """Yield what needs attention, a sentence each."""
     yield from status.problems
+    yield from _incomplete_tables(status)
+    if unnamed := [_name(table) for table in status.tables if not table.named]:
+        yield f"The names of their columns are not known: {', '.join(unnamed)}."
 
 
-def _to_be_seeded(status: Status) -> Iterator[str]:
-    """How incomplete tables are completed: those of a source at once."""
+def _incomplete_tables(status: Status) -> Iterator[str]:
+    """Yield the commands that complete incomplete tables: one for each source."""
     lacking: dict[str, list[TableStatus]] = {}
     for table in status.tables:
         if table.remedy:
             lacking.setdefault(table.source, []).append(table)
     for source, (first, *others) in lacking.items():
-        name = f"{first.schema}.{first.table}"
         if others:
             remedy = seeding(status.lake, source)
-            yield f"{name} and {len(others)} more tables of {source} are incomplete: {remedy}"
+            count = f"{len(others)} more {'tables' if len(others) > 1 else 'table'}"
+            yield f"{_name(first)} and {count} of {source} are incomplete: {remedy}"
         else:
-            yield f"{name} is incomplete: {first.remedy}"
+            yield f"{_name(first)} is incomplete: {first.remedy}"
 
 
-def _sources(status: Status) -> Table:
-    """How old gold is, how long it took to come there, and the last run."""
-    table = Table(title=escape(f"Lake {status.lake}"), title_justify="left")
-    for heading in ("source", "gold is of", "age", "lag", "last run", "outcome"):
-        table.add_column(heading, overflow="fold")
+def _source_lines(name: str, status: Status) -> Table:
+    """Return gold's age, the last run and each layer's last batch."""
+    lines = _grid()
     for source in status.sources:
-        run = source.last_run
-        ended = f"{run.outcome}: {run.error}" if run and run.error else run.outcome if run else ""
-        table.add_row(
-            source.source,
-            _time(source.committed_at),
-            duration(source.age_seconds),
-            duration(source.lag_seconds),
-            f"{run.command} at {_time(run.started_at)}" if run else "not recorded",
-            escape(redact(ended.replace("_", " "))),
-        )
-    return table
+        if source.source == name:
+            lines.add_row("freshness", _freshness(source))
+            lines.add_row("last run", _last_run(source.last_run))
+            if source.refresh:
+                lines.add_row("refresh", escape(redact(source.refresh)))
+            if source.gtid_set:
+                lines.add_row("GTID set", escape(source.gtid_set))
+    for layer in status.layers:
+        if layer.source == name:
+            lines.add_row(layer.layer, _last_batch(layer))
+    return lines
 
 
-def _time(at: datetime | None) -> str:
-    return at.isoformat(timespec="seconds") if at else ""
+def _freshness(source: SourceStatus) -> str:
+    if source.committed_at is None:
+        return "nothing published yet"
+    age, lag = duration(source.age_seconds), duration(source.lag_seconds)
+    return f"gold as of {_time(source.committed_at)}, {age} old, lag {lag}"
+
+
+def _last_run(run: LastRun | None) -> str:
+    if run is None:
+        return "not recorded"
+    outcome = run.outcome.replace("_", " ")
+    style = STYLES.get(run.outcome, "default")
+    error = f": {escape(redact(run.error))}" if run.error else ""
+    return f"{run.command} at {_time(run.started_at)}: [{style}]{outcome}[/]{error}"
+
+
+def _last_batch(layer: LayerStatus) -> str:
+    return f"batch {layer.batch} {layer.state} at {_time(layer.at)}"
+
+
+def _table_lines(tables: Sequence[TableStatus], *, every_table: bool) -> Table:
+    """Return the tables by state: each that needs attention, the others collapsed."""
+    by_state: dict[str, list[TableStatus]] = {state: [] for state in _TABLE_STYLES}
+    for table in tables:
+        by_state.setdefault(_state(table), []).append(table)
+    lines = _grid()
+    for state, found in by_state.items():
+        label = f"[{_TABLE_STYLES.get(state, 'dim')}]{state}[/]"
+        if found and state in _COLLAPSED and not every_table:
+            lines.add_row(label, escape(f"{_COLLAPSED[state]} ({len(found)}): {_names(found)}"))
+            continue
+        for table in found:
+            lines.add_row(label, escape(redact(_described(table, with_path=every_table))))
+    return lines
+
+
+def _described(table: TableStatus, *, with_path: bool) -> str:
+    faults = f", {table.faults} {'faults' if table.faults > 1 else 'fault'}" if table.faults else ""
+    drift = f", {table.drift} changes found another row than logged" if table.drift else ""
+    reason = f": {table.reason}" if table.reason else ""
+    path = f"\n{table.gold}" if with_path else ""
+    return f"{_name(table)} at LSN {table.lsn}{faults}{drift}{reason}{path}"
+
+
+def _state(table: TableStatus) -> str:
+    if table.held:
+        return "held"
+    if table.dropped:
+        return "dropped"
+    if not table.complete:
+        return "incomplete"
+    return "drifted" if table.drift else "equal"
+
+
+def _names(tables: Sequence[TableStatus]) -> str:
+    names = ", ".join(map(_name, tables[:NAMED]))
+    more = len(tables) - NAMED
+    return f"{names} and {more} more (--verbose lists them)" if more > 0 else names
+
+
+def _name(table: TableStatus) -> str:
+    return f"{table.schema}.{table.table}"
+
+
+def _grid() -> Table:
+    """Return a table of labels and texts, without lines, whose texts wrap beside their label."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, min_width=10)
+    grid.add_column(overflow="fold")
+    return grid
+
+
+def _print_lines(lines: Iterable[str], out: Console) -> None:
+    """Print sentences as they are: a command in them can be copied."""
+    for line in lines:
+        out.print(f"  {escape(redact(line))}", soft_wrap=True)
+
+
+def _time(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _counts(report: LayerReport) -> str:
     if not report.counts:
         return "nothing new"
     return ", ".join(f"{count:,} {name}" for name, count in report.counts.items())
-
-
-def _state(table: TableStatus) -> str:
-    if table.held:
-        return f"held: {table.reason}"
-    if not table.complete:
-        return f"incomplete: {table.reason}"
-    return f"drifted: {table.drift} changes" if table.drift else "equal at its LSN"

@@ -1,45 +1,52 @@
-"""Records of runs on a terminal, as a rich table."""
+"""Records of runs for a terminal: a table where it fits, else a list."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.observe import redact
 
 _RIGHT = ("seconds", "MiB", "decoded", "applied", "lag")
-_STYLES = {
+STYLES = {
     "done": "green",
     "nothing_new": "dim",
     "faults": "yellow",
     "failed": "red",
     "interrupted": "yellow",
 }
+_GOOD = frozenset({"done", "nothing_new"})
 
 
 def show_runs(runs: Sequence[RunRecord], lake: str, out: Console) -> None:
-    """A line for each run, the newest first; then why the newest that failed did."""
+    """Print how many runs failed or left faults, then all runs, the newest first."""
     if not runs:
         out.print(escape(f"No run is recorded in the lake {lake}."), soft_wrap=True)
         return
-    table = Table(title=escape(f"Runs of lake {lake}"), title_justify="left")
-    for heading in ("started (UTC)", "source", "command", "outcome", *_RIGHT, "faults, gaps"):
-        right = heading in _RIGHT
-        table.add_column(heading, justify="right" if right else "left", overflow="fold")
+    out.print(escape(f"Runs of lake {lake}, the newest first; times are in UTC"), soft_wrap=True)
+    bad = sum(run.outcome not in _GOOD for run in runs)
+    if bad:
+        summary = f"{bad} of {len(runs)} failed, were interrupted or left faults."
+        out.print(summary, style="bold red")
+    table = _table(runs)
+    wide = out.options.update(width=1000)
+    if Measurement.get(out, wide, table).maximum > out.width:
+        for run in runs:
+            _print_item(run, out)
+        return
     for run in runs:
-        table.add_row(*_cells(run))
+        for line in _remarks(run):
+            out.print(f"{run.started_at:%m-%d %H:%M:%S} {_text(line)}", soft_wrap=True)
     out.print(table)
-    for run in runs:
-        for line in _lines(run):
-            out.print(escape(redact(f"{run.started_at:%m-%d %H:%M:%S} {line}")), soft_wrap=True)
 
 
 def duration(seconds: float | None) -> str:
-    """`12.3 s`, `4 min 5 s`, `3 h 20 min`, `2 d 4 h`; nothing for None."""
+    """Return `12.3 s`, `4 min 5 s`, `3 h 20 min` or `2 d 4 h`; an empty text for None."""
     if seconds is None:
         return ""
     sign, whole = ("-" if seconds < 0 else ""), abs(seconds)
@@ -53,30 +60,67 @@ def duration(seconds: float | None) -> str:
     return f"{sign}{hour} h {minute} min" if hour else f"{sign}{minute} min {second} s"
 
 
-def _cells(run: RunRecord) -> list[str]:
-    style = _STYLES.get(run.outcome, "")
+def _table(runs: Sequence[RunRecord]) -> Table:
+    table = Table()
+    for heading in ("started", "source", "command", "outcome", *_RIGHT, "faults, gaps"):
+        table.add_column(heading, justify="right" if heading in _RIGHT else "left", no_wrap=True)
+    for run in runs:
+        table.add_row(
+            f"{run.started_at:%Y-%m-%d %H:%M:%S}",
+            escape(run.source),
+            run.command,
+            _outcome(run),
+            f"{run.seconds:,.1f}",
+            f"{run.bytes / (1 << 20):,.1f}" if run.bytes else "",
+            f"{run.rows_decoded:,}" if run.rows_decoded else "",
+            f"{run.rows_applied:,}" if run.rows_applied else "",
+            duration(run.lag_seconds),
+            ", ".join(_problems(run)),
+        )
+    return table
+
+
+def _print_item(run: RunRecord, out: Console) -> None:
+    """Print a run as a line, its figures and problems as another, and its error as a third."""
+    began = f"{run.started_at:%Y-%m-%d %H:%M:%S}"
+    out.print(
+        f"{began}  {escape(run.source)}  {run.command}  {_outcome(run)}  {run.seconds:,.1f} s",
+        soft_wrap=True,
+    )
+    if figures := [*_problems(run), *_figures(run)]:
+        out.print(f"  {', '.join(figures)}", soft_wrap=True)
+    for line in _remarks(run):
+        out.print(f"  {_text(line)}", soft_wrap=True)
+
+
+def _outcome(run: RunRecord) -> str:
     outcome = escape(f"{run.outcome.replace('_', ' ')} ({run.exit_code})")
-    problems = [
-        f"{count} {name}"
-        for count, name in ((run.fault_count, "faults"), (run.gap_count, "gaps"))
-        if count
-    ]
-    return [
-        f"{run.started_at:%Y-%m-%d %H:%M:%S}",
-        escape(run.source),
-        run.command,
-        f"[{style}]{outcome}[/]" if style else outcome,
-        f"{run.seconds:,.1f}",
-        f"{run.bytes / (1 << 20):,.1f}" if run.bytes else "",
-        f"{run.rows_decoded:,}" if run.rows_decoded else "",
-        f"{run.rows_applied:,}" if run.rows_applied else "",
-        duration(run.lag_seconds),
-        ", ".join(problems),
-    ]
+    return f"[{STYLES.get(run.outcome, 'default')}]{outcome}[/]"
 
 
-def _lines(run: RunRecord) -> list[str]:
-    """What does not fit into a column: why it failed, and what it did for another run."""
-    taken_up = [f"{b.layer} batch {b.batch}" for b in run.batches if b.planned_by]
-    lines = [f"finished what another run had planned: {', '.join(taken_up)}"] if taken_up else []
-    return [*lines, *([f"{run.outcome}: {run.error}"] if run.error else [])]
+def _problems(run: RunRecord) -> list[str]:
+    counts = ((run.fault_count, "fault"), (run.gap_count, "gap"))
+    return [f"{count} {name}{'s' if count > 1 else ''}" for count, name in counts if count]
+
+
+def _figures(run: RunRecord) -> Iterator[str]:
+    if run.bytes:
+        yield f"{run.bytes / (1 << 20):,.1f} MiB"
+    if run.rows_decoded:
+        yield f"{run.rows_decoded:,} rows decoded"
+    if run.rows_applied:
+        yield f"{run.rows_applied:,} applied"
+    if run.lag_seconds is not None:
+        yield f"lag {duration(run.lag_seconds)}"
+
+
+def _remarks(run: RunRecord) -> Iterator[str]:
+    """Yield why a run failed, and which batches it finished for another run."""
+    if run.error:
+        yield f"{run.outcome}: {run.error}"
+    if resumed := [f"{b.layer} batch {b.batch}" for b in run.batches if b.planned_by]:
+        yield f"finished what another run planned: {', '.join(resumed)}"
+
+
+def _text(line: str) -> str:
+    return escape(redact(line))

@@ -11,11 +11,16 @@ import atexit
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TypeAlias
+from contextlib import nullcontext
+from contextvars import copy_context
+from typing import TYPE_CHECKING, TypeAlias
 
 from pyspark.sql import SparkSession
 
 from pipeline.observe.interruption import end_java
+
+if TYPE_CHECKING:
+    from pipeline.observe import Progress
 
 LITTLE = 256 << 20
 """Bytes of log up to which Java's optimizing compiler costs more than it saves: without it, files
@@ -25,15 +30,22 @@ to gold took a fifth less time at 1 MB, a tenth less at 241 MB (docs/contributin
 class StartingSpark:
     """A session that `start` starts on first use; `master`: where its tasks run. Thread-safe.
 
-    `beside`: True if the command will need the session once there is something new, so that
-    `expect` may start it in the background. `running`: the session, once it was needed. `little`:
-    True if at most LITTLE bytes of log are new.
+    `beside`: the command goes on to work that needs it, once there is something new: see
+    `expected`. `progress` shows that the command waits for it. `running`: the session, once it was
+    needed. `little`: whether it is known that there is little to do. Safe to use from several
+    threads.
     """
 
     def __init__(
-        self, start: Callable[[], SparkSession], master: str, *, beside: bool = False
+        self,
+        start: Callable[[], SparkSession],
+        master: str,
+        *,
+        beside: bool = False,
+        progress: Progress | None = None,
     ) -> None:
         self.master = master
+        self._progress = progress
         self._start = start
         self.little = False
         self._beside = beside
@@ -52,9 +64,10 @@ class StartingSpark:
                 self.little = size is not None and size <= LITTLE
                 self._starting = Future()
                 atexit.register(_abandon, self._starting)
-                arguments = (self._starting, self._start)
+                # In this context: its log lines are of the run under way.
+                arguments = (_fulfil, self._starting, self._start)
                 threading.Thread(
-                    target=_fulfil, args=arguments, name="starting-spark", daemon=True
+                    target=copy_context().run, args=arguments, name="starting-spark", daemon=True
                 ).start()
 
     def session(self) -> SparkSession:
@@ -64,7 +77,10 @@ class StartingSpark:
         """
         with self._lock:
             if self.running is None:
-                self.running = self._starting.result() if self._starting else self._start()
+                # In the thread that waits: an interrupt ends it, and the display with it.
+                waiting = self._progress and self._progress.task("Starting Spark …")
+                with waiting or nullcontext():
+                    self.running = self._starting.result() if self._starting else self._start()
             return self.running
 
 

@@ -103,15 +103,19 @@ def json_formatter() -> logging.Formatter:
     )
 
 
-def set_up(kind: Kind, stream: TextIO | None = None) -> bool:
-    """Log to standard error (or `stream`) only; may be called again.
+def set_up(
+    kind: Kind, stream: TextIO | None = None, *, quiet: bool = False, verbose: bool = False
+) -> bool:
+    """Send log lines to standard error (or `stream`), and nowhere else; may be called again.
 
-    Return True if all lines are logged: on a terminal, `text` logs only warnings, and leaves
-    faults, gaps and notes to the report at the end. Warnings of libraries are logged as well.
+    Returns True if they include faults, gaps and the error that ends a run. By default, `text` on a
+    terminal leaves these to the report at the end, and prints only warnings that are not in it.
+    `quiet`: only warnings and errors. `verbose`: every line, also on a terminal. Warnings of
+    libraries go to the same place.
     """
     screen = stream or sys.stderr
-    everything = kind == "json" or not screen.isatty()
-    own, others = (_handler(kind, screen, everything=everything) for _ in range(2))
+    brief = kind == "text" and screen.isatty() and not verbose
+    own, others = (_handler(kind, screen, brief=brief, quiet=quiet) for _ in range(2))
     others.addFilter(_NotOfPy4j())
     others.addFilter(_Redacting())
     LOGGER.handlers = [own]
@@ -119,7 +123,7 @@ def set_up(kind: Kind, stream: TextIO | None = None) -> bool:
     LOGGER.propagate = False
     root = logging.getLogger()
     root.handlers = [*(h for h in root.handlers if not isinstance(h, _Lines)), others]
-    return everything
+    return own.complete
 
 
 def says_json() -> bool:
@@ -128,30 +132,32 @@ def says_json() -> bool:
 
 
 def says_everything() -> bool:
-    """Return True if the command line logs all lines, not only warnings."""
-    own = (handler for handler in LOGGER.handlers if isinstance(handler, _Lines))
-    return any(handler.level == logging.NOTSET for handler in own)
+    """Return True if the log's lines include the error that ends a run."""
+    return any(isinstance(handler, _Lines) and handler.complete for handler in LOGGER.handlers)
 
 
 class _Lines(logging.StreamHandler[TextIO]):
-    """The command line's own handler."""
+    """Handler of the command line's log lines; `complete`: no fault, gap or error is left out."""
+
+    complete = True
 
 
 class _JsonLines(_Lines):
     """The command line's own handler for JSON."""
 
 
-def _handler(kind: Kind, screen: TextIO, *, everything: bool) -> _Lines:
+def _handler(kind: Kind, screen: TextIO, *, brief: bool, quiet: bool) -> _Lines:
+    handler = _JsonLines(screen) if kind == "json" else _Lines(screen)
     if kind == "json":
-        handler: _Lines = _JsonLines(screen)
         handler.setFormatter(json_formatter())
-        return handler
-    handler = _Lines(screen)
-    if everything:
-        handler.setFormatter(TextFormatter())
-    else:
+    elif brief:
         handler.setFormatter(logging.Formatter("binlake: %(message)s"))
+    else:
+        handler.setFormatter(TextFormatter())
+    if quiet or brief:
         handler.setLevel(logging.WARNING)
+    if brief and not quiet:
+        handler.complete = False
         handler.addFilter(lambda record: vars(record).get("event") not in _ON_SCREEN)
     return handler
 

@@ -1,12 +1,13 @@
-"""Progress of long work, for a person: amount done, rate and time left.
+"""Progress of long work: how much is done, how fast, the time elapsed and the time left.
 
-Code reports to a `Progress` whether or not it is displayed. `for_terminal` returns progress bars
-if standard error is a terminal, and a silent Progress otherwise.
+Work reports to a `Progress` whether anyone looks or not. `for_terminal` shows bars if standard
+error is a terminal, and nothing elsewhere.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -22,10 +23,12 @@ from rich.progress import (
     Task as RichTask,
     TaskID,
     TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
 )
+from rich.table import Column
 from rich.text import Text
+
+_ROOM_FOR_RATES = 100
+"""Columns of a terminal that also shows how fast a task is."""
 
 
 class Task(Protocol):
@@ -41,8 +44,10 @@ class Progress(Protocol):
     def task(
         self, name: str, total: int | None = None, unit: str = ""
     ) -> AbstractContextManager[Task]:
-        """Begin a task of `total` units (None: unknown), which ends with the block; unit `bytes` is
-        shown as MiB."""
+        """Start a task of `total` units (None: unknown) that ends with the block.
+
+        Unit `bytes` is shown as MiB. May be called from any thread.
+        """
 
 
 class _Silent:
@@ -56,28 +61,54 @@ class QuietProgress:
     def task(
         self, name: str, total: int | None = None, unit: str = ""
     ) -> AbstractContextManager[Task]:
-        """Begin a task that is not shown."""
+        """Return a task that is not shown."""
         return nullcontext(_Silent())
 
 
 class _CountColumn(ProgressColumn):
-    """Count and rate: `12/40 files  3.0/s`, or in MiB."""
+    """`12/40 files`, or `1.5/3.0 MiB`; on a wide terminal with the rate."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, rates: bool) -> None:
         super().__init__()
         self._bytes = DownloadColumn(binary_units=True)
+        self._rates = rates
 
     def render(self, task: RichTask) -> Text:
-        """Return the text for one task."""
+        """Return the counts of one task; nothing for one that counts nothing."""
         unit = task.fields["unit"]
         if unit == "bytes":
-            done = self._bytes.render(task)
-            return Text.assemble(done, f"  {(task.speed or 0) / (1 << 20):,.1f} MiB/s")
+            rate = f"  {(task.speed or 0) / (1 << 20):,.1f} MiB/s" if self._rates else ""
+            return Text.assemble(self._bytes.render(task), rate)
+        if not unit and task.total is None:
+            return Text()
         count = f"{task.completed:,.0f}"
         if task.total is not None:
             count += f"/{task.total:,.0f}"
-        rate = f"  {task.speed:,.1f}/s" if task.speed else ""
+        rate = f"  {task.speed:,.1f}/s" if task.speed and self._rates else ""
         return Text(f"{count} {unit}{rate}".strip())
+
+
+class _TimeColumn(ProgressColumn):
+    """`0:12 elapsed, 1:30 left`; only the time elapsed while the rest cannot be estimated."""
+
+    max_refresh = 0.5
+    """Seconds between two estimates, which would jump about otherwise."""
+
+    def render(self, task: RichTask) -> Text:
+        """Return the times of one task."""
+        elapsed = task.elapsed or 0.0
+        text = f"{_clock(elapsed)} elapsed"
+        if task.total is not None and task.completed:
+            # By the mean since the start: tables end in bursts, by which rich's estimate jumps.
+            text += f", {_clock(elapsed * (task.total / task.completed - 1))} left"
+        return Text(text)
+
+
+def _clock(seconds: float) -> str:
+    """Return `0:12` (minutes and seconds) or `1:02:03` (with hours)."""
+    minutes, second = divmod(int(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,41 +123,50 @@ class _Bar:
 
 
 class TerminalProgress:
-    """A Progress with bars on a terminal, drawn only while a task is running."""
+    """Bars on a terminal, one line per task, drawn only while a task is under way."""
 
     def __init__(self, console: Console) -> None:
+        # The bar takes the room that the texts leave, so that each task is one line.
         self._progress = RichProgress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
-            BarColumn(bar_width=30),
-            _CountColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+            BarColumn(bar_width=None, table_column=Column(ratio=1)),
+            _CountColumn(rates=console.width >= _ROOM_FOR_RATES),
+            _TimeColumn(),
             console=console,
+            expand=True,
             transient=True,
         )
+        self._lock = threading.Lock()
 
     @contextmanager
     def task(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Task]:
-        """Add a line to the display, and remove it when the task ends: only running tasks show."""
-        self._progress.start()
-        line = self._progress.add_task(name, total=total, unit=unit)
+        """Show a task until it ends."""
+        line = None
         try:
+            with self._lock:
+                self._progress.start()
+                line = self._progress.add_task(name, total=total, unit=unit)
             yield _Bar(self._progress, line)
+        except KeyboardInterrupt:
+            # At once, with all tasks: the last words of the command need the terminal.
+            self._progress.stop()
+            raise
         finally:
-            self._progress.remove_task(line)
-            if not self._progress.tasks:
-                self._progress.stop()
+            with self._lock:
+                if line is not None:
+                    self._progress.remove_task(line)
+                if not self._progress.tasks:
+                    self._progress.stop()
 
     def refresh(self) -> None:
-        """Redraw now if any task is running, instead of at the next tenth of a second."""
+        """Draw now, if a task is under way, instead of at the next tenth of a second."""
         if self._progress.tasks:
             self._progress.refresh()
 
 
 def for_terminal() -> Progress:
-    """Return progress bars if standard error is a terminal, a silent Progress otherwise."""
+    """Return bars if standard error is a terminal, and a progress that shows nothing otherwise."""
     if not sys.stderr.isatty():
         return QuietProgress()
     return TerminalProgress(Console(stderr=True))

@@ -1,4 +1,4 @@
-"""The commands that are runs, their records, and the status of a lake."""
+"""Commands that are runs, records of runs, and the status of a lake."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ if TYPE_CHECKING:
     from pipeline.run.commands import run_command
     from pipeline.run.status import read_status
 
-__all__ = ["commands", "operations", "preflight", "read_status", "run_command", "status"]
+__all__ = [
+    "commands",
+    "operations",
+    "preflight",
+    "read_status",
+    "run_command",
+    "source_status",
+    "status",
+]
 
 _HOMES = {"read_status": "pipeline.run.status", "run_command": "pipeline.run.commands"}
 

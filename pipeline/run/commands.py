@@ -1,6 +1,6 @@
-"""A run: the layers' jobs one after the other, in data order, and the record of it.
+"""Runs: the jobs of a command's layers in data order, and the record of the run.
 
-Each layer finishes its own open plan first, so a run that was killed is continued by running again.
+Each layer finishes its own open plan first, so a killed run is resumed by running again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pipeline.maintenance import job as maintenance
 from pipeline.observe import LayerReport, Progress, redact
 from pipeline.observe.current_run import begin
 from pipeline.observe.interruption import record_by, unwound
-from pipeline.run.failure import failure_said
+from pipeline.run.failure import failure_logged
 from pipeline.run.recorder import Recorder
 from pipeline.seed import job as seed
 from pipeline.settings import Settings
@@ -38,32 +38,32 @@ Job = Callable[[Spark, Settings, Progress], LayerReport]
 LAYERS: Mapping[str, Job] = MappingProxyType(
     {"bronze": bronze.run, "silver": silver.run, "gold": gold.run}
 )
-"""A layer's name to its job, in data order."""
+"""The layers' jobs by name, in data order."""
 
 
 def _ingest_first(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
-    """Bronze's job, unless what follows it would be refused: then nothing is touched."""
+    """Run bronze, unless silver's full refresh would be refused: then nothing is changed."""
     ledger = Ledger(spark, settings.layout, settings.source)
-    if not _goes_on(ledger, settings):
+    if not _is_under_way(ledger, settings):
         require_refreshable(spark, settings, ledger)
     return bronze.run(spark, settings, progress)
 
 
-def _decode_anew(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
-    """Silver's full refresh, unless gold is still to be built from the last one."""
+def _refresh_or_resume(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
+    """Refresh silver, unless gold is still to be rebuilt from the last full refresh."""
     ledger = Ledger(spark, settings.layout, settings.source)
-    if _goes_on(ledger, settings):
+    if _is_under_way(ledger, settings):
         return silver.run(spark, settings, progress)
     return _refresh_silver(spark, settings, progress)
 
 
 def _refresh_silver(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
-    """Silver's, unless gold could not stop where it is to: it would find that behind it all."""
+    """Refresh silver, unless gold cannot stop at `until`, which would fail after silver's work."""
     require_in_log(read_files(spark, settings.layout, settings.source), settings)
     return silver.refresh(spark, settings, progress)
 
 
-def _goes_on(ledger: Ledger, settings: Settings) -> bool:
+def _is_under_way(ledger: Ledger, settings: Settings) -> bool:
     same = silver_to_be(ledger).refresh.asked == asked(settings)
     return same and follows_silver(ledger)
 
@@ -79,24 +79,24 @@ COMMANDS: Mapping[str, Mapping[str, Job]] = MappingProxyType(
         "seed": {seed.LAYER: seed.run},
         "run --full-refresh": {
             "bronze": _ingest_first,
-            "silver": _decode_anew,
+            "silver": _refresh_or_resume,
             "gold": gold.refresh,
         },
         "decode --full-refresh": {"silver": _refresh_silver},
         "apply --full-refresh": {"gold": gold.refresh},
     }
 )
-"""What each command is made of, in data order. A full refresh of `run` is under way until gold has
-published its cut."""
+"""The jobs of each command by layer, in data order. A full refresh by `run` is under way until gold
+has published its snapshot."""
 
 BESIDE = ("seed",)
-"""Commands that write no table: they keep nobody from the lake, and nobody them."""
+"""Commands that write no table, and so run beside others without a lease on the lake."""
 
 
 def run_command(
     spark: Spark, settings: Settings, progress: Progress, command: str
 ) -> list[LayerReport]:
-    """Do what `binlake COMMAND` does, and leave a record of it; one report for each layer.
+    """Run `binlake COMMAND` and record it; return a report per layer.
 
     Raises as `recorded_run` does.
     """
@@ -106,12 +106,12 @@ def run_command(
 def recorded_run(
     spark: Spark, settings: Settings, progress: Progress, command: str
 ) -> tuple[list[LayerReport], RunRecord | None]:
-    """Do what `binlake COMMAND` does, and leave a record of it, whatever becomes of it.
+    """Run `binlake COMMAND` and record it, whether it succeeds or fails.
 
-    Returns one report for each layer, and the record, None if it could not be made. Raises
-    BinlakeError for what stops a run, after it is recorded; a run that is killed leaves no record,
-    and its batches are in that of the next one, which finishes them. A run that another one keeps
-    out, or takes the lake from, is reported in the log alone: it may not write there.
+    Returns a report per layer, and the record, or None if it could not be made. Raises BinlakeError
+    if the run fails, after it is recorded. A killed run leaves no record; its batches are in the
+    record of the next run, which finishes them. A run that is refused because of a concurrent run,
+    or that lost the lease, is reported in the log only: it may not write to the lake.
     """
     redact.learn(settings.secrets)
     use_stores(settings.spark.conf)
@@ -120,7 +120,7 @@ def recorded_run(
     beside = command in BESIDE
     with (
         begin(settings.source) as run,
-        failure_said(command) as failure,
+        failure_logged(command) as failure,
         nullcontext() if beside else only_writer(settings.lake, settings.spark.conf),
     ):
         recorder = Recorder(spark, settings, command, tuple(jobs), run, failure)
@@ -130,7 +130,7 @@ def recorded_run(
                 recorder.layer_began(layer)
                 reports.append(job(spark, settings, progress))
                 recorder.layer_done(reports[-1])
-            # Else a run that has lost its lake would be told as done.
+            # A run that lost the lease must not be recorded as done.
             if not beside:
                 require_held(f"{settings.lake.rstrip('/')}/ledger/runs")
         except (Exception, KeyboardInterrupt) as error:
@@ -147,31 +147,30 @@ def run_layers(
     progress: Progress,
     layers: Sequence[str] = tuple(LAYERS),
 ) -> list[LayerReport]:
-    """Run `layers` in data order, for tests and benchmarks: without a record, and without keeping
-    other runs from the lake; one report each.
+    """Run `layers` in data order without a record or a lease, for tests and benchmarks; return a
+    report per layer.
 
-    Raises BinlakeError for what stops a run.
+    Raises BinlakeError if a layer fails.
     """
     return [job(spark, settings, progress) for name, job in LAYERS.items() if name in layers]
 
 
 def require_source(spark: Spark, settings: Settings) -> None:
-    """Raise SettingsError if nothing was ever ingested for this source: its name may be wrong."""
+    """Raise SettingsError if the lake has no source of this name."""
     known = Ledger(spark, settings.layout, "").sources()
     if settings.source not in known:
         raise SettingsError(
-            f"{settings.source} is no source of the lake {settings.lake}.",
+            f"lake {settings.lake} has no source named {settings.source}.",
             key="source",
-            remedy=f"It has: {', '.join(known)}." if known else "Ingest its binlogs first.",
+            remedy=f"Its sources: {', '.join(known)}." if known else "Ingest its binlogs first.",
         )
 
 
 def retry_faults(spark: Spark, settings: Settings, progress: Progress) -> list[LayerReport]:
-    """Decode again what faults hold, then apply what that gives and what it held back; for tests,
-    like `run_layers`."""
+    """Decode again what faults hold, then apply it; for tests, like `run_layers`."""
     return [silver.retry(spark, settings, progress), gold.retry(spark, settings, progress)]
 
 
 def exit_code(reports: Sequence[LayerReport]) -> int:
-    """0, or 3 if any layer met a fault or a gap."""
+    """Return 0, or 3 if any layer reports a fault or a gap."""
     return DONE if all(report.clean for report in reports) else DONE_WITH_FAULTS

@@ -1,4 +1,4 @@
-"""How a run that fails is said: once, whether it leaves a record or not."""
+"""The log line of a failed run: written once, whether the run leaves a record or not."""
 
 from __future__ import annotations
 
@@ -13,40 +13,42 @@ from pipeline.observe.log import says_everything
 
 
 class Failure:
-    """A command's; `said` is the error that a line was written of."""
+    """The failure of a command; `logged` is the error in the log, None before that."""
 
     def __init__(self, command: str) -> None:
         self._command = command
-        self.said: BaseException | None = None
+        self.logged: BaseException | None = None
 
-    def say(self, error: BaseException) -> dict[str, Any]:
-        """Write the line; gives what a record has of the error too."""
-        self.said = error
+    def log(self, error: BaseException) -> dict[str, Any]:
+        """Log the error; return the fields of a run's record that describe it."""
+        self.logged = error
         ending: dict[str, Any] = {
             "exit_code": exit_code_of(error),
             "error": redact(sentence_of(error)),
             "error_type": type(error).__name__,
             "retryable": error.retryable if isinstance(error, BinlakeError) else None,
         }
-        odd = isinstance(error, Exception) and not has_sentence(error)
+        unexpected = isinstance(error, Exception) and not has_sentence(error)
         failed = not isinstance(error, KeyboardInterrupt)
         ending["outcome"] = "failed" if failed else "interrupted"
-        told = f"{self._command}{' failed' if failed else ''}: {ending['error']}"
+        message = f"{self._command}{' failed' if failed else ''}: {ending['error']}"
         level = logging.ERROR if failed else logging.WARNING
-        say("run_failed", told, level=level, trace=error if odd else None, **ending)
+        say("run_failed", message, level=level, trace=error if unexpected else None, **ending)
         if isinstance(error, Interrupted):
             error.told = says_everything()
         return ending
 
 
 @contextmanager
-def failure_said(command: str) -> Iterator[Failure]:
-    """Whatever ends the `with` is said: here, if not by then, as what comes before there is a
-    record to be kept, or behind it (the lake was lost meanwhile)."""
+def failure_logged(command: str) -> Iterator[Failure]:
+    """Log the error that ends the block, unless it is in the log already.
+
+    That is an error before the run has a recorder, or after its record: the lease was lost.
+    """
     failure = Failure(command)
     try:
         yield failure
     except (Exception, KeyboardInterrupt) as error:
-        if error is not failure.said:
-            failure.say(error)
+        if error is not failure.logged:
+            failure.log(error)
         raise

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from pipeline.verify.report import Verification
 
 
-def session_for(command: str, settings: Settings) -> tuple[Spark, Settings]:
-    """Spark for a command that has what it needs: a lake to write, or a source in it.
+def session_for(
+    command: str, settings: Settings, progress: Progress | None = None
+) -> tuple[Spark, Settings]:
+    """Return Spark for a command, once the lake, the source and the places it needs are there.
 
-    Maintenance is of the only source, where settings name none.
+    Raises SettingsError, MissingRequirementError or UnreachableError if one is not. `maintain`
+    works on the lake's only source if the settings name none. `progress` shows the start of Spark.
     """
     from pipeline.lake.layout import require_writable
     from pipeline.maintenance.job import of_source
@@ -37,9 +40,9 @@ def session_for(command: str, settings: Settings) -> tuple[Spark, Settings]:
         require_places(layers, settings)
         require_writable(settings.lake)
         connector, beside = "seed" in layers, "gold" in layers
-        return spark_for(settings, connector=connector, beside=beside), settings
+        return spark_for(settings, progress, connector=connector, beside=beside), settings
     require_places(layers, require_lake(settings))
-    spark = spark_for(settings, beside="gold" in layers)
+    spark = spark_for(settings, progress, beside="gold" in layers)
     if command == "maintain":
         settings = of_source(spark, settings)
     require_source(spark, settings)
@@ -53,7 +56,7 @@ def run_record(settings: Settings, progress: Progress, command: str) -> RunRecor
     """
     from pipeline.run.commands import recorded_run
 
-    spark, settings = session_for(command, settings)
+    spark, settings = session_for(command, settings, progress)
     _, record = recorded_run(spark, settings, progress, command)
     if record is None:
         raise BinlakeError(
@@ -63,13 +66,13 @@ def run_record(settings: Settings, progress: Progress, command: str) -> RunRecor
     return record
 
 
-def lake_status(settings: Settings) -> Status:
-    """Return what `binlake status` shows. Raises SettingsError where there is no lake."""
+def lake_status(settings: Settings, progress: Progress | None = None) -> Status:
+    """Return what `binlake status` shows. Raises SettingsError if there is no lake."""
     from pipeline.run.preflight import no_lake, require_lake
     from pipeline.run.status import read_status
     from pipeline.spark.session import spark_for
 
-    found = read_status(spark_for(require_lake(settings)), settings)
+    found = read_status(spark_for(require_lake(settings), progress), settings)
     # A first run that failed has left its record, and nothing else.
     if not found.layers and not found.sources:
         raise no_lake(settings)
@@ -96,7 +99,9 @@ def verification(
     from pipeline.spark.session import session
     from pipeline.verify.run import verify, verify_with_server, with_source
 
-    spark = session(require_lake(settings))
+    require_lake(settings)
+    with progress.task("Starting Spark …"):
+        spark = session(settings)
     settings = with_source(spark, settings)
     require_source(spark, settings)
     if against is not None and (against == THE_SERVER or is_server(against)):

@@ -1,7 +1,7 @@
-"""Looks at the places that a command needs before Spark starts: binlogs, definitions, the lake.
+"""Checks of the places that a command needs, before Spark starts: binlogs, definitions, the lake.
 
-A place that is wrong is an error of the settings, at once and without the record of a failed run.
-What cannot be looked at now (a store that does not answer) is left to the run, which records it.
+A wrong place is an error in the settings, raised at once and without a record of a failed run. A
+store that does not answer now is left to the run, which records the error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pipeline.source.logs.storage import require_files
 
 
 def require_places(layers: Collection[str], settings: Settings) -> None:
-    """Raise SettingsError where a place is wrong that jobs of these layers begin with."""
+    """Raise SettingsError if a place that the jobs of these layers need is wrong."""
     for layer, look in _LOOKS.items():
         if layer in layers:
             try:
@@ -30,7 +30,7 @@ def require_places(layers: Collection[str], settings: Settings) -> None:
 
 
 def require_lake(settings: Settings) -> Settings:
-    """These settings. Raise SettingsError where they name no lake, or one that is not there."""
+    """Return the settings. Raise SettingsError if they name no lake, or if it does not exist."""
     settings.require("lake")
     try:
         found = _has_lake(settings)
@@ -42,14 +42,14 @@ def require_lake(settings: Settings) -> Settings:
 
 
 def _has_lake(settings: Settings) -> bool:
-    """Whether a run has begun there; True as well where only Spark can tell: in a catalog, and on
-    the machine of a server of Spark Connect."""
+    """Return True if a run has started there, or if only Spark can determine it: in a catalog, and
+    on the machine of a Spark Connect server."""
     elsewhere = settings.spark.master.startswith("sc://") or "SPARK_REMOTE" in os.environ
     return settings.lake_schema is not None or elsewhere or is_lake(settings.lake)
 
 
 def no_lake(settings: Settings) -> SettingsError:
-    """The error for a folder in which no run has begun."""
+    """Return the error for a folder in which no run has started."""
     reason = f"there is no lake in {settings.lake}."
     remedy = "Give the folder that binlake run was given."
     return SettingsError(reason, key="lake", remedy=remedy)
@@ -60,7 +60,7 @@ def _binlogs(settings: Settings) -> None:
     locations = [settings.binlogs] if isinstance(settings.binlogs, str) else settings.binlogs
     for location in locations:
         require_files(location, key="binlogs")
-    # In a lake that has some, there may be none left to ingest.
+    # An existing lake may have ingested all of them already.
     if _has_lake(settings) or find_any(locations, keys):
         return
     raise SettingsError(
@@ -86,4 +86,4 @@ def _dump(settings: Settings) -> None:
 _LOOKS: Mapping[str, Callable[[Settings], None]] = MappingProxyType(
     {"bronze": _binlogs, "silver": _definitions, "seed": _dump}
 )
-"""By the layer whose job begins with it."""
+"""Checks by the layer whose job needs the place."""

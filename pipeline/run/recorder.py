@@ -1,7 +1,6 @@
-"""Keeping a run's record while it runs: lines of the log as it goes, and the record at its end.
+"""The recorder of a run: log lines while it runs, and its record at the end.
 
-Whatever becomes of the record, the run is as it would be without: what it did is done, and what
-stopped it is raised.
+A record that cannot be written does not change the run: its work stays, and its error is raised.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from pipeline.run.work import work
 from pipeline.settings import Settings
 
 KEPT = 200
-"""So many sentences of each kind are kept; all are counted, and said in the log."""
+"""Sentences of each kind that a record keeps; all are counted and logged."""
 
 _KINDS: Mapping[str, tuple[int, Callable[[LayerReport], Sequence[str]]]] = MappingProxyType(
     {
@@ -39,11 +38,11 @@ _KINDS: Mapping[str, tuple[int, Callable[[LayerReport], Sequence[str]]]] = Mappi
         "note": (logging.INFO, lambda report: report.notes),
     }
 )
-_ENDINGS = {"nothing_new": ": there was nothing new", "faults": ", with faults or gaps"}
+_ENDINGS = {"nothing_new": ": nothing new", "faults": ", with faults or gaps"}
 
 
 class Recorder:
-    """Follows one run from its start to its end."""
+    """Records one run from its start to its end."""
 
     def __init__(
         self,
@@ -72,11 +71,11 @@ class Recorder:
         say("run_started", f"{command} is started", **self._known, **place)
 
     def layer_began(self, layer: str) -> None:
-        """Say it."""
+        """Log that a layer starts."""
         say("layer_started", f"{layer} is started", layer=layer)
 
     def layer_done(self, report: LayerReport) -> None:
-        """Keep what it did and met, and say it."""
+        """Keep a layer's report, and log its faults, gaps and notes."""
         self._reports.append(report)
         self._known |= self._spark_known()
         for kind, (level, texts) in _KINDS.items():
@@ -91,46 +90,46 @@ class Recorder:
         )
 
     def done(self, exit_code: int) -> RunRecord | None:
-        """Record that the run came to its end; returns the record, None if it cannot be made."""
+        """Record a run that was not interrupted; return the record, None if it cannot be made."""
         record = None
         worked = any(report.worked for report in self._reports)
         outcome: Outcome = "faults" if exit_code else "done" if worked else "nothing_new"
-        with self._bearing_all():
+        with self._only_warning():
             record = self._record(outcome=outcome, exit_code=exit_code)
             level = logging.WARNING if outcome == "faults" else logging.INFO
-            told = f"{record.command} is done{_ENDINGS.get(outcome, '')}"
-            say("run_finished", told, level=level, **record.figures())
+            message = f"{record.command} is done{_ENDINGS.get(outcome, '')}"
+            say("run_finished", message, level=level, **record.figures())
             self._write(record)
         return record
 
     def failed(self, error: BaseException) -> None:
-        """The run was stopped by an error or a signal, which the caller raises again.
+        """Record a run that an error or a signal ended; the caller raises the error again.
 
-        Of several threads that come to it, the first one records it, and the others wait.
+        Of several threads, the first records it and the others wait.
         """
         with self._failing:
             if self._failed:
                 return
             self._failed = True
             if self._known["spark_version"] is None:
-                with suppress(Exception):  # it may have ended since
+                with suppress(Exception):  # Spark may have ended since
                     self._known |= self._spark_known()
-            ending = self._failure.say(error)
-            with self._bearing_all():
+            ending = self._failure.log(error)
+            with self._only_warning():
                 self._write(self._record(**ending))
 
     def _spark_known(self) -> dict[str, str | None]:
-        """Which Spark there is, asked early: a run can end because Spark is gone."""
+        """Return Spark's version and application id, read early: Spark may end with the run."""
         session = running(self._spark)
         known = (None, None) if session is None else (session.version, _application(session))
         return dict(zip(("spark_version", "spark_application"), known, strict=True))
 
     def _record(self, **ending: Any) -> RunRecord:
-        told: dict[str, Any] = {}
+        sentences: dict[str, Any] = {}
         for kind, (_, texts) in _KINDS.items():
-            said = [(report.layer, text) for report in self._reports for text in texts(report)]
-            told[f"{kind}_count"] = len(said)
-            told[f"{kind}s"] = tuple(Sentence(at, redact(text)) for at, text in said[:KEPT])
+            found = [(report.layer, text) for report in self._reports for text in texts(report)]
+            sentences[f"{kind}_count"] = len(found)
+            sentences[f"{kind}s"] = tuple(Sentence(at, redact(text)) for at, text in found[:KEPT])
         return RunRecord(
             run_id=self._run.id,
             source=self._settings.source,
@@ -138,7 +137,7 @@ class Recorder:
             finished_at=datetime.now(timezone.utc),
             layer_seconds={report.layer: round(report.seconds, 3) for report in self._reports},
             **self._known,
-            **told,
+            **sentences,
             **work(self._run.finished, self._run.id, self._began),
             **ending,
         )
@@ -147,17 +146,17 @@ class Recorder:
         append_run(self._spark, self._settings.layout, record)
 
     @contextmanager
-    def _bearing_all(self) -> Iterator[None]:
-        """What goes wrong with the record is said, and nothing more."""
+    def _only_warning(self) -> Iterator[None]:
+        """Log a failed write; never raise."""
         try:
             yield
         except Exception as error:
-            told = f"the run's record was not written: {redact(sentence_of(error))}"
-            say("record_not_written", told, level=logging.WARNING)
+            message = f"the run's record was not written: {redact(sentence_of(error))}"
+            say("record_not_written", message, level=logging.WARNING)
 
 
 def _application(spark: SparkSession) -> str | None:
-    """Spark's id of it; None where the server does not tell, for which no run is to end."""
+    """Return Spark's application id; None if the server does not return it."""
     try:
         return spark.conf.get("spark.app.id", None)
     except PySparkException:
@@ -165,7 +164,7 @@ def _application(spark: SparkSession) -> str | None:
 
 
 def binlake_version() -> str:
-    """Of the package that runs; `unknown` where it runs without being installed."""
+    """Return the version of the installed package; `unknown` if it runs without being installed."""
     try:
         return metadata.version("binlake")
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""How far gold is behind its source, and how its last run went."""
+"""Freshness and lag of a source's gold tables, and the outcome of its last run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.run.work import cut_of
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """The run that was started last, of those that have ended; `binlake runs` tells all of it."""
+    """The last run that has ended; `binlake runs` shows all of its record."""
 
     run_id: str
     command: str
@@ -27,12 +27,12 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """Gold has what the source committed up to `committed_at`, since `published_at`.
+    """Gold holds what the source committed up to `committed_at`, published at `published_at`.
 
-    `lag_seconds` lie between the two. `age_seconds`: from `committed_at` to now, which also grows
-    where nothing is committed on the source. All are None as long as nothing was published.
-    `refresh` tells how far a full refresh is that is under way; `gtid_set` which transactions of
-    the source gold holds, as the server writes them: None without GTIDs, and during a refresh.
+    `lag_seconds`: from `committed_at` to `published_at`. `age_seconds`: from `committed_at` to now,
+    which also grows while nothing is committed on the source. All are None until something is
+    published. `refresh`: progress of a full refresh that is under way. `gtid_set`: transactions in
+    gold, as the server writes them; None without GTIDs and during a full refresh.
     """
 
     source: str
@@ -53,7 +53,7 @@ def source_status(
     now: datetime,
     refresh: str | None = None,
 ) -> SourceStatus:
-    """From gold's last record in the ledger, and the last run's."""
+    """Return the status from gold's last record in the ledger and the last run's record."""
     cut = cut_of(record or {})
     committed_at, published_at = cut["cut_committed_at"], cut["published_at"]
     return SourceStatus(
@@ -71,8 +71,8 @@ def source_status(
 
 def _gtid_set(record: Mapping[str, Any]) -> str | None:
     published = record.get("published") or record
-    told: str | None = (published.get("cut") or {}).get("gtid_set")
-    return told
+    gtid_set: str | None = (published.get("cut") or {}).get("gtid_set")
+    return gtid_set
 
 
 def _seconds(start: datetime | None, end: datetime | None) -> float | None:
@@ -80,5 +80,5 @@ def _seconds(start: datetime | None, end: datetime | None) -> float | None:
 
 
 def _last(run: RunRecord) -> LastRun:
-    told = {name: getattr(run, name) for name in LastRun.__dataclass_fields__}
-    return LastRun(**{**told, "error": redact.value(run.error)})
+    known = {name: getattr(run, name) for name in LastRun.__dataclass_fields__}
+    return LastRun(**{**known, "error": redact.value(run.error)})

@@ -1,4 +1,4 @@
-"""Where a lake stands: its layers' last batches and every table, from what the runs recorded."""
+"""The status of a lake: last batch of each layer, every table and all problems, from the ledger."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ LAYERS = ("bronze", "silver", "gold", "maintenance")
 
 @dataclass(frozen=True, slots=True)
 class TableStatus:
-    """A replicated table: where its gold is, up to which LSN, and whether anything is amiss.
+    """A replicated table: its gold path or name, its LSN, and its problems.
 
-    `lsn`: gold equals the source's table at this LSN if `complete`; `faults`: open faults that
-    touch it, or 1 if its definition is what holds it; `held`: it is not applied further until
-    that is fixed, `reason` says why. `named`: whether the names of its columns are known. `drift`:
-    changes that did not find the row which the log says was there (see
-    `pipeline.gold.changes.drift`). `remedy`: the commands that make a table complete which is not.
+    `lsn`: gold equals the source's table at this LSN if `complete`. `faults`: open faults of the
+    table, or 1 if its definition holds it. `held`: no further change is applied until the cause,
+    `reason`, is fixed. `named`: the names of its columns are known. `drift`: changes that did not
+    find the row that the log has as their before image (see `pipeline.gold.changes.drift`).
+    `remedy`: the commands that complete an incomplete table.
     """
 
     source: str
@@ -65,7 +65,7 @@ class TableStatus:
 
 @dataclass(frozen=True, slots=True)
 class LayerStatus:
-    """A layer's last batch: planned (under way, or killed and to be finished) or finished."""
+    """A layer's last batch: planned (under way, or left by a killed run) or finished."""
 
     source: str
     layer: str
@@ -76,9 +76,9 @@ class LayerStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """All that `binlake status` shows; `problems` are sentences about files, gaps and the cut.
+    """All that `binlake status` shows; `problems`: sentences about files, gaps, faults and seeds.
 
-    `capture` is the one that settings name, None without one.
+    `capture`: that of the settings, None if they have none.
     """
 
     lake: str
@@ -90,23 +90,23 @@ class Status:
 
     @property
     def clean(self) -> bool:
-        """No problem, and no table that is held."""
+        """True if there is no problem and no table is held."""
         return not self.problems and not any(table.held for table in self.tables)
 
     def to_json(self) -> str:
-        """The same as one JSON object, times in ISO 8601."""
-        told = {
+        """Return the status as one JSON object, times in ISO 8601."""
+        document = {
             **asdict(self),
             "tables": [
                 {**asdict(table), "reason": redact.value(table.reason)} for table in self.tables
             ],
             "problems": redact.value(self.problems),
         }
-        return json.dumps(told, default=datetime.isoformat, ensure_ascii=False)
+        return json.dumps(document, default=datetime.isoformat, ensure_ascii=False)
 
 
 def read_status(spark: Spark, settings: Settings) -> Status:
-    """Read the lake's ledger, files and quarantine; writes nothing."""
+    """Read the lake's ledger, files and quarantine; write nothing."""
     lake = settings.layout
     entries = Ledger(spark, lake, "").last_entries()
     known = {entry.source for entry in entries}
@@ -118,8 +118,8 @@ def read_status(spark: Spark, settings: Settings) -> Status:
     for source in sorted(runs.keys() - known):
         sources.append(source_status(source, None, runs[source], now))
         if not known:
-            # Else it may be a name that somebody mistyped, in a lake that is well.
-            problems.append(f"{source}: no run has brought anything yet; `binlake runs` says why.")
+            # In a lake with other sources, the name may be a typing error of a single run.
+            problems.append(f"{source}: nothing was ingested yet; `binlake runs` shows why.")
     for source in sorted(known):
         faults = sorted(open_faults(spark, lake, source), key=lambda fault: fault.lsn)
         ledger = Ledger(spark, lake, source)
@@ -160,7 +160,7 @@ def _layers(entries: Sequence[Entry]) -> Iterator[LayerStatus]:
 
 
 def _unnamed(items: Iterable[TimelineItem]) -> set[TableName]:
-    """Tables whose last definition has no names."""
+    """Return the tables whose last definition has no column names."""
     last = {item.name: item.definition for item in items if item.definition is not None}
     return {name for name, definition in last.items() if not definition.named}
 
@@ -194,7 +194,7 @@ def _table(
 
 
 def seeding(lake: str, source: str, name: TableName | None = None) -> str:
-    """The commands that read and load the rows of a table, or of all that are incomplete."""
+    """Return a sentence with the commands that load a table, or all incomplete tables."""
     table = (
         [] if name is None else ["--table", ".".join(map(glob.escape, (name.schema, name.table)))]
     )
@@ -210,14 +210,14 @@ def _touches(fault: Fault, name: TableName) -> bool:
 def _missing(
     spark: Spark, ledger: Ledger, lake: Lake, source: str, given_up: Collection[int]
 ) -> Iterator[str]:
-    """Sentences about damaged files, and about gaps that silver waits at."""
+    """Yield sentences about damaged files, and about gaps that silver waits at."""
     files = read_files(spark, lake, source)
     yield from (row.fault for row in files if row.fault)
     before = silver_standing(ledger).plan
     reached = before.end[0] if before else NO_ORDINAL
-    told = list(gaps(files, given_up, reached))
+    found = list(gaps(files, given_up, reached))
     if any(log_base(row) != log_base(files[0]) for row in files):
-        # What waits in the logs of several servers, their transactions tell.
+        # In the logs of several servers, gaps follow from their transactions.
         new = what_is_new(spark, lake, source, before, given_up)
-        told += [gap for gap in new.gaps if gap not in told]
-    yield from told
+        found += [gap for gap in new.gaps if gap not in found]
+    yield from found

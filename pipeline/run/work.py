@@ -1,4 +1,4 @@
-"""What a run's batches did, added up: from the records that they have in the ledger."""
+"""Totals over a run's batches, from their records in the ledger."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.observe.current_run import FinishedBatch
 
 
 def work(finished: Iterable[FinishedBatch], run_id: str, began: datetime) -> dict[str, Any]:
-    """The fields of a `RunRecord` that tell of batches."""
+    """Return the fields of a `RunRecord` that are totals over batches."""
     batches = list(finished)
     done: dict[str, Any] = {
         "batches": tuple(
@@ -31,9 +31,9 @@ def work(finished: Iterable[FinishedBatch], run_id: str, began: datetime) -> dic
 
 
 def cut_of(record: Mapping[str, Any], since: datetime | None = None) -> dict[str, Any]:
-    """The cut in a record of gold: nothing, if it was published before `since`.
+    """Return the snapshot in a record of gold; nothing if it was published before `since`.
 
-    While a full refresh is under way, that is the one of before.
+    While a full refresh is under way, it is the previous snapshot.
     """
     record = record.get("published") or record
     at = record.get("published_at")
@@ -50,7 +50,7 @@ def cut_of(record: Mapping[str, Any], since: datetime | None = None) -> dict[str
 
 
 def instant(micros: int) -> datetime:
-    """A time of so many microseconds since 1970."""
+    """Return the time `micros` microseconds after 1970-01-01 UTC."""
     return datetime.fromtimestamp(micros / 1_000_000, timezone.utc)
 
 

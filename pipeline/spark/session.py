@@ -16,6 +16,7 @@ from pipeline.errors import MissingRequirementError
 from pipeline.lake.child_sessions import close_session_at_exit, own_session, setting
 from pipeline.lake.starting import Spark, StartingSpark
 from pipeline.lake.stores import hadoop_conf
+from pipeline.observe import Progress, say
 from pipeline.observe.interruption import watch
 from pipeline.settings import Settings
 from pipeline.settings.settings import MIB
@@ -148,12 +149,18 @@ LOCAL = {"spark.driver.host": "localhost", "spark.driver.bindAddress": "127.0.0.
 """Settings of a driver whose workers are on its own machine; a cluster's could not connect."""
 
 
-def spark_for(settings: Settings, *, connector: bool = False, beside: bool = False) -> Spark:
-    """Return the existing session, or a Spark that starts when something needs it.
+def spark_for(
+    settings: Settings,
+    progress: Progress | None = None,
+    *,
+    connector: bool = False,
+    beside: bool = False,
+) -> Spark:
+    """Return the session that exists, or a Spark of our own, which starts when something needs it.
 
-    `connector`, `beside`: see `session` and `StartingSpark`. With spark-submit the session is
-    started at once: Java is running already, and YARN considers a driver failed that never starts
-    a session. Raises the errors of `session` then, and if there is a session.
+    `progress` shows that the command waits for it. `connector`, `beside`: see `session` and
+    `StartingSpark`. Raises as `session` does if a session exists, or if spark-submit runs this: its
+    Java has started, and YARN takes a driver that never begins a session for one that failed.
     """
     elsewhere = any(name in os.environ for name in STARTED_ELSEWHERE)
     connected = settings.spark.master.startswith(CONNECT)
@@ -164,7 +171,7 @@ def spark_for(settings: Settings, *, connector: bool = False, beside: bool = Fal
         return session(settings, connector=connector, little=starting.little)
 
     master = settings.spark.conf.get(MASTER, settings.spark.master)
-    starting = StartingSpark(start, master, beside=beside)
+    starting = StartingSpark(start, master, beside=beside, progress=progress)
     return starting
 
 
@@ -187,6 +194,8 @@ def session(
     active = SparkSession.getActiveSession() or _given(settings)
     if active is not None:
         return _as_needed(active)
+    if not is_submitted():
+        say("spark_starting", "Starting Spark …", master=settings.spark.master)
     builder = SparkSession.builder.appName(app_name)
     for key, value in configuration(settings, connector=connector, little=little).items():
         builder = builder.config(key, value)

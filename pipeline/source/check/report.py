@@ -49,20 +49,39 @@ class CheckReport:
         return json.dumps(document, ensure_ascii=False, indent=2)
 
 
-def show(report: CheckReport, out: Console) -> None:
-    """Print a row for each finding, then the changes."""
+def show(report: CheckReport, out: Console, *, explain_fit: bool = False) -> None:
+    """Print what is unfit, then advice, each with its reason, then names of what is fit, then what
+    to change.
+
+    `explain_fit`: what is fit with its reason, too.
+    """
     title = f"{report.server} at {report.address}, as {report.user}: {report.verdict}"
-    table = Table(title=escape(title), title_justify="left")
-    for heading in ("check", "has", "verdict", "why"):
-        table.add_column(heading, overflow="fold")
-    for finding in report.findings:
-        style = STYLES[finding.verdict]
-        verdict = f"[{style}]{finding.verdict}[/{style}]"
-        has = ": ".join(filter(None, (finding.has, _tables(finding.tables))))
-        table.add_row(escape(finding.check), escape(has), verdict, escape(finding.why))
-    out.print(table)
+    out.print(escape(title), soft_wrap=True)
+    for verdict in reversed(VERDICTS):
+        found = [finding for finding in report.findings if finding.verdict == verdict]
+        if verdict != "fit" or explain_fit:
+            for finding in found:
+                out.print(_item(finding))
+        elif found:
+            names = ", ".join(dict.fromkeys(finding.check for finding in found))
+            out.print(_row(verdict, names))
     for heading, lines_of in SECTIONS:
         _section(out, heading, [line for f in report.findings for line in lines_of(f)])
+
+
+def _item(finding: Finding) -> Table:
+    has = ": ".join(filter(None, (finding.has, _tables(finding.tables))))
+    return _row(finding.verdict, f"{finding.check}: {has}", finding.why)
+
+
+def _row(verdict: Verdict, *texts: str) -> Table:
+    """Return a verdict, and texts that wrap beside it."""
+    row = Table.grid(padding=(0, 2, 0, 0))
+    row.add_column(width=max(map(len, VERDICTS)), style=STYLES[verdict])
+    row.add_column(overflow="fold")
+    for label, text in zip((verdict, *[""] * len(texts)), texts, strict=False):
+        row.add_row(label, escape(text))
+    return row
 
 
 def _tables(names: tuple[str, ...]) -> str:

@@ -24,13 +24,13 @@ KINDS = {
     "newest_mariadb": ("mariadb-binlog", "SET GLOBAL binlog_row_metadata = NO_LOG"),
 }
 WIDE = 200
-"""Rows of half a mebibyte in a transaction: many windows of the decoder."""
+"""Rows of half a MiB in one transaction: many windows of the decoder."""
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def logged(request: pytest.FixtureRequest) -> tuple[Server[Any], str, list[Path]]:
-    """A server, its program that prints logs, and two files of a log with small transactions over
-    several tables, DDL between them, and a large one."""
+    """A server, its program that prints logs, and two log files: small transactions over several
+    tables, DDL between them, and a large transaction."""
     name = request.param.partition(",")[0]
     server: Server[Any] = request.getfixturevalue(name)
     tool, setting = KINDS[request.param]
@@ -84,7 +84,7 @@ def rows_of(files: list[Path], capsys: pytest.CaptureFixture[str]) -> list[dict[
     return [json.loads(line) for line in shown.out.splitlines()]
 
 
-def test_rows_come_in_the_order_in_which_the_servers_own_program_prints_them(
+def test_rows_have_the_order_of_mysqlbinlog(
     logged: tuple[Server[Any], str, list[Path]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     server, tool, files = logged
@@ -101,7 +101,7 @@ def _images(row: dict[str, Any]) -> Any:
     return {name: None for name in ("before", "after") if row[name] is not None}.keys()
 
 
-def test_columns_have_the_names_and_types_that_ddl_before_the_rows_gives_them(
+def test_columns_have_names_and_types_from_earlier_ddl(
     logged: tuple[Server[Any], str, list[Path]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, _, files = logged
@@ -113,7 +113,7 @@ def test_columns_have_the_names_and_types_that_ddl_before_the_rows_gives_them(
     assert b[-WIDE - 1] == {"word": "new", "id": 900, "price": "1.00"}
     # In the second file, whose tables the first one creates.
     assert b[-1] == {"word": "w", "id": 1000 + WIDE - 1, "price": "2.00"}
-    # Alone, that file tells no names.
+    # Without the first file there are no names.
     alone = rows_of(files[1:], capsys)
     if "c1" in alone[0]["after"]:
         assert alone[1]["after"] == {"c1": "w", "c2": 1000, "c3": "2.00"}
@@ -165,7 +165,7 @@ HASHES["newest_mariadb"] = HASHES["mariadb"]
 
 
 @pytest.mark.parametrize("kind", ACCOUNTS)
-def test_statements_are_shown_without_passwords_and_their_hashes(
+def test_statements_are_printed_without_passwords_and_their_hashes(
     request: pytest.FixtureRequest, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server: Server[Any] = request.getfixturevalue(kind)
@@ -188,6 +188,6 @@ def test_statements_are_shown_without_passwords_and_their_hashes(
         assert "watched" in shown
         assert "clear" not in shown.replace("cl\\'ear", "clear")
         for text in hashes:
-            # What of a hash is printable, in whatever form it is logged.
+            # The printable part of a hash, in any form in which it is logged.
             assert text[-20:] not in shown
             assert text[-20:].encode().hex() not in shown.lower()

@@ -1,13 +1,16 @@
-"""Commands that end while Spark starts or is at work: Ctrl-C, SIGTERM, an error of bronze.
+"""Commands that end while Spark starts or works: Ctrl-C, SIGTERM, an error in silver.
 
-Each ends within seconds with a line, and a record where it is a run, and leaves no process. Where
-Java hangs as it starts, nothing ends in time by chance.
+Each ends within seconds with a line, a run also with a record, and leaves no process. A Java that
+hangs as it starts makes sure that nothing ends in time by chance.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import pty
+import re
+import select
 import signal
 import subprocess
 import sys
@@ -28,6 +31,7 @@ from tests.support.source.capturing import REPOSITORY, eventually
 from tests.support.spark import hung_java
 from tests.support.spark.no_spark import NO_SPARK
 
+SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 LOGS = REPOSITORY / "tests" / "data" / "plain.binlog"
 
 
@@ -44,7 +48,38 @@ def gold(spark, settings, progress):
 run.COMMANDS = {"run": {**run.LAYERS, "gold": gold}}
 cli.main()
 """
-"""Gold waits for a thread that no cancellation reaches, as it does while Spark plans a MERGE."""
+"""Gold waits for a thread that cannot be cancelled, as while Spark plans a MERGE."""
+
+
+def on_a_terminal(*command: str | Path, java: Path, until: str) -> tuple[int, str]:
+    """Interrupt a command on a terminal once it shows `until`; return exit code and output."""
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline.cli", *command],
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "80", "JAVA_HOME": str(java)},
+        stdin=end,
+        stdout=end,
+        stderr=end,
+        start_new_session=True,
+    )
+    os.close(end)
+    shown, interrupted, patience = b"", False, time.monotonic() + 120
+    try:
+        while time.monotonic() < patience:
+            if select.select([terminal], [], [], 0.1)[0]:
+                try:
+                    shown += os.read(terminal, 10_000)
+                except OSError:  # it has ended
+                    break
+            if not interrupted and until.encode() in shown:
+                os.killpg(process.pid, signal.SIGINT)
+                interrupted = True
+        return process.wait(10), shown.decode()
+    finally:
+        for left in of_session(process.pid):
+            os.kill(left, signal.SIGKILL)
+        process.wait()
+        os.close(terminal)
 
 
 @contextmanager
@@ -54,15 +89,15 @@ def running(
     java: Path | None = None,
     program: Sequence[str | Path] = ("-m", "pipeline.cli"),
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A command, in a session of its own as a terminal's is; it says what it does in a file."""
+    """Run a command in its own session, as on a terminal; its output goes to the file `output`."""
     environment = {"PYTHONPATH": str(REPOSITORY), **({"JAVA_HOME": str(java)} if java else {})}
-    with (lake.parent / "said").open("wb") as said:
+    with (lake.parent / "output").open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, *program, *command, "--lake", lake],
             env={**os.environ, **environment},
             cwd=lake.parent,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
             start_new_session=True,
         )
     try:
@@ -74,7 +109,7 @@ def running(
 
 
 def of_session(session: int) -> dict[int, str]:
-    """The processes of a session that are alive, and their programs."""
+    """Return the live processes of a session, and their programs."""
     found = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -101,9 +136,9 @@ def ended(
     return code
 
 
-def require_said_and_recorded(lake: Path, code: int) -> RunRecord:
-    """The line of a run that was interrupted, which is its last, and its record."""
-    lines = [json.loads(line) for line in (lake.parent / "said").read_text().splitlines()]
+def require_logged_and_recorded(lake: Path, code: int) -> RunRecord:
+    """Check the last line of an interrupted run; return its record."""
+    lines = [json.loads(line) for line in (lake.parent / "output").read_text().splitlines()]
     assert [line for line in lines if line["level"] != "INFO"] == [lines[-1]]
     assert lines[-1]["event"] == "run_failed"
     assert lines[-1]["message"] == f"run: {INTERRUPTED_SENTENCE}"
@@ -115,53 +150,74 @@ def require_said_and_recorded(lake: Path, code: int) -> RunRecord:
 
 @pytest.mark.parametrize("seconds", [0.0, 1.0])
 def test_ctrl_c_while_spark_starts_is_a_line_and_a_record(tmp_path: Path, seconds: float) -> None:
-    """All of a terminal's processes get it, Java among them."""
+    """All processes of a terminal get the signal, Java among them."""
     lake = tmp_path / "lake"
     with running(lake, *RUN, "--log", "json") as process:
         eventually(lambda: "java" in of_session(process.pid).values())
         time.sleep(seconds)
         assert ended(process, os.killpg, signal.SIGINT, 5) == 130
-    require_said_and_recorded(lake, 130)
+    require_logged_and_recorded(lake, 130)
 
 
-def test_whoever_waits_for_java_that_hangs_can_interrupt_it(tmp_path: Path) -> None:
-    """A run, once bronze and silver have done without it, and a command that has nothing else."""
+def test_waiting_for_a_java_that_hangs_can_be_interrupted(tmp_path: Path) -> None:
+    """A run after bronze and silver, which need no Spark, and a command that starts with Spark."""
     lake, java = tmp_path / "lake", hung_java.made_in(tmp_path / "jdk")
     with running(lake, *RUN, "--log", "json", java=java) as process:
-        eventually(lambda: "gold is started" in (tmp_path / "said").read_text())
+        eventually(lambda: "gold is started" in (tmp_path / "output").read_text())
         eventually(lambda: hung_java.HUNG in of_session(process.pid).values())
         assert ended(process, os.kill, signal.SIGTERM, 5) == 143
-    record = require_said_and_recorded(lake, 143)
+    record = require_logged_and_recorded(lake, 143)
     assert record.layer_seconds.keys() == {"bronze", "silver"}
 
     with running(lake, "verify", java=java) as process:
         eventually(lambda: hung_java.HUNG in of_session(process.pid).values())
         assert ended(process, os.killpg, signal.SIGINT, 5) == 130
-    assert (tmp_path / "said").read_text() == f"binlake: {INTERRUPTED_SENTENCE}\n"
+    assert (tmp_path / "output").read_text() == f"binlake: {INTERRUPTED_SENTENCE}\n"
 
 
-def test_a_run_that_does_not_end_in_time_is_recorded_all_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("command", "until"),
+    [
+        (("run", "--binlogs", str(LOGS)), "Starting …"),
+        (("run", "--binlogs", str(LOGS)), "Starting Spark …"),
+        (("verify",), "Starting Spark …"),
+    ],
+)
+def test_an_interrupted_command_gives_the_terminal_back(
+    tmp_path: Path, command: tuple[str, ...], until: str
+) -> None:
+    """The bars are gone, the cursor is shown, and the last line is the command's."""
+    lake, java = tmp_path / "lake", hung_java.made_in(tmp_path / "jdk")
+    (lake / "ledger").mkdir(parents=True)
+    code, shown = on_a_terminal(*command, "--lake", lake, java=java, until=until)
+    assert code == 130
+    bars, last = shown.rsplit(SHOW_CURSOR, 1)
+    assert HIDE_CURSOR in bars
+    assert re.sub(r"\x1b\[\d*[AK]", "", last).strip() == f"binlake: {INTERRUPTED_SENTENCE}"
+
+
+def test_a_run_that_does_not_end_in_time_is_recorded(tmp_path: Path) -> None:
     lake, program = tmp_path / "lake", tmp_path / "stuck.py"
     java = hung_java.made_in(tmp_path / "jdk")
     program.write_text(STUCK)
     with running(lake, *RUN, "--log", "json", java=java, program=(program,)) as process:
-        eventually(lambda: "gold is started" in (tmp_path / "said").read_text())
+        eventually(lambda: "gold is started" in (tmp_path / "output").read_text())
         assert ended(process, os.killpg, signal.SIGINT, 10) == 130
-    record = require_said_and_recorded(lake, 130)
-    said = (tmp_path / "said").read_text().splitlines()
-    assert json.loads(said[-1])["run_id"] == record.run_id
+    record = require_logged_and_recorded(lake, 130)
+    output = (tmp_path / "output").read_text().splitlines()
+    assert json.loads(output[-1])["run_id"] == record.run_id
 
 
 @pytest.mark.parametrize("hangs", [True, False])
 def test_a_run_that_fails_in_silver_does_not_wait_for_java(tmp_path: Path, hangs: bool) -> None:
-    """Which is being started by then, and is no more when the run is over."""
+    """Java is starting by then; it is gone when the run ends."""
     lake = tmp_path / "lake"
     java = hung_java.made_in(tmp_path / "jdk") if hangs else None
     write_deltalake(Lake(str(lake)).statements, pa.table({"another": [1]}))
     with running(lake, *RUN, "--log", "json", java=java) as process:
         assert process.wait(30) == 1
         eventually(lambda: not of_session(process.pid), 5)
-    *_, last = map(json.loads, (tmp_path / "said").read_text().splitlines())
+    *_, last = map(json.loads, (tmp_path / "output").read_text().splitlines())
     assert (last["event"], last["exit_code"]) == ("run_failed", 1)
     assert "lacks these columns" in last["message"]
     (record,) = read_runs(NO_SPARK, Lake(str(lake)))
@@ -169,8 +225,8 @@ def test_a_run_that_fails_in_silver_does_not_wait_for_java(tmp_path: Path, hangs
 
 
 def test_sigterm_while_a_run_is_at_work_is_a_line_and_a_record(tmp_path: Path) -> None:
-    lake, said = tmp_path / "lake", tmp_path / "said"
+    lake, output = tmp_path / "lake", tmp_path / "output"
     with running(lake, *RUN, "--log", "json") as process:
-        eventually(lambda: "gold: batch 1: planned" in said.read_text(), 120)
+        eventually(lambda: "gold: batch 1: planned" in output.read_text(), 120)
         assert ended(process, os.kill, signal.SIGTERM, 10) == 143
-    require_said_and_recorded(lake, 143)
+    require_logged_and_recorded(lake, 143)

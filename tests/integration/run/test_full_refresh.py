@@ -1,4 +1,4 @@
-"""Full refreshes of a lake of real logs: killed on the way, refused, layer by layer."""
+"""Full refreshes of a lake of real logs: killed midway, refused, layer by layer."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from tests.support.lake.kills import AfterEachCommit, Executioner, Killed, at_co
 DEMO = Path(__file__).parents[3] / "demo" / "binlogs"
 SOURCE = "shop"
 TABLES = ("shop.orders", "shop.payments")
-"""One is altered in the third file, one has a TIME."""
+"""One is altered in the third file, one has a TIME column."""
 
 Rows = list[tuple[Any, ...]]
 
 
 class LakeUnderTest:
-    """A lake of the demo's logs, of two tables, and the commands on it."""
+    """A lake with two tables of the demo's logs, and commands on it."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark = spark
@@ -52,7 +52,7 @@ class LakeUnderTest:
         return Settings.load(None, **place, parallel_tables=1, **self.options)
 
     def run(self, command: str = "run") -> list[LayerReport]:
-        """What `binlake COMMAND` does, without its record."""
+        """Run `binlake COMMAND`, without a record."""
         jobs = COMMANDS[command].values()
         return [job(self.spark, self.settings, QuietProgress()) for job in jobs]
 
@@ -68,7 +68,7 @@ class LakeUnderTest:
         return [row.asDict(recursive=True) for row in rows]
 
     def at(self, cut: Mapping[str, Any]) -> dict[str, Rows]:
-        """Each table of a published cut."""
+        """Return the tables of a published snapshot."""
         return {
             entry["table"]: self.gold(entry["table"], entry["delta_version"])
             for entry in cut["tables"]
@@ -81,7 +81,7 @@ class LakeUnderTest:
         return len(list(Path(self.lake.root).rglob("_delta_log/*.json")))
 
     def begun(self) -> dict[str, int]:
-        """By layer, how many batches begin a full refresh; no number is there twice."""
+        """Return by layer how many batches begin a full refresh; no number occurs twice."""
         ledger = Ledger(self.spark, self.lake, SOURCE)
         planned = [e for e in ledger.history() if e.state == PLANNED]
         assert len({(e.layer, e.batch) for e in planned}) == len(planned)
@@ -97,7 +97,7 @@ def lake(spark: SparkSession, tmp_path: Path) -> LakeUnderTest:
 
 
 @pytest.mark.long
-def test_a_changed_type_is_refreshed_to_what_a_new_lake_has_though_runs_are_killed(
+def test_a_changed_type_gives_the_same_as_a_new_lake_though_runs_are_killed(
     lake: LakeUnderTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     lake.put(1, 2)
@@ -106,7 +106,7 @@ def test_a_changed_type_is_refreshed_to_what_a_new_lake_has_though_runs_are_kill
     texts = lake.at(before)
     assert any(":" in str(row) for row in texts["payments"])
     lake.put(3)
-    # Gold's plan is open then, of changes that silver will not have as they are.
+    # Gold's plan is open then, of changes that silver will replace.
     at_commits(monkeypatch, Executioner(2, after=True, layer="gold"))
     with pytest.raises(Killed):
         lake.run()
@@ -133,7 +133,7 @@ def test_a_changed_type_is_refreshed_to_what_a_new_lake_has_though_runs_are_kill
             at_commits(monkeypatch, killer)
     monkeypatch.undo()
     assert kills > 3
-    # The killed run of gold counts: it was set aside, which begins the refresh.
+    # The killed run of gold counts: its plan was set aside, which begins the refresh.
     assert lake.begun() == {"silver": 1, "gold": 0}
     assert lake.at(before) == texts
     assert not any(source.refresh for source in read_status(lake.spark, lake.settings).sources)
@@ -153,16 +153,16 @@ def test_a_changed_type_is_refreshed_to_what_a_new_lake_has_though_runs_are_kill
 
 
 @pytest.mark.long
-def test_layer_by_layer_and_refused_where_something_is_missing(lake: LakeUnderTest) -> None:
+def test_refresh_layer_by_layer_and_refusal_if_something_is_missing(lake: LakeUnderTest) -> None:
     lake.put(1, 2)
     lake.run()
     both = lake.at(lake.cuts()[0])
     lake.options["include"] = ["shop.orders"]
     (decoded,) = lake.run("decode --full-refresh")
     assert any("full refresh has started" in note for note in decoded.notes)
-    (applied,) = lake.run("apply")  # a task of its own
-    (told,) = applied.notes
-    assert told.startswith("shop.payments was not rebuilt: ")
+    (applied,) = lake.run("apply")  # as a separate task
+    (note,) = applied.notes
+    assert note.startswith("shop.payments was not rebuilt: ")
     assert lake.begun() == {"silver": 1, "gold": 1}
     last = lake.cuts()[-1]
     assert lake.at(last) == both

@@ -1,4 +1,4 @@
-"""Older servers' tables of before the log: seeded under a writer, replicated, verified."""
+"""Tables older than the log, on older servers: seeded under a writer, replicated, verified."""
 
 from __future__ import annotations
 
@@ -39,14 +39,16 @@ DOCUMENTS = f"""
 """
 LATER = f"INSERT INTO {SCHEMA}.docs SELECT id + 10, j FROM {SCHEMA}.docs"
 WITHOUT_JSON = (MySQL56Server, MariaDB102Server, MariaDB105Server, MariaDB114Server)
-"""Kinds that have no type of that name, or one that is text."""
+"""Servers without the type, or with one that is text."""
 
 
 def defined(server: Server, file: Path) -> Path:
-    """The CREATE TABLEs of the schema, as `definitions` takes them."""
+    """Write the schema's CREATE TABLEs as a file for `definitions`."""
     names = [name for (name,) in server.execute(f"SHOW TABLES IN {SCHEMA}")]
     creates = {name: server.execute(f"SHOW CREATE TABLE {SCHEMA}.{name}")[0][1] for name in names}
-    file.write_text(yaml.safe_dump({f"{SCHEMA}.{name}": told for name, told in creates.items()}))
+    file.write_text(
+        yaml.safe_dump({f"{SCHEMA}.{name}": create for name, create in creates.items()})
+    )
     return file
 
 
@@ -60,10 +62,10 @@ def test_gold_equals_a_server_that_was_written_to_while_it_was_seeded(
         if has_documents:
             server.execute(DOCUMENTS)
             server.reset_logs()
-        # Where the log has no names, conf has to: check says so.
-        told = {"definitions": str(defined(server, tmp_path / "definitions.yml"))}
+        # If the log has no names, the settings must have them; `check` reports it.
+        given = {"definitions": str(defined(server, tmp_path / "definitions.yml"))}
         settings = settings_of(server, tmp_path / "lake").model_copy(
-            update=told if "--binlog-row-metadata" in kind.LACKS else {}
+            update=given if "--binlog-row-metadata" in kind.LACKS else {}
         )
         with written(server):
             report = seeded(spark, settings)

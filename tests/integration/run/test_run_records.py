@@ -1,4 +1,4 @@
-"""The records of runs: good, empty, faulty, failing, and how the command line tells them."""
+"""Records of runs: done, nothing new, with faults, failed; and how the command line prints them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TABLE = "shop.orders"
 
 
 class Source:
-    """A folder of binlogs and a lake, and the commands on them."""
+    """A folder of binlogs and a lake, and commands on them."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark = spark
@@ -41,22 +41,22 @@ class Source:
         self.binlogs.mkdir()
 
     def put(self, number: int) -> Path:
-        """One of the demo's binlogs."""
+        """Copy one of the demo's binlogs to the folder."""
         return Path(shutil.copy(DEMO / f"binlog.{number:06}", self.binlogs))
 
     def run(self, command: str = "run", **options: Any) -> None:
-        """What `binlake COMMAND` does."""
+        """Run `binlake COMMAND`."""
         place = {"binlogs": str(self.binlogs), "lake": self.lake.root, "include": [TABLE]}
         settings = Settings.load(None, source="shop", **place, **options)
         with listening():
             run_command(self.spark, settings, QuietProgress(), command)
 
     def last(self) -> RunRecord:
-        """The record of the last run."""
+        """Return the record of the last run."""
         return read_runs(self.spark, self.lake, last=1)[0]
 
     def commits(self) -> int:
-        """How many Delta commits there are in the lake."""
+        """Return the number of Delta commits in the lake."""
         return len(list(Path(self.lake.root).rglob("_delta_log/*.json")))
 
 
@@ -84,7 +84,7 @@ def test_every_run_leaves_a_record_of_what_it_did(
     assert [(b.layer, b.batch, b.planned_by) for b in taken_up.batches] == [
         *(("silver", 1, silver.run_id), ("gold", 1, None)),
     ]
-    # What the killed run ingested is in the ledger under its id.
+    # The killed run's bronze batch is in the ledger under its id.
     assert (bronze.run_id, taken_up.bytes) == (silver.run_id, 0)
     changes = delta.read(spark, source.lake.changes("shop", "orders", 1)).count()
     assert changes > 0
@@ -129,16 +129,16 @@ def test_every_run_leaves_a_record_of_what_it_did(
 
     records = read_runs(spark, source.lake)
     assert [r.run_id for r in records] == [r.run_id for r in (failed, gap, empty, taken_up)]
-    told = [json.loads(line) for line in binlake(source, "runs", "--json").splitlines()]
-    assert [line["run_id"] for line in told] == [record.run_id for record in records]
-    assert told[1]["events_by_type"] == gap.events_by_type
+    printed = [json.loads(line) for line in binlake(source, "runs", "--json").splitlines()]
+    assert [line["run_id"] for line in printed] == [record.run_id for record in records]
+    assert printed[1]["events_by_type"] == gap.events_by_type
     assert "failed (2)" in binlake(source, "runs", "--last", "1", "--source", "shop")
 
     status = json.loads(binlake(source, "status", "--json"))
-    (told_source,) = status["sources"]
-    assert told_source["lag_seconds"] == taken_up.lag_seconds
-    assert told_source["age_seconds"] > taken_up.lag_seconds
-    assert told_source["last_run"]["run_id"] == failed.run_id
+    (source_status,) = status["sources"]
+    assert source_status["lag_seconds"] == taken_up.lag_seconds
+    assert source_status["age_seconds"] > taken_up.lag_seconds
+    assert source_status["last_run"]["run_id"] == failed.run_id
     assert (status["tables"][0]["table"], status["layers"][0]["batch"]) == ("orders", 3)
 
     answers = [spark.sql(query.replace("/data/lake", source.lake.root)) for query in documented()]
@@ -149,7 +149,7 @@ def test_every_run_leaves_a_record_of_what_it_did(
     assert [row["outcome"] for row in problems] == ["failed", "faults"]
     assert [row["run_id"] for row in lost] == [silver.run_id]
 
-    # One that is too old is removed by maintenance; a run leaves it.
+    # An old record is removed by maintenance, not by a run.
     old = replace(empty, run_id="old", started_at=began - timedelta(days=3))
     append_run(spark, source.lake, old)
     source.run("apply", keep_runs=2)
@@ -163,21 +163,21 @@ def test_every_run_leaves_a_record_of_what_it_did(
     assert (maintained.command, maintained.layers) == ("maintain", ("maintenance",))
     assert (maintained.outcome, maintained.batches) == ("done", (Batch("maintenance", 1),))
     assert [r.run_id for r in read_runs(spark, source.lake)] == [maintained.run_id, *kept]
-    (told_source,) = json.loads(binlake(source, "status", "--json"))["sources"]
-    assert told_source["last_run"]["run_id"] == kept[0]
-    # Its batch is of a run that has ended.
+    (source_status,) = json.loads(binlake(source, "status", "--json"))["sources"]
+    assert source_status["last_run"]["run_id"] == kept[0]
+    # The batch of maintenance is of a run that has ended.
     killed_runs = spark.sql(documented()[-1].replace("/data/lake", source.lake.root))
     assert [row["run_id"] for row in killed_runs.collect()] == [silver.run_id]
 
 
 def documented() -> list[str]:
-    """The queries of docs/guides/monitoring.md."""
+    """Return the queries of docs/guides/monitoring.md."""
     guide = ROOT / "docs" / "guides" / "monitoring.md"
     return re.findall(r"```sql\n(.+?)```", guide.read_text(), re.DOTALL)
 
 
 def binlake(source: Source, *command: str) -> str:
-    """What a command prints."""
+    """Return what a command prints."""
     environment = {"COLUMNS": "200"}
     done = CliRunner().invoke(app, [*command, "--lake", source.lake.root], env=environment)
     assert done.exit_code == 0, done.output

@@ -1,4 +1,4 @@
-"""What `binlake status` says of tables that wait, on silver made by hand."""
+"""`binlake status` of held tables, with a silver layer written by the tests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REFUSED = definition(
 
 
 class StatusLake(MadeLake):
-    """A lake with silver made by hand, and its status."""
+    """A lake with a silver layer written by the tests, and its status."""
 
     def status(self, **options: Any) -> Status:
         self.run(**options)
@@ -42,14 +42,14 @@ def lake(spark: SparkSession, tmp_path: Path) -> StatusLake:
     return StatusLake(spark, tmp_path / "lake")
 
 
-def test_the_capture_that_settings_name_is_told(lake: StatusLake, tmp_path: Path) -> None:
+def test_the_status_has_the_capture_of_the_settings(lake: StatusLake, tmp_path: Path) -> None:
     landed = tmp_path / "landed"
     landed.mkdir()
     write_state(landed, CaptureState(Replica.new(), file="binlog.000007", lag=Lag(2.0, 99, 3)))
     found = read_status(lake.spark, lake.settings(capture={"to": str(landed)}))
-    told = json.loads(found.to_json())["capture"]
-    assert (told["source"], told["file"]) == (SOURCE, "binlog.000007")
-    assert told["lag"] == {"seconds": 2.0, "bytes": 99, "transactions": 3}
+    capture = json.loads(found.to_json())["capture"]
+    assert (capture["source"], capture["file"]) == (SOURCE, "binlog.000007")
+    assert capture["lag"] == {"seconds": 2.0, "bytes": 99, "transactions": 3}
     assert read_status(lake.spark, lake.settings()).capture is None
 
 
@@ -62,13 +62,13 @@ def test_a_fault_of_unknown_tables_holds_every_table(lake: StatusLake) -> None:
     assert "it is damaged" in (table.reason or "")
 
 
-def test_a_table_that_gold_cannot_have_counts_as_a_fault(lake: StatusLake) -> None:
+def test_a_table_that_gold_refuses_counts_as_a_fault(lake: StatusLake) -> None:
     lake.silver.batch(
         [Tx(1).insert(T, 1, "a").insert(REFUSED, 1, 1).insert(LATER, 1, "a")],
         [item("create", 1, T), item("create", 1, REFUSED), item("observed", 1, LATER)],
     )
     incomplete, refused, whole = lake.status().tables
-    # rows and all, it ends with its DROP, and nothing else is touched by it
+    # It ends with its DROP, rows and all, and affects no other table.
     lake.silver.batch(
         [Tx(2).insert(T, 2, "b").insert(REFUSED, 2, 2), Tx(3)], [item("drop", 3, REFUSED)]
     )
@@ -79,7 +79,7 @@ def test_a_table_that_gold_cannot_have_counts_as_a_fault(lake: StatusLake) -> No
     assert json.dumps(refused.faults) == "1"
     assert "has the name of a column that Binlake adds" in (refused.reason or "")
     assert (whole.held, whole.faults, whole.complete) == (False, 0, True)
-    # what is not whole says how it gets its rows
+    # An incomplete table has the command that completes it.
     assert (incomplete.complete, incomplete.held) == (False, False)
     places = f"--source {SOURCE} --lake {lake.root}"
     table = f"{LATER.schema}.{LATER.table}"

@@ -136,7 +136,8 @@ def test_run_returns_its_record(lake: str, monkeypatch: pytest.MonkeyPatch) -> N
         done.append((settings.source, command))
         return [], record if settings.source == "shop" else None
 
-    monkeypatch.setattr("pipeline.run.operations.session_for", lambda _, settings: (None, settings))
+    session = "pipeline.run.operations.session_for"
+    monkeypatch.setattr(session, lambda _, settings, __: (None, settings))
     monkeypatch.setattr(commands, "recorded_run", recorded_run)
     assert binlake.run(lake=lake, source="shop") == record
     assert binlake.run(Settings(source="shop"), full_refresh=True) is record

@@ -1,4 +1,4 @@
-"""How a command ends that does not come to a run or to Spark: line, exit code, and no secrets."""
+"""Commands that end before a run or before Spark: one line, the exit code, and no secrets."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ SECRET = "0123456789abcdef" * 4
 
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
-    """The logger is the process's: what a command sets up is taken back."""
+    """Restore the process's logger, which a command sets up."""
     with listening():
         yield
 
 
 @pytest.fixture
 def conf(tmp_path: Path) -> Path:
-    """Settings with a secret, a lake that a run has begun, and a folder with a log."""
+    """Settings with a secret, a lake in which a run has started, and a folder with a log."""
     file = tmp_path / "conf.yml"
     lake, logs = tmp_path / "lake", tmp_path / "logs"
     (lake / "ledger").mkdir(parents=True)
@@ -48,7 +48,7 @@ def conf(tmp_path: Path) -> Path:
 
 
 def ended(monkeypatch: pytest.MonkeyPatch, *command: str) -> int:
-    """What `binlake COMMAND` exits with."""
+    """Return the exit code of `binlake COMMAND`."""
     monkeypatch.setattr(sys, "argv", ["binlake", *command])
     with pytest.raises(SystemExit) as exit_:
         cli.main()
@@ -60,27 +60,27 @@ def not_starting(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def session(*_: object, **__: object) -> Any:
         raise error
 
-    # as in a process of its own, whatever other tests have started
+    # As in a new process, whatever other tests have started.
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     monkeypatch.setattr(starting, "session", session)
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "trace", "said"),
+    ("error", "code", "trace", "sentence"),
     [
         (RuntimeError(f"no port for {SECRET}"), 1, True, "RuntimeError: no port for ***"),
         (MissingRequirementError(f"no {SECRET}."), 1, False, "no ***."),
         (KeyboardInterrupt(), 130, False, INTERRUPTED_SENTENCE),
     ],
 )
-def test_what_stops_spark_from_starting_is_a_line(
+def test_an_error_that_keeps_spark_from_starting_is_one_line(
     conf: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     error: BaseException,
     code: int,
     trace: bool,
-    said: str,
+    sentence: str,
 ) -> None:
     not_starting(monkeypatch, error)
     conf.write_text(f"{conf.read_text()}log: json\n")
@@ -88,27 +88,27 @@ def test_what_stops_spark_from_starting_is_a_line(
     shown = capsys.readouterr()
     lines = map(json.loads, shown.err.splitlines())
     (line,) = (line for line in lines if line["level"] != "INFO")
-    told = f"run: {said}" if code == 130 else f"run failed: {said}"
-    assert (line["event"], line["exit_code"], line["message"]) == ("run_failed", code, told)
+    message = f"run: {sentence}" if code == 130 else f"run failed: {sentence}"
+    assert (line["event"], line["exit_code"], line["message"]) == ("run_failed", code, message)
     assert ("exc_info" in line) is trace
     assert SECRET not in shown.err
     assert shown.out == ""
 
 
-def test_in_text_what_is_odd_has_its_stack_trace_without_secrets(
+def test_an_unexpected_error_has_a_stack_trace_without_secrets(
     conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     not_starting(monkeypatch, RuntimeError(f"no port for {SECRET}"))
     assert ended(monkeypatch, "verify", "--conf", str(conf)) == 1
-    told = capsys.readouterr().err
-    assert told.startswith("Traceback")
-    assert told.endswith("RuntimeError: no port for ***\n")
+    trace = capsys.readouterr().err
+    assert trace.startswith("Traceback")
+    assert trace.endswith("RuntimeError: no port for ***\n")
     not_starting(monkeypatch, MissingRequirementError(f"no {SECRET}."))
     assert ended(monkeypatch, "verify", "--conf", str(conf)) == 1
     assert capsys.readouterr().err == "binlake: no ***.\n"
 
 
-def test_a_lake_with_nothing_in_it_is_none_and_one_whose_first_run_failed_has_that(
+def test_an_empty_folder_is_no_lake_and_a_lake_whose_first_run_failed_shows_that_run(
     conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     not_starting(monkeypatch, AssertionError("status starts Spark"))
@@ -118,15 +118,15 @@ def test_a_lake_with_nothing_in_it_is_none_and_one_whose_first_run_failed_has_th
     now = datetime.now(timezone.utc)
     last = LastRun("r", "run", now, now, "failed", 1, "no log.")
     shop = SourceStatus("shop", None, None, None, None, None, last)
-    failed = Status("/lake", (), (), ("shop: no run has brought anything yet.",), (shop,))
+    failed = Status("/lake", (), (), ("shop: nothing was ingested yet.",), (shop,))
     monkeypatch.setattr("pipeline.run.status.read_status", lambda *_: failed)
     assert ended(monkeypatch, "status", "--json", "--conf", str(conf)) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["sources"][0]["last_run"]["error"] == "no log."
+    document = json.loads(capsys.readouterr().out)
+    assert document["sources"][0]["last_run"]["error"] == "no log."
     assert ended(monkeypatch, "status", "--check", "--conf", str(conf)) == 3
 
 
-def test_maintenance_is_a_run_like_others_and_its_dry_run_is_none(
+def test_maintenance_is_a_run_and_its_dry_run_is_not(
     conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done: list[object] = []
@@ -139,8 +139,7 @@ def test_maintenance_is_a_run_like_others_and_its_dry_run_is_none(
         done.append(dry_run)
         return LayerReport("maintenance", notes=("bronze/segments: remove 7 rows",))
 
-    for module in (cli, cli_runs):
-        monkeypatch.setattr(module, "session_for", lambda _, settings: (None, settings))
+    monkeypatch.setattr(cli_runs, "session_for", lambda _, settings, __: (None, settings))
     monkeypatch.setattr("pipeline.run.commands.run_command", run)
     monkeypatch.setattr("pipeline.maintenance.job.run", look)
     assert ended(monkeypatch, "maintain", "--conf", str(conf)) == 0
@@ -149,17 +148,17 @@ def test_maintenance_is_a_run_like_others_and_its_dry_run_is_none(
     assert "remove 7 rows" in capsys.readouterr().out
 
     assert ended(monkeypatch, "maintain", "--conf", str(conf), "--dry-run", "--log=json") == 0
-    said = capsys.readouterr()
-    assert said.out == ""
-    told = [json.loads(line) for line in said.err.splitlines()]
-    assert [(line["event"], line["message"]) for line in told] == [
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    logged = [json.loads(line) for line in printed.err.splitlines()]
+    assert [(line["event"], line["message"]) for line in logged] == [
         ("note", "bronze/segments: remove 7 rows")
     ]
 
 
 @dataclass
 class Compared:
-    """What a verification is asked for."""
+    """The result of a comparison."""
 
     equal: bool
 
@@ -175,7 +174,7 @@ class Compared:
         ("mysql://me@db", "mysql://me@db", False, 3),
     ],
 )
-def test_verify_asks_the_server_of_conf_or_the_one_that_is_given(
+def test_verify_compares_with_the_server_of_the_settings_or_the_one_given(
     conf: Path,
     monkeypatch: pytest.MonkeyPatch,
     against: str,
@@ -200,7 +199,7 @@ def test_verify_asks_the_server_of_conf_or_the_one_that_is_given(
     assert asked == [(url, 7)]
 
 
-def test_what_is_wrong_with_a_dry_run_is_said_as_it_was_asked_for(
+def test_errors_of_a_dry_run_have_the_log_format_asked_for(
     conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     conf.write_text("no_such_setting: 1\n")
@@ -210,41 +209,41 @@ def test_what_is_wrong_with_a_dry_run_is_said_as_it_was_asked_for(
 
 
 @pytest.mark.parametrize("layer", ["run", "decode", "apply"])
-def test_a_full_refresh_is_a_command_with_jobs_of_its_own(
+def test_a_full_refresh_is_a_command_with_its_own_jobs(
     monkeypatch: pytest.MonkeyPatch, layer: str
 ) -> None:
-    said: list[str] = []
-    monkeypatch.setattr(cli, "carry_out", lambda command, *_, **__: said.append(command))
+    commands: list[str] = []
+    monkeypatch.setattr(cli_runs, "carry_out", lambda command, *_, **__: commands.append(command))
     for flags in ([], ["--full-refresh"]):
         cli.app([layer, *flags], standalone_mode=False)
-    assert said == [layer, f"{layer} --full-refresh"]
-    plain, anew = (COMMANDS[command] for command in said)
-    assert list(plain) == list(anew)
-    assert plain != anew
+    assert commands == [layer, f"{layer} --full-refresh"]
+    plain, refresh = (COMMANDS[command] for command in commands)
+    assert list(plain) == list(refresh)
+    assert plain != refresh
 
 
-def test_single_tables_are_made_again_by_a_full_refresh_alone(
+def test_single_tables_are_rebuilt_by_a_full_refresh_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said: list[object] = []
-    monkeypatch.setattr(cli, "carry_out", lambda *_, **told: said.append(told["refresh_tables"]))
+    chosen: list[object] = []
+    monkeypatch.setattr(
+        cli_runs, "carry_out", lambda *_, **given: chosen.append(given["refresh_tables"])
+    )
     tables = ("--table", "shop.orders", "--table", "shop.line*")
     cli.app(["apply", "--full-refresh", *tables], standalone_mode=False)
-    assert said == [["shop.orders", "shop.line*"]]
+    assert chosen == [["shop.orders", "shop.line*"]]
     assert ended(monkeypatch, "apply", *tables) == 2
     assert "--full-refresh" in capsys.readouterr().err
 
 
-SAID_OF_A_LAKE = (
-    "lake: there is no lake in {folder}/lak. Give the folder that binlake run was given."
-)
+NO_LAKE = "lake: there is no lake in {folder}/lak. Give the folder that binlake run was given."
 
 
 @pytest.mark.parametrize(
-    ("command", "given", "said"),
+    ("command", "given", "begins"),
     [
         *(
-            (command, {"lake": "{folder}/lak"}, SAID_OF_A_LAKE)
+            (command, {"lake": "{folder}/lak"}, NO_LAKE)
             for command in ("decode", "apply", "retry", "maintain", "status", "runs", "verify")
         ),
         (
@@ -289,14 +288,14 @@ SAID_OF_A_LAKE = (
         ),
     ],
 )
-def test_a_wrong_place_is_told_once_before_spark_starts_and_leaves_nothing(
+def test_a_wrong_place_is_one_line_before_spark_starts_and_changes_nothing(
     conf: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     command: str,
     given: dict[str, str],
-    said: str,
+    begins: str,
 ) -> None:
     not_starting(monkeypatch, AssertionError("Spark was started"))
     (tmp_path / "empty").mkdir()
@@ -308,16 +307,16 @@ def test_a_wrong_place_is_told_once_before_spark_starts_and_leaves_nothing(
     before = sorted(tmp_path.rglob("*"))
     assert ended(monkeypatch, command, "--conf", str(conf)) == 2
     shown = capsys.readouterr()
-    assert shown.err.startswith(f"binlake: {said.format(folder=tmp_path)}")
+    assert shown.err.startswith(f"binlake: {begins.format(folder=tmp_path)}")
     assert (shown.out, shown.err.count("\n")) == ("", 1)
     assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize("name", ["binlog.000007", "log.000001.gz"])
-def test_a_folder_whose_logs_are_damaged_is_no_wrong_folder(
+def test_a_folder_with_damaged_logs_is_not_a_wrong_folder(
     conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """A run reports them, and takes the others."""
+    """A run reports them, and ingests the others."""
     not_starting(monkeypatch, MissingRequirementError("no Java."))
     damaged = tmp_path / "damaged"
     damaged.mkdir()
@@ -326,7 +325,7 @@ def test_a_folder_whose_logs_are_damaged_is_no_wrong_folder(
     assert ended(monkeypatch, "run", "--conf", str(conf)) == DONE_WITH_FAULTS
 
 
-def test_config_shows_what_counts_as_a_file_of_settings_without_secrets(
+def test_config_prints_the_effective_settings_as_yaml_without_secrets(
     conf: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -352,9 +351,13 @@ spark:
     assert "  target: 1000 B\n  limit: 1 MiB\n  batch: 32 GiB\n" in text
     assert "    fs.s3a.secret.key: '***'\n    a: $${x}\n    b: https://***@host/\n" in text
     cli.app([*command, "--json"], standalone_mode=False)
-    told = json.loads(capsys.readouterr().out)
-    assert (told["lake"], told["source"], told["drift"]) == ("/elsewhere", "erp", "full")
-    assert told["encryption"]["passwords"] == {"log.000001": "***"}
+    document = json.loads(capsys.readouterr().out)
+    assert (document["lake"], document["source"], document["drift"]) == (
+        "/elsewhere",
+        "erp",
+        "full",
+    )
+    assert document["encryption"]["passwords"] == {"log.000001": "***"}
     shown = tmp_path / "shown.yml"
     shown.write_text(text.replace("log.000001: '***'", f"log.000001: '{SECRET}'"))
     again = Settings.load(shown)
@@ -362,7 +365,7 @@ spark:
     assert again.model_copy(update={"spark": settings.spark}) == settings
 
 
-def test_config_tells_all_mistakes(
+def test_config_prints_all_mistakes(
     conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     conf.write_text("include: a\nsource: [b]\nlog: xml\n")
@@ -375,7 +378,7 @@ def test_config_tells_all_mistakes(
     ]
     assert ended(monkeypatch, "run", "--conf", str(conf), "--log", "json") == 2
     (line,) = map(json.loads, capsys.readouterr().err.splitlines())
-    assert [told.partition("conf.yml:")[2][:1] for told in line["mistakes"]] == ["1", "2"]
+    assert [each.partition("conf.yml:")[2][:1] for each in line["mistakes"]] == ["1", "2"]
 
 
 def test_config_needs_no_file(capsys: pytest.CaptureFixture[str]) -> None:

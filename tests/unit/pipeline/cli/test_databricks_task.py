@@ -1,4 +1,4 @@
-"""The command as a task of a job."""
+"""The command as a task of a Databricks job."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pipeline.cli import databricks_task as task
         (["apply", "--source=verify"], 3, False),
     ],
 )
-def test_a_task_fails_by_what_must_not_go_on(
+def test_a_task_fails_if_the_job_must_not_continue(
     monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int | None, fails: bool
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["binlake-task", *arguments])
@@ -38,7 +38,7 @@ def test_a_task_fails_by_what_must_not_go_on(
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("given", "options"),
     [
         (["apply", "--conf=shop.yml"], ["apply", "--conf=shop.yml"]),
         (["apply", "--conf", "shop.yml", "--check"], ["apply", "--conf", "shop.yml", "--check"]),
@@ -49,11 +49,13 @@ def test_a_task_fails_by_what_must_not_go_on(
         (["apply", "--source=true", "--lake="], ["apply", "--source=true", "--lake="]),
     ],
 )
-def test_a_jobs_parameters_are_options_or_none(given: list[str], meant: list[str]) -> None:
-    assert task.arguments(given) == meant
+def test_a_jobs_parameters_become_options_or_are_left_out(
+    given: list[str], options: list[str]
+) -> None:
+    assert task.arguments(given) == options
 
 
-def test_the_command_is_given_what_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_gets_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["binlake-task", "apply", "--full-refresh=true", "--until="])
     seen: list[str] = []
     monkeypatch.setattr(task, "command", lambda: seen.extend(sys.argv))

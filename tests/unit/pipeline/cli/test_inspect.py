@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from decoder.constants import EventType
 from pipeline.cli.app import app
 from pipeline.cli.inspect import inspect_files
-from pipeline.cli.inspect_rows import to_json
+from pipeline.cli.inspect_events import EVENT_COLUMNS
+from pipeline.cli.inspect_rows import ROW_COLUMNS, to_json
 from tests.support.decoder import encrypted_log
 from tests.support.decoder.archives import pack
 from tests.support.decoder.event_bytes import (
@@ -35,7 +36,7 @@ def lines(capsys: pytest.CaptureFixture[str], *files: Path, rows: bool = False) 
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_json_has_an_object_a_line_with_all_that_is_in_an_event(
+def test_json_has_an_object_per_line_with_all_fields_of_an_event(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     shown = lines(capsys, PLAIN)
@@ -52,7 +53,7 @@ def test_json_has_an_object_a_line_with_all_that_is_in_an_event(
 
 
 @pytest.mark.parametrize("codec", ["gzip", "zstd", "lz4"])
-def test_a_compressed_file_is_shown_as_the_log_inside(
+def test_a_compressed_file_is_printed_as_the_log_inside(
     codec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     packed = tmp_path / "packed"
@@ -75,16 +76,30 @@ def test_a_table_has_a_line_per_event(capsys: pytest.CaptureFixture[str]) -> Non
     assert "478+0 " in shown
 
 
+@pytest.mark.parametrize("rows", [False, True])
+def test_on_a_narrow_terminal_details_are_a_line_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: bool
+) -> None:
+    monkeypatch.setattr("pipeline.cli.inspect._WIDTH_OF_A_PIPE", 80)
+    assert inspect_files([PLAIN], rows=rows) == 0
+    title, _, heading, first, details, *_ = capsys.readouterr().out.splitlines()
+    assert title == str(PLAIN)
+    columns = ROW_COLUMNS if rows else EVENT_COLUMNS
+    assert heading.split() == list(columns[:-1])
+    assert len(first) <= 80
+    assert details.startswith("    {" if rows else "    9.")
+
+
 @pytest.mark.parametrize("name", sorted(path.stem for path in DATA.glob("*.binlog")))
 @pytest.mark.parametrize("as_json", [False, True])
-def test_every_kind_of_event_can_be_shown(
+def test_every_kind_of_event_can_be_printed(
     name: str, as_json: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert inspect_files([DATA / f"{name}.binlog"], json=as_json) == 0
     assert len(capsys.readouterr().out.splitlines()) >= 10
 
 
-def test_rows_shows_decoded_images(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_prints_decoded_images(capsys: pytest.CaptureFixture[str]) -> None:
     shown = lines(capsys, PLAIN, rows=True)
     assert [(row["op"], row["row"], row["before"], row["after"]) for row in shown] == [
         ("insert", 0, None, {"id": 1, "name": "cup", "price": "3.50"}),
@@ -118,7 +133,7 @@ def test_rows_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert '→ {"id": 1, "name": "cup", "price": "4.50"}' in shown
 
 
-def test_a_damaged_file_is_shown_up_to_the_fault_and_the_others_after_it(
+def test_a_damaged_file_is_printed_up_to_the_fault_and_then_the_other_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cut = tmp_path / "cut.binlog"
@@ -139,7 +154,7 @@ def test_a_damaged_file_is_shown_up_to_the_fault_and_the_others_after_it(
         (b"\xfebin" + format_description("1.0.0"), "more than version 1.0.0 has"),
     ],
 )
-def test_what_is_no_log_is_said_in_a_sentence(
+def test_a_file_that_is_not_a_log_is_one_sentence(
     content: bytes, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "file"
@@ -148,7 +163,7 @@ def test_what_is_no_log_is_said_in_a_sentence(
     assert message in capsys.readouterr().err
 
 
-def test_an_encrypted_log_shows_its_header_and_without_its_key_only_that(
+def test_without_its_key_an_encrypted_log_is_printed_as_its_header_only(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     file = encrypted_log.FOLDER / "binlog.000001"
@@ -177,21 +192,23 @@ def test_an_encrypted_log_shows_its_header_and_without_its_key_only_that(
 
 
 @pytest.mark.parametrize("rows", [False, True])
-def test_with_its_key_an_encrypted_log_is_shown_like_one_in_the_clear(
+def test_with_its_key_an_encrypted_log_is_printed_like_a_plain_one(
     rows: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = encrypted_log.FOLDER / "binlog.000001"
     assert inspect_files([file], rows=rows, json=True, keys=encrypted_log.KEYS) == 0
     shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     plain = lines(capsys, encrypted_log.FOLDER / "plain", rows=rows)
-    behind_header = shown if rows else shown[1:]
-    assert [{**line, "file": ""} for line in behind_header] == [
+    after_header = shown if rows else shown[1:]
+    assert [{**line, "file": ""} for line in after_header] == [
         {**line, "file": "", **({"lsn": line["lsn"] | 1 << 40} if rows else {})} for line in plain
     ]
 
 
 @pytest.mark.parametrize("given", ["--keyring", "--conf"])
-def test_the_command_takes_a_keyring_or_conf(given: str, tmp_path: Path) -> None:
+def test_the_keyring_comes_from_the_command_line_or_the_settings(
+    given: str, tmp_path: Path
+) -> None:
     keyring = encrypted_log.FOLDER / "keyring"
     conf = tmp_path / "conf.yml"
     conf.write_text(f"encryption: {{keyring: {keyring}}}")
@@ -202,7 +219,7 @@ def test_the_command_takes_a_keyring_or_conf(given: str, tmp_path: Path) -> None
     assert "shop.item (id, name, price)" in shown.output
 
 
-def test_a_missing_file_is_a_mistake_in_the_command(
+def test_a_missing_file_is_a_wrong_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert inspect_files([tmp_path / "none", PLAIN], json=True) == 2
@@ -211,7 +228,7 @@ def test_a_missing_file_is_a_mistake_in_the_command(
     assert "No such file" in err
 
 
-def test_a_reader_that_stops_early_is_no_error() -> None:
+def test_a_closed_pipe_is_no_error() -> None:
     command = [sys.executable, "-m", "pipeline.cli", "inspect", "--json", *[str(PLAIN)] * 300]
     with subprocess.Popen(
         command,
@@ -228,12 +245,12 @@ def test_a_reader_that_stops_early_is_no_error() -> None:
         assert process.wait(60) == 0
 
 
-def test_json_of_values_that_json_lacks() -> None:
+def test_values_that_json_lacks_are_text() -> None:
     assert to_json({"v": [float("inf"), 1.5], "b": b"\xff"}) == '{"v": ["inf", 1.5], "b": "ff"}'
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_events_that_no_server_here_writes_are_shown(
+def test_events_that_no_tested_server_writes_are_printed(
     tmp_path: Path, as_json: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old, mariadb = tmp_path / "log.001", tmp_path / "mariadb-bin.000001"

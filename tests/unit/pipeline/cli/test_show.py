@@ -1,4 +1,4 @@
-"""Reports and the status on a terminal."""
+"""Reports and the status on a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -24,12 +24,16 @@ REPORTS = [
 
 
 def screen() -> Console:
-    return Console(file=io.StringIO(), width=150, color_system=None)
+    return Console(file=io.StringIO(), width=80, color_system=None)
 
 
 def shown(console: Console) -> str:
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
+
+
+def lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines()]
 
 
 def status(*sources: SourceStatus) -> str:
@@ -39,7 +43,7 @@ def status(*sources: SourceStatus) -> str:
     return shown(console)
 
 
-def test_a_report_is_a_line_a_layer_and_problems_are_lines_of_their_own() -> None:
+def test_a_report_is_a_line_per_layer_and_problems_are_separate_lines() -> None:
     out, errors = screen(), screen()
     show_reports(REPORTS, Settings(lake="/data/[/x]/lake"), out)
     show_problems(REPORTS, errors)
@@ -53,40 +57,120 @@ def test_a_report_is_a_line_a_layer_and_problems_are_lines_of_their_own() -> Non
     ]
 
 
-def test_the_status_tells_how_old_gold_is_and_how_the_last_run_went() -> None:
+def test_the_status_has_problems_first_then_freshness_the_last_run_and_layers() -> None:
     run = LastRun("r1", "apply", AT, AT + timedelta(seconds=9), "failed", 1, "[It] was too much.")
-    told = status(SourceStatus("shop", 5, AT, AT, 42.0, 7_260.0, run, gtid_set="0-1-9"))
-    row = next(line for line in told.splitlines() if "42.0 s" in line)
-    for cell in ("shop", "2026-11-22T12:00:00+00:00", "2 h 1 min", "apply at", "failed: [It]"):
-        assert cell in row
-    assert "It is damaged." in told
-    assert "Lake /data/[prod]/lake" in told
-    assert "shop: gold holds 0-1-9" in told
+    text = status(SourceStatus("shop", 5, AT, AT, 42.0, 7_260.0, run, gtid_set="0-1-9"))
+    assert lines(text) == [
+        "Lake /data/[prod]/lake",
+        "",
+        "Problems",
+        "  It is damaged.",
+        "",
+        "Source shop",
+        "freshness   gold as of 2026-11-22 12:00:00 UTC, 2 h 1 min old, lag 42.0 s",
+        "last run    apply at 2026-11-22 12:00:00 UTC: failed: [It] was too much.",
+        "GTID set    0-1-9",
+        "gold        batch 7 finished at 2026-11-22 12:00:00 UTC",
+    ]
 
 
-def test_the_status_tells_how_far_the_capture_is() -> None:
+def test_the_status_shows_the_position_of_the_capture() -> None:
     console = screen()
     capture = CaptureStanding("shop", "/landed", problem="its state cannot be read: [Errno 5].")
     show_status(Status("/lake", (), (), (), capture=capture), console)
     assert "Capture of shop into /landed: its state cannot be read: [Errno 5]." in shown(console)
 
 
-def test_a_source_of_an_older_release_has_no_record_of_its_runs() -> None:
-    told = status(SourceStatus("shop", None, None, None, None, None, None))
-    assert "not recorded" in told
+def test_a_source_without_records_of_runs_has_no_last_run() -> None:
+    text = status(SourceStatus("shop", None, None, None, None, None, None))
+    assert "last run    not recorded" in text
+    assert "nothing published yet" in text
 
 
-def incomplete(table: str) -> TableStatus:
-    name = TableName("shop", table)
-    place = f"/lake/gold/shop/{table}"
-    state = (1, 0, False, False, False, True, "Its CREATE TABLE is not in the log.", 0)
-    return TableStatus("erp", "shop", table, place, *state, seeding("/my lake", "erp", name))
+def table(
+    name: str,
+    *,
+    held: bool = False,
+    complete: bool = True,
+    dropped: bool = False,
+    drift: int = 0,
+    reason: str | None = None,
+    remedy: str | None = None,
+) -> TableStatus:
+    return TableStatus(
+        source="erp",
+        schema="shop",
+        table=name,
+        gold=f"/lake/gold/shop/{name}",
+        lsn=77,
+        faults=int(held),
+        held=held,
+        complete=complete,
+        dropped=dropped,
+        named=True,
+        reason=reason,
+        drift=drift,
+        remedy=remedy,
+    )
+
+
+TABLES = (
+    table("cups"),
+    table("pans", held=True, reason="binlog.000002, position 4711: it cannot be decoded, says [x]"),
+    table("pots"),
+    table("lids", complete=False, reason="Its CREATE TABLE is not in the log."),
+    table("jars", drift=3),
+    table("jugs", dropped=True),
+)
+
+
+def test_tables_that_need_attention_come_first_and_equal_ones_are_one_line() -> None:
+    console = screen()
+    show_status(Status("/lake", (), TABLES, ()), console)
+    assert lines(shown(console)) == [
+        "Lake /lake",
+        "",
+        "Tables",
+        "held        shop.pans at LSN 77, 1 fault: binlog.000002, position 4711: it",
+        "            cannot be decoded, says [x]",
+        "incomplete  shop.lids at LSN 77: Its CREATE TABLE is not in the log.",
+        "drifted     shop.jars at LSN 77, 3 changes found another row than logged",
+        "equal       to the source, each at its LSN (2): shop.cups, shop.pots",
+        "dropped     at the source (1): shop.jugs",
+    ]
+
+
+def test_verbose_lists_every_table_with_its_gold_path() -> None:
+    console = screen()
+    show_status(Status("/lake", (), TABLES, ()), console, every_table=True)
+    text = lines(shown(console))
+    for each in TABLES:
+        assert f"            {each.gold}" in text
+    assert text.index("equal       shop.cups at LSN 77") > text.index(
+        "            /lake/gold/shop/jars"
+    )
+
+
+def test_many_equal_tables_are_counted_and_some_are_named() -> None:
+    console = screen()
+    many = tuple(table(f"t{number}") for number in range(500))
+    show_status(Status("/lake", (), many, ()), console)
+    text = " ".join(shown(console).split())
+    assert "(500): shop.t0, shop.t1," in text
+    assert "shop.t9 and 490 more (--verbose lists them)" in text
+    assert len(shown(console).splitlines()) < 10
+
+
+def incomplete(name: str) -> TableStatus:
+    remedy = seeding("/my lake", "erp", TableName("shop", name))
+    return table(name, complete=False, reason="No CREATE TABLE.", remedy=remedy)
 
 
 @pytest.mark.parametrize(
     ("tables", "begins", "command"),
     [
         (["cu[p]"], "shop.cu[p] is incomplete: ", " --table 'shop.cu[[]p]' reads its rows"),
+        (["cup", "pan"], "shop.cup and 1 more table of erp are incomplete: ", " reads their rows"),
         (
             ["cup", "pan", "pot"],
             "shop.cup and 2 more tables of erp are incomplete: ",
@@ -94,10 +178,10 @@ def incomplete(table: str) -> TableStatus:
         ),
     ],
 )
-def test_how_incomplete_tables_are_completed_is_told_with_the_command(
+def test_incomplete_tables_are_problems_with_a_command_on_one_line(
     tables: list[str], begins: str, command: str
 ) -> None:
     console = screen()
     show_status(Status("/my lake", (), tuple(map(incomplete, tables)), ()), console)
-    seed = f"{begins}binlake seed --source erp --lake '/my lake'{command} from the server,"
+    seed = f"  {begins}binlake seed --source erp --lake '/my lake'{command} from the server,"
     assert f"{seed} and binlake run loads them." in shown(console).splitlines()

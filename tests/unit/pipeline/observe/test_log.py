@@ -14,7 +14,7 @@ import pytest
 
 from pipeline.observe import log as log_lines, say
 from pipeline.observe.current_run import begin
-from pipeline.observe.log import LOGGER, Kind, says_json, set_up
+from pipeline.observe.log import LOGGER, Kind, says_everything, says_json, set_up
 from pipeline.observe.redaction import Redaction
 from tests.support.observe.said_lines import Said, listening
 
@@ -36,11 +36,11 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def said(kind: Kind, stream: io.StringIO | None = None) -> str:
-    """Return the output of log lines inside and outside of a run."""
+def said(kind: Kind, stream: io.StringIO | None = None, **options: bool) -> str:
+    """The lines of a finished batch, a fault and a warning in one run, and of a later event."""
     screen = stream or io.StringIO()
     set_up("text", stream=io.StringIO())  # a second time must not double the lines
-    set_up(kind, screen)
+    set_up(kind, screen, **options)
     with begin("shop") as run:
         run.id = "r1"
         say("batch_finished", "bronze: batch 3: done", layer="bronze", batch=3, seconds=1.5)
@@ -88,6 +88,39 @@ def test_text_has_the_fields_after_the_message() -> None:
 def test_a_terminal_has_only_what_is_shown_nowhere_else() -> None:
     assert said("text", Terminal()) == "binlake: no space\n"
     assert len(said("json", Terminal()).splitlines()) == 4
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("kind", ["json", "text"])
+def test_quiet_has_warnings_and_faults_alone(kind: Kind, terminal: bool) -> None:
+    lines = said(kind, Terminal() if terminal else None, quiet=True).splitlines()
+    assert ['the key "***" is wrong' in line.replace("\\", "") for line in lines] == [True, False]
+    assert "no space" in lines[1]
+    assert says_everything()
+    if kind == "text" and terminal:
+        assert lines[1] == "binlake: no space"
+
+
+def test_verbose_has_every_line_also_on_a_terminal() -> None:
+    assert len(said("text", Terminal(), verbose=True).splitlines()) == 4
+    assert says_everything()
+
+
+@pytest.mark.parametrize(
+    ("kind", "terminal", "options", "complete"),
+    [
+        ("text", True, {}, False),
+        ("text", False, {}, True),
+        ("json", True, {}, True),
+        ("text", True, {"quiet": True}, True),
+        ("text", True, {"verbose": True}, True),
+    ],
+)
+def test_faults_are_left_to_the_report_on_a_terminal_only(
+    kind: Kind, terminal: bool, options: dict[str, bool], complete: bool
+) -> None:
+    assert set_up(kind, Terminal() if terminal else io.StringIO(), **options) is complete
+    assert says_everything() is complete
 
 
 @pytest.mark.parametrize("kind", ["json", "text"])

@@ -1,4 +1,4 @@
-"""Whoever runs a command holds the lake: the command line, and callers in Python."""
+"""A run holds the lake's lease, from the command line and from Python."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTINGS = Settings.load(None, source="shop", lake="s3a://lake/shop")
 
 @pytest.fixture
 def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What happens, in order, in a lake that is not there."""
+    """The steps of a run, in order, in a lake that does not exist."""
     steps: list[str] = []
 
     def bronze(*_: object) -> LayerReport:
@@ -35,7 +35,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def refuse_at(monkeypatch: pytest.MonkeyPatch, done: list[str], *, end: bool) -> None:
-    """Another run is there from the start, or takes the lake over until the end."""
+    """Have a concurrent run hold the lease from the start, or take it over before the end."""
 
     @contextmanager
     def only_writer(lake: str, conf: Mapping[str, str]) -> Iterator[None]:
@@ -50,13 +50,13 @@ def refuse_at(monkeypatch: pytest.MonkeyPatch, done: list[str], *, end: bool) ->
 
 
 @pytest.mark.parametrize(("end", "steps"), [(False, []), (True, ["held", "bronze", "record"])])
-def test_a_run_without_the_lake_writes_nothing_there_and_says_so(
+def test_a_run_without_the_lease_writes_nothing_and_logs_the_reason(
     monkeypatch: pytest.MonkeyPatch, done: list[str], end: bool, steps: list[str]
 ) -> None:
     refuse_at(monkeypatch, done, end=end)
-    with listening() as said, pytest.raises(ConcurrentRunError, match="another run"):
+    with listening() as log, pytest.raises(ConcurrentRunError, match="another run"):
         runs.run_command(SPARK, SETTINGS, QuietProgress(), "ingest")
     assert done == steps
-    (line,) = said.of("run_failed")
+    (line,) = log.of("run_failed")
     assert (line["retryable"], line["exit_code"]) == (True, 1)
     assert "another run" in line["error"]

@@ -1,4 +1,4 @@
-"""What a run says, and that its record changes nothing about how it ends."""
+"""Log lines and record of a run; a record that fails does not change the run."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ BRONZE = LayerReport("bronze", (4,), {"files": 1}, notes=("log.index is left out
 
 
 @pytest.fixture
-def said() -> Iterator[Said]:
+def log() -> Iterator[Said]:
     with listening() as lines:
         yield lines
 
 
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> list[RunRecord]:
-    """The records that are written."""
+    """The records that runs write."""
     records: list[RunRecord] = []
     monkeypatch.setattr(
         recorder, "append_run", lambda _spark, _lake, record: records.append(record)
@@ -75,7 +75,9 @@ def raising(error: BaseException) -> Any:
     return job
 
 
-def test_a_run_is_told_from_start_to_end(said: Said, kept: list[RunRecord], jobs: Any) -> None:
+def test_a_run_is_logged_from_start_to_end_and_recorded(
+    log: Said, kept: list[RunRecord], jobs: Any
+) -> None:
     assert run()[0] == BRONZE
     (record,) = kept
     assert (record.outcome, record.exit_code, record.command) == ("done", 0, "run")
@@ -83,19 +85,19 @@ def test_a_run_is_told_from_start_to_end(said: Said, kept: list[RunRecord], jobs
     assert (record.files, record.events_by_type) == (1, {"XID": 2})
     assert record.batches[0].planned_by == "before"
     assert (record.spark_version, record.spark_application) == ("4.2.0", "app-1")
-    assert [line["event"] for line in said.lines] == [
+    assert [line["event"] for line in log.lines] == [
         *("run_started", "layer_started", "note", "layer_finished"),
         *("layer_started", "layer_finished") * 2,
         "run_finished",
     ]
-    assert {line["run_id"] for line in said.lines} == {record.run_id}
-    (end,) = said.of("run_finished")
+    assert {line["run_id"] for line in log.lines} == {record.run_id}
+    (end,) = log.of("run_finished")
     assert (end["outcome"], end["bytes"], end["note_count"]) == ("done", 9, 1)
     assert under_way() is None
 
 
-def test_a_run_that_fails_once_spark_has_started_names_it(
-    said: Said, kept: list[RunRecord], jobs: Any
+def test_a_run_that_fails_after_spark_started_records_its_version(
+    log: Said, kept: list[RunRecord], jobs: Any
 ) -> None:
     spark = StartingSpark(lambda: SPARK, "local[2]")
 
@@ -107,19 +109,19 @@ def test_a_run_that_fails_once_spark_has_started_names_it(
     with pytest.raises(BinlogError):
         run_command(spark, SETTINGS, QuietProgress(), "run")
     assert (kept[0].spark_version, kept[0].spark_application) == ("4.2.0", "app-1")
-    assert "spark_version" not in said.of("run_started")[0]
+    assert "spark_version" not in log.of("run_started")[0]
 
 
-def test_a_layer_alone_that_has_nothing_to_do_is_a_run(
-    said: Said, kept: list[RunRecord], jobs: Any
+def test_a_single_layer_with_nothing_to_do_is_a_run(
+    log: Said, kept: list[RunRecord], jobs: Any
 ) -> None:
     run("apply")
     assert [(r.command, r.outcome, r.layers) for r in kept] == [("apply", "nothing_new", ("gold",))]
 
 
 @pytest.mark.parametrize(("tables", "outcome"), [(0, "nothing_new"), (2, "done")])
-def test_what_comes_in_no_batches_is_done_too(
-    said: Said, kept: list[RunRecord], jobs: Any, tables: int, outcome: str
+def test_work_without_batches_counts_as_done(
+    log: Said, kept: list[RunRecord], jobs: Any, tables: int, outcome: str
 ) -> None:
     for layer in jobs:
         jobs[layer] = lambda *_: LayerReport("seed", counts={"tables": tables, "rows": 0})
@@ -127,7 +129,9 @@ def test_what_comes_in_no_batches_is_done_too(
     assert [record.outcome for record in kept] == [outcome]
 
 
-def test_faults_and_gaps_are_an_outcome(said: Said, kept: list[RunRecord], jobs: Any) -> None:
+def test_faults_and_gaps_are_recorded_with_exit_code_3(
+    log: Said, kept: list[RunRecord], jobs: Any
+) -> None:
     faults = tuple(f"fault {n}" for n in range(recorder.KEPT + 5))
     report = LayerReport("gold", faults=faults, gaps=(f"a file that {SECRET} opens",))
     jobs["gold"] = lambda *_: report
@@ -136,8 +140,8 @@ def test_faults_and_gaps_are_an_outcome(said: Said, kept: list[RunRecord], jobs:
     assert (record.outcome, record.exit_code) == ("faults", 3)
     assert (record.fault_count, len(record.faults)) == (len(faults), recorder.KEPT)
     assert (record.gaps[0].layer, record.gaps[0].sentence) == ("gold", "a file that *** opens")
-    assert [line["levelname"] for line in said.of("fault")] == ["WARNING"] * len(faults)
-    assert said.of("run_finished")[0]["levelname"] == "WARNING"
+    assert [line["levelname"] for line in log.of("fault")] == ["WARNING"] * len(faults)
+    assert log.of("run_finished")[0]["levelname"] == "WARNING"
 
 
 @pytest.mark.parametrize(
@@ -149,8 +153,8 @@ def test_faults_and_gaps_are_an_outcome(said: Said, kept: list[RunRecord], jobs:
         (KeyboardInterrupt(), 130, None, False),
     ],
 )
-def test_what_stops_a_run_is_recorded_and_raised(
-    said: Said,
+def test_an_error_that_ends_a_run_is_recorded_and_raised(
+    log: Said,
     kept: list[RunRecord],
     jobs: Any,
     error: BaseException,
@@ -169,17 +173,17 @@ def test_what_stops_a_run_is_recorded_and_raised(
     assert record.error
     assert SECRET not in record.error
     assert (record.files, list(record.layer_seconds)) == (1, ["bronze"])
-    (line,) = said.of("run_failed")
+    (line,) = log.of("run_failed")
     assert (line["levelname"], line["error"], bool(line["exc_text"])) == (
         *(level, record.error),
         trace,
     )
 
 
-def test_a_run_whose_lake_another_took_over_has_failed(
-    said: Said, kept: list[RunRecord], jobs: Any, monkeypatch: pytest.MonkeyPatch
+def test_a_run_that_lost_the_lease_has_failed(
+    log: Said, kept: list[RunRecord], jobs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It may not write its record either: whose lake it is now, it does not know."""
+    """It may not write its record either, since another run holds the lake."""
     settings = SETTINGS.model_copy(update={"lake": "s3a://bucket/lake"})
     append = recorder.append_run
 
@@ -196,58 +200,56 @@ def test_a_run_whose_lake_another_took_over_has_failed(
     monkeypatch.setattr(runs, "only_writer", lost)
     with pytest.raises(LakeLostError):
         run_command(SPARK, settings, QuietProgress(), "run")
-    (line,) = said.of("run_failed")
+    (line,) = log.of("run_failed")
     assert (line["outcome"], line["exit_code"], line["retryable"]) == ("failed", 1, True)
     assert "another run took s3a://bucket/lake over" in line["error"]
     assert kept == []
-    assert len(said.of("record_not_written")) == 1
-    assert not said.of("run_finished")
+    assert len(log.of("record_not_written")) == 1
+    assert not log.of("run_finished")
 
 
 @pytest.mark.parametrize(
-    ("error", "told", "exit_code"),
+    ("error", "text", "exit_code"),
     [
         (ConnectionError("gone"), "ConnectionError: gone", 1),
         (KeyboardInterrupt(), "Interrupted:", 130),
     ],
 )
 @pytest.mark.parametrize("where", ["only_writer", "Recorder"])
-def test_what_ends_a_run_before_it_is_recorded_is_said(
-    said: Said,
+def test_an_error_before_the_recorder_exists_is_logged(
+    log: Said,
     kept: list[RunRecord],
     jobs: Any,
     monkeypatch: pytest.MonkeyPatch,
     where: str,
     error: BaseException,
-    told: str,
+    text: str,
     exit_code: int,
 ) -> None:
-    """Where lines are all that is read, nobody else says it."""
+    """In a scheduler, the log is all that people read."""
     monkeypatch.setattr(runs, where, raising(error))
     with pytest.raises(type(error)):
         run()
-    (line,) = said.of("run_failed")
-    assert line["error"].startswith(told)
+    (line,) = log.of("run_failed")
+    assert line["error"].startswith(text)
     assert line["exit_code"] == exit_code
     assert kept == []
 
 
-def test_a_record_that_cannot_be_written_is_said_and_no_more(
-    said: Said, jobs: Any, monkeypatch: pytest.MonkeyPatch
+def test_a_record_that_cannot_be_written_is_a_warning(
+    log: Said, jobs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder, "append_run", raising(OSError(f"no space for {SECRET}")))
     assert run()[0] == BRONZE
     jobs["gold"] = raising(ValueError("odd"))
     with pytest.raises(ValueError, match="odd"):
         run()
-    told = "the run's record was not written: OSError: no space for ***"
-    assert [line["message"] for line in said.of("record_not_written")] == [told] * 2
-    assert len(said.of("run_finished")) == len(said.of("run_failed")) == 1
+    warning = "the run's record was not written: OSError: no space for ***"
+    assert [line["message"] for line in log.of("record_not_written")] == [warning] * 2
+    assert len(log.of("run_finished")) == len(log.of("run_failed")) == 1
 
 
-def test_a_run_that_is_killed_leaves_no_record(
-    said: Said, kept: list[RunRecord], jobs: Any
-) -> None:
+def test_a_killed_run_leaves_no_record(log: Said, kept: list[RunRecord], jobs: Any) -> None:
     jobs["silver"] = raising(GeneratorExit())
     with pytest.raises(GeneratorExit):
         run()

@@ -1,4 +1,4 @@
-"""How far gold is behind its source."""
+"""Freshness and lag of gold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COMMITTED = NOW - timedelta(minutes=10)
 CUT = {"committed_at": int(COMMITTED.timestamp() * 1_000_000), "gtid_set": None, "tables": []}
 
 
-def test_lag_is_up_to_the_cut_and_age_up_to_now() -> None:
+def test_lag_ends_when_gold_was_published_and_age_ends_now() -> None:
     published = (COMMITTED + timedelta(seconds=42)).isoformat()
     record = {"cut": {**CUT, "gtid_set": "u:1-9"}, "cut_lsn": 7, "published_at": published}
     found = source_status("shop", record, RECORD, NOW)
@@ -30,6 +30,6 @@ def test_lag_is_up_to_the_cut_and_age_up_to_now() -> None:
     [(None, None), ({"cut": {**CUT, "committed_at": None}}, None), ({"cut": CUT}, 600.0)],
     ids=["nothing published", "no transaction yet", "an older release's record"],
 )
-def test_what_is_not_known_is_none(record: dict | None, age: float | None) -> None:
+def test_unknown_values_are_none(record: dict | None, age: float | None) -> None:
     found = source_status("shop", record, None, NOW)
     assert (found.lag_seconds, found.age_seconds, found.last_run) == (None, age, None)

@@ -1,4 +1,4 @@
-"""What a run's batches add up to."""
+"""Totals over a run's batches."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_batches_of_all_layers_are_added_up() -> None:
     assert (done["rows_applied_by_table"], "cut_lsn" in done) == ({}, False)
 
 
-def test_the_cut_is_the_last_one_and_only_if_this_run_published_it() -> None:
+def test_the_snapshot_is_the_last_one_if_this_run_published_it() -> None:
     published = work([gold(BEGAN, a=1), gold(LATER, a=2, b=0)], "me", BEGAN)
     assert published["rows_applied_by_table"] == {"a": 3}
     assert (published["cut_lsn"], published["cut_committed_at"]) == (5, COMMITTED)

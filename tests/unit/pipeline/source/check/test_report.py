@@ -21,9 +21,9 @@ def report(version: str, variables: dict[str, str | None], tables: int = 1) -> C
     return CheckReport("MySQL", "db:3306", facts.user, findings(facts, Settings.load()))
 
 
-def shown(of: CheckReport) -> str:
+def shown(of: CheckReport, *, explain_fit: bool = False, width: int = 80) -> str:
     out = io.StringIO()
-    show(of, Console(file=out, width=200))
+    show(of, Console(file=out, width=width), explain_fit=explain_fit)
     return out.getvalue()
 
 
@@ -51,7 +51,27 @@ def test_a_fit_server_has_nothing_to_run() -> None:
     assert "Run on the server" not in text
 
 
-def test_statements_are_printed_for_copying() -> None:
+def test_what_is_unfit_comes_first_then_advice_and_what_is_fit_is_collapsed() -> None:
+    found = report("9.7.0", {"binlog_checksum": "NONE", "binlog_format": "MIXED"})
+    lines = shown(found).splitlines()
+    findings = lines[1 : lines.index("")]
+    verdicts = [line.split()[0] for line in findings if line[:1].strip()]
+    assert verdicts == ["unfit", "advice", "fit"]
+    assert findings[0].startswith("unfit   binlog_format: MIXED")
+    assert max(map(len, findings)) <= 80
+    fit = [finding for finding in found.findings if finding.verdict == "fit"]
+    text = " ".join(" ".join(findings).split())
+    assert [finding.check for finding in fit if finding.check not in text] == []
+    assert [finding.why for finding in fit if finding.why in text] == []
+
+
+def test_verbose_explains_what_is_fit() -> None:
+    found = report("9.7.0", {})
+    text = " ".join(shown(found, explain_fit=True).split())
+    assert all(" ".join(finding.why.split()) in text for finding in found.findings)
+
+
+def test_statements_are_shown_to_be_copied() -> None:
     lines = shown(report("9.7.0", {"binlog_format": "MIXED", "log_bin": "OFF"})).splitlines()
     assert "  SET PERSIST binlog_format = ROW;" in lines
     assert "Add to its option file, under [mysqld], and restart it:" in lines
@@ -66,6 +86,6 @@ def test_old_servers_get_option_file_lines_too() -> None:
 
 def test_the_terminal_shows_some_table_names_and_the_document_all() -> None:
     found = report("9.7.0", {}, tables=30)
-    assert "and 20 more" in " ".join(shown(found).replace("│", " ").split())
-    (finding,) = (f for f in json.loads(found.to_json())["findings"] if f["verdict"] == "advice")
-    assert len(finding["tables"]) == 30
+    assert "and 20 more" in " ".join(shown(found).split())
+    (bags,) = (f for f in json.loads(found.to_json())["findings"] if f["verdict"] == "advice")
+    assert len(bags["tables"]) == 30
