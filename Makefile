@@ -1,5 +1,5 @@
-# Everything runs in a virtual environment of the repository, from pinned packages, without root.
-# Needs: python3 (3.10 or newer) and make. `make` alone lists what there is.
+# Everything runs in the repository's virtual environment, with pinned packages and without root.
+# Requires python3 (3.10 or newer) and make. `make` without a target lists the targets.
 
 SHELL := /bin/bash
 VENV := .venv
@@ -7,11 +7,11 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SOURCES := decoder pipeline binlake dags demo benchmarks tests
 
-# What can be made again: Delta's jars, compiled kernels, MySQL's programs, the demo's lake.
+# Files that can be downloaded or built again: Delta's jars, compiled kernels, MySQL's programs, the demo's lake.
 export BINLAKE_CACHE := $(CURDIR)/.cache/binlake
 
-# Where Python keeps no bytecode, pytest rewrites each module's asserts at each start, and each process that a
-# test starts compiles Binlake's sources.
+# Without cached bytecode, pytest rewrites each module's asserts at each start, and each process that a test starts
+# compiles Binlake's sources.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
