@@ -46,7 +46,7 @@ class Raced:
         return found
 
     def wrong(self) -> Iterator[str]:
-        """Yield counts that differ from the log's, faults, and tables that differ from the server."""
+        """Yield faults, counts that differ from the log, and tables that differ from the server."""
         for number, done in enumerate(self.captured, 1):
             if done.operations != self.logged or done.others:
                 yield (

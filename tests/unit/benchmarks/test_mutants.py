@@ -28,5 +28,5 @@ def test_a_mutant_whose_text_is_missing_or_repeated_is_refused(tmp_path: Path) -
             Mutant("m", "a.py", text, "z = 1", ()).apply(tmp_path)
 
 
-def test_mutants_have_distinct_names() -> None:
+def test_at_least_ten_mutants_have_distinct_names() -> None:
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 10
