@@ -20,7 +20,7 @@ _FAULTS = {
     "seed": "A table could not be seeded",
     "verify": "Gold differs from the server, or is not at the same position of its log",
 }
-"""What exit code 3 means, by command; of all others, a held table or a missing file."""
+"""The meaning of exit code 3 by command; for all others, a held table or a missing file."""
 
 XCOM_FIELDS = (
     "outcome",

@@ -33,7 +33,7 @@ _EXPECTED = {
     **dict.fromkeys(("dict_type", "model_type"), "keys with values"),
     "string_type": "text (a number goes in quotes)",
 }
-"""What is expected, by pydantic's error type."""
+"""The expected value by pydantic's error type."""
 
 
 class SourceError(ValueError):

@@ -42,7 +42,7 @@ class DocumentedTable:
 
 
 def documented_tables() -> list[DocumentedTable]:
-    """Return all tables with fixed columns, in data order, so without gold's tables."""
+    """Return all tables with fixed columns, in data order: all except copies of source tables."""
     lake = Lake("")
     return [
         DocumentedTable(
@@ -53,7 +53,7 @@ def documented_tables() -> list[DocumentedTable]:
             {
                 "source": _SOURCE,
                 "file": _FILE,
-                "incarnation": "Tells files of one name apart: a name can come back after RESET.",
+                "incarnation": "Distinguishes files of the same name: names can repeat after RESET.",
                 "ordinal": "The file's number in the source's log. It only ever increases.",
                 "start_pos": "First byte of the segment in the file.",
                 "end_pos": "Byte after the segment. All parts of a segment have the same.",
@@ -84,7 +84,7 @@ def documented_tables() -> list[DocumentedTable]:
             {
                 "source": _SOURCE,
                 "file": _FILE,
-                "incarnation": "Tells files of one name apart: a name can come back after RESET.",
+                "incarnation": "Distinguishes files of the same name: names can repeat after RESET.",
                 "ordinal": "The file's number in the source's log.",
                 "path": "Where the file was read from.",
                 "size": "Its size in bytes when it was last looked at.",
