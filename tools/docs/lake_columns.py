@@ -53,7 +53,7 @@ def documented_tables() -> list[DocumentedTable]:
             {
                 "source": _SOURCE,
                 "file": _FILE,
-                "incarnation": "Distinguishes files of the same name: names can repeat after RESET.",
+                "incarnation": "Distinguishes files of the same name: names repeat after RESET.",
                 "ordinal": "The file's number in the source's log. It only ever increases.",
                 "start_pos": "First byte of the segment in the file.",
                 "end_pos": "Byte after the segment. All parts of a segment have the same.",
@@ -84,7 +84,7 @@ def documented_tables() -> list[DocumentedTable]:
             {
                 "source": _SOURCE,
                 "file": _FILE,
-                "incarnation": "Distinguishes files of the same name: names can repeat after RESET.",
+                "incarnation": "Distinguishes files of the same name: names repeat after RESET.",
                 "ordinal": "The file's number in the source's log.",
                 "path": "Where the file was read from.",
                 "size": "Its size in bytes when it was last looked at.",
