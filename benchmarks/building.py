@@ -1,5 +1,7 @@
-"""Builds programs that are no part of ours in `.cache/peers`: each with its own tools, from its
-registry only, once for each state of its sources."""
+"""Builds of third-party programs in `.cache/peers`, each with its own tools and registry.
+
+A program is built again only if its sources have changed.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,14 @@ JAVA_TOOLS = ("mvn", "javac", "java")
 
 
 class CannotBuildError(Exception):
-    """A tool is missing, or a build failed; the message says why."""
+    """A tool is missing, or a build failed; the message has the reason."""
 
 
 def built(sources: Path, make: Callable[[Path, Path], None], needs: tuple[str, ...]) -> Path:
-    """The folder that `make(sources, folder)` fills, once for each state of the sources."""
+    """Return the folder that `make(sources, folder)` has filled for the current sources.
+
+    Raises CannotBuildError.
+    """
     missing = [tool for tool in needs if shutil.which(tool) is None]
     if missing:
         raise CannotBuildError(f"{', '.join(missing)} is not on this machine")
@@ -38,19 +43,22 @@ def built(sources: Path, make: Callable[[Path, Path], None], needs: tuple[str, .
 
 
 def java_classpath(sources: Path) -> str:
-    """That of a folder with a POM, the checksums of its jars, and Java files: jars by Maven,
-    compared with these checksums, classes by javac."""
+    """Return the classpath of a folder with `pom.xml`, `jars.sha256` and Java files.
+
+    Maven downloads the jars, which are verified by the checksums; javac compiles the files. Raises
+    CannotBuildError.
+    """
     target = built(sources, _build_java, needs=JAVA_TOOLS)
     return f"{target}/jars/*:{target}/classes"
 
 
 def verify(folder: Path, listed: str) -> None:
-    """The folder holds the listed files and no other, as `sha256sum` lists them."""
+    """Raise CannotBuildError unless the folder has exactly the files of a `sha256sum` list."""
     wanted = {name: digest for digest, name in map(str.split, listed.splitlines())}
     found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
     if found != wanted:
         differing = sorted(name for name, _ in wanted.items() ^ found.items())
-        raise CannotBuildError(f"downloaded are not the files that are listed: {differing}")
+        raise CannotBuildError(f"the downloaded files differ from the listed ones: {differing}")
 
 
 def _build_java(sources: Path, target: Path) -> None:

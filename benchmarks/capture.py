@@ -1,10 +1,9 @@
-"""Does `binlake capture` land a server's log as fast as `mysqlbinlog --raw` does?
+"""Compare the speed of `binlake capture` with that of `mysqlbinlog --raw`.
 
 `make bench-capture` starts a real MySQL server whose binary logs are the recorded files of `make
-bench`, and lets both fetch them over TCP, in turn, with and without TLS. The clocks run over all
-of it: logging in, the dump, the last byte on disk; Binlake's also verifies every checksum and
-makes every file durable, which mysqlbinlog does not. Every landed file must have the server's
-sha256. Exit code 1 if one has not.
+bench`. Both programs fetch them over TCP, in turn, with and without TLS. Timed is everything from
+the login to the last byte on disk; Binlake also verifies every checksum and makes every file
+durable, which mysqlbinlog does not. Exit code 1 if a landed file does not have the server's sha256.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ USER = "benchmark"
 
 
 def main() -> int:
-    """Run and report."""
+    """Run the benchmark and print a table."""
     rounds = parse_arguments().rounds
     warm()
     recording = workload()
@@ -48,7 +47,7 @@ def main() -> int:
             for mode in MODES:
                 raced = [_race(server, folder / f"{mode}{n}", mode) for n in range(rounds)]
                 if None in raced:
-                    print("A landed file is not the server's.", file=sys.stderr)
+                    print("A landed file differs from the server's.", file=sys.stderr)
                     return 1
                 rows.append(_row(mode, size, [times for times in raced if times]))
     print(table(("TLS", "mysqlbinlog --raw", "binlake capture", "ratio of speeds"), rows))
@@ -56,14 +55,14 @@ def main() -> int:
 
 
 def parse_arguments() -> argparse.Namespace:
-    """How many rounds."""
+    """Parse the number of rounds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     return parser.parse_args()
 
 
 def _race(server: MySQLServer, folder: Path, mode: TlsMode) -> tuple[float, float] | None:
-    """Seconds of both; None where a file is another than the server's."""
+    """Return the seconds of both; None if a landed file differs from the server's."""
     theirs, ours = folder / "mysqlbinlog", folder / "binlake"
     theirs.mkdir(parents=True)
     seconds = (

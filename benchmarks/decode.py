@@ -1,8 +1,8 @@
-"""How fast does the decoder turn whole binlog files into Arrow, on one core?
+"""Measure how fast the decoder turns whole binlog files into Arrow, on one core.
 
 Run: `make bench`, or `python -m benchmarks.decode [PASSES]`. Files are in memory; everything is
-decoded to final types (JSON as text, charsets), every checksum verified. The bound printed beside
-it is one pass of CRC32 and of memcpy over the same bytes.
+decoded to final types (JSON as text, charsets), and every checksum is verified. For comparison, it
+prints the bound: one pass of CRC32 and of memcpy over the same bytes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def decode(files: list[bytes]) -> int:
-    """The number of changes in the files."""
+    """Decode the files; return the number of changes."""
     return sum(changes.batch.num_rows for file in files for changes in decoder.read(file))
 
 
@@ -50,7 +50,7 @@ def touch(files: list[bytes]) -> int:
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Seconds that `work` takes."""
+    """Return the seconds that `work` takes."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""What is asked of us, and whether what was measured reaches it."""
+"""Performance goals, and whether the measured figures reach them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.marked import table
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Something that is asked of us, what was measured, and whether that reaches it."""
+    """A performance goal: what is measured, the figure asked for, and the figure measured."""
 
     what: str
     asked: str
@@ -19,24 +19,24 @@ class Demand:
 
     @classmethod
     def at_least(cls, what: str, measured: float, asked: float) -> Demand:
-        """A figure that is to be as large, or larger."""
+        """Return a goal that a measured figure reaches if it is not smaller."""
         return cls(what, f"≥ {asked:g}", f"{measured:.2f}", measured >= asked)
 
     @classmethod
     def at_most(cls, what: str, measured: float, asked: float) -> Demand:
-        """A figure that is to be as small, or smaller."""
+        """Return a goal that a measured figure reaches if it is not larger."""
         return cls(what, f"≤ {asked:g}", f"{measured:.2f}", measured <= asked)
 
     @classmethod
     def below(cls, what: str, measured: float, asked: float) -> Demand:
-        """A figure that is to be smaller."""
+        """Return a goal that a measured figure reaches if it is smaller."""
         return cls(what, f"< {asked:g}", f"{measured:.2f}", measured < asked)
 
 
 def table_of(demands: Iterable[Demand]) -> str:
-    """A Markdown table of them."""
+    """Return a Markdown table of the goals."""
     rows = [
         [demand.what, demand.asked, demand.measured, "yes" if demand.reached else "no"]
         for demand in demands
     ]
-    return table(["what", "asked", "measured", "reached"], rows)
+    return table(["goal", "target", "measured", "reached"], rows)

@@ -1,8 +1,8 @@
-"""How long from binlog files to gold, layer by layer, once Spark is up? And is gold right?
+"""Measure the time from binlog files to gold by layer, without Spark's start, and check gold.
 
-Run: `make bench`, or `python -m benchmarks.end_to_end`. The recorded workload goes into a fresh
-lake; row counts and checksums of every gold table are compared with the source's. Spark settings
-may follow, to compare them: `python -m benchmarks.end_to_end spark.sql.adaptive.enabled=false`.
+Run: `make bench`, or `python -m benchmarks.end_to_end`. The recorded workload is replicated into a
+new lake; row counts and checksums of every gold table are compared with the source's. To compare
+Spark settings, append them: `python -m benchmarks.end_to_end spark.sql.adaptive.enabled=false`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HEAP = "2g"
 
 
 def main() -> int:
-    """Run and report; 1 if gold is not the source's."""
+    """Run the benchmark; return 1 if gold differs from the source."""
     conf = dict(argument.split("=", 1) for argument in sys.argv[1:])
     return measure("workload", workload(), SCHEMA, TABLES, Console(), conf)
 
@@ -44,9 +44,9 @@ def measure(
     conf: Mapping[str, str] = MappingProxyType({}),
     most: Peaks | None = None,
 ) -> int:
-    """One recording through all layers into a fresh lake; prints a line per layer.
+    """Replicate a recording into a new lake and print a line per layer.
 
-    Returns 1 if gold is not the source's, or if a process takes more memory than `most`.
+    Return 1 if gold differs from the source, or if a process uses more memory than `most`.
     """
     with tempfile.TemporaryDirectory() as folder:
         settings = settings_for(str(recording.folder / "binlogs"), folder, conf)
@@ -62,23 +62,27 @@ def measure(
         screen.print(f"  files to gold: {seconds:.1f} s; at most {peaks}")
         gold = gold_figures(spark, Lake(folder), schema, tables)
     wrong = differing(recording, gold)
-    screen.print(f"  differs from the source: {', '.join(wrong)}" if wrong else "  gold is right")
+    screen.print(
+        f"  gold differs from the source: {', '.join(wrong)}"
+        if wrong
+        else "  gold equals the source"
+    )
     larger = most is not None and (peaks.own > most.own or peaks.worker > most.worker)
     if larger:
-        screen.print(f"  more memory than the bound: {most}")
+        screen.print(f"  more memory than the limit: {most}")
     return 1 if wrong or larger else 0
 
 
 def settings_for(
     binlogs: str, lake: str, conf: Mapping[str, str] = MappingProxyType({})
 ) -> Settings:
-    """Binlake's own, with the heap of a small driver."""
+    """Return Binlake's default settings with the heap of a small driver."""
     java = {"master": MASTER, "driver_memory": HEAP, "conf": dict(conf)}
     return Settings.load(None, source="bench", binlogs=binlogs, lake=lake, spark=java)
 
 
 def started(settings: Settings, name: str) -> SparkSession:
-    """Spark, once it is up: it has done something."""
+    """Return a Spark session that has run its first job."""
     keep_freed()
     spark = session(settings, name)
     spark.range(1).count()
@@ -86,7 +90,7 @@ def started(settings: Settings, name: str) -> SparkSession:
 
 
 def differing(recording: Recording, gold: Mapping[str, list[int]]) -> list[str]:
-    """The tables whose figures are not the source's."""
+    """Return the tables whose figures differ from the source's."""
     return sorted(t for t, figures in recording.figures.items() if gold.get(t) != figures)
 
 

@@ -1,7 +1,7 @@
-"""Figures of a table that the source server and gold must agree on: a count and checksums.
+"""Figures by which a source table and its gold table are compared: row count and checksum.
 
-Each checksum is the sum of the CRC32s of a text of every row, spelled once in MySQL's SQL and once
-in Spark's so that equal values give equal text.
+The checksum is the sum of the CRC32s of each row as text. MySQL's and Spark's SQL expressions for
+the text are chosen so that equal values have equal texts.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from pipeline.lake import Lake
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """How one column's value is spelled as text, in both dialects."""
+    """A column's value as text, as an SQL expression of each dialect."""
 
     mysql: str
     spark: str
 
     @classmethod
     def same(cls, name: str) -> Column:
-        """For integers, decimals, dates and text."""
+        """Return the expressions for integers, decimals, dates and text."""
         return cls(name, f"CAST({name} AS STRING)")
 
     @classmethod
     def instant(cls, name: str) -> Column:
-        """For DATETIME(6) and TIMESTAMP(6), which Spark prints without trailing zeros."""
+        """Return those for DATETIME(6) and TIMESTAMP(6): Spark's cast drops trailing zeros."""
         return cls(name, f"date_format({name}, 'yyyy-MM-dd HH:mm:ss.SSSSSS')")
 
     @classmethod
     def member(cls, name: str, path: str) -> Column:
-        """For one member of a JSON document, which need not be spelled alike as a whole."""
+        """Return those for one member of a JSON document, whose whole text may differ."""
         return cls(
             f"JSON_UNQUOTE(JSON_EXTRACT({name}, '{path}'))", f"get_json_object({name}, '{path}')"
         )
@@ -46,7 +46,7 @@ Tables = Mapping[str, tuple[Column, ...]]
 
 
 def mysql_query(schema: str, table: str, columns: tuple[Column, ...]) -> str:
-    """The figures of a source table."""
+    """Return the query for the figures of a source table."""
     texts = ", ".join(f"COALESCE({column.mysql}, '-')" for column in columns)
     checksum = f"SUM(CRC32(CONCAT_WS('|', {texts})))"
     return f"SELECT COUNT(*), COALESCE({checksum}, 0) FROM {schema}.{table}"
@@ -55,7 +55,7 @@ def mysql_query(schema: str, table: str, columns: tuple[Column, ...]) -> str:
 def gold_figures(
     spark: SparkSession, lake: Lake, schema: str, tables: Tables
 ) -> dict[str, list[int]]:
-    """The figures of every gold table; a table that is not there has none."""
+    """Return the figures by gold table, without missing tables."""
     return {
         table: _gold(spark, lake.gold(schema, table), columns)
         for table, columns in tables.items()

@@ -1,8 +1,8 @@
-"""What does a small batch cost on a large gold table, and what do many tables in one run?
+"""Measure the cost of a small batch on a large gold table, and of many tables in one run.
 
 Run: `make bench-gold`, or `python -m benchmarks.gold --rows 20000000`. Batches of changed keys,
-close together or all over the table, are applied to copies of one table as gold applies them, and
-by a plain MERGE of the same rows (one row a key). Then `benchmarks.many_tables`.
+adjacent or spread over the table, are applied to copies of one table as gold applies them, and by a
+plain MERGE of the same rows (one row per key). Then `benchmarks.many_tables` runs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ LSN = 1000
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One way of applying one batch."""
+    """The cost of applying one batch in one way."""
 
     seconds: float
     jobs: int
@@ -58,7 +58,7 @@ class Figures:
 
 
 def main() -> int:
-    """Measure and print."""
+    """Run the benchmark and print tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000_000)
     parser.add_argument("--keys", type=int, nargs="+", default=[1_000, 10_000, 100_000])
@@ -76,7 +76,7 @@ def main() -> int:
 
 
 def large_table(spark: SparkSession, folder: str, rows: int, batches: list[int]) -> Table:
-    """Every batch on a table of `rows` rows, by a plain MERGE, by gold, and by gold with drift."""
+    """Apply every batch to a table of `rows` rows by each of `WAYS`; return the figures."""
     base = f"{folder}/base"
     _make_table(spark, base, rows)
     report = Table(title=f"{rows:,} rows, {_size(base):,} bytes in files of {FILE_ROWS:,} rows")
@@ -109,7 +109,7 @@ def _shown(figures: Figures) -> list[str]:
 
 
 def _rows(ids: DataFrame, salt: int) -> DataFrame:
-    """The table's row of each id; `salt` changes some of its columns."""
+    """Return the table's row for each id; `salt` changes some of the columns."""
     number = sf.col("id")
     return ids.select(
         number,
@@ -124,7 +124,7 @@ def _rows(ids: DataFrame, salt: int) -> DataFrame:
 
 
 def _make_table(spark: SparkSession, path: str, rows: int) -> None:
-    """Even ids, in order, in files of `FILE_ROWS`: odd ones are for inserts."""
+    """Create a table with even ids in order, in files of `FILE_ROWS`; odd ids are for inserts."""
     ids = spark.range(0, 2 * rows, 2, max(rows // FILE_ROWS, 1))
     whole = _rows(ids, 0).withColumns({"__lsn": sf.lit(1).cast("bigint"), "__committed_at": _now()})
     properties = ", ".join(f"'{k}' = '{v}'" for k, v in TABLE_PROPERTIES.items())
@@ -137,7 +137,7 @@ def _make_table(spark: SparkSession, path: str, rows: int) -> None:
 
 
 def _make_changes(spark: SparkSession, path: str, rows: int, count: int, where: str) -> None:
-    """Of eight changed keys seven are updates, or every second of these a delete; one an insert."""
+    """Write changes by a hash of the id: an insert and a delete per six updates."""
     if where == "local":
         first = rows // 2
         ids = spark.range(first, first + count)
@@ -174,16 +174,16 @@ def _now() -> Column:
 
 
 def _apply(spark: SparkSession, path: str, changes: str, count: int) -> None:
-    """As gold does it."""
+    """Apply the changes as gold does."""
     _put(spark, path, changes, count, None)
 
 
 def _apply_watched(spark: SparkSession, path: str, changes: str, count: int) -> None:
-    """As gold does it with `drift: full`."""
+    """Apply the changes as gold does with `drift: full`."""
     watch = Watch()
     _put(spark, path, changes, count, Look(watch, "bench"))
     if any(drift.found for drift in watch.found.values()):
-        raise RuntimeError(f"drift where there is none: {watch.found}")
+        raise RuntimeError(f"drift was reported although the images match gold: {watch.found}")
 
 
 def _put(spark: SparkSession, path: str, changes: str, count: int, look: Look | None) -> None:
@@ -200,7 +200,7 @@ def _put(spark: SparkSession, path: str, changes: str, count: int, look: Look | 
 
 
 def _merge(spark: SparkSession, path: str, changes: str, _count: int) -> None:
-    """As one would by hand, the rows being one for each key."""
+    """Apply the changes by a MERGE written by hand, which relies on one row per key."""
     deleted = sf.col("__op") == "delete"
     image = sf.when(deleted, sf.col("before")).otherwise(sf.col("after"))
     rows = (

@@ -1,8 +1,8 @@
-"""Does gold equal the source after hundreds of random histories, applied in every way there is?
+"""Check that gold equals the source after hundreds of random histories, applied in different ways.
 
-Run: `make soak-histories` (COUNT=… SEED=…), or `python -m benchmarks.histories`. Each trial's line
-holds its seed; a failure prints the command that runs it again, and with `--shrink` its fewest
-steps. `--server mariadb` needs what the tests download.
+Run: `make soak-histories` (COUNT=… SEED=…), or `python -m benchmarks.histories`. Each trial prints
+its seed; a failure prints the command that repeats it, and with `--shrink` its fewest steps.
+`--server mariadb` needs the server that the tests download.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.support.servers.mysql import MySQLServer
 
 SERVERS: dict[str, Callable[[Path], MySQLServer | MariaDBServer]] = {
     "mysql": MySQLServer,
-    # As every release before 9.6: what foreign keys do is not in the log.
+    # As in releases before 9.6: changes by foreign keys are not logged.
     "native-mysql": lambda folder: MySQLServer(folder, "--innodb-native-foreign-keys=ON"),
     "mariadb": MariaDBServer,
     "newest-mariadb": NewestMariaDBServer,
@@ -42,18 +42,18 @@ MARIADB: tuple[dict[str, str | int], ...] = (
     {"binlog_row_metadata": "NO_LOG", "binlog_row_image": "MINIMAL"},
     {"max_binlog_size": 4096, "log_bin_compress": "ON", "log_bin_compress_min_len": 10},
 )
-"""Beside the others: its default, and what only it has."""
+"""More settings for MariaDB: its default row metadata, and its own options."""
 TRIES = 40
-"""Runs that `--shrink` takes at most."""
+"""The most runs that `--shrink` makes."""
 
 
 def main() -> int:
-    """Run the trials; 1 if any fails."""
+    """Run the trials; return 1 if any fails."""
     arguments = _arguments()
     conf = {
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        # Many small jobs: what a better compiler takes is more than it saves.
+        # With many small jobs, the optimizing compiler costs more time than it saves.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     }
     spark = session(Settings.load(None, spark={"master": "local[2]", "conf": conf}), "histories")
@@ -78,13 +78,13 @@ def main() -> int:
 
 
 def _trials(arguments: argparse.Namespace) -> Sequence[Trial]:
-    """One trial for each seed; what is not asked for changes from trial to trial."""
+    """Return one trial per seed; options that are not given vary from trial to trial."""
     ways = [arguments.way] if arguments.way else list(WAYS)
     pairs = (pair.split("=", 1) for pair in arguments.set)
-    asked = {name: int(value) if value.isdigit() else value for name, value in pairs}
+    given = {name: int(value) if value.isdigit() else value for name, value in pairs}
     variables = VARIABLES + (MARIADB if "mariadb" in arguments.server else ())
-    if asked or arguments.seed_alone:
-        variables = (asked,)
+    if given or arguments.seed_alone:
+        variables = (given,)
     features = APPLIED | {Feature[name] for name in arguments.feature}
     features -= {Feature[name] for name in arguments.without}
     return [
@@ -105,7 +105,9 @@ def _trials(arguments: argparse.Namespace) -> Sequence[Trial]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=1, help="trials, with seeds from --seed on")
+    parser.add_argument(
+        "--count", type=int, default=1, help="number of trials, with seeds from --seed on"
+    )
     parser.add_argument("--way", choices=list(WAYS))
     parser.add_argument("--histories", type=int, default=4)
     parser.add_argument("--length", type=int, default=60)

@@ -1,7 +1,7 @@
-"""What does each of many tables cost that one run touches, from file to gold?
+"""Measure the cost per table of a run that changes many tables, from files to gold.
 
-A real server's log of tables that are made and filled is taken in a first run; then each table is
-changed a little, and the second run is timed. Gold is compared with the server's row counts.
+A first run replicates tables that a real server has created and filled; then a few rows of each
+table are changed, and a second run is timed. Gold is compared with the server's row counts.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ CHANGES = (
 
 
 def jobs(spark: SparkSession) -> int:
-    """How many Spark jobs there have been."""
+    """Return the number of Spark jobs run so far."""
     return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
 
 
 def many_tables(spark: SparkSession, count: int, screen: Console) -> None:
-    """Print what the second run took, by layer and table."""
+    """Print the cost of both runs by layer and table. Raises RuntimeError on a wrong row count."""
     names = [f"t{n:03}" for n in range(count)]
     with tempfile.TemporaryDirectory() as folder, MySQLServer(Path(folder) / "server") as server:
         _fill(server, names)
@@ -46,7 +46,7 @@ def many_tables(spark: SparkSession, count: int, screen: Console) -> None:
             include=(f"{SCHEMA}.*",),
         )
         first = run_layers(spark, settings, QuietProgress())
-        _show(screen, f"{count} tables made, of {ROWS:,} rows each", first, count, 0)
+        _show(screen, f"{count} tables created, of {ROWS:,} rows each", first, count, 0)
         for name in names:
             server.execute(";".join(change.format(f"{SCHEMA}.{name}") for change in CHANGES))
         server.flush_logs()
@@ -55,8 +55,9 @@ def many_tables(spark: SparkSession, count: int, screen: Console) -> None:
         _show(screen, f"{count} tables changed", second, count, jobs(spark) - before)
         for name in names:
             rows = delta.read(spark, settings.layout.gold(SCHEMA, name)).count()
-            if rows != server.execute(f"SELECT COUNT(*) FROM {SCHEMA}.{name}")[0][0]:
-                raise RuntimeError(f"{name} has {rows} rows in gold")
+            expected = server.execute(f"SELECT COUNT(*) FROM {SCHEMA}.{name}")[0][0]
+            if rows != expected:
+                raise RuntimeError(f"{name} has {rows} rows in gold, {expected} on the server")
 
 
 def _fill(server: MySQLServer, names: list[str]) -> None:
@@ -78,8 +79,9 @@ def _show(
 ) -> None:
     seconds = sum(report.seconds for report in reports)
     layers = ", ".join(f"{r.layer} {r.seconds / count:.2f}" for r in reports)
-    told = f"; {jobs_run / count:.1f} Spark jobs a table" if jobs_run else ""
-    screen.print(f"{title}: {seconds:.0f} s, {seconds / count:.2f} s a table ({layers}){told}")
+    jobs_text = f"; {jobs_run / count:.1f} Spark jobs per table" if jobs_run else ""
+    per_table = f"{seconds / count:.2f} s per table"
+    screen.print(f"{title}: {seconds:.0f} s, {per_table} ({layers}){jobs_text}")
     for report in reports:
         for line in (*report.faults, *report.gaps, *report.notes):
             screen.print(f"  {report.layer}: {line}")

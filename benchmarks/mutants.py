@@ -1,8 +1,8 @@
-"""Does the suite notice when the product is wrong? Each mutant is a fault that users would pay for.
+"""Mutation tests: check that the suite detects faults which would corrupt users' data.
 
-A copy of the repository gets one fault at a time, and the tests that should notice it are run
-there; a mutant that they all pass has survived. Run: `make mutants`, or
-`python -m benchmarks.mutants NAME…` for some. Exit code 1 if one survives.
+Each mutant is one fault in a copy of the repository. The tests that should detect it run there; a
+mutant survives if they pass. Run: `make mutants`, or `python -m benchmarks.mutants NAME…` for some.
+Exit code 1 if one survives.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "dist")
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A fault: in `file`, the only occurrence of `text` becomes `wrong`; `tests` should notice it.
+    """A fault: in `file`, `wrong` replaces the only `text`; `tests` should detect it.
 
-    `compiled`: kernels must be. Otherwise they run as Python, since each change of the decoder
-    would compile all of them again.
+    `compiled`: whether the tests need compiled kernels. Without, they run as Python, since a change
+    of the decoder would otherwise compile all of them again.
     """
 
     name: str
@@ -39,18 +39,23 @@ class Mutant:
     compiled: bool = False
 
     def apply(self, root: Path) -> None:
-        """Change the file in a copy of the repository. Raises ValueError if the text is not there
-        exactly once."""
+        """Change the file in a copy of the repository.
+
+        Raises ValueError unless the file contains the text exactly once.
+        """
         path = root / self.file
         source = path.read_text(encoding="utf-8")
         if source.count(self.text) != 1:
-            raise ValueError(f"{self.name}: {self.file} does not have {self.text!r} once")
+            count = source.count(self.text)
+            raise ValueError(
+                f"{self.name}: {self.file} contains {self.text!r} {count} times, not once"
+            )
         path.write_text(source.replace(self.text, self.wrong), encoding="utf-8")
 
 
 MUTANTS = (
     Mutant(
-        "MEDIUMINT without its sign",
+        "MEDIUMINT without sign extension",
         "decoder/kernels/memory.py",
         "load_u16(buffer, position) | load_i8(buffer, position + 2) << 16",
         "load_u16(buffer, position) | load_u8(buffer, position + 2) << 16",
@@ -79,7 +84,7 @@ MUTANTS = (
         compiled=True,
     ),
     Mutant(
-        "a transaction's fault dropped",
+        "a fault in a transaction dropped",
         "decoder/transactions/faults.py",
         "            self._open[transaction] = fault\n",
         "            pass\n",
@@ -95,7 +100,7 @@ MUTANTS = (
         compiled=True,
     ),
     Mutant(
-        "a step done twice",
+        "a step applied twice",
         "pipeline/lake/tables/native.py",
         "return reached is not None and reached >= step.version",
         "return reached is not None and reached > step.version",
@@ -111,7 +116,7 @@ MUTANTS = (
         compiled=True,
     ),
     Mutant(
-        "ghosts of changed keys",
+        "old rows left after key changes",
         "pipeline/gold/changes/fold.py",
         "    if key_changes:\n",
         "    if not key_changes:\n",
@@ -119,7 +124,7 @@ MUTANTS = (
         compiled=True,
     ),
     Mutant(
-        "columns that MINIMAL leaves out become NULL",
+        "columns omitted by MINIMAL set to NULL",
         "pipeline/gold/changes/fold_partial.py",
         "sf.when(kept, nothing).otherwise(missing).alias(MISSING)",
         "sf.when(kept, nothing).otherwise(nothing).alias(MISSING)",
@@ -127,7 +132,7 @@ MUTANTS = (
         compiled=True,
     ),
     Mutant(
-        "rows that were rolled back applied",
+        "rolled-back rows applied",
         "pipeline/gold/changes/changes.py",
         "    if not skip:\n",
         "    if True:\n",
@@ -135,7 +140,7 @@ MUTANTS = (
         compiled=True,
     ),
     Mutant(
-        "rows lost where changes are few",
+        "a row lost in a small batch",
         "pipeline/gold/changes/small_batch.py",
         "    return tables.read(table, where)\n",
         "    return tables.read(table, where)[:-1]\n",
@@ -143,7 +148,7 @@ MUTANTS = (
         compiled=True,
     ),
     Mutant(
-        "keys taken for new that gold has",
+        "existing keys of gold taken for new",
         "pipeline/lake/delta_log/table_log.py",
         "pc.greater_equal(_sure(greatest), low)",
         "pc.greater(_sure(greatest), low)",
@@ -151,7 +156,7 @@ MUTANTS = (
         compiled=True,
     ),
     Mutant(
-        "a held table published as if it were not",
+        "a held table published as not held",
         "pipeline/gold/plan/cut.py",
         '"held": state.holds(table) is not None or table.to_lsn < state.cut_lsn',
         '"held": False',
@@ -162,24 +167,26 @@ MUTANTS = (
 
 
 def main() -> int:
-    """Try the mutants named on the command line, or all."""
+    """Test the mutants named on the command line, or all; return 1 if one survives."""
     screen, survivors = Console(), []
     chosen = [mutant for mutant in MUTANTS if mutant.name in sys.argv[1:] or not sys.argv[1:]]
     for mutant in chosen:
-        noticed = is_noticed(mutant)
-        screen.print(f"{'noticed' if noticed else 'SURVIVED'}: {mutant.name}")
-        survivors += [] if noticed else [mutant]
-    screen.print(f"{len(chosen) - len(survivors)} of {len(chosen)} were noticed")
+        detected = is_detected(mutant)
+        screen.print(f"{'detected' if detected else 'SURVIVED'}: {mutant.name}")
+        survivors += [] if detected else [mutant]
+    screen.print(f"{len(chosen) - len(survivors)} of {len(chosen)} were detected")
     return 1 if survivors else 0
 
 
-def is_noticed(mutant: Mutant) -> bool:
-    """Return whether the tests fail in a copy of the repository that has the fault, and pass in one
-    without it. Raises RuntimeError if they fail there too, or cannot be run."""
+def is_detected(mutant: Mutant) -> bool:
+    """Return True if the mutant's tests fail in a copy of the repository with the fault.
+
+    Raises RuntimeError if they also fail without it, or cannot be run.
+    """
     with tempfile.TemporaryDirectory() as folder:
         copied = Path(shutil.copytree(ROOT, Path(folder) / ROOT.name, ignore=LEFT_OUT))
         if not _pass(mutant, copied):
-            raise RuntimeError(f"{mutant.name}: the tests fail without it")
+            raise RuntimeError(f"{mutant.name}: the tests also fail without the fault")
         mutant.apply(copied)
         return not _pass(mutant, copied)
 

@@ -1,4 +1,4 @@
-"""The largest resident sets of this process and of its Python workers, while work goes on."""
+"""Peak resident sets of this process and of Spark's Python workers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ INTERVAL = 0.1
 
 @dataclass(slots=True)
 class Peaks:
-    """Bytes: of this process without its children, and of the largest of Spark's Python workers."""
+    """Peak bytes of this process without its children, and of the largest Python worker."""
 
     own: int = 0
     worker: int = 0
 
     @property
     def largest(self) -> int:
-        """The larger of the two: where tasks run here, the process has all of a machine's."""
+        """The larger of the two: with local threads, all tasks run in this process."""
         return max(self.own, self.worker)
 
     def __str__(self) -> str:
@@ -31,7 +31,7 @@ class Peaks:
 
 @contextmanager
 def sampled() -> Iterator[Peaks]:
-    """Sample both until the block ends; Linux only, as it reads /proc."""
+    """Sample both until the end of the `with` block. Linux only, as it reads /proc."""
     peaks, ended = Peaks(), threading.Event()
     thread = threading.Thread(target=_sample, args=(peaks, ended), daemon=True)
     thread.start()
@@ -54,7 +54,7 @@ def _sample(peaks: Peaks, ended: threading.Event) -> None:
 def _is_worker(process: Path) -> bool:
     try:
         return b"pyspark.daemon" in (process / "cmdline").read_bytes()
-    except OSError:  # it ended between being listed and being read
+    except OSError:  # the process ended after it was listed
         return False
 
 

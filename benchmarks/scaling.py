@@ -1,9 +1,9 @@
-"""How does the cost of each layer grow with bytes, files, segments, and tasks at once?
+"""Measure how the cost of each layer grows with bytes, files, segments, and concurrent tasks.
 
-Run: `make bench-scaling`, or `python -m benchmarks.scaling bytes files segments tasks`. Every line
-is a lake of its own, filled from a real server's log by a Spark that has done a small log before,
-in a process of its own; gold is compared with the source's figures. How it grows with tables and
-with the size of gold: `make bench-gold`.
+Run: `make bench-scaling`, or `python -m benchmarks.scaling bytes files segments tasks`. Each load
+is replicated from a real server's log into a new lake, in a new process whose Spark is warmed up
+with a small log; gold is compared with the source's figures. `make bench-gold` measures the growth
+with tables and with the size of gold.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ GB = 1e9
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A multiple of the bench workload in files of a size, and how it is taken in."""
+    """A multiple of the bench workload, and the sizes with which it is logged and replicated."""
 
     scale: str = "1/2"
     file_size: str = "64M"
@@ -46,7 +46,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a load took: seconds by layer, then those of a run that finds nothing new."""
+    """The cost of a load: seconds by layer, seconds of a run with nothing new, peak bytes."""
 
     size: int
     files: int
@@ -69,11 +69,11 @@ LOADS: Mapping[str, Sequence[Load]] = MappingProxyType(
         "tasks": (Load(tasks=1), Load()),
     }
 )
-"""What is varied, to the loads that vary it."""
+"""Loads by the dimension that they vary."""
 
 
 def main() -> int:
-    """Measure what is named on the command line, or all; 1 if any gold is not the source's."""
+    """Measure the dimensions named on the command line, or all; return 1 if gold differs."""
     if sys.argv[1:2] == ["--one"]:
         print(json.dumps(asdict(measure(Load(**json.loads(sys.argv[2]))))))
         return 0
@@ -88,20 +88,20 @@ def main() -> int:
 
 
 def in_a_process(load: Load) -> Cost:
-    """Measure in a process of its own: Spark's master cannot be changed, and Java stays warm."""
-    recording(load)  # its recording is not to be seen in the process that measures
+    """Measure in a new process: Spark's master cannot be changed, and Java would stay warm."""
+    recording(load)  # recorded here, so that it does not disturb the measurement
     command = [sys.executable, "-m", "benchmarks.scaling", "--one", json.dumps(asdict(load))]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return Cost(**json.loads(done.stdout.splitlines()[-1]))
 
 
 def recording(load: Load) -> Recording:
-    """The log of a load."""
+    """Return the log of a load; recorded if it is not cached."""
     return workload(Fraction(load.scale), load.file_size)
 
 
 def measure(load: Load) -> Cost:
-    """Warm up with a small log, then take the load's into a fresh lake."""
+    """Warm up with a small log, then replicate the load into a new lake."""
     java = {"master": f"local[{load.tasks}]", "driver_memory": "2g"}
     spark = session(Settings.load(None, spark=java), "binlake scaling")
     with tempfile.TemporaryDirectory() as folder:
@@ -123,7 +123,7 @@ def measure(load: Load) -> Cost:
 
 
 def settings_of(log: Recording, lake: str, load: Load) -> Settings:
-    """A run of the log into the lake."""
+    """Return the settings of a run from the log into the lake."""
     sizes: dict[str, Any] = {"target": load.segment}
     return Settings.load(
         None, source="bench", binlogs=str(log.folder / "binlogs"), lake=lake, segments=sizes
@@ -131,7 +131,7 @@ def settings_of(log: Recording, lake: str, load: Load) -> Settings:
 
 
 def table(name: str, costs: Mapping[Load, Cost]) -> Table:
-    """A line for each load."""
+    """Return a table with a line per load."""
     shown = Table(title=f"Cost by {name}", title_justify="left")
     layers = ("bronze", "silver", "gold")
     for head in (

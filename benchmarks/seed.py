@@ -1,9 +1,9 @@
-"""How many rows a second does `binlake seed` read, against Spark's JDBC source that only reads?
+"""Compare the speed of `binlake seed` with that of Spark's JDBC source.
 
-`make bench-seed` starts a real MySQL server with one table and lets both read it over TCP, by
-turns, with as many connections: Spark's own JDBC source, with Spark's own types, into a sink that
-drops the rows; and `binlake seed`, which turns bytes into the decoder's types, writes Parquet, and
-asks for places in the log. Exit code 1 if it has not all rows.
+`make bench-seed` starts a real MySQL server with one table. Both read it over TCP, in turn, with
+the same number of connections: Spark's JDBC source, with Spark's types, into a sink that discards
+the rows; and `binlake seed`, which converts bytes to the decoder's types, writes Parquet, and reads
+log positions. Exit code 1 if the seed lacks rows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DIGITS = f"(SELECT 0 AS n{' UNION ALL SELECT '.join(['', *map(str, range(1, 10))
 
 
 def main() -> int:
-    """Run and report."""
+    """Run the benchmark and print a table."""
     arguments = parse_arguments()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -56,7 +56,7 @@ def main() -> int:
 
 
 def parse_arguments() -> argparse.Namespace:
-    """How many rows, and how many rounds."""
+    """Parse the numbers of rows and rounds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
@@ -75,7 +75,7 @@ def _settings(server: MySQLServer, lake: Path, rows: int) -> Settings:
 
 
 def fill(server: MySQLServer, rows: int) -> None:
-    """A table as many have: numbers, a decimal, a time, an enum, some text."""
+    """Create and fill a typical table: numbers, a decimal, a time, an enum, text."""
     server.execute(f"""
         CREATE DATABASE {SCHEMA}; USE {SCHEMA};
         CREATE TABLE numbers (n INT PRIMARY KEY);
@@ -102,7 +102,7 @@ def _timed(run: Callable[[], object]) -> float:
 
 
 def _read(spark: SparkSession, settings: Settings, rows: int) -> None:
-    """As many ranges of the key as the seed has chunks, as many at once."""
+    """Read as many ranges of the key as the seed has chunks, with the same parallelism."""
     source = JdbcSource(login(settings), ServerVersion.read("9.7.0"))
     reader = spark.read.format("jdbc").options(**source.options)
     bounds = {"partitionColumn": "id", "lowerBound": "0", "upperBound": str(rows)}

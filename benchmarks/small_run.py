@@ -1,8 +1,8 @@
-"""Times a run that brings few changes, against plain MERGEs of the same rows.
+"""Compare a run with few changes to plain MERGEs of the same rows.
 
 Each round changes some rows of five tables on a real server (about 50 kB of binlog), times a run of
-all layers in a Java that is warm, and then one `MERGE INTO` for each table of the same rows, in the
-same session, one after the other. Run: `python -m benchmarks.small_run`; rounds may follow.
+all layers in a warm JVM, and then one `MERGE INTO` per table of the same rows, one after the other
+in the same session. Run: `make bench-small`, or `python -m benchmarks.small_run [ROUNDS]`.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ TABLES = ("customers", "orders", "order_lines", "visits", "stock")
 ROWS = 1000
 ROUNDS = 5
 WARM_UP = 2
-"""Rounds before those that count: Java compiles what it does often."""
+"""Rounds that are not counted, in which the JVM compiles hot code."""
 COLUMNS = "id INT PRIMARY KEY, a INT, b VARCHAR(80), c DECIMAL(10,2), d DATETIME"
 CHANGED = "id % 9 = {0} OR id > 100000"
 
 
 def main() -> int:
-    """Measure and print."""
+    """Run the benchmark and print the times."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
     screen = Console()
     with tempfile.TemporaryDirectory() as folder, MySQLServer(Path(folder) / "server") as server:
@@ -112,7 +112,7 @@ def _change(server: MySQLServer, number: int) -> None:
 
 
 def _merge(server: MySQLServer, spark: SparkSession, number: int, plain: str) -> float:
-    """Seconds that plain MERGEs of the same rows take."""
+    """Return the seconds that plain MERGEs of the same rows take."""
     began = time.monotonic()
     for name in TABLES:
         rows = server.execute(

@@ -1,9 +1,10 @@
-"""How long the whole suite takes, and which files and tests take most of it.
+"""Measure how long the test suite takes, and list the slowest folders, files and tests.
 
-Runs what `make test` runs, and writes to docs/contributing/testing.md unless a test fails. Exit
-code 1 if one does, or if the suite takes longer than `LIMIT`. Run: `make bench-suite` on a machine
-with nothing else to do; a file of pytest's `--junitxml` as an argument is read instead. What is set
-up once on a machine, servers and compiled kernels, is set up before.
+It runs the same command as `make test`, and writes the result to docs/contributing/testing.md
+unless a test fails. Servers and compiled kernels, which are set up once per machine, are set up
+before. Exit code 1 if a test fails, or if the suite takes longer than `LIMIT`. Run: `make
+bench-suite` on an idle machine; with a file of pytest's `--junitxml` as an argument, that is read
+instead of running the suite.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from decoder.stream.precompile import warm
 from tests.support.servers import mariadb_install, mysql_install
 
 LIMIT = 15 * 60
-"""Seconds that the suite may take on two cores, without what is installed first."""
+"""Seconds that the suite may take on two cores, without installations."""
 SHOWN = 25
 DOCUMENT = Path(__file__).parents[1] / "docs" / "contributing" / "testing.md"
 MARKS = Marks("bench-suite")
@@ -39,7 +40,7 @@ COMMAND = (
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A test: its file, its name and the seconds that it took, with what was set up for it."""
+    """A test: its file, its name, and its seconds including fixtures."""
 
     file: str
     name: str
@@ -47,7 +48,7 @@ class Timed:
 
 
 def main() -> int:
-    """Run the suite, or read of a run, and write where its time went."""
+    """Run the suite, or read a run's results, and report where the time went."""
     screen = Console()
     if len(sys.argv) > 1:
         tests = read_results(Path(sys.argv[1]))
@@ -69,8 +70,10 @@ def main() -> int:
 
 
 def set_up() -> None:
-    """Install the servers and compile the kernels, unless that was done before. Raises RuntimeError
-    if a server cannot be installed."""
+    """Install the servers and compile the kernels, if necessary.
+
+    Raises RuntimeError if a server cannot be installed.
+    """
     warm()
     for why_unavailable in (
         mysql_install.why_unavailable,
@@ -82,7 +85,7 @@ def set_up() -> None:
 
 
 def read_results(results: Path) -> list[Timed]:
-    """The tests of a run, from the file that pytest's `--junitxml` wrote."""
+    """Read the tests of a run from the file of pytest's `--junitxml`."""
     cases = ET.parse(results).getroot().iter("testcase")
     return [
         Timed(
@@ -95,16 +98,16 @@ def read_results(results: Path) -> list[Timed]:
 
 
 def summary(tests: Sequence[Timed], took: float) -> str:
-    """How long it took, and whether that is too long."""
+    """Return a sentence with the suite's time and whether it is within the limit."""
     verdict = "within" if took <= LIMIT else "longer than"
     return (
-        f"{len(tests):,} tests in {took / 60:.1f} minutes of three processes: "
-        f"{verdict} the {LIMIT // 60} minutes that it may take."
+        f"{len(tests):,} tests in {took / 60:.1f} minutes, in three processes: "
+        f"{verdict} the limit of {LIMIT // 60} minutes."
     )
 
 
 def tables_of(tests: Sequence[Timed]) -> str:
-    """Seconds by folder, of the slowest files and of the slowest tests, as Markdown."""
+    """Return Markdown tables of seconds by folder, file and test, the slowest first."""
     files, folders = defaultdict[str, float](float), defaultdict[str, float](float)
     counts = Counter(_folder(test) for test in tests)
     for test in tests:
@@ -134,7 +137,7 @@ def _folder(test: Timed) -> str:
 
 
 def _longest(seconds: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Names with their seconds, the longest first."""
+    """Return names with their seconds, the longest first."""
     ranked = sorted(seconds.items(), key=lambda item: -item[1])
     return [(name, f"{took:.0f}") for name, took in ranked]
 

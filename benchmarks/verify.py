@@ -1,9 +1,9 @@
-"""How many rows a second does `binlake verify --against` a server compare?
+"""Measure how many rows per second `binlake verify --against server` compares.
 
-`make bench-verify` starts a real MySQL server with one table, brings it to gold by `binlake run`,
-and lets verify read both sides: once where they are equal, and once where some rows differ, whose
-keys it has to name. What this process takes at most is told as well, without Spark's: the server's
-rows pass through it. Exit code 1 if it finds anything else than was changed.
+`make bench-verify` starts a real MySQL server with one table, replicates it to gold, and runs
+verify while both are equal, and again with some different rows, whose keys verify has to report.
+The peak memory of this process, without Spark's, is printed too: the server's rows pass through it.
+Exit code 1 if verify reports other differences than the changed rows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CHANGED = 5
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Seconds that it took, and where this process's resident set has been by then, in MiB."""
+    """The rows that differ, verify's seconds, and the process's peak resident set so far in MiB."""
 
     differing: int
     seconds: float
@@ -44,7 +44,7 @@ class Round:
 
 
 def main() -> int:
-    """Run and report."""
+    """Run the benchmark and print a table."""
     arguments = parse_arguments()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -64,7 +64,7 @@ def main() -> int:
 
 
 def parse_arguments() -> argparse.Namespace:
-    """How many rows, and how many rounds of each kind."""
+    """Parse the numbers of rows and of rounds of each kind."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
@@ -84,7 +84,7 @@ def _settings(server: MySQLServer, lake: Path) -> Settings:
 
 
 def _change(server: MySQLServer, rows: int) -> None:
-    """Beside the log: so many rows, far from each other."""
+    """Change `CHANGED` rows, spread over the table, without logging them."""
     step = rows // CHANGED
     server.execute(
         f"SET sql_log_bin = 0; UPDATE {SCHEMA}.orders SET amount = amount + 1 WHERE id % {step} = 1"
@@ -92,17 +92,17 @@ def _change(server: MySQLServer, rows: int) -> None:
 
 
 def _round(spark: SparkSession, settings: Settings, differing: int) -> Round:
-    told: list[int] = []
+    counts: list[int] = []
 
     def verify() -> None:
         found = verify_with_server(spark, settings, QuietProgress(), patience=60).against
         if found is None or found.position:
-            sys.exit(f"Not of one state: {found}")
-        told.extend(table.count or 0 for table in found.differences)
+            sys.exit(f"The server and gold were not compared at the same position: {found}")
+        counts.extend(table.count or 0 for table in found.differences)
 
     seconds = _timed(verify)
-    if sum(told) != differing:
-        sys.exit(f"{differing} rows were changed, and {told} are told.")
+    if sum(counts) != differing:
+        sys.exit(f"{differing} rows were changed, but verify reported {counts}.")
     return Round(differing, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
 
 

@@ -1,10 +1,10 @@
-"""Airflow: takes in an archive of binlogs for each source in conf/sources. By hand.
+"""Airflow: replicate an archive of binlogs, for each source in conf/sources. Triggered manually.
 
     binlogs ─▶ bronze ─▶ silver ─▶ gold for each step ─▶ published, check
 
-Files come from the paths that are given when it is triggered, and are taken in the log's order, in
-batches of a size: a task that is tried again goes on with the batch that it was at. With *since*,
-*until* and *every*, gold goes through them in steps, each with a published cut of its own.
+The trigger's *binlogs* are ingested in the log's order, in batches; a retried task resumes with the
+batch that failed. With *since*, *until* and *every*, gold is applied in steps, and a consistent
+snapshot is published after each.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from binlake_airflow.stops import stops
 
 @task
 def binlogs(**context: Any) -> list[str]:
-    """The places of files, as the run was given them."""
+    """Return the paths and URLs with which the run was triggered."""
     return list(context["params"]["binlogs"])
 
 
 @task
 def steps(**context: Any) -> list[dict[str, str]]:
-    """Gold's options at each step."""
-    given = context["params"]
+    """Return gold's options for each step."""
+    params = context["params"]
     try:
-        found = stops(given["since"], given["until"], given["every"])
+        found = stops(params["since"], params["until"], params["every"])
     except ValueError as error:
         raise AirflowFailException(str(error)) from error
     return [{"--until": stop} for stop in found]
 
 
 def backfill(source: Source) -> DAG:
-    """The DAG of one source."""
+    """Return the DAG of one source."""
     with DAG(
         **dag_arguments(source, "backfill"),
         schedule=None,
-        description=f"An archive of {source.name}'s binlogs to gold tables",
+        description=f"Replicate an archive of {source.name}'s binlogs to gold tables",
         doc_md=__doc__,
         params={"binlogs": BINLOGS, "since": SINCE, "until": UNTIL, "every": EVERY},
     ) as dag:
-        # All places at once: which file comes first, the log tells, and not which task was quicker.
+        # One task for all paths: the log determines the order of the files.
         bronze = command_task(source, "bronze", "ingest", options={"--binlogs": binlogs()})
         silver = command_task(source, "silver", "decode")
         gold = command_tasks(source, "gold", "apply", options=steps())

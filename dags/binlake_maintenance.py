@@ -1,7 +1,7 @@
-"""Airflow: removes what nothing needs any more, and lays tables out anew, for each source.
+"""Airflow: apply retention, compact and vacuum the lake's tables, for each source in conf/sources.
 
-By itself where the source's file says when (`maintenance`); else it is part of the replication, and
-this DAG is for by hand: a dry run says what would be done.
+It runs on the schedule `airflow.maintenance` of the source's file. Without one, maintenance is part
+of the replication, and this DAG can be triggered manually: a dry run logs what would be done.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from binlake_airflow.sources import make_dags
 
 
 def maintenance(source: Source) -> DAG:
-    """The DAG of one source."""
+    """Return the DAG of one source."""
     with DAG(
         **dag_arguments(source, "maintenance"),
         schedule=source.options.maintenance,
-        description=f"Retention and layout of the lake's tables of {source.name}",
+        description=f"Apply retention, compact and vacuum the tables of {source.name}",
         doc_md=__doc__,
         params={"dry_run": DRY_RUN},
     ) as dag:

@@ -1,8 +1,8 @@
-"""Airflow: compares gold with the source server, for each source in conf/sources that says when.
+"""Airflow: compare gold with the source server, for each source with a schedule `airflow.verify`.
 
-A snapshot of the server is taken while it is written to, and gold publishes a cut at its place in
-the log: the replication's next runs do, and this one waits for them. A difference fails it, and
-keeps nobody from anything. docs/guides/verify.md says what is compared.
+It takes a snapshot of the server, which stays writable, and waits until the replication's next runs
+publish gold at the same position of the log. A difference fails this DAG, not the replication. See
+docs/guides/verify.md.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from binlake_airflow.sources import make_dags
 
 
 def verify(source: Source) -> DAG:
-    """The DAG of one source."""
+    """Return the DAG of one source."""
     with DAG(
         **dag_arguments(source, "verify"),
         schedule=source.options.verify,
-        description=f"Whether gold is what the server of {source.name} has",
+        description=f"Compare gold with the server of {source.name}",
         doc_md=__doc__,
     ) as dag:
         verify_task(source)

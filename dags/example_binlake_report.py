@@ -1,6 +1,6 @@
-"""Airflow: an example of a DAG that waits for gold: it runs when a new cut of `shop` is published.
+"""Airflow: an example of a DAG that runs when gold publishes a new consistent snapshot of `shop`.
 
-Other DAGs need nothing of Binlake's for that but the asset's name.
+Such a DAG needs only the asset's name, no code of Binlake.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SHOP = Asset(name="binlake_shop_gold", uri="binlake://shop/gold", group="binlake
 
 @task
 def report(**context: Any) -> list[dict[str, Any]]:
-    """The cuts that this run is for: read gold at them, or at the newest."""
+    """Return the snapshots that triggered this run; read gold at these, or at the latest."""
     cuts = [dict(event.extra) for event in context["triggering_asset_events"][SHOP]]
     for cut in cuts:
         print(f"Gold is at LSN {cut.get('cut_lsn')}, committed at {cut.get('cut_committed_at')}.")

@@ -1,7 +1,7 @@
-"""Runs both, prints the tables and writes them to docs/contributing/benchmarks.md.
+"""Compare Binlake with Debezium, and write the result to docs/contributing/benchmarks.md.
 
-With only some of the loads, they are printed and not written.
-Exit code 1 if something is wrong: a count, or a table of gold. A goal that is missed is told.
+With --loads, the result is only printed. Exit code 1 if a count or a gold table is wrong; a missed
+goal is only reported.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ ROUNDS = 3
 CONDITIONS = """\
 {machine}; Java {java} with a heap of {heap} for each; Debezium {version};
 Spark on {master}; load {before} before and {after} after. Rounds: {rounds}, in each of which
-both ran once in turn, in new processes, with the log in the page cache. Debezium's clock runs from
-its first batch to the end of its last one, ours once Spark is up. Seconds are medians over the
-rounds, and the last column is the median of the rounds' ratios.
+both ran once in turn, in new processes, with the log in the page cache. Debezium is timed from its
+first batch to the end of its last one, Binlake without the start of Spark. Seconds are medians over
+the rounds, and the last column is the median of the rounds' ratios.
 """
 
 
 def main() -> int:
-    """Run and report."""
+    """Run the benchmark and report; return 1 if a result is wrong."""
     arguments = parse_arguments()
     screen = Console()
     warm()
@@ -54,7 +54,7 @@ def main() -> int:
             for name in arguments.loads
         }
     except (CannotBuildError, ProgramError) as error:
-        screen.print(f"It cannot be measured: {error}")
+        screen.print(f"The benchmark cannot run: {error}")
         return 1
     conditions = CONDITIONS.format(
         machine=machine(),
@@ -76,7 +76,7 @@ def main() -> int:
 
 
 def parse_arguments() -> argparse.Namespace:
-    """Everything, unless told otherwise."""
+    """Parse the number of rounds and the loads; by default all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.debezium", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--loads", nargs="*", choices=LOADS, default=list(LOADS), metavar="NAME")
@@ -84,24 +84,24 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def race(name: str, recording: Recording, rounds: int, progress: Callable[[str], None]) -> Raced:
-    """Both sides over one load, in rounds."""
+    """Run both programs on one load, in rounds. Raises ProgramError, CannotBuildError."""
     raced = Raced(recording.size / 1e6, logged(recording.binlogs))
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         with served(recording, folder / "server") as server:
             for number in range(1, rounds + 1):
                 run_round(name, recording, server, raced, folder / "round")
-                shutil.rmtree(folder / "round")  # a lake that holds the log once more
-                told = f"Debezium {raced.captured[-1].seconds:.1f} s"
+                shutil.rmtree(folder / "round")  # its lake contains another copy of the log
+                theirs = f"Debezium {raced.captured[-1].seconds:.1f} s"
                 ours = f"Binlake {raced.applied[-1].seconds:.1f} s"
-                progress(f"{name}, round {number}: {told}, {ours}")
+                progress(f"{name}, round {number}: {theirs}, {ours}")
     return raced
 
 
 def run_round(
     name: str, recording: Recording, server: MySQLServer, raced: Raced, folder: Path
 ) -> None:
-    """Each side once."""
+    """Run each program once, and add the results to `raced`."""
     folder.mkdir()
     raced.captured.append(capture(server.port, raced.logged, HEAP, folder))
     done = apply(name, server.binlog_folder, folder / "lake")

@@ -1,4 +1,4 @@
-"""Debezium's embedded engine: what it is set to, how it is run, and what it reports."""
+"""Debezium's embedded engine: its settings, its process, and its report."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ SETTINGS: Mapping[str, str] = {
     # Four times and eight times the default: fewer, larger batches between its threads.
     "max.batch.size": "8192",
     "max.queue.size": "65536",
-    # Nothing is kept: neither how far it came, nor what DDL it met.
+    # Offsets and the schema history are kept in memory only.
     "offset.storage": "org.apache.kafka.connect.storage.MemoryOffsetBackingStore",
     "schema.history.internal": "io.debezium.relational.history.MemorySchemaHistory",
-    # Only changes of rows, one record each.
+    # Only row changes, one record each.
     "include.schema.changes": "false",
     "tombstones.on.delete": "false",
     "database.ssl.mode": "disabled",
 }
-"""What is not as Debezium has it by default, but for names and the connection."""
+"""Settings that differ from Debezium's defaults, except names and the connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What the engine captured: `seconds` from its first batch to the end of its last one.
+    """The engine's report: `seconds` from its first batch to the end of its last one.
 
-    `others`: records that are no changes of rows. `start_seconds`: until the first batch.
+    `others`: records other than row changes. `start_seconds`: time until the first batch.
     """
 
     operations: Operations
@@ -47,10 +47,10 @@ class Captured:
 
 
 def capture(port: int, expected: Operations, heap: str, folder: Path) -> Captured:
-    """Capture all that the server on that port has logged. Raises ProgramError, CannotBuildError.
+    """Capture the log of the server on `port`. Raises ProgramError, CannotBuildError.
 
-    It runs on the Java that Spark runs on, with as much memory and the same garbage collector, in a
-    process of its own, as a service that catches up does.
+    The engine runs in a process of its own, on Spark's Java, with the same heap and garbage
+    collector, like a service that catches up.
     """
     file = folder / "debezium.properties"
     file.write_text(properties(port))
@@ -60,7 +60,7 @@ def capture(port: int, expected: Operations, heap: str, folder: Path) -> Capture
 
 
 def properties(port: int) -> str:
-    """The file that the engine is given."""
+    """Return the text of the engine's properties file."""
     named = {
         "name": "bench",
         "topic.prefix": "bench",
@@ -76,7 +76,7 @@ def properties(port: int) -> str:
 
 
 def parse(printed: str) -> Captured:
-    """The line of JSON that the engine's program prints. Raises ProgramError."""
+    """Parse the line of JSON that the engine's program prints. Raises ProgramError."""
     try:
         found = json.loads(printed)
         return Captured(
@@ -87,4 +87,4 @@ def parse(printed: str) -> Captured:
             str(found["java"]),
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise ProgramError(f"not a line of what was captured: {error!r}") from error
+        raise ProgramError(f"Debezium's program printed an invalid report: {error!r}") from error

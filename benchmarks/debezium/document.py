@@ -1,4 +1,4 @@
-"""The results as Markdown."""
+"""The benchmark's results as Markdown."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from benchmarks.marked import Marks, table
 from benchmarks.peers.compare import Timed, median_seconds
 
 MARKS = Marks("bench-debezium")
-UNDONE = """\
-- Debezium: its records are counted, and forgotten. Nothing is written: no records, no tables, not
-  how far it came. Somebody else would have to apply them.
+OMITTED = """\
+- Debezium: its records are counted and discarded. No records, tables or offsets are written, and
+  no changes are applied.
 - Binlake: nothing. The raw log, every change and the tables are in Delta, and the tables are equal
   to the server's."""
 
 
 def block(measured: Measured, conditions: str) -> str:
-    """All tables; `conditions` tells the machine and how it was measured."""
+    """Return the whole report; `conditions` describes the machine and the measurement."""
     parts = [
         conditions.strip(),
         _sides(measured),
         table_of(demands(measured)),
         "Seconds of each round:",
         _rounds(measured),
-        "What was counted:",
+        "Row changes:",
         _counted(measured),
-        "What each leaves undone:",
-        UNDONE,
+        "Work that each omits:",
+        OMITTED,
         "Where Binlake's time goes (medians):",
         _steps(measured),
-        "What Debezium is set to, all else being its defaults:",
+        "Debezium's settings, where they differ from its defaults:",
         table(["property", "value"], [[f"`{name}`", f"`{v}`"] for name, v in SETTINGS.items()]),
     ]
     return "\n\n".join(parts)
@@ -78,9 +78,9 @@ def _counted(measured: Measured) -> str:
 
 
 def _agreed(raced: Raced) -> str:
-    told = "; ".join(raced.wrong())
-    agreed = "as many captured by Debezium and applied by Binlake, and gold is the server's"
-    return f"{raced.logged} logged; {told or agreed}"
+    problems = "; ".join(raced.wrong())
+    agreed = "all captured by Debezium and applied by Binlake, and gold equals the server"
+    return f"{raced.logged} logged; {problems or agreed}"
 
 
 def _steps(measured: Measured) -> str:
@@ -91,7 +91,7 @@ def _steps(measured: Measured) -> str:
     steps = dict.fromkeys(step for found in seconds.values() for step in found)
     rows = []
     for layer, step in steps:
-        row = [layer, step or "all of it"]
+        row = [layer, step or "total"]
         for found in seconds.values():
             row += _cells(found, layer, step)
         rows.append(row)

@@ -1,4 +1,4 @@
-"""The loads: those of the other benchmarks."""
+"""The loads of the comparison: the workloads of the other benchmarks, and multiples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.workload import Recording
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How it is recorded, and what of its tables is compared."""
+    """A load: its recording, its schema, and the columns to compare."""
 
     record: Callable[[], Recording]
     schema: str
@@ -23,10 +23,10 @@ class Load:
 
 
 BACKLOG = "backlog"
-"""Four times the mixed one: what there is to catch up with after hours in which nothing ran."""
+"""Four times the mixed load: the backlog of some hours."""
 _BACKLOG_SCALE = Fraction(4)
 OUTAGE = "outage"
-"""Forty times the mixed one, 10 GB: the same after an outage of days."""
+"""Forty times the mixed load, 10 GB: the backlog after an outage of days."""
 _OUTAGE_SCALE = Fraction(40)
 
 LOADS: Mapping[str, Load] = {

@@ -1,4 +1,4 @@
-"""How many rows a load inserts, updates and deletes."""
+"""Numbers of inserted, updated and deleted rows in a log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import decoder
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """Changes of rows, by kind."""
+    """Numbers of row changes by kind."""
 
     inserts: int
     updates: int
@@ -22,7 +22,7 @@ class Operations:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all row changes."""
         return self.inserts + self.updates + self.deletes
 
     def __str__(self) -> str:
@@ -30,7 +30,7 @@ class Operations:
 
 
 def logged(files: Iterable[Path]) -> Operations:
-    """What the decoder finds in the files."""
+    """Count the row changes in the files with the decoder."""
     found: Counter[str] = Counter()
     for file in files:
         for changes in decoder.read(file.read_bytes()):

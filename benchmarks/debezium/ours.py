@@ -1,7 +1,7 @@
-"""Binlog files to gold, in a process of its own: seconds by layer and step, and what gold has.
+"""Replicate files to gold in a new process, and report seconds by layer and step.
 
-Run: `python -m benchmarks.debezium.ours LOAD BINLOGS LAKE`, which prints a line of JSON. The clock
-runs once Spark is up, as in `benchmarks.end_to_end`, whose settings these are.
+`python -m benchmarks.debezium.ours LOAD BINLOGS LAKE` prints a line of JSON. As in
+`benchmarks.end_to_end`, whose settings it uses, the start of Spark is not timed.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from pipeline.run.commands import LAYERS, run_layers
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What one run from files to gold took and did.
+    """The report of one run from files to gold.
 
-    `layers`: seconds; `steps`: of each layer, seconds by what it did. `changes`: applied to gold.
-    `faults`: what it could not take, and gaps. `gold`: each table's figures.
+    `layers`: seconds by layer. `steps`: seconds by layer and step. `changes`: number applied to
+    gold. `faults`: faults and gaps. `gold`: figures by table.
     """
 
     layers: Mapping[str, float]
@@ -37,18 +37,18 @@ class Applied:
 
     @property
     def seconds(self) -> float:
-        """From files to gold."""
+        """Seconds from files to gold."""
         return sum(self.layers.values())
 
 
 def apply(load: str, binlogs: Path, lake: Path) -> Applied:
-    """Take the files to gold in a fresh lake, in a new process. Raises ProgramError."""
+    """Replicate the files to gold in a new lake, in a new process. Raises ProgramError."""
     found = output([sys.executable, "-m", __name__, load, str(binlogs), str(lake)])
     return Applied(**json.loads(found.splitlines()[-1]))
 
 
 def applied(load: str, binlogs: str, lake: str) -> Applied:
-    """The same in this process."""
+    """Replicate the files to gold in this process."""
     settings = settings_for(binlogs, lake)
     spark = started(settings, f"binlake {load}")
     layers: dict[str, float] = {}
@@ -61,7 +61,7 @@ def applied(load: str, binlogs: str, lake: str) -> Applied:
         layers[layer] = report.seconds
         steps[layer] = progress.steps(report.seconds)
         faults += [f"{layer}: {line}" for line in (*report.faults, *report.gaps)]
-        changes = sum(report.counts.values())  # gold's, which comes last, are those by table
+        changes = sum(report.counts.values())  # the last layer, gold, counts changes by table
     chosen = LOADS[load]
     gold = gold_figures(spark, Lake(lake), chosen.schema, chosen.tables)
     return Applied(layers, steps, changes, faults, gold)

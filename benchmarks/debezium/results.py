@@ -1,4 +1,4 @@
-"""Everything that one run of the benchmark measured, and what it says of what is asked of us."""
+"""The measurements of one run of the benchmark, and their comparison with the goals."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MOONSHOT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Raced:
-    """One load: its size, what is logged of it, and each side's rounds, which took turns.
+    """One load: its size, its logged row changes, and the rounds of both programs.
 
-    `differing`: by round, the tables of gold that are not the server's.
+    `differing`: by round, the gold tables that differ from the server's.
     """
 
     megabytes: float
@@ -31,11 +31,11 @@ class Raced:
 
     @property
     def ratio(self) -> float:
-        """Our seconds to Debezium's: the median of the rounds' ratios."""
+        """Binlake's time divided by Debezium's: the median of the rounds' ratios."""
         return ratio(self.applied, self.captured)
 
     def step_seconds(self) -> dict[tuple[str, str], float]:
-        """Medians over the rounds, by layer and step; a step `""` is the layer as a whole."""
+        """Return median seconds by layer and step; the step `""` is the whole layer."""
         found: dict[tuple[str, str], float] = {}
         for layer in self.applied[0].layers:
             found[layer, ""] = median(done.layers[layer] for done in self.applied)
@@ -46,12 +46,12 @@ class Raced:
         return found
 
     def wrong(self) -> Iterator[str]:
-        """What must not be: a count that is not the log's, a table that is not the server's."""
+        """Yield faults, counts that differ from the log, and tables that differ from the server."""
         for number, done in enumerate(self.captured, 1):
             if done.operations != self.logged or done.others:
                 yield (
-                    f"round {number}: Debezium captured {done.operations} and {done.others} others;"
-                    f" logged are {self.logged}"
+                    f"round {number}: Debezium captured {done.operations} and {done.others} other"
+                    f" records; the log has {self.logged}"
                 )
         for number, (ours, differing) in enumerate(
             zip(self.applied, self.differing, strict=True), 1
@@ -64,17 +64,17 @@ class Raced:
 
 
 Measured = Mapping[str, Raced]
-"""By the load's name."""
+"""Results by the load's name."""
 
 
 def demands(measured: Measured) -> Iterator[Demand]:
-    """The goal and the moonshot, for each load."""
+    """Yield the goal and the moonshot for each load."""
     for name, raced in measured.items():
-        what = f"{name}: files to gold, in parts of Debezium's time"
+        what = f"{name}: files to gold, as a fraction of Debezium's time"
         yield Demand.at_most(f"{what}: the goal", raced.ratio, GOAL)
         yield Demand.at_most(f"{what}: the moonshot", raced.ratio, MOONSHOT)
 
 
 def wrong(measured: Measured) -> list[str]:
-    """What must not be, with the load that it is of."""
+    """Return what is wrong in any load."""
     return [f"{name}: {line}" for name, raced in measured.items() for line in raced.wrong()]

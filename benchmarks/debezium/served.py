@@ -1,8 +1,8 @@
-"""A recording, served: a real server whose binary logs are the recorded files, byte for byte.
+"""A real server whose binary logs are the files of a recording, byte for byte.
 
-The server that wrote them is gone. Another one that finds them listed in its index takes them for
-its own, with their GTIDs, and sends them to whoever asks for them, as it would send those that it
-wrote itself. So both sides have the same bytes, and `make bench` too.
+The server that wrote them no longer exists. A new server with these files in its index treats them
+as its own, with their GTIDs, and sends them to replicas. So both programs, and `make bench`, read
+the same bytes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tests.support.servers.mysql import MySQLServer
 
 @contextmanager
 def served(recording: Recording, folder: Path) -> Iterator[MySQLServer]:
-    """A server in `folder` with the recording's logs, and one of its own that is empty."""
+    """Run a server in `folder` with the recording's logs, and an empty one of its own."""
     server = MySQLServer(folder)
-    server.start().stop()  # which fills its folder
+    server.start().stop()  # initializes its folder
     for log in server.binlogs():
         log.unlink()
     for log in recording.binlogs:

@@ -1,4 +1,4 @@
-"""Seconds by step of a layer: the tasks that it tells a progress of."""
+"""Seconds by step of a layer, measured by the tasks that it reports to its progress."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import time
 from collections import defaultdict
 from types import TracebackType
 
-REST = "plans, looks and records between them"
-"""What a layer does beside its tasks."""
+REST = "planning, lookups and records in between"
+"""The time of a layer outside of its tasks."""
 
 
 class TimedSteps:
-    """A `Progress` that shows nothing, and adds up how long each task was under way."""
+    """A `Progress` that shows nothing, and sums the seconds of each task."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
 
     def task(self, name: str, total: int | None = None, unit: str = "") -> TimedTask:
-        """Begins when it is entered; no task runs inside of another."""
+        """Return a task that is timed while its `with` block runs; tasks are not nested."""
         return TimedTask(self.seconds, name)
 
     def steps(self, whole: float) -> dict[str, float]:
-        """Each task, and what is left of the whole."""
+        """Return the seconds of each task, and the rest of the `whole`."""
         return {**self.seconds, REST: whole - sum(self.seconds.values())}
 
 
 class TimedTask:
-    """One task under way."""
+    """A timed task."""
 
     def __init__(self, seconds: dict[str, float], name: str) -> None:
         self._seconds = seconds
@@ -34,7 +34,7 @@ class TimedTask:
         self._began = 0.0
 
     def advance(self, amount: int = 1) -> None:
-        """How far it is does not matter."""
+        """Do nothing: progress within a task is not measured."""
 
     def __enter__(self) -> TimedTask:
         self._began = time.monotonic()

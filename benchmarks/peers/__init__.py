@@ -1,5 +1,5 @@
-"""How fast is our decoder against the others, on the same files, in the same minutes?
+"""Compare our decoder's speed with other decoders, on the same files, in alternating runs.
 
-Run: `make bench-peers`, or `python -m benchmarks.peers`. Each of the others is a small program in a
-folder of its own, built at a pinned version; `catalogue` lists them with what each leaves undone.
+Run: `make bench-peers`, or `python -m benchmarks.peers`. Each peer is a small program in a folder
+of its own, built at a pinned version; `catalogue` lists them, and the work that each omits.
 """

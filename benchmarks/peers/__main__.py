@@ -1,7 +1,7 @@
-"""Builds the peers, runs all, prints the tables, writes them to docs/contributing/benchmarks.md.
+"""Compare our decoder with others, and write the result to docs/contributing/benchmarks.md.
 
-With only some of the peers, they are printed and not written.
-Exit code 1 if a program failed, counted otherwise than ours, or gave other results.
+With --peers, the result is only printed. Exit code 1 if a program fails, or if its counts or its
+results differ from ours.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _OUR_COMMAND = (sys.executable, "-m", "benchmarks.peers.ours")
 
 
 def main() -> int:
-    """Run and report."""
+    """Run the benchmark and report; return 1 if a result is wrong."""
     arguments = parse_arguments()
     screen = Console()
     files = {MIXED: only_file(workload()), BULK: only_file(bulk())}
@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def parse_arguments() -> argparse.Namespace:
-    """Everything, unless told otherwise."""
+    """Parse the number of rounds and the peers; by default all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--peers", nargs="*", choices=ALL, default=ALL, metavar="NAME")
@@ -70,7 +70,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def only_file(recording: Recording) -> Path:
-    """The recording's file, which the server did not have to close."""
+    """Return the recording's only file: the server had no reason to rotate."""
     (file,) = recording.binlogs
     return file
 
@@ -78,12 +78,12 @@ def only_file(recording: Recording) -> Path:
 def build(
     names: list[str], progress: Callable[[str], None]
 ) -> tuple[dict[str, Program], dict[str, str]]:
-    """The programs of the peers named, and why the others cannot be had."""
+    """Build the named peers; return their programs, and by peer the reason why it has none."""
     programs: dict[str, Program] = {}
     unbuilt: dict[str, str] = {}
     for peer in PEERS:
         if peer.name not in names:
-            unbuilt[peer.name] = "not asked for"
+            unbuilt[peer.name] = "not selected"
             continue
         progress(f"building {peer.name}")
         try:
@@ -101,7 +101,7 @@ def measure(
     cache: Path,
     progress: Callable[[str], None],
 ) -> Measured:
-    """Everything, with an empty cache for kernels compiled anew."""
+    """Run all measurements; `cache` is an empty folder for kernels compiled from scratch."""
     unfolded = folding.without_folding(cache / "unfolded")
     ours: dict[str, Program] = {
         OURS: Reporting(_OUR_COMMAND, OUR_PASSES),

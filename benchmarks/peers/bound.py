@@ -1,4 +1,4 @@
-"""What no decoder that verifies and copies can beat: one pass of CRC32 and memcpy over the events.
+"""The lower bound of the time to verify and copy a log: one pass of CRC32 and of memcpy.
 
 Three passes are timed: CRC32 of every event by the decoder's own kernel, CRC32 of the whole file by
 zlib, and a copy of the file.
@@ -40,7 +40,7 @@ class Bound:
 
 @kernel
 def crc32_of_events(buffer: Bytes, offsets: Column, ends: Column, tables: Array) -> int:
-    """The CRC32 of each event without the checksum behind it, all of them combined."""
+    """Return the XOR of the CRC32s of all events, each without its own checksum field."""
     combined = 0
     for event in range(len(offsets)):
         combined ^= crc32(buffer, offsets[event], ends[event], tables)
@@ -58,7 +58,7 @@ class BoundPasses:
         self._offsets, self._ends = frames.offset.copy(), frames.end.copy()
 
     def run(self) -> Bound:
-        """Each pass once."""
+        """Run each pass once."""
         return Bound(
             crc32=seconds(self._crc32),
             zlib=seconds(lambda: zlib.crc32(self._file)),
@@ -70,7 +70,7 @@ class BoundPasses:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long it takes."""
+    """Return the seconds that `work` takes."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began

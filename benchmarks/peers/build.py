@@ -1,4 +1,4 @@
-"""How each of the other decoders is built, or found where the tests have it installed."""
+"""The peers' programs: built here, or from the servers that the tests install."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ PRINT_ROWS = ("--verbose", "--base64-output=decode-rows")
 
 
 def go_mysql() -> Program:
-    """By `go build`; go.mod and go.sum pin it."""
+    """Build go-mysql by `go build`; go.mod and go.sum pin it."""
     target = built(SOURCES / "go_mysql", _build_go, needs=("go",))
     return Reporting((str(target / "peer"),), passes=2)
 
 
 def mysql_common() -> Program:
-    """By `cargo build --release`; Cargo.toml pins it (a Cargo.lock would name its registry)."""
+    """Build by `cargo build --release`; Cargo.toml pins it (a Cargo.lock would name a registry)."""
     target = built(SOURCES / "mysql_common", _build_cargo, needs=("cargo",))
     return Reporting((str(target / "release" / "peer"),), passes=2)
 
 
 def mysql_binlog_connector_java() -> Program:
-    """Its jars by Maven, compared with their checksums here; ours by javac. One pass a process."""
+    """Build by Maven (jars, with checksums) and javac. One pass per process."""
     return Reporting(_java(), passes=1)
 
 
 def mysql_binlog_connector_java_with_json() -> Program:
-    """The same, with JSON made to text by the connector's own class."""
+    """Build the same, with JSON converted to text by the connector's own class."""
     return Reporting(_java(), passes=1, arguments=("json",))
 
 
 def mysql_binlog_connector_java_warmed() -> Program:
-    """The same as the first, over the file again and again, until all of it is machine code."""
+    """Build the same as the first, with five passes per process, so that all code is compiled."""
     return Reporting(_java(), passes=5)
 
 
 def mysql_replication() -> Program:
-    """In a virtual environment of its own, by hashes."""
+    """Install mysql-replication in its own virtual environment, with hashes."""
     target = built(SOURCES / "mysql_replication", _build_venv, needs=())
     peer = SOURCES / "mysql_replication" / "peer.py"
     return Reporting((str(target / "bin" / "python"), str(peer)), passes=1)
 
 
 def mysqlbinlog_mysql() -> Program:
-    """That of the MySQL server that the tests install."""
+    """Return the mysqlbinlog of the MySQL server that the tests install."""
     return _mysqlbinlog(mysql_install.installation, "mysqlbinlog")
 
 
 def mysqlbinlog_mariadb() -> Program:
-    """That of the MariaDB server that the tests install."""
+    """Return the mariadb-binlog of the MariaDB server that the tests install."""
     return _mysqlbinlog(mariadb_install.installation, "mariadb-binlog")
 
 

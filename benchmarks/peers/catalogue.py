@@ -1,4 +1,4 @@
-"""The other decoders: how each is had, and what of our work each leaves undone."""
+"""The peers: other decoders, how each is built, and the work that each omits."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ MIXED, BULK = "mixed", "bulk"
 class Peer:
     """Another decoder.
 
-    `undone`: what it leaves undone of checksums, charsets, JSON and times. `refuses`: why it cannot
-    read a file at all. `rounds`: run only so often, being slow. `warmed`: it decodes the file again
-    and again in one process and its fastest pass counts, as no program that decodes logs does.
+    `omits`: the work that it omits of checksums, charsets, JSON and times. `refuses`: by file, why
+    it cannot read it. `rounds`: the limit for a slow decoder. `warmed`: it decodes the file several
+    times in one process and its fastest pass counts, unlike programs in practice.
     """
 
     name: str
     version: str
     build: Callable[[], Program]
-    undone: str
+    omits: str
     refuses: Mapping[str, str] = field(default_factory=dict)
     rounds: int | None = None
     warmed: bool = False
@@ -47,7 +47,8 @@ PEERS = (
         "mysql-binlog-connector-java, warmed up",
         "0.30.1 (Maven)",
         build.mysql_binlog_connector_java_warmed,
-        "as the first; the fastest of five passes over the same file, with all code compiled",
+        "the same as the first; the fastest of five passes over the same file, with all code"
+        " compiled",
         warmed=True,
     ),
     Peer(
@@ -73,7 +74,7 @@ PEERS = (
         "10.11 (Debian)",
         build.mysqlbinlog_mariadb,
         "checksums not verified; text left in its charset; prints, keeps no values",
-        refuses={MIXED: "stops at the first JSON value, a type that MariaDB has not"},
+        refuses={MIXED: "stops at the first JSON value, a type that MariaDB does not have"},
     ),
     Peer(
         "mysql-replication",

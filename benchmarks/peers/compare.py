@@ -1,4 +1,4 @@
-"""What the rounds say: ratios between decoders, and whether they decoded the same."""
+"""Comparisons of the rounds: ratios between decoders, and differences of their counts."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ UNFOLDED = "Binlake without PCLMULQDQ"
 
 
 class Timed(Protocol):
-    """Anything that was timed."""
+    """A timed run."""
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """The time that it took."""
 
 
 def median_seconds(passes: Sequence[Timed]) -> float:
-    """The median over the rounds."""
+    """Return the median over the rounds."""
     return median(done.seconds for done in passes)
 
 
 def ratio(passes: Sequence[Timed], to: Sequence[Timed]) -> float:
-    """How many times the seconds of `to`: the median of the ratios of the rounds that both ran."""
+    """Return the seconds divided by those of `to`: the median over the rounds that both ran."""
     return median(one.seconds / other.seconds for one, other in zip(passes, to, strict=False))
 
 
 def fastest_peer(run: Run, peers: Iterable[str]) -> tuple[str, float] | None:
-    """The peer with the smallest ratio to ours, and that ratio; None where none ran."""
+    """Return the peer with the smallest ratio to ours, and that ratio; None if none ran."""
     ratios = [
         (ratio(run.passes[name], run.passes[OURS]), name) for name in peers if name in run.passes
     ]
@@ -42,7 +42,7 @@ def fastest_peer(run: Run, peers: Iterable[str]) -> tuple[str, float] | None:
 
 
 def disagreements(run: Run) -> list[str]:
-    """What was counted otherwise than by our decoder: a line each."""
+    """Return a line for each decoder whose counts differ from ours."""
     ours = run.passes[OURS][0].counts
     return [
         f"{name} counts {counts}; {OURS} {ours}"

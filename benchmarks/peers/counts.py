@@ -1,4 +1,4 @@
-"""What a decoder found in a file, and how long it took: what every program here reports."""
+"""The counts and seconds that every decoder's program reports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Events, row images (an update has two) and cells (an image's columns), NULLs included."""
+    """Numbers of events, row images (an update has two) and cells (of an image, with NULLs)."""
 
     events: int
     images: int
@@ -28,19 +28,19 @@ class Pass:
 
 
 class ProgramError(Exception):
-    """A program failed or reported nonsense; the message names it and what it said."""
+    """A program failed or printed an invalid report; the message has its name and output."""
 
 
 def parse_passes(printed: str) -> list[Pass]:
-    """A line of JSON for each pass, as the programs print it. Raises ProgramError."""
+    """Parse a program's output, a line of JSON per pass. Raises ProgramError."""
     try:
         passes = [_pass(json.loads(line)) for line in printed.splitlines()]
     except (ValueError, KeyError, TypeError) as error:
-        raise ProgramError(f"not a line of counts: {error!r}") from error
+        raise ProgramError(f"it printed a line that is not a report: {error!r}") from error
     if not passes:
         raise ProgramError("it reported no pass")
     if len({done.counts for done in passes}) > 1:
-        raise ProgramError(f"its passes count differently: {[str(p.counts) for p in passes]}")
+        raise ProgramError(f"the counts of its passes differ: {[str(p.counts) for p in passes]}")
     return passes
 
 

@@ -1,4 +1,4 @@
-"""The results as Markdown."""
+"""The benchmark's results as Markdown."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ MARKS = Marks("bench-peers")
 
 
 def block(measured: Measured, conditions: str) -> str:
-    """All tables; `conditions` tells the machine and how it was measured."""
+    """Return the whole report; `conditions` describes the machine and the measurement."""
     parts = [
         conditions.strip(),
         _peers(measured),
-        "What each leaves undone:",
-        _undone(measured),
-        "What they counted:",
+        "Work that each omits:",
+        _omitted(measured),
+        "Counts:",
         _counted(measured),
-        "What is asked of it:",
+        "Goals:",
         table_of(demands(measured)),
         "Where our time goes, by timers around the decoder's functions, and the bound:",
         _stages(measured),
@@ -51,16 +51,16 @@ def _figures(measured: Measured, name: str) -> list[str]:
     return figures
 
 
-def _undone(measured: Measured) -> str:
-    lines = [f"- {peer.name}: {_undone_by(measured, peer)}." for peer in PEERS]
+def _omitted(measured: Measured) -> str:
+    lines = [f"- {peer.name}: {_omitted_by(measured, peer)}." for peer in PEERS]
     return "\n".join([f"- {OURS}: nothing.", *lines])
 
 
-def _undone_by(measured: Measured, peer: Peer) -> str:
+def _omitted_by(measured: Measured, peer: Peer) -> str:
     if peer.name in measured.unbuilt:
         return f"not built: {measured.unbuilt[peer.name]}"
-    refused = [f"of the {file} file all: {reason}" for file, reason in peer.refuses.items()]
-    return "; ".join([peer.undone, *refused])
+    refused = [f"the whole {file} file: {reason}" for file, reason in peer.refuses.items()]
+    return "; ".join([peer.omits, *refused])
 
 
 def _counted(measured: Measured) -> str:
@@ -68,7 +68,7 @@ def _counted(measured: Measured) -> str:
     for file, run in measured.runs.items():
         counts = run.passes[OURS][0].counts
         differing = disagreements(run)
-        others = "; ".join(differing) or f"all {len(run.passes)} that ran count the same"
+        others = "; ".join(differing) or f"the same for all {len(run.passes)} that ran"
         lines.append(f"- {file}: {counts}; {others}.")
     return "\n".join(lines)
 
@@ -79,8 +79,8 @@ def _stages(measured: Measured) -> str:
         head += [f"{file}: ms", "share"]
     names = dict.fromkeys(name for stages in measured.stages.values() for name in stages.seconds)
     rows = [[name, *_stage(measured, name)] for name in names]
-    rows.append(["all of it, with timers", *_whole(measured, timed=True)])
-    rows.append(["all of it, without timers", *_whole(measured, timed=False)])
+    rows.append(["total, with timers", *_whole(measured, timed=True)])
+    rows.append(["total, without timers", *_whole(measured, timed=False)])
     rows += [[name, *_bound(measured, name)] for name in BOUNDS]
     return table(head, rows)
 
@@ -107,7 +107,7 @@ BOUNDS = {
     "– of it, memcpy": "memcpy",
     "the same with zlib's CRC32": "with_zlib",
 }
-"""Rows below the stages, and the figure of `Bound` that each shows."""
+"""The rows below the stages, with the attribute of `Bound` that each shows."""
 
 
 def _bound(measured: Measured, name: str) -> list[str]:

@@ -1,6 +1,6 @@
-"""How long the first process of a machine takes to compile everything, and a later one to start.
+"""The seconds in which a machine's first process compiles everything, and a later one starts.
 
-A later one finds Python's bytecode too, which the first has written where it may.
+A later process also finds Python's bytecode, if the first was able to write it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ FIRST_BATCH = "import sys, decoder; next(decoder.read(open(sys.argv[1], 'rb').re
 
 
 def seconds_to_compile(cache: Path) -> float:
-    """Seconds of a process that compiles every kernel into an empty cache."""
+    """Return the seconds of a process that compiles every kernel into an empty cache."""
     return _seconds(COMPILE, {**os.environ, "BINLAKE_CACHE": str(cache)})
 
 
 def seconds_to_start(file: Path, cache: Path) -> float:
-    """Seconds from the start of a process to its end behind the file's first batch.
+    """Return the seconds of a process that ends after the file's first batch.
 
-    `cache` is an empty folder for bytecode, since it may not be written beside the packages.
+    `cache` is an empty folder for bytecode, since the packages' folders may not be writable.
     """
     kept = {name: value for name, value in os.environ.items() if name != NO_BYTECODE}
     environment = {**kept, "PYTHONPYCACHEPREFIX": str(cache)}

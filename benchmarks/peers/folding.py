@@ -1,7 +1,7 @@
-"""The decoder on a CPU without carry-less multiplication (PCLMULQDQ): its speed and its results.
+"""The decoder on a CPU without carry-less multiplication (PCLMULQDQ): speed and results.
 
-Run: `python -m benchmarks.peers.folding FILE` writes all batches to standard output, each as an
-Arrow stream of its own, for `same_results` to compare.
+`python -m benchmarks.peers.folding FILE` writes all batches to standard output, each as a separate
+Arrow stream, which `same_results` compares.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FOLDING = ("pclmul", "vpclmulqdq")
 
 
 def without_folding(cache: Path) -> dict[str, str]:
-    """The environment for a process whose kernels use no carry-less multiplication."""
+    """Return the environment of a process whose kernels use no carry-less multiplication."""
     features = get_host_cpu_features()
     for name in FOLDING:
         features[name] = False
@@ -34,13 +34,13 @@ def without_folding(cache: Path) -> dict[str, str]:
 
 
 def same_results(file: Path, environment: dict[str, str]) -> bool:
-    """Whether a process with this environment decodes a file to what one with ours does."""
+    """Return True if processes with this environment and with ours decode a file equally."""
     with batches(file, dict(os.environ)) as ours, batches(file, environment) as others:
         return same_tables(ours, others)
 
 
 def same_tables(one: Iterator[pa.Table], other: Iterator[pa.Table]) -> bool:
-    """Whether two runs of tables are equal as values, in number too, and not empty."""
+    """Return True if both sequences have the same tables, at least one."""
     count = 0
     for left, right in zip_longest(one, other):
         if left is None or right is None or not left.equals(right):
@@ -51,7 +51,7 @@ def same_tables(one: Iterator[pa.Table], other: Iterator[pa.Table]) -> bool:
 
 @contextmanager
 def batches(file: Path, environment: dict[str, str]) -> Iterator[Iterator[pa.Table]]:
-    """What a process of its own decodes, batch by batch."""
+    """Decode the file in another process; yield its batches. Raises ProgramError."""
     command = [sys.executable, "-m", __name__, str(file)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
         assert process.stdout is not None
@@ -62,14 +62,14 @@ def batches(file: Path, environment: dict[str, str]) -> Iterator[Iterator[pa.Tab
 
 
 def read(source: BufferedReader) -> Iterator[pa.Table]:
-    """The streams that `write` wrote, one after the other."""
+    """Yield the tables that `write` wrote."""
     while source.peek(1):
         with pa.ipc.open_stream(source) as stream:
             yield stream.read_all()
 
 
 def write(file: bytes, sink: IO[bytes]) -> None:
-    """All batches of a file, each as a stream with its schema."""
+    """Decode a file and write each batch as a stream with its schema."""
     for changes in decoder.read(file):
         with pa.ipc.new_stream(sink, changes.batch.schema) as stream:
             stream.write_batch(changes.batch)

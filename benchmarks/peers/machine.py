@@ -1,4 +1,4 @@
-"""What the figures were taken on: the CPU, and the versions of what our decoder stands on."""
+"""The machine of a benchmark: its CPU, its load, and the versions of the decoder's dependencies."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ PACKAGES = ("numba", "llvmlite", "numpy", "pyarrow")
 
 
 def machine() -> str:
-    """One sentence."""
+    """Describe the machine and the versions."""
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     cores = len(os.sched_getaffinity(0))
     return f"{cpu()}, {cores} cores; Python {platform.python_version()}, {packages}"
 
 
 def cpu() -> str:
-    """The CPU's name, or that of its architecture where the system tells none."""
+    """Return the CPU's name, or its architecture if /proc/cpuinfo has no name."""
     found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return found[1] if found else platform.machine()
 
 
 def load() -> str:
-    """How many processes wanted to run in the last minute, on average."""
+    """Return the load average of the last minute."""
     return f"{os.getloadavg()[0]:.1f}"

@@ -1,4 +1,4 @@
-"""Our decoder over a file in memory, as often as asked: a line of counts and seconds per pass.
+"""Our decoder's program: it decodes a file in memory, and prints counts and seconds of each pass.
 
 Run: `python -m benchmarks.peers.ours FILE PASSES`. Everything is decoded to final Arrow types:
 charsets, JSON as text, times; every checksum is verified.
@@ -20,7 +20,7 @@ from decoder.framing.frames import Frames, frame
 
 
 def decode(file: bytes) -> tuple[int, int]:
-    """Decodes everything; the numbers of row images and of cells."""
+    """Decode everything; return the numbers of row images and cells."""
     images = cells = 0
     for changes in decoder.read(file):
         before, after = (changes.batch.column(name) for name in ("before", "after"))
@@ -31,20 +31,20 @@ def decode(file: bytes) -> tuple[int, int]:
 
 
 def framed(file: bytes) -> Frames:
-    """The file's events, checksums not verified; their offsets are those in the file."""
+    """Frame the file's events without verifying checksums; offsets are relative to the file."""
     buffer = np.frombuffer(bytearray(file), np.uint8)
     return frame(buffer, len(MAGIC), len(buffer), base=0, checksum=False, verify=False)
 
 
 def timed_decode(file: bytes) -> float:
-    """Seconds to decode the file."""
+    """Return the seconds to decode the file."""
     began = time.perf_counter()
     decode(file)
     return time.perf_counter() - began
 
 
 def main() -> None:
-    """Decode the file named first as often as the second argument says."""
+    """Decode FILE, the first argument, PASSES times, the second argument."""
     file = Path(sys.argv[1]).read_bytes()
     counts = Counts(len(framed(file)), *decode(file))
     for _ in range(int(sys.argv[2])):

@@ -1,4 +1,4 @@
-"""How a decoder is run over a file: as a program that reports, or as one that prints rows."""
+"""Decoders as programs: those that report their counts, and mysqlbinlog, which prints rows."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Program(Protocol):
     """A decoder that can be run."""
 
     def run(self, file: Path) -> Pass:
-        """Decode the file; the fastest pass. Raises ProgramError."""
+        """Decode the file; return the fastest pass. Raises ProgramError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reporting:
-    """`command FILE PASSES …` reads the file into memory and reports each pass on a line.
+    """A program `command FILE PASSES …` that reads the file into memory and reports each pass.
 
-    Of the passes the fastest counts: the first ones load or compile code.
+    The fastest pass counts, since the first ones load or compile code.
     """
 
     command: tuple[str, ...]
@@ -37,7 +37,7 @@ class Reporting:
     environment: Mapping[str, str] | None = None
 
     def run(self, file: Path) -> Pass:
-        """Decode the file as often as `passes` says."""
+        """Decode the file `passes` times; return the fastest pass. Raises ProgramError."""
         command = [*self.command, str(file), str(self.passes), *self.arguments]
         printed = output(command, self.environment)
         return min(parse_passes(printed), key=lambda done: done.seconds)
@@ -45,16 +45,16 @@ class Reporting:
 
 @dataclass(slots=True)
 class Printing:
-    """mysqlbinlog: `command FILE` prints every row; what it printed is counted once per file.
+    """mysqlbinlog: `command FILE` prints every row; its output is counted once per file.
 
-    Timed is the whole process, with its output thrown away and the file in the page cache.
+    The whole process is timed, with its output discarded and the file in the page cache.
     """
 
     command: tuple[str, ...]
     _counted: dict[Path, Counts] = field(default_factory=dict)
 
     def run(self, file: Path) -> Pass:
-        """Print the file."""
+        """Print the file; return the time. Raises ProgramError, CalledProcessError."""
         command = [*self.command, str(file)]
         if file not in self._counted:
             self._counted[file] = self._count(command)
@@ -74,7 +74,7 @@ class Printing:
 
 
 def count_printed(chunks: Iterable[bytes]) -> Counts:
-    """The counts of what mysqlbinlog prints: a comment for each event, image and cell."""
+    """Count mysqlbinlog's comments, of which it prints one per event, image and cell."""
     events = images = cells = 0
     rest = b"\n"
     for chunk in chunks:
@@ -89,9 +89,12 @@ def count_printed(chunks: Iterable[bytes]) -> Counts:
 
 
 def output(command: list[str], environment: Mapping[str, str] | None = None) -> str:
-    """What the command prints. Raises ProgramError with the last line of what it complains of."""
+    """Run a command; return its standard output.
+
+    Raises ProgramError with the last line of its standard error.
+    """
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
-        told = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
-        raise ProgramError(f"{' '.join(command[:3])} failed: {told[-1]}")
+        lines = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
+        raise ProgramError(f"{' '.join(command[:3])} failed: {lines[-1]}")
     return done.stdout

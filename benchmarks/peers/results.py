@@ -1,4 +1,4 @@
-"""Everything that one run of the benchmark measured, and what it says of what is asked of us."""
+"""The measurements of one run of the benchmark, and their comparison with the goals."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ START_SECONDS = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Of each file its size, rounds and stages; of our decoder how it starts and scales.
+    """Size, rounds and stages by file; start times and scaling of our decoder.
 
-    `unbuilt`: why a peer takes no part. `two_workers`: how many times one's speed two of a kind
-    have. `same_unfolded`: whether results are the same without PCLMULQDQ.
+    `unbuilt`: why a peer did not run. `two_workers`: by kind, the speed of two workers divided by
+    that of one. `same_unfolded`: whether the results are the same without PCLMULQDQ.
     """
 
     megabytes: Mapping[str, float]
@@ -44,7 +44,7 @@ class Measured:
 
     @property
     def wrong(self) -> list[str]:
-        """What must not be: a program that failed, a count or a result that differs."""
+        """Failed programs, and counts or results that differ from ours."""
         lines = [
             f"{file}: {line}"
             for file, run in self.runs.items()
@@ -54,12 +54,12 @@ class Measured:
             )
         ]
         if not self.same_unfolded:
-            lines.append(f"{UNFOLDED} gives other results")
+            lines.append(f"{UNFOLDED} returns different results")
         return lines
 
 
 def demands(measured: Measured) -> list[Demand]:
-    """Everything that is asked."""
+    """Return all goals."""
     return [*_against_peers(measured), *_against_bound(measured), *_alone(measured)]
 
 
@@ -76,7 +76,7 @@ def _against_peers(measured: Measured) -> Iterator[Demand]:
 
 def _against_bound(measured: Measured) -> Iterator[Demand]:
     for file, stages in measured.stages.items():
-        what = f"{file} file: part of the bound's speed"
+        what = f"{file} file: fraction of the bound's speed"
         yield Demand.at_least(what, stages.share_of_bound, SHARE_OF_BOUND)
 
 
@@ -84,8 +84,9 @@ def _alone(measured: Measured) -> Iterator[Demand]:
     passes = measured.runs[MIXED].passes
     if UNFOLDED in passes:
         share = ratio(passes[OURS], passes[UNFOLDED])
-        yield Demand.at_least("without PCLMULQDQ: part of the speed with it", share, UNFOLDED_SHARE)
-    same = "the same" if measured.same_unfolded else "other"
+        what = "without PCLMULQDQ: fraction of the speed with it"
+        yield Demand.at_least(what, share, UNFOLDED_SHARE)
+    same = "the same" if measured.same_unfolded else "different"
     what = "without PCLMULQDQ: results"
     yield Demand(what, "the same", same, measured.same_unfolded)
     for kind, times in measured.two_workers.items():

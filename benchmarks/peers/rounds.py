@@ -1,4 +1,4 @@
-"""Rounds in which every decoder runs once in turn, so that each meets the same machine."""
+"""Rounds in which every decoder runs once in turn, so that all run under the same load."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.peers.programs import Program
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A program that takes part, in so many rounds at most."""
+    """A program to run, in at most `rounds` rounds."""
 
     program: Program
     rounds: int | None = None
@@ -23,7 +23,7 @@ class Entry:
 
 @dataclass(slots=True)
 class Run:
-    """What the rounds over one file gave: passes by name, one per round, and what failed."""
+    """The results of one file: by name, a pass per round, or the reason of a failure."""
 
     passes: dict[str, list[Pass]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Run:
 def run_rounds(
     entries: Mapping[str, Entry], file: Path, rounds: int, progress: Callable[[str], None]
 ) -> Run:
-    """Every program over the file, in rounds; one that fails takes no part any more."""
+    """Run every program on the file, in rounds; a program that fails is not run again."""
     run = Run()
     for number in range(rounds):
         for name, entry in entries.items():
@@ -51,7 +51,7 @@ def run_rounds(
 
 @contextmanager
 def one_core() -> Iterator[int]:
-    """This process and those that it starts meanwhile share the last of its cores."""
+    """Pin this process, and those that it starts in the `with` block, to its last core."""
     before = os.sched_getaffinity(0)
     core = max(before)
     os.sched_setaffinity(0, {core})

@@ -1,9 +1,9 @@
-"""Where our decoder's time goes: each pass, and each family of columns.
+"""A profile of our decoder: the seconds of each pass and of each family of columns.
 
-Run: `python -m benchmarks.peers.stages FILE PASSES` prints seconds per stage as JSON, and those of
-the bound, measured in turn with them. The decoder's own functions are wrapped with timers that
-count only the time outside of the timers within them. What checksums take is the difference between
-framing with and without verifying them.
+`python -m benchmarks.peers.stages FILE PASSES` prints seconds per stage as JSON, and those of the
+bound, measured in turn. Timers around the decoder's functions count their time without that of
+nested timers. The time of checksums is the difference between framing with and without
+verification.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ STAGES = {
     "decoder.rows.table_reader.TableReader.images": "Arrow structs",
     "decoder.rows.row_decoder.changes_batch": "LSN, GTID and time of each change",
 }
-"""Where the decoder looks a function up, and the stage that it is."""
+"""Stages by the names under which the decoder looks up the timed functions."""
 FAMILIES = {
     **dict.fromkeys((T.TINY, T.SHORT, T.INT24, T.LONG, T.LONGLONG, T.YEAR), "integers"),
     **dict.fromkeys((T.FLOAT, T.DOUBLE), "floats"),
@@ -62,9 +62,9 @@ TEXT = "text and binary"
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Seconds of one decoding: per stage, as a whole without timers, and those of the bound.
+    """Seconds of one decoding per stage, in total without timers, and those of the bound.
 
-    `share_of_bound` is what part of the bound's speed the decoder has without timers.
+    `share_of_bound` is the decoder's speed without timers, as a fraction of the bound's.
     """
 
     seconds: dict[str, float]
@@ -74,25 +74,25 @@ class Stages:
 
     @property
     def timed(self) -> float:
-        """The whole, with timers."""
+        """The total with timers."""
         return sum(self.seconds.values())
 
 
 def run_stages(file: Path) -> Stages:
-    """The stages, measured in a process of its own. Raises ProgramError."""
+    """Measure the stages in a new process. Raises ProgramError."""
     found = json.loads(output([sys.executable, "-m", __name__, str(file), str(PASSES)]))
     return Stages(**{**found, "bound": Bound(**found["bound"])})
 
 
 class Stopwatch:
-    """Seconds per stage, each without those of the stages that run inside of it."""
+    """Seconds per stage, without those of nested stages."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
         self._inside = [0.0]
 
     def around(self, stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, timed."""
+        """Return the function with a timer for the stage."""
 
         def timed(*arguments: Any, **named: Any) -> Any:
             self._inside.append(0.0)
@@ -109,7 +109,7 @@ class Stopwatch:
 
 @dataclass(frozen=True, slots=True)
 class TimedReader:
-    """A column's reader, timed as its family."""
+    """A column's reader with the timer of its family."""
 
     arrow_type: pa.DataType
     read: Callable[[Cells], Column]
@@ -117,7 +117,7 @@ class TimedReader:
 
 @contextmanager
 def timers(stopwatch: Stopwatch, *, verify: bool) -> Iterator[None]:
-    """The decoder with a timer around each stage; checksums are verified or not."""
+    """Patch the decoder with a timer around each stage, with or without verified checksums."""
 
     def timed_reader(
         column: ColumnDefinition, options: TypeOptions, *, key: bool = False
@@ -148,7 +148,7 @@ def _found(place: str) -> Any:
 
 
 def profile(file: bytes, *, verify: bool) -> dict[str, float]:
-    """Seconds per stage of one decoding."""
+    """Return the seconds per stage of one decoding."""
     stopwatch = Stopwatch()
     with timers(stopwatch, verify=verify):
         stopwatch.around(BETWEEN, timed_decode)(file)
@@ -156,7 +156,7 @@ def profile(file: bytes, *, verify: bool) -> dict[str, float]:
 
 
 def measure(file: bytes, passes: int) -> Stages:
-    """The fastest of the decodings; those with timers and without, and the bound, take turns."""
+    """Return the fastest passes; decoding with and without timers and the bound run in turn."""
     bound = BoundPasses(file)
     timed_decode(file)
     bound.run()

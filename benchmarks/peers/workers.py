@@ -1,7 +1,7 @@
-"""What two threads or two processes decode in the time that one takes for its share.
+"""The speed of two threads or two processes, compared with that of one.
 
-Run: `python -m benchmarks.peers.workers FILE` prints, as JSON, how many times the speed of one
-worker two of each kind have. It means something only where two cores are idle.
+`python -m benchmarks.peers.workers FILE` prints the ratio for each kind of worker as JSON. It is
+meaningful only if two cores are idle.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ KINDS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any
     "threads": (threading.Thread, threading.Barrier, queue.Queue),
     "processes": (_SPAWN.Process, _SPAWN.Barrier, _SPAWN.Queue),
 }
-"""For each kind of worker: what makes one, a barrier for them, and a queue for their results."""
+"""By kind of worker: the classes of the worker, its barrier, and its queue for results."""
 
 
 def work(file: str, barrier: Any, results: Any) -> None:
-    """Decodes the file several times, beginning when all workers are ready."""
+    """Decode the file several times, starting when all workers are ready."""
     content = Path(file).read_bytes()
     decode(content)
     barrier.wait()
@@ -41,7 +41,7 @@ def work(file: str, barrier: Any, results: Any) -> None:
 
 
 def elapsed(file: str, kind: str, workers: int) -> float:
-    """Seconds until the last of so many workers is done, each with its own passes."""
+    """Return the seconds until all workers have finished, each with `PASSES` passes."""
     make, make_barrier, make_queue = KINDS[kind]
     barrier, results = make_barrier(workers), make_queue()
     started = [make(target=work, args=(file, barrier, results)) for _ in range(workers)]
@@ -54,7 +54,7 @@ def elapsed(file: str, kind: str, workers: int) -> float:
 
 
 def speed_of_two(file: str, kind: str) -> float:
-    """How many times one worker's speed two have: the best of some rounds."""
+    """Return the speed of two workers divided by that of one: the best of some rounds."""
     return max(2 * elapsed(file, kind, 1) / elapsed(file, kind, 2) for _ in range(ROUNDS))
 
 

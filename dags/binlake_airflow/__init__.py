@@ -1,1 +1,1 @@
-"""What the DAGs are made of: parsed again and again, so nothing of Spark's is imported here."""
+"""The building blocks of the DAGs. Airflow imports them at every parse: never import Spark here."""

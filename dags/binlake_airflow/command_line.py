@@ -1,4 +1,4 @@
-"""What of a task's options becomes arguments of `binlake-task`."""
+"""The arguments of `binlake-task` for a task's options."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 CHECK = ("status", "--check")
-_SPEAKING = frozenset({"run", "ingest", "decode", "apply", "retry", "maintain", "capture", "seed"})
-"""Commands that can say what they do in JSON."""
+_LOG_JSON = frozenset({"run", "ingest", "decode", "apply", "retry", "maintain", "capture", "seed"})
+"""Commands that accept `--log json`."""
 
 
 def command_line(command: tuple[str, ...], conf: str, options: Mapping[str, Any]) -> list[str]:
-    """`ingest --conf=shop.yml --log=json`, and the options that are set.
+    """Return the arguments, such as `ingest --conf=shop.yml --log=json`, with the options set.
 
-    Values come as Jinja renders them: an option that is empty or `False` is left out, and one that
-    is `True` is a flag. One that is a list is given once for each.
+    Values arrive as Jinja renders them: an option that is empty, `None` or `False` is omitted, and
+    `True` makes it a flag. A list repeats the option for each of its elements.
     """
-    spoken = {"--log": "json"} if command[0] in _SPEAKING else {}
+    log = {"--log": "json"} if command[0] in _LOG_JSON else {}
     return [
         *command,
         *(
             name if value == "True" else f"{name}={value}"
-            for name, given in {"--conf": conf, **spoken, **options}.items()
-            for value in map(str, given if isinstance(given, list | tuple) else [given])
+            for name, values in {"--conf": conf, **log, **options}.items()
+            for value in map(str, values if isinstance(values, list | tuple) else [values])
             if value not in ("", "False", "None")
         ),
     ]

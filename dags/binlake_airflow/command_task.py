@@ -1,4 +1,4 @@
-"""A command of Binlake's as a task: over the source's connection to Spark, or on the worker."""
+"""Binlake commands as tasks: on the source's Spark connection, or on the Airflow worker."""
 
 from __future__ import annotations
 
@@ -17,35 +17,38 @@ def command_task(
     task_id: str,
     *command: str,
     options: Mapping[str, Any] | None = None,
-    **given: Any,
+    **overrides: Any,
 ) -> BaseOperator:
-    """`options` are flags with their values, which may be templates or results of other tasks;
-    what is `given` to its operator wins over what other tasks of the source have."""
+    """Return the task of one command.
+
+    `options` maps flags to values, which may be templates or results of other tasks. `overrides`
+    are operator arguments that replace those shared by all tasks of the source.
+    """
     operator, arguments = _operator(source, command)
-    return operator(task_id=task_id, options=options or {}, **{**arguments, **given})
+    return operator(task_id=task_id, options=options or {}, **{**arguments, **overrides})
 
 
-def worker_task(source: Source, task_id: str, *command: str, **given: Any) -> BaseOperator:
-    """One that needs no Spark: on the worker itself, also where Spark is elsewhere.
+def worker_task(source: Source, task_id: str, *command: str, **overrides: Any) -> BaseOperator:
+    """Return the task of a command without Spark, which always runs on the Airflow worker.
 
-    There the settings are the file that the worker has, whatever Spark's side calls it.
+    With a Spark connection, its settings are the worker's copy of the file, not `airflow.conf`.
     """
     own = source.options
     settings = source.conf if own.connection is None else str(source.file)
     arguments = {**_arguments(source, command), "settings": settings, "program": own.command}
-    return BinlakeLocalOperator(task_id=task_id, options={}, **{**arguments, **given})
+    return BinlakeLocalOperator(task_id=task_id, options={}, **{**arguments, **overrides})
 
 
 def command_tasks(source: Source, task_id: str, *command: str, options: XComArg) -> Any:
-    """One task for each of the `options` that another task lists, in their order."""
+    """Return a task mapped over the list of `options` that another task returns, in order."""
     operator, arguments = _operator(source, command)
     return operator.partial(task_id=task_id, **arguments).expand(options=options)
 
 
 def status_check(source: Source) -> BaseOperator:
-    """The last task: fails (or warns) where a table is held or a file is missing.
+    """Return the last task: it fails (or warns) if a table is held or a file is missing.
 
-    A seed that only warns is skipped, which the check is not for that.
+    It also runs if a seed that only warns was skipped.
     """
     return command_task(source, "check", *CHECK, trigger_rule=TriggerRule.NONE_FAILED)
 
@@ -53,18 +56,18 @@ def status_check(source: Source) -> BaseOperator:
 def _operator(
     source: Source, command: tuple[str, ...]
 ) -> tuple[type[BaseOperator], dict[str, Any]]:
-    """Its class, and all that it is made with but its name and options."""
+    """Return the operator's class, and its arguments except `task_id` and `options`."""
     own, arguments = source.options, _arguments(source, command)
     if own.connection is None:
         return BinlakeLocalOperator, {**arguments, "program": own.command}
-    # Only where it is used: the provider may be missing where all sources run on the worker.
+    # Imported on use: the Spark provider need not be installed if all sources run on the worker.
     from binlake_airflow.spark_operator import BinlakeSparkOperator
 
     return BinlakeSparkOperator, {**arguments, "conn_id": own.connection, "submit": own.submit}
 
 
 def _arguments(source: Source, command: tuple[str, ...]) -> dict[str, Any]:
-    """Those of every operator."""
+    """Return the arguments that both operators take."""
     own = source.options
     return {
         "command": command,

@@ -1,4 +1,4 @@
-"""What all DAGs of a source have in common."""
+"""Arguments shared by all DAGs of a source."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Any
 from binlake_airflow.source import Source
 
 LONGEST_DELAY = timedelta(minutes=30)
-"""Between two attempts, which come at ever longer intervals; unless the first is to be longer."""
+"""The longest delay between two attempts, unless `retry_delay` itself is longer."""
 
 
 def dag_arguments(source: Source, kind: str) -> dict[str, Any]:
-    """One run at a time, nothing caught up (one run takes all there is), and safe retries.
+    """Return arguments for one run at a time, without catchup, and with retries.
 
-    A task that is tried again goes on where it stopped: a layer finishes its own open plan first.
+    Catchup is not needed, as one run takes all files that have arrived. Retries are safe: a layer
+    resumes its open plan first.
     """
     return {
         "dag_id": source.dag_id(kind),
-        # Once it is known to be whole: see `sources.make_dags`.
+        # Registered by `sources.make_dags` after validation.
         "auto_register": False,
         "start_date": datetime(2026, 1, 1, tzinfo=timezone.utc),
         "catchup": False,

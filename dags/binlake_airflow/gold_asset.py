@@ -1,4 +1,4 @@
-"""A source's gold as an asset, for other DAGs to wait for, and the task that says it is new."""
+"""A source's gold tables as an Airflow asset, and the task that updates it."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ from typing import Any
 from airflow.sdk import Asset, Context, Metadata, XComArg, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 
-NOTHING_TO_TELL = "nothing_to_tell"
-"""What a run leaves whose gold is where it was."""
+UNCHANGED = "nothing_to_tell"
+"""The XCom key of a `published` task that was skipped because gold had not changed."""
 
 
 def gold_asset(source: str) -> Asset:
-    """`Asset("binlake_shop_gold")`: all tables of a source, at the cut that was published last."""
+    """Return `Asset("binlake_shop_gold")`: all gold tables at the latest published snapshot."""
     return Asset(name=f"binlake_{source}_gold", uri=f"binlake://{source}/gold", group="binlake")
 
 
 def publish(source: str, gold: XComArg) -> XComArg:
-    """The task `published` behind gold: an event of the asset with the cut, or skipped.
+    """Return the task `published`, which emits an asset event with the snapshot, or is skipped.
 
-    `gold` is what gold's task, or all of its steps, said of their ends.
+    `gold` is the result of gold's task, or the list of the results of its steps.
     """
     asset = gold_asset(source)
 
     @task(task_id="published", outlets=[asset])
-    def published(told: Any) -> Iterable[Metadata]:
-        steps: list[Mapping[str, Any]] = [told] if isinstance(told, Mapping) else list(told)
+    def published(results: Any) -> Iterable[Metadata]:
+        steps: list[Mapping[str, Any]] = (
+            [results] if isinstance(results, Mapping) else list(results)
+        )
         context = get_current_context()
-        if not is_new(steps) and told_before(context):
-            context["ti"].xcom_push(key=NOTHING_TO_TELL, value=True)
-            raise AirflowSkipException("Gold is where it was: nobody needs to be told.")
+        if not is_new(steps) and previous_run_reported(context):
+            context["ti"].xcom_push(key=UNCHANGED, value=True)
+            raise AirflowSkipException("Gold has not changed: no asset event is emitted.")
         cuts = [step for step in steps if "cut_lsn" in step]
         yield Metadata(asset, extra=dict(cuts[-1]) if cuts else {})
 
@@ -38,25 +40,25 @@ def publish(source: str, gold: XComArg) -> XComArg:
 
 
 def is_new(steps: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether gold may have come further.
+    """Return True if gold may have published a new snapshot.
 
-    Where the command's output is not seen (a driver in the cluster), nothing is known. An attempt
-    before the last one may have published and failed then. Else the command names the cut that it
-    published: a run that only says again what is held names none.
+    That is unknown if the command's output is not visible here (a driver in the cluster), or if
+    an earlier attempt failed, possibly after publishing. Otherwise the command reports the
+    snapshot (`cut_lsn`) that it published; a run that only reports held tables has none.
     """
     return any("outcome" not in s or "cut_lsn" in s or s["attempt"] > 1 for s in steps)
 
 
-def told_before(context: Context) -> bool:
-    """Whether what gold published in the run before was told: a run that failed may not have.
+def previous_run_reported(context: Context) -> bool:
+    """Return True if the previous run emitted an event for all that gold had published.
 
-    Nor has one that somebody marked as failed: what waits then is skipped as well, and has not left
-    the mark of a task that had nothing to tell.
+    A failed run may not have. Nor a run that somebody marked as failed: its waiting tasks are
+    skipped too, but without the XCom of a skip because of unchanged gold.
     """
     ti = context["ti"]
-    before = ti.get_previous_ti()
-    if before is None or before.state == "success":
+    previous = ti.get_previous_ti()
+    if previous is None or previous.state == "success":
         return True
-    if before.state != "skipped":
+    if previous.state != "skipped":
         return False
-    return bool(ti.xcom_pull(task_ids=ti.task_id, key=NOTHING_TO_TELL, run_id=before.run_id))
+    return bool(ti.xcom_pull(task_ids=ti.task_id, key=UNCHANGED, run_id=previous.run_id))

@@ -1,4 +1,4 @@
-"""Runs `binlake-task` on the worker itself: no connection, and Spark within the command."""
+"""The operator that runs `binlake-task` on the Airflow worker, with Spark inside the command."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException
 
 from binlake_airflow.command_line import command_line
-from binlake_airflow.outcome import Outcome, said
+from binlake_airflow.outcome import Outcome, parse_log_line
 from binlake_airflow.source_server import server_environment
 
 GRACE = 4.0
-"""Seconds that a command has to end before it is killed: Airflow kills a task that is stopped, and
-with it who would kill the command, after five. A run may be killed anywhere."""
+"""Seconds between SIGTERM and SIGKILL. Airflow kills a stopped task after five seconds, and the
+command must be gone by then. Killing a run is safe at any point."""
 _LEVELS = {"WARNING": "warning", "ERROR": "error", "CRITICAL": "error"}
 _TRACE = "exc_info"
-_LEFT_OUT = frozenset({"time", "level", "logger", "message", "event", _TRACE})
-"""Fields with a place of their own in Airflow's log; a trace is text, which it would take for an
-error to be printed, and lose."""
+_NOT_EXTRA = frozenset({"time", "level", "logger", "message", "event", _TRACE})
+"""Fields that are not passed to Airflow's log as extra fields: it has its own for them. As
+`exc_info`, it would expect an exception and drop the text of the traceback."""
 
 
 class BinlakeLocalOperator(BaseOperator):
-    """A command of Binlake's as a process of its own, in its own process group.
+    """Runs a Binlake command as a child process in its own process group.
 
-    `server`: the connection to the source server, which its environment gets.
+    `server`: the Airflow connection to the source server, passed in the child's environment.
     """
 
     template_fields: Sequence[str] = ("options",)
@@ -60,7 +60,7 @@ class BinlakeLocalOperator(BaseOperator):
         self._stopped = False
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Run it; returns what it said of its end, for other tasks."""
+        """Run the command; return its outcome as an XCom for other tasks."""
         arguments = command_line(self.command, self.settings, self.options)
         self.log.info("binlake %s", " ".join(arguments))
         outcome = Outcome()
@@ -70,8 +70,8 @@ class BinlakeLocalOperator(BaseOperator):
         except BaseException:  # a timeout is no Exception
             self.on_kill()
             raise
-        outcome.settle(self.command, exit_code, warn=self.warn)
-        return outcome.told(context["ti"].try_number)
+        outcome.raise_for_exit_code(self.command, exit_code, warn=self.warn)
+        return outcome.as_xcom(context["ti"].try_number)
 
     def _run(self, arguments: list[str], outcome: Outcome) -> int:
         process = self._process = subprocess.Popen(
@@ -83,51 +83,54 @@ class BinlakeLocalOperator(BaseOperator):
             start_new_session=True,
             env={**os.environ, **server_environment(self.server)},
         )
-        if self._stopped:  # while it was being started
+        if self._stopped:  # on_kill was called during Popen
             self.on_kill()
         output = cast("IO[str]", process.stdout)
         for line in outcome.follow(output):
-            self._tell(line.rstrip())
+            self._log_line(line.rstrip())
         output.close()
         exit_code = process.wait()
-        self._process = None  # its number may be another's from now on
+        self._process = None  # the process id may be reused from now on
         return exit_code
 
-    def _tell(self, line: str) -> None:
-        """Into the task's log; what Binlake says comes with its level and fields."""
-        fields = said(line)
+    def _log_line(self, line: str) -> None:
+        """Write a line of output to the task's log; Binlake's JSON keeps its level and fields."""
+        fields = parse_log_line(line)
         if fields is None:
             self.log.info(line)
             return
         level = _LEVELS.get(str(fields.get("level")), "info")
-        shown = {name: value for name, value in fields.items() if name not in _LEFT_OUT}
-        getattr(self.log, level)(str(fields.get("message", "")), **shown)
-        for traced in str(fields.get(_TRACE) or "").splitlines():
-            getattr(self.log, level)(traced)
+        extra = {name: value for name, value in fields.items() if name not in _NOT_EXTRA}
+        getattr(self.log, level)(str(fields.get("message", "")), **extra)
+        for trace_line in str(fields.get(_TRACE) or "").splitlines():
+            getattr(self.log, level)(trace_line)
 
     def on_kill(self) -> None:
-        """End it with all that it started: Java may outlive it, and ends Spark's workers."""
+        """End the whole process group: Java may outlive the command, and ends Spark's workers."""
         self._stopped = True
         process = self._process
         if process is None:
             return
-        with suppress(ProcessLookupError):  # no one of them is there any more
+        with suppress(ProcessLookupError):  # the whole group has ended
             os.killpg(process.pid, signal.SIGTERM)
             until = time.monotonic() + GRACE
             while time.monotonic() < until:
-                process.poll()  # a process that nobody has waited for counts as one
+                process.poll()  # reap it: a zombie would still count as a member of the group
                 os.killpg(process.pid, 0)
                 time.sleep(0.1)
             os.killpg(process.pid, signal.SIGKILL)
-        self._process = None  # Airflow asks again, when its number may be another's
+        self._process = None  # Airflow may call on_kill again, after the process id was reused
 
 
 def find_program(name: str) -> str:
-    """Beside this Python first, where a virtual environment has both; then on PATH."""
+    """Return the program's path: next to this Python (the same virtual environment), or on PATH.
+
+    Raises AirflowFailException if it is not found.
+    """
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     if found := shutil.which(name, path=path):
         return found
     raise AirflowFailException(
-        f"There is no program {name} on this worker: install Binlake there, or give its path as"
-        " command in the section airflow of the source's file."
+        f"The program {name} was not found on this worker: install Binlake there, or set its path"
+        " as airflow.command in the source's file."
     )

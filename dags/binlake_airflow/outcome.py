@@ -1,4 +1,7 @@
-"""How a command ended: what its exit code and its last line mean for the task."""
+"""The outcome of a command: its exit code and its last log line, as Airflow's exceptions and XCom.
+
+docs/reference/exit-codes.md lists the exit codes.
+"""
 
 from __future__ import annotations
 
@@ -8,60 +11,71 @@ from typing import Any
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
-WRONG = 2
-"""The exit code for a wrong configuration or command line: no retry can help."""
+CONFIGURATION_ERROR = 2
+"""The exit code for a wrong configuration or command line: a retry cannot help."""
 FAULTS = 3
-"""The exit code for work that is done, but with faults, gaps, or tables that are held."""
+"""The exit code for finished work with faults, gaps, or held tables."""
 
 _FAULTS = {
     "seed": "A table could not be seeded",
-    "verify": "Gold is not what the server has, or not of the same place in its log",
+    "verify": "Gold differs from the server, or is not at the same position of its log",
 }
-"""What faults are to commands that tell of others than a lake's: the lake is not looked at."""
+"""The meaning of exit code 3 by command; for all others, a held table or a missing file."""
 
-KEPT = ("outcome", "cut_lsn", "cut_committed_at", "published_at", "lag_seconds", "rows_applied")
+XCOM_FIELDS = (
+    "outcome",
+    "cut_lsn",
+    "cut_committed_at",
+    "published_at",
+    "lag_seconds",
+    "rows_applied",
+)
 _ENDINGS = frozenset({"run_finished", "run_failed", "failed"})
 
 
 class Outcome:
-    """Reads along in what a command says of itself."""
+    """Collects a command's outcome from its log lines."""
 
     def __init__(self) -> None:
         self.last: dict[str, Any] = {}
-        """The fields of the line that says how the run ended; empty where none did."""
+        """The fields of the line that ended the run; empty if there was none."""
 
     def follow(self, lines: Iterable[str]) -> Iterator[str]:
-        """The same lines."""
+        """Yield the lines unchanged, and keep the one that ends the run."""
         for line in lines:
-            if (fields := said(line)) and fields["event"] in _ENDINGS:
+            if (fields := parse_log_line(line)) and fields["event"] in _ENDINGS:
                 self.last = fields
             yield line
 
-    def told(self, attempt: int) -> dict[str, Any]:
-        """What other tasks may want to know: small, as it is kept in Airflow's database."""
-        kept = {name: self.last[name] for name in KEPT if name in self.last}
+    def as_xcom(self, attempt: int) -> dict[str, Any]:
+        """Return what other tasks may need: small, as Airflow stores it in its database."""
+        kept = {name: self.last[name] for name in XCOM_FIELDS if name in self.last}
         return {**kept, "attempt": attempt}
 
-    def settle(self, command: Sequence[str], exit_code: int, *, warn: bool = False) -> None:
-        """Return where the task has succeeded; raise what Airflow is to make of it elsewhere.
+    def raise_for_exit_code(
+        self, command: Sequence[str], exit_code: int, *, warn: bool = False
+    ) -> None:
+        """Raise Airflow's exception for an exit code other than 0.
 
-        With `warn`, a task that finds faults is skipped instead of failed.
+        Faults and configuration errors fail the task without a retry; with `warn`, faults skip it.
         """
         reason = f"binlake {command[0]} ended with exit code {exit_code}."
         if detail := self.last.get("error") or self.last.get("message"):
             reason = f"{reason} {detail}"
         if exit_code == FAULTS:
-            what = _FAULTS.get(command[0], "Something is held, or files are missing")
-            fault = f"{reason} {what}: see this task's log."
+            meaning = _FAULTS.get(command[0], "A table is held, or a file is missing")
+            fault = f"{reason} {meaning}: see this task's log."
             raise (AirflowSkipException if warn else AirflowFailException)(fault)
-        if exit_code == WRONG:
-            raise AirflowFailException(f"{reason} The settings are wrong: no retry can help.")
+        if exit_code == CONFIGURATION_ERROR:
+            raise AirflowFailException(
+                f"{reason} The settings are wrong: fix them and run it again."
+            )
         if exit_code:
             raise AirflowException(reason)
 
 
-def said(line: str) -> dict[str, Any] | None:
-    """The fields of one of Binlake's own lines in JSON; None for any other line."""
+def parse_log_line(line: str) -> dict[str, Any] | None:
+    """Return the fields of one of Binlake's JSON log lines; None for any other line."""
     if not line.startswith("{"):
         return None
     try:

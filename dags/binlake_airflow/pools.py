@@ -1,7 +1,7 @@
-"""Prints the pools of all sources, as `airflow pools import` reads them.
+"""Print the pools of all sources as JSON for `airflow pools import`.
 
-Run where Airflow's DAGs are: `python -m binlake_airflow.pools > pools.json`. Tasks whose pool is
-not there are never started, and Airflow's page of the DAG says so.
+Run in the folder of the DAGs: `python -m binlake_airflow.pools > pools.json`. Airflow never starts
+a task whose pool does not exist; the DAG's page shows a warning then.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ DESCRIPTION = "Binlake: one task of a source at a time"
 
 
 def pools() -> dict[str, dict[str, object]]:
-    """One slot each; sources may name the same pool."""
+    """Return each pool with one slot; sources may share a pool."""
     return {
         source.pool: {"slots": 1, "description": DESCRIPTION, "include_deferred": True}
         for source in read_sources()

@@ -1,7 +1,4 @@
-"""Tasks that ask the source server itself: capture, the seed of new tables, and verify.
-
-They are there where the source's file asks for them.
-"""
+"""Tasks that connect to the source server, if its file enables them: capture, seed, verify."""
 
 from __future__ import annotations
 
@@ -11,47 +8,49 @@ from typing import Any
 from airflow.sdk import BaseOperator, cross_downstream
 
 from binlake_airflow.command_task import command_task, worker_task
-from binlake_airflow.source import ANY_POOL, Source
+from binlake_airflow.source import DEFAULT_POOL, Source
 
 CONNECTOR = "org.mariadb.jdbc:mariadb-java-client:3.5.6"
-"""What Spark reads servers with, MySQL's too: `pipeline.spark.jars` fetches it where it starts
-Spark."""
+"""The JDBC driver that Spark reads MySQL and MariaDB with. If Binlake starts Spark itself,
+`pipeline.spark.jars` fetches it."""
 _CONNECTOR_NAME = CONNECTOR.split(":")[1]
 
 
 def capture_task(source: Source) -> BaseOperator:
-    """Lands what the server has, and ends. On the worker, whose disk it is landed on."""
+    """Return the task that captures the server's logs until caught up, to the worker's disk."""
     return worker_task(source, "capture", "capture", server=source.options.server)
 
 
 def seed_task(source: Source) -> BaseOperator:
-    """Reads the tables that gold lacks."""
+    """Return the task that reads the initial snapshots of tables that gold lacks."""
     own = source.options
-    given: dict[str, Any] = {"server": own.server, "execution_timeout": own.seed_timeout}
+    overrides: dict[str, Any] = {"server": own.server, "execution_timeout": own.seed_timeout}
     if own.connection is not None:
-        given["submit"] = with_connector(own.submit)
-    return command_task(source, "seed", "seed", **given)
+        overrides["submit"] = with_connector(own.submit)
+    return command_task(source, "seed", "seed", **overrides)
 
 
 def verify_task(source: Source) -> BaseOperator:
-    """Compares gold with the server. It waits for runs of gold, so it takes none of their slots,
-    and for that long more than other tasks. A difference always fails it: nothing else would tell.
+    """Return the task that compares gold with the server.
+
+    It waits for runs of gold, so it must not use the source's pool, and `verify_wait` is added to
+    its timeout. A difference always fails it, as no other task reports one.
     """
     own = source.options
     options = {"--against": "server", "--wait": str(int(own.verify_wait.total_seconds()))}
-    given: dict[str, Any] = {
+    overrides: dict[str, Any] = {
         "server": own.server,
-        "pool": ANY_POOL,
+        "pool": DEFAULT_POOL,
         "warn": False,
         "execution_timeout": own.timeout + own.verify_wait,
     }
-    return command_task(source, "verify", "verify", options=options, **given)
+    return command_task(source, "verify", "verify", options=options, **overrides)
 
 
 def before_bronze(source: Source) -> tuple[list[BaseOperator], list[BaseOperator]]:
-    """The capture and the seed behind it: each in a list, which is empty where it is not asked for.
+    """Return the capture and seed tasks, each in a list that is empty if it is not enabled.
 
-    The log from before a seed must be there when its rows are.
+    The seed runs after the capture: the log before its snapshot must have been landed.
     """
     own = source.options
     capture = [capture_task(source)] if own.capture else []
@@ -61,10 +60,11 @@ def before_bronze(source: Source) -> tuple[list[BaseOperator], list[BaseOperator
 
 
 def with_connector(submit: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of SparkSubmitOperator with the connector among its packages, unless they name it
-    there or among its jars."""
-    named = str(submit.get("packages") or ""), str(submit.get("jars") or "")
-    if any(_CONNECTOR_NAME in names for names in named):
+    """Return SparkSubmitOperator's arguments with the connector added to its packages.
+
+    They are unchanged if their packages or jars already name it.
+    """
+    packages, jars = (str(submit.get(key) or "") for key in ("packages", "jars"))
+    if _CONNECTOR_NAME in packages or _CONNECTOR_NAME in jars:
         return dict(submit)
-    packages = [name for name in (named[0], CONNECTOR) if name]
-    return {**submit, "packages": ",".join(packages)}
+    return {**submit, "packages": ",".join(filter(None, (packages, CONNECTOR)))}

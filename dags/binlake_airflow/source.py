@@ -1,4 +1,4 @@
-"""A source as its file tells: Binlake's own settings, and in the section `airflow` its DAGs'."""
+"""A source's file: Binlake's settings, and those of its DAGs in the section `airflow`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from pydantic import (
 )
 
 SECTION = "airflow"
-ANY_POOL = "default_pool"
-"""Airflow's own, of tasks that name none."""
+DEFAULT_POOL = "default_pool"
+"""Airflow's pool for tasks that name none."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -33,11 +33,11 @@ _EXPECTED = {
     **dict.fromkeys(("dict_type", "model_type"), "keys with values"),
     "string_type": "text (a number goes in quotes)",
 }
-"""By pydantic's name of an error: what is expected."""
+"""The expected value by pydantic's error type."""
 
 
 class SourceError(ValueError):
-    """A source's file cannot be used; the text says which and why."""
+    """A source's file cannot be used; the message names the file, the line and the reason."""
 
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -47,30 +47,32 @@ _DURATION = re.compile(
 
 
 def _duration(value: Any) -> Any:
-    """`30 seconds`, `5 minutes`, `4 hours`, `2 days`, or `30s`, `5m`, `4h`, `2d`."""
+    """Parse `30 seconds`, `5 minutes`, `4 hours`, `2 days`, or `30s`, `5m`, `4h`, `2d`."""
     if isinstance(value, timedelta):
         return value
-    written = _DURATION.fullmatch(str(value))
-    if written is None:
-        raise ValueError("is no duration, such as 30 seconds, 5 minutes, 4 hours, 2 days or 30m")
-    return timedelta(**{_UNITS[written[2][0].lower()]: int(written[1])})
+    match = _DURATION.fullmatch(str(value))
+    if match is None:
+        raise ValueError("is not a duration, such as 30 seconds, 5 minutes, 4 hours, 2 days or 30m")
+    return timedelta(**{_UNITS[match[2][0].lower()]: int(match[1])})
 
 
 def _schedule(value: str | None) -> str | None:
-    """Airflow's own judgement: a DAG whose schedule is none would be missing without a word."""
+    """Validate with Airflow: a DAG with an invalid schedule would silently be missing."""
     try:
-        # One run at a time, as the DAGs have: @continuous wants that.
+        # max_active_runs=1 as in our DAGs, because @continuous requires it.
         dag = DAG("schedule", schedule=value, max_active_runs=1, catchup=False)
-        cast("Any", dag).validate()  # which has no types of its own
+        cast("Any", dag).validate()  # untyped in Airflow
     except AirflowTimetableInvalid as error:
-        raise ValueError(f"is no schedule: {error}") from error
+        raise ValueError(f"is not a schedule: {error}") from error
     return value
 
 
 def _pool(value: str | None) -> str | None:
-    """Its one slot would be the only one of all DAGs that name no pool."""
-    if value == ANY_POOL:
-        raise ValueError(f"must be a pool for Binlake alone: {ANY_POOL} is everybody's")
+    """Refuse the default pool: reduced to one slot, it would block all other DAGs."""
+    if value == DEFAULT_POOL:
+        raise ValueError(
+            f"must be a pool for Binlake alone: {DEFAULT_POOL} is shared by all other tasks"
+        )
     return value
 
 
@@ -79,48 +81,48 @@ Duration = Annotated[timedelta, BeforeValidator(_duration), Field(gt=timedelta(0
 
 
 class Options(BaseModel):
-    """The section `airflow`: how a source's DAGs run. docs/guides/airflow.md says more of each."""
+    """The section `airflow`: how a source's DAGs run. See docs/guides/airflow.md."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     schedule: Schedule = "*/15 * * * *"
-    """When to replicate: cron, a preset such as @hourly, or null for by hand only."""
+    """When to replicate: cron, a preset such as @hourly, or null for manual runs only."""
     maintenance: Schedule = None
-    """When to maintain; without it, behind gold in every replication."""
+    """When to maintain; null: after gold in every replication."""
     server: str | None = None
-    """Airflow's connection to the source server, for the three below; without it, what the settings
-    and the tasks' environment say."""
+    """Airflow's connection to the source server, for capture, seed and verify; null: the server of
+    the settings and the tasks' environment."""
     capture: bool = False
-    """Whether the server's logs are landed before bronze."""
+    """Whether to capture the server's logs before bronze."""
     seed: bool = False
-    """Whether tables are seeded that gold lacks, behind the capture and before bronze."""
+    """Whether to seed tables that gold lacks, after the capture and before bronze."""
     seed_timeout: Duration = timedelta(days=1)
-    """Of each attempt of that: the first one reads whole tables."""
+    """Timeout of each attempt of the seed, which reads whole tables."""
     verify: Schedule = None
-    """When to compare gold with the server; without it, never."""
+    """When to compare gold with the server; null: never."""
     verify_wait: Duration = timedelta(hours=1)
-    """For how long that waits for the replication to come to the place that it compares."""
+    """How long verify waits for gold to catch up with the server."""
     connection: str | None = None
-    """Airflow's connection to Spark; without it, Spark runs on the worker itself."""
+    """Airflow's connection to Spark; null: Spark runs on the worker itself."""
     submit: dict[str, Any] = Field(default_factory=dict)
-    """With a connection: more arguments of SparkSubmitOperator, as `py_files`."""
+    """With a connection: more arguments of SparkSubmitOperator, such as `py_files`."""
     command: str = "binlake-task"
-    """Without one: the program, by name or path."""
+    """Without a connection: the program's name or path."""
     conf: str | None = None
-    """This file as the tasks see it, where that is not as Airflow sees it."""
+    """The path of this file in the tasks, if it differs from the path in Airflow."""
     pool: Annotated[str | None, AfterValidator(_pool)] = None
-    """One slot, which all tasks of the source share; by default `binlake_` and its name."""
+    """A pool with one slot, shared by all tasks of the source; null: `binlake_` and its name."""
     owner: str = "binlake"
     retries: int = Field(default=3, ge=0)
     retry_delay: Duration = timedelta(minutes=2)
     timeout: Duration = timedelta(hours=4)
-    """Of each attempt of a task."""
+    """Timeout of each attempt of a task."""
     check: Literal["fail", "warn"] = "fail"
-    """What a held table or a missing file does to the last task."""
+    """Whether a held table or a missing file fails the last task, or skips it with a warning."""
 
 
 class Source(BaseModel):
-    """One server's binlogs: a name, the file with its settings, and how its DAGs run."""
+    """A source of binlogs: its name, its settings file, and how its DAGs run."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -130,57 +132,64 @@ class Source(BaseModel):
 
     @classmethod
     def read(cls, file: Path) -> Source:
-        """Raises SourceError. Of Binlake's own settings only those are looked at that DAGs are made
-        by: the name, and whether a capture ends."""
+        """Read a source's file. Raises SourceError.
+
+        Of Binlake's own settings, only `source` and `capture.forever` are checked here; the
+        commands check the rest.
+        """
         try:
             text = file.read_text(encoding="utf-8")
             settings, lines = yaml.safe_load(text), _lines(text)
-        except Exception as error:  # PyYAML raises whatever it comes across, also for a wrong date
-            raise SourceError(f"{file} cannot be read: {_unread(error)}") from error
+        except Exception as error:  # PyYAML raises any type, such as ValueError for a wrong date
+            raise SourceError(f"{file} cannot be read: {_read_error(error)}") from error
         name = settings.get("source") if isinstance(settings, dict) else None
         if not (isinstance(name, str) and NAME.fullmatch(name)):
             raise SourceError(
                 f"{file}:{lines.get('source', 1)}: source must be a name of letters, digits, - _"
-                " and ., such as source: shop, and no variable: the DAGs are called by it"
+                " and ., such as source: shop, and not a variable: it is part of the DAGs' ids"
             )
         try:
             options = Options.model_validate(settings.get(SECTION) or {})
         except ValidationError as error:
-            told = (f"{file}:{line}: {said}" for line, said in _mistakes(error, lines))
-            raise SourceError("; ".join(told)) from error
+            problems = (f"{file}:{line}: {problem}" for line, problem in _problems(error, lines))
+            raise SourceError("; ".join(problems)) from error
         if options.capture and _captures_forever(settings):
             raise SourceError(
-                f"{file}: {SECTION}.capture is a task that ends, and capture.forever is set: a"
-                " capture that runs for ever is a service of its own"
+                f"{file}: {SECTION}.capture and capture.forever are both set, but a task must end:"
+                " run `binlake capture --forever` as a service instead, or unset capture.forever"
             )
         return cls(name=name, file=file.absolute(), options=options)
 
     @property
     def conf(self) -> str:
-        """What tasks give to `--conf`."""
+        """The settings file that tasks pass as `--conf`."""
         return self.options.conf or str(self.file)
 
     @property
     def pool(self) -> str:
-        """Its one slot keeps tasks of the source's DAGs from running at the same time."""
+        """The pool whose one slot keeps tasks of the source's DAGs from running concurrently."""
         return self.options.pool or f"binlake_{self.name}"
 
     def dag_id(self, kind: str) -> str:
-        """`binlake_shop_replication`: the DAGs of a source stand together."""
+        """Return `binlake_shop_replication`: the DAGs of a source sort together."""
         return f"binlake_{self.name}_{kind}"
 
 
-def _unread(error: Exception) -> str:
-    """What is wrong, without what stands there: whoever sees Airflow's page may not see passwords,
-    and PyYAML quotes the line."""
+def _read_error(error: Exception) -> str:
+    """Describe the error without the file's text: PyYAML quotes the line, which may hold a
+    password, and the description is shown on Airflow's pages."""
     mark = getattr(error, "problem_mark", None)
     if mark is not None:
-        return f"line {mark.line + 1} is no YAML. A value that begins with a sign needs quotes"
+        return (
+            f"line {mark.line + 1} is not valid YAML. A value that begins with a special character"
+            " needs quotes"
+        )
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
-    told = str(error)
-    plain = type(error) is ValueError and "'" not in told  # of a date, not of what is in quotes
-    return told if plain else f"it is no YAML ({type(error).__name__})"
+    message = str(error)
+    # An invalid date's message has no value; one with quotes does.
+    plain = type(error) is ValueError and "'" not in message
+    return message if plain else f"it is not valid YAML ({type(error).__name__})"
 
 
 def _captures_forever(settings: dict[str, Any]) -> bool:
@@ -189,7 +198,7 @@ def _captures_forever(settings: dict[str, Any]) -> bool:
 
 
 def _lines(text: str) -> dict[str, int]:
-    """The line of each key, and of those of the section as `airflow.key`."""
+    """Return the line of each top-level key, and of the section's keys as `airflow.key`."""
     lines: dict[str, int] = {}
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
@@ -200,27 +209,27 @@ def _lines(text: str) -> dict[str, int]:
     return lines
 
 
-def _mistakes(error: ValidationError, lines: Mapping[str, int]) -> Iterator[tuple[int, str]]:
-    """All that is wrong, by line, without values: whoever sees Airflow's page may not see them."""
-    for one in sorted(error.errors(), key=lambda one: _line(one, lines)):
-        yield _line(one, lines), f"{_key(one)} {_said(one)}"
+def _problems(error: ValidationError, lines: Mapping[str, int]) -> Iterator[tuple[int, str]]:
+    """Yield all problems with their lines; never values, as Airflow's pages show the problems."""
+    for detail in sorted(error.errors(), key=lambda detail: _line(detail, lines)):
+        yield _line(detail, lines), f"{_key(detail)} {_problem(detail)}"
 
 
-def _line(one: Any, lines: Mapping[str, int]) -> int:
-    above = ".".join([SECTION, *map(str, one["loc"][:1])])
-    return lines.get(above, lines.get(SECTION, 1))
+def _line(detail: Any, lines: Mapping[str, int]) -> int:
+    key = ".".join([SECTION, *map(str, detail["loc"][:1])])
+    return lines.get(key, lines.get(SECTION, 1))
 
 
-def _key(one: Any) -> str:
-    return ".".join([SECTION, *map(str, one["loc"])])
+def _key(detail: Any) -> str:
+    return ".".join([SECTION, *map(str, detail["loc"])])
 
 
-def _said(one: Any) -> str:
-    if one["type"] == "extra_forbidden":
-        close = get_close_matches(str(one["loc"][-1]), Options.model_fields, n=1)
-        meant = f"did you mean {SECTION}.{close[0]}? " if close else ""
-        return f"is not a setting; {meant}there are: {', '.join(Options.model_fields)}"
-    if expected := _EXPECTED.get(one["type"]):
+def _problem(detail: Any) -> str:
+    if detail["type"] == "extra_forbidden":
+        close = get_close_matches(str(detail["loc"][-1]), Options.model_fields, n=1)
+        suggestion = f"did you mean {SECTION}.{close[0]}? " if close else ""
+        return f"is not a setting; {suggestion}settings are: {', '.join(Options.model_fields)}"
+    if expected := _EXPECTED.get(detail["type"]):
         return f"expects {expected}"
-    message: str = one["msg"].removeprefix("Value error, ")
+    message: str = detail["msg"].removeprefix("Value error, ")
     return message.replace("Input should be ", "expects a value that is ", 1)

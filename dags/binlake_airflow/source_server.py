@@ -1,7 +1,7 @@
-"""The source server as a command is told it: by its environment, from one of Airflow's connections.
+"""An Airflow connection to the source server, as an environment variable for a command.
 
-The connection is asked for when the task runs. Its password is in no argument, template or XCom,
-and Airflow hides it in logs, as it stands and as it is written in the URL.
+The connection is looked up when the task runs. Its password is never part of an argument, template
+or XCom, and Airflow masks it in logs, both as is and percent-encoded.
 """
 
 from __future__ import annotations
@@ -17,24 +17,27 @@ VARIABLE = "BINLAKE_SERVER"
 
 
 def server_environment(connection: str | None) -> dict[str, str]:
-    """What the environment gets; nothing without a connection.
+    """Return the environment variable to set; none without a connection.
 
-    Of the connection count host, port, login and password. Its schema and its extra do not: TLS is
-    set in the settings.
+    Host, port, login and password are used. Schema and extra are ignored: TLS is configured in the
+    settings. Raises AirflowFailException if the connection has no host.
     """
     return {} if connection is None else {VARIABLE: _url(Connection.get(connection))}
 
 
-def _url(found: Connection) -> str:
-    if not found.host:
-        raise AirflowFailException(f"The connection {found.conn_id} has no host.")
-    host = f"[{found.host}]" if ":" in found.host else quote(found.host, safe="")
-    who = quote(found.login or "", safe="")
-    if found.password:
-        written = quote(found.password, safe="")
-        mask_secret(found.password)
-        mask_secret(written)
-        who = f"{who}:{written}"
-    at = f"{who}@" if who else ""
-    port = f":{found.port}" if found.port else ""
+def _url(connection: Connection) -> str:
+    if not connection.host:
+        raise AirflowFailException(
+            f"The Airflow connection {connection.conn_id} has no host: set that of the source"
+            " server."
+        )
+    host = f"[{connection.host}]" if ":" in connection.host else quote(connection.host, safe="")
+    user = quote(connection.login or "", safe="")
+    if connection.password:
+        encoded = quote(connection.password, safe="")
+        mask_secret(connection.password)
+        mask_secret(encoded)
+        user = f"{user}:{encoded}"
+    at = f"{user}@" if user else ""
+    port = f":{connection.port}" if connection.port else ""
     return f"mysql://{at}{host}{port}"

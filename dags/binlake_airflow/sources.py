@@ -1,4 +1,4 @@
-"""All sources: a file each, in the folder that BINLAKE_SOURCES names, or else conf/sources."""
+"""All sources, one file each, in the folder BINLAKE_SOURCES, by default conf/sources."""
 
 from __future__ import annotations
 
@@ -17,24 +17,30 @@ ENDINGS = (".yml", ".yaml")
 DEFAULT = Path(__file__).parents[2] / "conf" / "sources"
 
 
-def read_sources(*, tell: bool = False) -> list[Source]:
-    """Those whose files can be used, by name.
+def read_sources(*, report_errors: bool = False) -> list[Source]:
+    """Return the sources whose files are valid, sorted by name.
 
-    With `tell`, any other file gets a DAG that fails with the reason, and so does a folder without
-    one: raising it would take the DAGs of all sources away.
+    With `report_errors`, each invalid file gets a DAG that fails with the reason, and so does a
+    folder without files: raising an error would remove the DAGs of all sources.
     """
     found: dict[str, Source] = {}
     files = _files()
-    if tell and not files:
+    if report_errors and not files:
         where = folder()
-        unreadable(where, f"{where}, where sources are ({FOLDER}), has no file to be seen here")
+        unreadable(
+            where,
+            f"{where}, the folder of the sources ({FOLDER}), does not exist here, cannot be read,"
+            f" or has no {' or '.join(ENDINGS)} file",
+        )
     for file in files:
         try:
             source = Source.read(file)
             if other := found.get(source.name):
-                raise SourceError(f"{file}: {other.file.name} is of source {source.name} too")
+                raise SourceError(
+                    f"{file}: source {source.name} is already defined by {other.file.name}"
+                )
         except SourceError as error:
-            if tell:
+            if report_errors:
                 unreadable(file, str(error))
         else:
             found[source.name] = source
@@ -42,47 +48,47 @@ def read_sources(*, tell: bool = False) -> list[Source]:
 
 
 def _files() -> list[Path]:
-    """Those that may be a source's: one that was put aside under the second ending comes second."""
+    """List candidate files, .yml first: of two files of the same source, the .yml one counts."""
     try:
         names = sorted(os.listdir(folder()))
-    except OSError:  # not there, or closed to Airflow's user
+    except OSError:  # missing, or not readable by Airflow's user
         return []
     return [folder() / name for ending in ENDINGS for name in names if name.endswith(ending)]
 
 
 def make_dags(
-    of: Callable[[Source], DAG],
+    make: Callable[[Source], DAG],
     *,
     where: Callable[[Source], bool] = lambda _: True,
-    tell: bool = False,
+    report_errors: bool = False,
 ) -> dict[str, DAG]:
-    """A DAG of each source `where` there is to be one, by its name: what Airflow is to find in a
-    module.
+    """Return a DAG by its id for each source `where` the predicate holds: a module's globals.
 
-    Whatever is wrong with a source's own (arguments that no operator knows, a schedule that is
-    none, a provider that is missing) is said by a DAG as well, and takes no other source's away.
+    With `report_errors`, a source whose DAG cannot be made (an argument unknown to the operator,
+    an invalid schedule, a missing provider) gets a DAG that fails with the reason. It never affects
+    the DAGs of other sources.
     """
     found: dict[str, DAG] = {}
-    for source in filter(where, read_sources(tell=tell)):
+    for source in filter(where, read_sources(report_errors=report_errors)):
         try:
-            dag = of(source)
-            cast("Any", dag).validate()  # which has no types of its own
+            dag = make(source)
+            cast("Any", dag).validate()  # untyped in Airflow
         except Exception as error:
-            if tell:
-                unreadable(source.file, _refused(source, error))
+            if report_errors:
+                unreadable(source.file, _reason(source, error))
         else:
             found[dag.dag_id] = dag
     return found
 
 
-def _refused(source: Source, error: Exception) -> str:
-    """Why there is no DAG, by the names of what was given: an operator quotes its values, which may
-    be passwords, from the second line on."""
+def _reason(source: Source, error: Exception) -> str:
+    """Describe why the DAG cannot be made: the error's first line and the keys of `submit`, not its
+    values. An operator's error quotes these from its second line on, and they may be passwords."""
     first = next(iter(str(error).splitlines()), "")
-    given = ", ".join(source.options.submit) or "nothing"
-    return f"{source.file}: {type(error).__name__}: {first} (submit has: {given})"
+    keys = ", ".join(source.options.submit) or "none"
+    return f"{source.file}: {type(error).__name__}: {first} (keys of airflow.submit: {keys})"
 
 
 def folder() -> Path:
-    """Where the files are."""
+    """Return the folder of the sources' files."""
     return Path(os.environ.get(FOLDER) or DEFAULT)

@@ -1,4 +1,4 @@
-"""Runs `binlake-task` by spark-submit, over one of Airflow's connections to Spark."""
+"""The operator that runs `binlake-task` by spark-submit, on an Airflow connection to Spark."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ _EXIT_CODE = re.compile(r"(?:Kubernetes spark exit code is|Error code is): (\d+)
 
 
 class BinlakeSparkOperator(SparkSubmitOperator):
-    """A command of Binlake's as a Spark application; `submit` is all else that submits it.
+    """Runs a Binlake command as a Spark application.
 
-    `server`: the connection to the source server, for the environment of spark-submit, whose child
-    the driver is; elsewhere it could get it only by a command line, which everybody reads.
+    `submit`: more arguments of SparkSubmitOperator. `server`: the Airflow connection to the source
+    server, passed in the environment of spark-submit, which the driver inherits in client mode. In
+    cluster mode it could only be passed on the command line, which every user of a machine can
+    read, so it is refused.
     """
 
     template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "options")
@@ -52,7 +54,7 @@ class BinlakeSparkOperator(SparkSubmitOperator):
         self._outcome = Outcome()
 
     def execute(self, context: Context) -> Any:
-        """Submit it; returns what it said of its end, where its driver's output is seen here."""
+        """Submit the command; return its outcome as an XCom, if the driver's output is visible."""
         self.application_args = command_line(self.command, self.settings, self.options)
         exit_code = 0
         try:
@@ -62,17 +64,17 @@ class BinlakeSparkOperator(SparkSubmitOperator):
             exit_code = exit_code_in(str(error))
             if not exit_code:
                 raise
-        self._outcome.settle(self.command, exit_code, warn=self.warn)
-        return self._outcome.told(context["ti"].try_number)
+        self._outcome.raise_for_exit_code(self.command, exit_code, warn=self.warn)
+        return self._outcome.as_xcom(context["ti"].try_number)
 
     @contextmanager
     def _environment(self) -> Iterator[None]:
-        """This process's, which is this task's alone, has what tells the source server."""
-        if self.server is not None and self._is_elsewhere():
+        """Set the source server in the environment of this process, which runs this task only."""
+        if self.server is not None and self._in_cluster_mode():
             raise AirflowFailException(
-                "The driver is elsewhere (deploy mode cluster), and has not got this task's"
-                " environment: set no server in the section airflow, but server.password_file in"
-                " the settings, a file that is there; or submit in client mode."
+                "airflow.server cannot be used in deploy mode cluster: the driver does not inherit"
+                " this task's environment. Remove it and set server.password_file in the settings"
+                " to a file that the driver can read, or submit in client mode."
             )
         before = dict(os.environ)
         os.environ.update(server_environment(self.server))
@@ -82,12 +84,15 @@ class BinlakeSparkOperator(SparkSubmitOperator):
             os.environ.clear()
             os.environ.update(before)
 
-    def _is_elsewhere(self) -> bool:
+    def _in_cluster_mode(self) -> bool:
         mode = self._deploy_mode or Connection.get(self._conn_id).extra_dejson.get("deploy-mode")
         return mode == "cluster"
 
     def _get_hook(self) -> SparkSubmitHook:
-        """The provider's, whose lines are read along: it has no other place to do that."""
+        """Return the provider's hook, patched to pass its log lines through the outcome.
+
+        The provider has no extension point for that.
+        """
         hook = super()._get_hook()
         log = hook._process_spark_submit_log
 
@@ -99,6 +104,9 @@ class BinlakeSparkOperator(SparkSubmitOperator):
 
 
 def exit_code_in(message: str) -> int:
-    """The exit code that the provider's error tells, the driver's rather than its own; or 0."""
+    """Return the exit code in the provider's error message, or 0 if it has none.
+
+    The driver's exit code takes precedence over spark-submit's.
+    """
     codes = [int(code) for code in _EXIT_CODE.findall(message)]
     return next((code for code in reversed(codes) if code), 0)

@@ -1,4 +1,4 @@
-"""The DAG of a source whose file cannot be used: it is seen, it fails, and it says why."""
+"""The DAG of a source whose file cannot be used: it is listed, and fails with the reason."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from airflow.sdk.exceptions import AirflowFailException
 
 
 def unreadable(file: Path, reason: str) -> DAG:
-    """One task, every hour, so that whoever is told of failures is told of this one."""
-    # a.yml is `a`; a.yaml may stand beside it.
+    """Return a DAG with a task that fails every hour, so that Airflow's alerts include it."""
+    # a.yml becomes `a`, but a.yaml `a.yaml`: both files may exist.
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", file.name.removesuffix(".yml"))
 
     @task(retries=0)

@@ -1,15 +1,15 @@
-"""What spark-submit is given for every task: `binlake-task`, from the wheel in --py-files.
+"""The application that spark-submit runs for every task: `binlake-task` of the wheel in --py-files.
 
 spark-submit --py-files binlake-….whl binlake_task.py ingest --conf shop.yml
 
-Alone in its folder, which Python searches first for modules.
+It is alone in its folder because Python searches that first for modules.
 """
 
 from __future__ import annotations
 
 
 def main() -> None:
-    """Run the command; the exit code is `binlake-task`'s."""
+    """Run the command and exit with its code."""
     from pipeline.cli.databricks_task import main as task
 
     task()

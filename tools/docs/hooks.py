@@ -51,7 +51,7 @@ def settings_page() -> Iterator[str]:
 
 
 def field_meanings(model: type[BaseModel]) -> dict[str, str]:
-    """The docstring below each field of a settings model (but sections); empty if it has none."""
+    """Return the docstring below each field of a settings model, except sections; may be empty."""
     definition = ast.parse(inspect.getsource(model)).body[0]
     documented = {
         ast.unparse(field.target): " ".join(ast.literal_eval(text.value).split())
@@ -70,7 +70,7 @@ def _sections(model: type[BaseModel], path: str) -> Iterator[tuple[str, type[Bas
 
 
 def settings_models() -> list[type[BaseModel]]:
-    """All models that a settings file is made of."""
+    """Return all models of a settings file."""
     return [model for _, model in _sections(Settings, "")]
 
 
@@ -127,7 +127,7 @@ def _type(text: str) -> str:
 
 
 def server_messages_page() -> Iterator[str]:
-    """What the source server's refusals mean."""
+    """The source server's refusals with their meaning and remedy."""
     yield "# Messages of the source server"
     yield "\nWhat `check`, `capture`, `seed` and `verify` report when the server refuses something."
     yield "\n## By error code\n\n| code | meaning | what to do |\n|---|---|---|"
@@ -149,7 +149,7 @@ def python_page() -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Text whose signs mean nothing to Markdown."""
+    """Return the text with Markdown's special characters escaped."""
     return re.sub(r"([*_<>|\[\]])", r"\\\1", text)
 
 
@@ -164,4 +164,4 @@ PAGES = {
     "server-messages": server_messages_page,
     "python": python_page,
 }
-"""By the page's name below docs/reference."""
+"""Functions that render a page, by its name below docs/reference."""

@@ -25,7 +25,7 @@ from pipeline.silver.decode.silver_tables import (
 )
 
 _SOURCE = "The source that the row belongs to (`source` in the settings)."
-_LSN = "LSN of the transaction: its place in the source's log (see [LSN](../glossary.md#lsn))."
+_LSN = "LSN of the transaction: its position in the source's log (see [LSN](../glossary.md#lsn))."
 _POS = "Byte offset of the event in its file."
 _FILE = "The log file's name."
 _BATCH = "The batch of this layer that wrote the row."
@@ -33,7 +33,7 @@ _BATCH = "The batch of this layer that wrote the row."
 
 @dataclass(frozen=True)
 class DocumentedTable:
-    """A table of the lake: where it is, what one row is, and what each column means."""
+    """A table of the lake: its path, the meaning of a row, its schema, the meaning of columns."""
 
     path: str
     row: str
@@ -42,7 +42,7 @@ class DocumentedTable:
 
 
 def documented_tables() -> list[DocumentedTable]:
-    """All tables with fixed columns, in data order; gold's tables have the source's own as well."""
+    """Return all tables with fixed columns, in data order: all except copies of source tables."""
     lake = Lake("")
     return [
         DocumentedTable(
@@ -53,7 +53,7 @@ def documented_tables() -> list[DocumentedTable]:
             {
                 "source": _SOURCE,
                 "file": _FILE,
-                "incarnation": "Tells files of one name apart: a name can come back after RESET.",
+                "incarnation": "Distinguishes files of the same name: names repeat after RESET.",
                 "ordinal": "The file's number in the source's log. It only ever increases.",
                 "start_pos": "First byte of the segment in the file.",
                 "end_pos": "Byte after the segment. All parts of a segment have the same.",
@@ -79,18 +79,18 @@ def documented_tables() -> list[DocumentedTable]:
         ),
         DocumentedTable(
             "bronze/files",
-            "A log file: how far it is ingested, and whether it is complete.",
+            "A log file: how much of it is ingested, and whether it is complete.",
             files_table(lake).schema,
             {
                 "source": _SOURCE,
                 "file": _FILE,
-                "incarnation": "Tells files of one name apart: a name can come back after RESET.",
+                "incarnation": "Distinguishes files of the same name: names repeat after RESET.",
                 "ordinal": "The file's number in the source's log.",
                 "path": "Where the file was read from.",
                 "size": "Its size in bytes when it was last looked at.",
                 "modified": "The store's change marker when it was last looked at.",
                 "state": "`open` (still written), `complete`, or `faulty`.",
-                "complete": "True once the file has its end and is ingested whole.",
+                "complete": "True once the whole file, up to its end, is ingested.",
                 "fault": "What is wrong with the file and what to do; else null.",
                 "ingested_upto": "Bytes ingested.",
                 "crc32": "Checksum of the ingested bytes, by which a longer copy is recognised as"
@@ -160,8 +160,8 @@ def documented_tables() -> list[DocumentedTable]:
                 "cascades_logged": "For `mixed`: positions of the events where it is logged.",
                 "cascades_logged_rows": "The same in a compressed transaction, by `__row`.",
                 "xa": "Name of the XA transaction it belongs to.",
-                "xa_end": "What it is to the XA transaction: `prepare`, `one_phase`, `commit` or"
-                " `rollback`.",
+                "xa_end": "The step of the XA transaction that it is: `prepare`, `one_phase`,"
+                " `commit` or `rollback`.",
                 "seen_before": "True if the lake already had it by GTID: its rows are left out.",
             },
         ),
@@ -182,11 +182,11 @@ def documented_tables() -> list[DocumentedTable]:
                 "error_code": "The error that the statement ended with; 0 if none.",
                 "thread_id": "The connection.",
                 "sql_mode": "The session's `sql_mode`, as a bit mask.",
-                "charset": "`character_set_client`: the statement's bytes are in it.",
+                "charset": "`character_set_client`, the character set of the statement's bytes.",
                 "connection_charset": "Character set of `collation_connection`: strings in the"
                 " statement are converted to it.",
-                "server_charset": "Character set of `collation_server`: what a schema gets that is"
-                " created without one.",
+                "server_charset": "Character set of `collation_server`: that of a schema created"
+                " without one.",
                 "time_zone": "The session's time zone, if logged.",
                 "executed_at": "When the statement began: its NOW().",
                 "ddl_xid": "Set from MySQL 8.0 on for DDL that changed something.",
@@ -209,7 +209,7 @@ def documented_tables() -> list[DocumentedTable]:
                 "event_type": "Type of the event at fault.",
                 "tables": "Tables that it affects, the cause first; null: unknown, so that the"
                 " whole source is held.",
-                "reason": "What is wrong.",
+                "reason": "Description of the fault.",
                 "content": "The bytes, or the statement.",
                 "ordinal": "Ordinal of the file.",
                 "start_pos": "Start of the segment that the fault is in.",
@@ -329,7 +329,7 @@ def documented_tables() -> list[DocumentedTable]:
                 "faults": "The first 200, each with `layer` and `sentence`.",
                 "gap_count": "How many gaps.",
                 "gaps": "The first 200 gaps.",
-                "note_count": "How many notes: what was left out on purpose.",
+                "note_count": "How many notes, such as files skipped on purpose.",
                 "notes": "The first 200 notes.",
                 "binlake_version": "Version of Binlake.",
                 "spark_version": "Version of Spark; null if the run did not need it.",

@@ -312,7 +312,7 @@ def test_a_difference_fails_at_once_whatever_check_says(ended: Ended) -> None:
     conf = f"--conf={ended.airflow.sources / 'differs.yml'}"
     assert ended.lines("differs", "called") == [f"verify {conf} --against=server --wait=5400"]
     assert ended.lines("differs", "environment") == [f"verify {URL}"]
-    assert "Gold is not what the server has" in ended.airflow.said
+    assert "Gold differs from the server" in ended.airflow.said
 
 
 def test_a_connection_is_all_that_a_capture_needs(ended: Ended, mysql: MySQLServer) -> None:

@@ -1,4 +1,4 @@
-"""Building peers, without building any: what is checked and what is told."""
+"""Building peers: checksums and errors, without a real build."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONTENT = b"a jar"
 LISTED = f"{hashlib.sha256(CONTENT).hexdigest()}  peer.jar\n"
 
 
-def test_what_was_downloaded_is_what_is_listed(tmp_path: Path) -> None:
+def test_listed_files_are_accepted(tmp_path: Path) -> None:
     (tmp_path / "peer.jar").write_bytes(CONTENT)
     verify(tmp_path, LISTED)
 
@@ -26,7 +26,9 @@ def test_what_was_downloaded_is_what_is_listed(tmp_path: Path) -> None:
     [{}, {"peer.jar": b"another"}, {"peer.jar": CONTENT, "more.jar": b"more"}],
     ids=["missing", "changed", "one more"],
 )
-def test_anything_else_is_refused(found: dict[str, bytes], tmp_path: Path) -> None:
+def test_other_files_than_the_listed_ones_are_refused(
+    found: dict[str, bytes], tmp_path: Path
+) -> None:
     for name, content in found.items():
         (tmp_path / name).write_bytes(content)
     with pytest.raises(CannotBuildError, match="downloaded"):
@@ -37,7 +39,7 @@ def test_anything_else_is_refused(found: dict[str, bytes], tmp_path: Path) -> No
     ("peer", "tool"),
     [("go-mysql", "go"), ("mysql_common", "cargo"), ("mysql-binlog-connector-java", "mvn")],
 )
-def test_a_missing_tool_is_told(
+def test_a_missing_tool_is_reported(
     peer: str, tool: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(building, "CACHE", tmp_path)
@@ -47,7 +49,7 @@ def test_a_missing_tool_is_told(
         found.build()
 
 
-def test_a_build_that_fails_is_told_and_not_taken_for_done(
+def test_a_failed_build_is_reported_and_tried_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     tools = tmp_path / "tools"

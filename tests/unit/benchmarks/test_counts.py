@@ -1,4 +1,4 @@
-"""What programs report, and what mysqlbinlog prints, as counts."""
+"""Counts from the reports of programs and from mysqlbinlog's output."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DELIMITER /*!*/;
 ###   @2='b'"""
 
 
-def test_each_line_is_a_pass() -> None:
+def test_each_line_of_a_report_is_a_pass() -> None:
     slower = LINE.replace("0.5", "0.75")
     assert parse_passes(f"{LINE}\n{slower}\n") == [
         Pass(Counts(3, 2, 8), 0.5),
@@ -42,18 +42,18 @@ def test_each_line_is_a_pass() -> None:
     ("printed", "reason"),
     [
         ("", "no pass"),
-        ("error: no such file", "not a line of counts"),
-        ('{"events": 3, "images": 2, "seconds": 0.5}', "not a line of counts"),
-        ("[]", "not a line of counts"),
-        (f"{LINE}\n{LINE.replace('8', '9')}", "count differently"),
+        ("error: no such file", "not a report"),
+        ('{"events": 3, "images": 2, "seconds": 0.5}', "not a report"),
+        ("[]", "not a report"),
+        (f"{LINE}\n{LINE.replace('8', '9')}", "counts of its passes differ"),
     ],
 )
-def test_anything_else_is_an_error(printed: str, reason: str) -> None:
+def test_an_invalid_report_is_an_error(printed: str, reason: str) -> None:
     with pytest.raises(ProgramError, match=reason):
         parse_passes(printed)
 
 
 @given(st.sets(st.integers(0, len(PRINTED))))
-def test_printed_rows_are_counted_however_the_output_is_cut(cuts: set[int]) -> None:
+def test_printed_rows_are_counted_wherever_the_output_is_split(cuts: set[int]) -> None:
     chunks = [PRINTED[a:b] for a, b in pairwise([0, *sorted(cuts), len(PRINTED)])]
     assert count_printed(chunks) == Counts(events=3, images=3, cells=6)

@@ -1,4 +1,4 @@
-"""The race against Debezium: what is read, what is told, and what counts as wrong."""
+"""The comparison with Debezium: reports, steps, ratios, and results that are wrong."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def raced(*rounds: tuple[float, Applied]) -> Raced:
     return found
 
 
-def test_what_the_engine_prints_is_read() -> None:
+def test_the_engines_report_is_parsed() -> None:
     assert parse(LINE) == Captured(LOGGED, 1, 7.5, 2.5, "17")
 
 
 @pytest.mark.parametrize("printed", ["", "no JSON", '{"inserts": 5}', "[]"])
-def test_anything_else_is_refused(printed: str) -> None:
-    with pytest.raises(ProgramError, match="not a line"):
+def test_an_invalid_report_is_an_error(printed: str) -> None:
+    with pytest.raises(ProgramError, match="invalid report"):
         parse(printed)
 
 
-def test_the_engine_is_told_where_the_server_is_and_to_take_no_snapshot() -> None:
+def test_the_engine_reads_the_servers_port_without_a_snapshot() -> None:
     lines = properties(4711).splitlines()
     assert {"database.port=4711", "snapshot.mode=never"} <= set(lines)
     assert len({line.partition("=")[0] for line in lines}) == len(lines)
@@ -66,7 +66,7 @@ def test_the_operations_of_a_log_are_counted_by_the_decoder() -> None:
     assert logged([RECORDED, RECORDED]).total == 2 * found.total
 
 
-def test_steps_are_timed_by_name_and_the_rest_is_told() -> None:
+def test_steps_are_timed_by_name_with_the_rest() -> None:
     steps = TimedSteps()
     for name in ("decode", "decode", "write"):
         with steps.task(name, 3, "tables") as task:
@@ -82,7 +82,7 @@ def test_steps_are_timed_by_name_and_the_rest_is_told() -> None:
 @pytest.mark.parametrize(
     ("theirs", "reached"), [(41.0, [True, True]), (21.0, [True, False]), (19.0, [False, False])]
 )
-def test_the_goal_and_the_moonshot_are_reached_where_the_ratio_says_so(
+def test_the_ratio_decides_whether_the_goal_and_the_moonshot_are_reached(
     theirs: float, reached: list[bool]
 ) -> None:
     found = raced((theirs, applied(5.0, 15.0)))
@@ -96,11 +96,11 @@ def test_the_ratio_is_the_median_of_the_rounds() -> None:
     assert found.ratio == 1.0
 
 
-def test_a_race_in_which_all_is_there_has_nothing_wrong() -> None:
+def test_complete_results_are_not_wrong() -> None:
     assert wrong({"mixed": raced((40.0, applied(5.0, 15.0)))}) == []
 
 
-def test_what_is_missing_on_either_side_is_told() -> None:
+def test_incomplete_results_of_either_program_are_reported() -> None:
     found = raced(*[(40.0, applied(5.0, 15.0))] * 4)
     found.captured[0] = replace(found.captured[0], operations=Operations(5, 3, 1))
     found.captured[1] = replace(found.captured[1], others=1)
@@ -115,20 +115,20 @@ def test_what_is_missing_on_either_side_is_told() -> None:
     ]
 
 
-def test_the_block_tells_both_sides_their_rounds_and_where_our_time_goes() -> None:
+def test_the_block_has_the_figures_rounds_and_steps() -> None:
     found = raced((40.0, applied(5.0, 15.0)), (50.0, applied(7.0, 18.0)))
     text = block({"mixed": found, "bulk": found}, "On a machine.")
     assert "| mixed, 241 MB, 10 changes | 45.0 | 0 | 22.5 | 0 | 0.50 |" in text
     assert "- mixed: Debezium 40.0, 50.0 (and 2.0, 2.0 to start); Binlake 20.0, 25.0." in text
-    assert "| bronze | all of it | 6.0 | 27 % | 6.0 | 27 % |" in text
+    assert "| bronze | total | 6.0 | 27 % | 6.0 | 27 % |" in text
     assert "| silver | decode | 15.5 | 69 % | 15.5 | 69 % |" in text
     assert "| `snapshot.mode` | `never` |" in text
-    assert "gold is the server's" in text
+    assert "gold equals the server" in text
 
 
-def test_the_block_tells_what_is_wrong_instead() -> None:
+def test_the_block_reports_wrong_results() -> None:
     found = raced((40.0, applied(5.0, 15.0)))
     found.differing[0].append("orders")
     text = block({"mixed": found}, "On a machine.")
     assert "gold differs from the server: orders" in text
-    assert "gold is the server's" not in text
+    assert "gold equals the server" not in text

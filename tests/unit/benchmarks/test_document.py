@@ -1,4 +1,4 @@
-"""The results, what they say of what is asked, and their place in the benchmarks' page."""
+"""The results of the comparison with peers, its goals, and its block in the document."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def measured() -> Measured:
     )
 
 
-def test_what_is_asked_is_reached_where_the_figures_say_so() -> None:
+def test_goals_are_reached_by_sufficient_figures() -> None:
     assert all(demand.reached for demand in demands(measured()))
     assert measured().wrong == []
 
@@ -52,11 +52,11 @@ def test_what_is_asked_is_reached_where_the_figures_say_so() -> None:
         ),
         (
             {"runs": {MIXED: run(**{OURS: 0.1, UNFOLDED: 0.25, JAVA: 0.9})}},
-            "without PCLMULQDQ: part of the speed with it",
+            "without PCLMULQDQ: fraction of the speed with it",
         ),
         (
             {"stages": {BULK: Stages({}, 0.1, Bound(0.01, 0.01, 0.0), 0.1)}},
-            "bulk file: part of the bound's speed",
+            "bulk file: fraction of the bound's speed",
         ),
         ({"two_workers": {"threads": 1.3}}, "two threads: times the speed of one"),
         ({"same_unfolded": False}, "without PCLMULQDQ: results"),
@@ -64,14 +64,14 @@ def test_what_is_asked_is_reached_where_the_figures_say_so() -> None:
         ({"start_seconds": 1.6}, "later processes: seconds to the first batch"),
     ],
 )
-def test_what_is_asked_is_missed_where_a_figure_is_short(
+def test_a_goal_is_missed_by_an_insufficient_figure(
     changed: dict[str, object], missed: str
 ) -> None:
     found = replace(measured(), **changed)
     assert [demand.what for demand in demands(found) if not demand.reached] == [missed]
 
 
-def test_other_counts_failures_and_other_results_are_wrong() -> None:
+def test_failures_and_differing_counts_or_results_are_wrong() -> None:
     rounds = run(**{OURS: 0.1, JAVA: 0.9})
     rounds.passes[JAVA] = [Pass(Counts(3, 1, 4), 0.9)]
     rounds.failures[GO] = "it ended with 1"
@@ -79,11 +79,11 @@ def test_other_counts_failures_and_other_results_are_wrong() -> None:
     assert [line.split(":")[0] for line in found.wrong] == [
         MIXED,
         MIXED,
-        f"{UNFOLDED} gives other results",
+        f"{UNFOLDED} returns different results",
     ]
 
 
-def test_the_block_holds_every_decoder_with_its_ratio_or_why_it_took_no_part() -> None:
+def test_the_block_has_each_decoders_ratio_or_why_it_did_not_run() -> None:
     text = block(measured(), "On a machine.")
     assert f"| {JAVA} | 0.30.1 (Maven) | 0.900 | 222 | 9.0 | 0.900 | 111 | 9.0 |" in text
     assert "- mysql_common: not built: cargo is not on this machine." in text

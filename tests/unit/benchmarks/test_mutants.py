@@ -1,4 +1,4 @@
-"""Mutants still fit the product: each finds its place and changes it, and its tests are there."""
+"""Mutants still apply to the product's source, and their tests exist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.mutants import MUTANTS, ROOT, Mutant
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_each_changes_one_place_of_the_product(mutant: Mutant, tmp_path: Path) -> None:
+def test_each_mutant_changes_one_place_of_the_product(mutant: Mutant, tmp_path: Path) -> None:
     file = tmp_path / mutant.file
     file.parent.mkdir(parents=True)
     shutil.copy(ROOT / mutant.file, file)
@@ -21,12 +21,12 @@ def test_each_changes_one_place_of_the_product(mutant: Mutant, tmp_path: Path) -
     assert all((ROOT / test).exists() for test in mutant.tests)
 
 
-def test_one_whose_place_is_gone_is_refused(tmp_path: Path) -> None:
+def test_a_mutant_whose_text_is_missing_or_repeated_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\nx = 1\n")
     for text in ("x = 1", "y = 1"):
-        with pytest.raises(ValueError, match="does not have"):
+        with pytest.raises(ValueError, match="times, not once"):
             Mutant("m", "a.py", text, "z = 1", ()).apply(tmp_path)
 
 
-def test_there_are_ten_at_least() -> None:
+def test_at_least_ten_mutants_have_distinct_names() -> None:
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 10

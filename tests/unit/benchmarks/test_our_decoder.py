@@ -1,4 +1,4 @@
-"""The programs around our own decoder, on the small log that warms its kernels."""
+"""The programs that measure our own decoder, run on the small log of its precompilation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def table(*values: int | None) -> pa.Table:
     return pa.table({"value": pa.array(values, pa.int32())})
 
 
-def test_events_images_and_cells_are_those_of_the_log(log: bytes) -> None:
+def test_events_images_and_cells_are_counted(log: bytes) -> None:
     outside = sum(not event.inside_payload for event in decoder.events(log))
     assert len(framed(log)) == outside
     expected = Counter[str]()
@@ -42,7 +42,7 @@ def test_events_images_and_cells_are_those_of_the_log(log: bytes) -> None:
     assert decode(log) == (expected["images"], expected["cells"])
 
 
-def test_a_stage_has_only_the_time_outside_of_the_stages_within_it(
+def test_a_stages_time_excludes_nested_stages(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = iter([0, 10, 13, 20, 24, 30])  # the outer begins, the inner twice, the outer ends
@@ -53,14 +53,14 @@ def test_a_stage_has_only_the_time_outside_of_the_stages_within_it(
     assert stopwatch.seconds == {"inner": 3 + 4, "outer": 30 - 3 - 4}
 
 
-def test_a_stage_that_raises_is_timed_all_the_same() -> None:
+def test_a_stage_that_raises_is_timed() -> None:
     stopwatch = Stopwatch()
     with pytest.raises(ZeroDivisionError):
         stopwatch.around("stage", lambda: 1 // 0)()
     assert stopwatch.seconds["stage"] > 0
 
 
-def test_the_profile_times_every_pass_and_family_and_leaves_the_decoder_as_it_was(
+def test_the_profile_times_every_pass_and_family_and_restores_the_decoder(
     log: bytes,
 ) -> None:
     found = profile(log, verify=True)
@@ -109,11 +109,11 @@ def test_written_batches_are_read_back_equal(log: bytes, tmp_path: Path) -> None
     ],
     ids=["a value", "one too few", "one too many", "nothing at all"],
 )
-def test_other_batches_are_told_apart(one: list[pa.Table], other: list[pa.Table]) -> None:
+def test_different_batches_are_not_the_same(one: list[pa.Table], other: list[pa.Table]) -> None:
     assert not same_tables(iter(one), iter(other))
 
 
-def test_without_folding_the_cpu_is_said_not_to_have_it(tmp_path: Path) -> None:
+def test_without_folding_the_cpu_features_exclude_pclmul(tmp_path: Path) -> None:
     features = without_folding(tmp_path)["NUMBA_CPU_FEATURES"].split(",")
     assert "-pclmul" in features
     assert "+pclmul" not in features

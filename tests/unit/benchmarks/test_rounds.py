@@ -1,4 +1,4 @@
-"""Rounds: who runs when, and what a failure does."""
+"""The order of runs in rounds, failures, and ratios."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COUNTS = Counts(3, 2, 8)
 
 
 class Noted:
-    """A program that notes when it runs, and fails where told."""
+    """A program that records its runs, and fails in the run `fails_at`."""
 
     def __init__(self, name: str, note: Callable[[str], None], fails_at: int = -1) -> None:
         self._name, self._note, self._fails_at, self._runs = name, note, fails_at, 0
@@ -32,7 +32,7 @@ def passes(*seconds: float, counts: Counts = COUNTS) -> list[Pass]:
     return [Pass(counts, each) for each in seconds]
 
 
-def test_every_round_runs_every_program_once_in_turn_the_slow_ones_less_often() -> None:
+def test_each_round_runs_each_program_once_until_its_limit() -> None:
     order: list[str] = []
     entries = {name: Entry(Noted(name, order.append)) for name in ("ours", "theirs")}
     entries["slow"] = Entry(Noted("slow", order.append), rounds=1)
@@ -45,7 +45,7 @@ def test_every_round_runs_every_program_once_in_turn_the_slow_ones_less_often() 
     }
 
 
-def test_a_program_that_failed_takes_no_part_any_more_and_is_named() -> None:
+def test_a_failed_program_is_reported_and_not_run_again() -> None:
     order: list[str] = []
     entries = {
         "ours": Entry(Noted("ours", order.append)),
@@ -71,13 +71,13 @@ def test_the_ratio_is_the_median_of_the_rounds_ratios(
     assert ratio(passes(*theirs), passes(*ours)) == expected
 
 
-def test_the_fastest_peer_is_the_one_with_the_least_ratio_among_those_that_ran() -> None:
+def test_the_fastest_peer_has_the_smallest_ratio_of_those_that_ran() -> None:
     run = Run({OURS: passes(1.0, 2.0), "slow": passes(9.0, 18.0), "fast": passes(3.0, 6.0)})
     assert fastest_peer(run, ["slow", "fast", "absent"]) == ("fast", 3.0)
     assert fastest_peer(run, ["absent"]) is None
 
 
-def test_a_decoder_that_counts_otherwise_is_named() -> None:
+def test_a_decoder_with_different_counts_is_reported() -> None:
     fewer = Counts(3, 1, 4)
     run = Run({OURS: passes(1.0), "same": passes(2.0), "other": passes(2.0, counts=fewer)})
     assert disagreements(run) == [f"other counts {fewer}; {OURS} {COUNTS}"]

@@ -1,4 +1,4 @@
-"""How the suite's time is told."""
+"""The report of the suite's time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TESTS = [
 ]
 
 
-def test_tests_are_read_from_what_pytest_writes(tmp_path: Path) -> None:
+def test_tests_are_read_from_pytests_results(tmp_path: Path) -> None:
     results = tmp_path / "results.xml"
     results.write_text(RESULTS)
     assert read_results(results) == TESTS
@@ -39,9 +39,9 @@ def test_folders_files_and_tests_are_listed_with_the_slowest_first() -> None:
     ]
 
 
-@pytest.mark.parametrize(("took", "said"), [(LIMIT, "within"), (LIMIT + 1, "longer than")])
-def test_a_suite_that_takes_too_long_is_said_to(took: float, said: str) -> None:
-    assert f"{said} the 15 minutes" in summary(TESTS, took)
+@pytest.mark.parametrize(("took", "verdict"), [(LIMIT, "within"), (LIMIT + 1, "longer than")])
+def test_the_summary_compares_the_time_with_the_limit(took: float, verdict: str) -> None:
+    assert f"{verdict} the limit of 15 minutes" in summary(TESTS, took)
 
 
 def test_the_document_has_the_marks() -> None:

@@ -1,4 +1,4 @@
-"""Airflow with a home of its own, and the DAGs of two sources: one for each way to run."""
+"""A temporary Airflow home, and the DAGs of two sources: one per operator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from airflow.dag_processing.dagbag import DagBag
 
 _HOME = tempfile.TemporaryDirectory(prefix="binlake-airflow-")
-# Before Airflow is imported, which happens when the tests beside this file are collected.
+# Set before Airflow is imported, which happens when the tests of this folder are collected.
 os.environ["AIRFLOW_HOME"] = _HOME.name
 os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
 
@@ -46,7 +46,7 @@ airflow:
 
 @pytest.fixture(scope="session")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with two sources' files, and one that cannot be used."""
+    """A folder with the files of two sources, and an invalid one."""
     folder = tmp_path_factory.mktemp("sources")
     (folder / "shop.yml").write_text(SHOP)
     (folder / "crm.yml").write_text(CRM)
@@ -56,7 +56,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def bag(sources: Path) -> Iterator[DagBag]:
-    """All DAGs, loaded as Airflow loads them, without a connection or a database."""
+    """Airflow's DagBag of all DAGs, without a connection or a database."""
     from airflow.dag_processing.dagbag import DagBag
 
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""The backfill DAG, and the steps that gold takes in it."""
+"""The backfill DAG, and gold's steps in it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from airflow.sdk.exceptions import ParamValidationError
 from binlake_airflow.stops import stops
 
 
-def test_all_files_then_steps(bag: DagBag) -> None:
+def test_all_files_are_decoded_before_golds_steps(bag: DagBag) -> None:
     dag = bag.dags["binlake_shop_backfill"]
     assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
         "binlogs": {"bronze"},
@@ -25,7 +25,7 @@ def test_all_files_then_steps(bag: DagBag) -> None:
 
 
 @pytest.mark.parametrize("wrong", [[], [""], "/archive", [1]])
-def test_it_needs_paths(bag: DagBag, wrong: object) -> None:
+def test_binlogs_must_be_a_list_of_paths(bag: DagBag, wrong: object) -> None:
     params = bag.dags["binlake_shop_backfill"].params
     with pytest.raises(ParamValidationError):
         params.get_param("binlogs").resolve(wrong)
@@ -52,25 +52,25 @@ def test_it_needs_paths(bag: DagBag, wrong: object) -> None:
         ),
     ],
 )
-def test_stops(
+def test_stops_are_every_so_many_hours_and_at_the_end(
     since: str | None, until: str | None, every: int | None, expected: list[str]
 ) -> None:
     assert stops(since, until, every) == expected
 
 
 @pytest.mark.parametrize(
-    ("since", "until", "every", "told"),
+    ("since", "until", "every", "message"),
     [
         (None, "2026-01-02", 1, "needs since and until"),
         ("2026-01-02", None, 1, "needs since and until"),
-        ("2026-01-01", "2026-01-02", None, "there is no every"),
+        ("2026-01-01", "2026-01-02", None, "since also needs every"),
         ("2026-01-02", "2026-01-02", 1, "not before"),
-        ("2026-01-02", "binlog.000003:4", 1, "no time"),
-        ("2000-01-01", "2026-01-01", 1, "are the most"),
+        ("2026-01-02", "binlog.000003:4", 1, "is not a time"),
+        ("2000-01-01", "2026-01-01", 1, "more than 1000"),
     ],
 )
-def test_no_way_to_make_steps(
-    since: str | None, until: str | None, every: int | None, told: str
+def test_parameters_that_define_no_steps_are_refused(
+    since: str | None, until: str | None, every: int | None, message: str
 ) -> None:
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         stops(since, until, every)

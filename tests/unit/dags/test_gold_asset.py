@@ -1,4 +1,4 @@
-"""When other DAGs are told that gold is new."""
+"""When the asset of gold is updated for other DAGs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from binlake_airflow.gold_asset import NOTHING_TO_TELL, gold_asset, is_new, told_before
+from binlake_airflow.gold_asset import UNCHANGED, gold_asset, is_new, previous_run_reported
 
 NOTHING = {"outcome": "nothing_new", "attempt": 1}
 DONE = {"outcome": "done", "cut_lsn": 7, "attempt": 1}
@@ -20,26 +20,28 @@ DONE = {"outcome": "done", "cut_lsn": 7, "attempt": 1}
         ([NOTHING, NOTHING], False),
         ([DONE], True),
         ([NOTHING, DONE, NOTHING], True),
-        # Something is held, which every run says again, whether or not it publishes a cut.
+        # Every run reports held tables again, whether or not it publishes a snapshot.
         ([{"outcome": "faults", "attempt": 1}], False),
         ([{"outcome": "faults", "cut_lsn": 8, "attempt": 1}], True),
-        # A driver in the cluster, whose output is not seen.
+        # A driver in the cluster, whose output is not visible.
         ([{"attempt": 1}], True),
-        # The attempt before may have published, and failed then.
+        # The previous attempt may have failed after publishing.
         ([{"outcome": "nothing_new", "attempt": 2}], True),
     ],
 )
-def test_what_is_new(steps: list[dict[str, object]], new: bool) -> None:
+def test_gold_is_new_if_a_snapshot_may_have_been_published(
+    steps: list[dict[str, object]], new: bool
+) -> None:
     assert is_new(steps) is new
 
 
-def test_sources_have_assets_of_their_own() -> None:
+def test_each_source_has_its_own_asset() -> None:
     assert gold_asset("shop") != gold_asset("crm")
     assert gold_asset("shop").uri == "binlake://shop/gold"
 
 
 @pytest.mark.parametrize(
-    ("before", "mark", "told"),
+    ("previous", "unchanged", "reported"),
     [
         (None, None, True),
         ("success", None, True),
@@ -50,14 +52,14 @@ def test_sources_have_assets_of_their_own() -> None:
         ("upstream_failed", None, False),
     ],
 )
-def test_what_the_run_before_published_was_told(
-    before: str | None, mark: bool | None, told: bool
+def test_the_previous_run_reported_unless_it_may_have_ended_without_an_event(
+    previous: str | None, unchanged: bool | None, reported: bool
 ) -> None:
-    asked = {"task_ids": "published", "key": NOTHING_TO_TELL, "run_id": "r1"}
+    xcom = {"task_ids": "published", "key": UNCHANGED, "run_id": "r1"}
     ti = SimpleNamespace(
         task_id="published",
-        get_previous_ti=lambda: before and SimpleNamespace(state=before, run_id="r1"),
-        xcom_pull=lambda **what: mark if what == asked else pytest.fail("asked for another"),
+        get_previous_ti=lambda: previous and SimpleNamespace(state=previous, run_id="r1"),
+        xcom_pull=lambda **pulled: unchanged if pulled == xcom else pytest.fail("another XCom"),
     )
     context: Any = {"ti": ti}
-    assert told_before(context) is told
+    assert previous_run_reported(context) is reported

@@ -1,4 +1,4 @@
-"""What loading the DAGs costs: Airflow does it again and again, on a machine without Spark."""
+"""The cost of loading the DAGs, which Airflow does repeatedly, on a machine without Spark."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ for file in sys.argv[1:]:
     new, known = set(sys.modules) - known, set(sys.modules)
     print(json.dumps({"file": file, "seconds": time.process_time() - began, "new": [*new]}))
 """
-"""Loads the files of its arguments one by one, and tells what each costs."""
+"""Loads the files of its arguments one by one, and prints the cost of each."""
 
 
 class Cost(NamedTuple):
-    """Of one file: processor time, and packages that were not imported before."""
+    """A file's processor time, and the packages that it imports first."""
 
     seconds: float
     packages: frozenset[str]
@@ -49,7 +49,7 @@ class Cost(NamedTuple):
 
 @pytest.fixture(scope="module")
 def costs(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cost]:
-    """By file's name, in a fresh interpreter; `airflow` is Airflow without any file of ours."""
+    """Costs by file name, in a new interpreter; `airflow` is Airflow without our files."""
     heavy = tmp_path_factory.mktemp("heavy") / "heavy.py"
     heavy.write_text("import numpy\n")
     folder = tmp_path_factory.mktemp("costly") / "sources"
@@ -58,12 +58,12 @@ def costs(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     environment = {**os.environ, "PYTHONPATH": str(DAGS), "BINLAKE_SOURCES": str(folder)}
     command = [sys.executable, "-c", LOAD, *map(str, FILES), str(heavy)]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    told = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith('{"file"')]
+    printed = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith('{"file"')]
     return {
         Path(one["file"]).name: Cost(
             one["seconds"], frozenset(name.partition(".")[0] for name in one["new"])
         )
-        for one in told
+        for one in printed
     }
 
 
@@ -72,22 +72,22 @@ def test_nothing_heavy_is_imported(file: str, costs: dict[str, Cost]) -> None:
     assert not costs[file].packages & HEAVY
 
 
-def test_the_check_of_heavy_imports_can_fail(costs: dict[str, Cost]) -> None:
+def test_heavy_imports_are_detected(costs: dict[str, Cost]) -> None:
     assert costs["heavy.py"].packages & HEAVY
 
 
 def test_all_files_together_take_less_than_airflow_itself(costs: dict[str, Cost]) -> None:
-    """Of the processor's time, which other processes do not add to."""
+    """Processor time: other processes do not add to it."""
     assert sum(costs[file.name].seconds for file in FILES) < costs["airflow"].seconds
 
 
-def test_every_dag_can_be_kept_in_airflows_database(bag: DagBag) -> None:
+def test_every_dag_can_be_serialized(bag: DagBag) -> None:
     for dag in bag.dags.values():
         kept = json.loads(json.dumps(DagSerialization.to_dict(dag)))
         assert kept["dag"]["dag_id"] == dag.dag_id
 
 
-def test_only_files_of_dags_are_parsed(bag: DagBag) -> None:
+def test_airflow_parses_only_dag_files(bag: DagBag) -> None:
     parsed = {Path(dag.fileloc).name for dag in bag.dags.values()}
     assert parsed <= {file.name for file in FILES} | {"unreadable.py"}
     assert {stat.file.rpartition("/")[2] for stat in bag.dagbag_stats} == {f.name for f in FILES}

@@ -21,7 +21,7 @@ from binlake_airflow.local_operator import BinlakeLocalOperator
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """Writes down how it is called; then does what the file beside it says."""
+    """A program that records its arguments, and then runs the script `then` in its folder."""
     file = tmp_path / "binlake-task"
     file.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/called\n. {tmp_path}/then\n')
     file.chmod(file.stat().st_mode | stat.S_IXUSR)
@@ -46,7 +46,7 @@ def run(made: BinlakeLocalOperator) -> Any:
     return made.execute(context)
 
 
-def test_it_calls_the_program_and_returns_what_it_said(program: Path) -> None:
+def test_it_calls_the_program_and_returns_its_outcome(program: Path) -> None:
     line = '{"event": "run_finished", "level": "INFO", "message": "x", "cut_lsn": 5, "time": "t"}'
     (program.parent / "then").write_text(f"echo plain >&2\necho '{line}' >&2\n")
     made = operator(program, **{"--until": "x y"})
@@ -55,7 +55,7 @@ def test_it_calls_the_program_and_returns_what_it_said(program: Path) -> None:
     assert called == ["apply", "--conf=/conf/shop.yml", "--log=json", "--until=x y"]
 
 
-def test_the_environment_has_the_server_and_no_one_else(
+def test_only_the_programs_environment_has_the_server(
     program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_DB", '{"host": "db", "login": "me", "password": "qw/ertz"}')
@@ -82,18 +82,18 @@ def test_a_failure_is_raised(program: Path, code: int, error: type[Exception]) -
     assert type(raised.value) is error
 
 
-def test_a_program_that_is_not_there_is_a_configuration_that_is_wrong() -> None:
-    with pytest.raises(AirflowFailException, match="no program binlake-nowhere"):
+def test_a_missing_program_fails_without_a_retry() -> None:
+    with pytest.raises(AirflowFailException, match="program binlake-nowhere was not found"):
         run(operator("binlake-nowhere"))
 
 
-def test_the_program_beside_this_python_comes_first() -> None:
+def test_the_program_next_to_this_python_comes_first() -> None:
     assert Path(local_operator.find_program("python")).parent.samefile(
         Path(local_operator.sys.executable).parent
     )
 
 
-@pytest.mark.parametrize("ignores", [False, True], ids=["ends when told", "has to be killed"])
+@pytest.mark.parametrize("ignores", [False, True], ids=["ends at SIGTERM", "has to be killed"])
 def test_a_timeout_ends_all_that_was_started(
     program: Path, monkeypatch: pytest.MonkeyPatch, ignores: bool
 ) -> None:
@@ -120,7 +120,7 @@ def test_a_timeout_ends_what_outlives_the_command(
     assert gone(int((program.parent / "child").read_text()))
 
 
-def test_what_has_ended_is_not_killed_again(program: Path) -> None:
+def test_a_program_that_has_ended_is_not_killed(program: Path) -> None:
     (program.parent / "then").write_text("exit 0")
     made = operator(program)
     made.on_kill()
@@ -128,10 +128,10 @@ def test_what_has_ended_is_not_killed_again(program: Path) -> None:
     made.on_kill()
 
 
-def test_what_a_timeout_has_ended_is_not_killed_again(
+def test_a_program_that_a_timeout_has_ended_is_not_killed_again(
     program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Airflow asks again behind a timeout, when the number may be another's."""
+    """Airflow calls on_kill again after a timeout, when the process id may have been reused."""
     (program.parent / "then").write_text("sleep 60")
     made = operator(program)
     with pytest.raises(AirflowTaskTimeout), timeout(1):
@@ -140,8 +140,8 @@ def test_what_a_timeout_has_ended_is_not_killed_again(
     made.on_kill()
 
 
-def test_a_task_that_is_told_to_stop_says_how_its_command_ended(program: Path) -> None:
-    """Airflow's handler of SIGTERM kills the command, and lets the task go on."""
+def test_a_stopped_task_reports_the_exit_code_of_its_command(program: Path) -> None:
+    """Airflow's SIGTERM handler calls on_kill, and then the task continues."""
     (program.parent / "then").write_text("kill -TERM $PPID\nsleep 60")
     made = operator(program)
     before = signal.signal(signal.SIGTERM, lambda *_: made.on_kill())
@@ -152,12 +152,12 @@ def test_a_task_that_is_told_to_stop_says_how_its_command_ended(program: Path) -
         signal.signal(signal.SIGTERM, before)
 
 
-def test_where_an_error_was_raised_is_in_the_log(
+def test_the_traceback_of_an_error_is_logged(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = {"level": "ERROR", "event": "run_failed", "message": "apply failed: KeyError: 7"}
+    fields = {"level": "ERROR", "event": "run_failed", "message": "apply failed: KeyError: 7"}
     trace = 'Traceback (most recent call last):\n  File "gold.py", line 1\nKeyError: 7'
-    line = json.dumps({**said, "exc_info": trace})
+    line = json.dumps({**fields, "exc_info": trace})
     (program.parent / "then").write_text(f"cat <<'END'\n{line}\nEND\nexit 1")
     with pytest.raises(AirflowException):
         run(operator(program))
@@ -168,7 +168,7 @@ def test_where_an_error_was_raised_is_in_the_log(
 
 
 def gone(process: int) -> bool:
-    """Soon: whoever inherits it still has to take note."""
+    """Return True once the process has ended: the process that adopts it must reap it first."""
     for _ in range(50):
         try:
             os.kill(process, 0)

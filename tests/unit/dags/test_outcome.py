@@ -1,4 +1,4 @@
-"""Exit codes and last lines, and what Airflow is to make of them."""
+"""Exit codes and last log lines, as Airflow's exceptions and XComs."""
 
 from __future__ import annotations
 
@@ -29,41 +29,47 @@ FAILED = json.dumps({"event": "run_failed", "error": "the lake is gone.", "messa
         (-9, False, AirflowException),
     ],
 )
-def test_exit_codes(code: int, warn: bool, error: type[Exception] | None) -> None:
+def test_each_exit_code_has_its_exception(
+    code: int, warn: bool, error: type[Exception] | None
+) -> None:
     outcome = Outcome()
     if error is None:
-        outcome.settle(["ingest"], code, warn=warn)
+        outcome.raise_for_exit_code(["ingest"], code, warn=warn)
         return
     with pytest.raises(error, match=f"binlake ingest ended with exit code {code}") as raised:
-        outcome.settle(["ingest"], code, warn=warn)
+        outcome.raise_for_exit_code(["ingest"], code, warn=warn)
     assert type(raised.value) is error
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "meaning"),
     [
-        (["status", "--check"], "Something is held, or files are missing: see"),
+        (["status", "--check"], "A table is held, or a file is missing: see"),
         (["seed"], "A table could not be seeded: see"),
-        (["verify"], "Gold is not what the server has, or not of the same place in its log: see"),
+        (
+            ["verify"],
+            "Gold differs from the server, or is not at the same position of its log: see",
+        ),
     ],
 )
-def test_faults_are_told_by_what_the_command_looks_at(command: list[str], told: str) -> None:
-    with pytest.raises(AirflowFailException, match=f"exit code 3. {told} this task's log"):
-        Outcome().settle(command, 3)
+def test_the_message_about_faults_depends_on_the_command(command: list[str], meaning: str) -> None:
+    with pytest.raises(AirflowFailException, match=f"exit code 3. {meaning} this task's log"):
+        Outcome().raise_for_exit_code(command, 3)
 
 
-def test_the_last_line_is_kept_and_all_are_passed_on() -> None:
+def test_all_lines_are_passed_on_and_the_one_that_ends_the_run_is_kept() -> None:
     outcome = Outcome()
     lines = ["WARNING: something of Java's", "{no json", "[1]", '{"event": null}', FINISHED, "}"]
     assert list(outcome.follow(lines)) == lines
-    assert outcome.told(2) == {"outcome": "done", "cut_lsn": 7, "lag_seconds": 1.5, "attempt": 2}
+    expected = {"outcome": "done", "cut_lsn": 7, "lag_seconds": 1.5, "attempt": 2}
+    assert outcome.as_xcom(2) == expected
 
 
-def test_an_error_is_told_in_its_own_words() -> None:
+def test_the_exception_contains_the_commands_error() -> None:
     outcome = Outcome()
     list(outcome.follow([FINISHED, FAILED]))
     with pytest.raises(AirflowException, match=r"exit code 1\. the lake is gone"):
-        outcome.settle(["apply"], 1)
+        outcome.raise_for_exit_code(["apply"], 1)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +91,7 @@ def test_an_error_is_told_in_its_own_words() -> None:
         ),
     ],
 )
-def test_command_lines(
+def test_options_become_arguments(
     command: tuple[str, ...], options: dict[str, object], expected: list[str]
 ) -> None:
     assert command_line(command, "c", options) == expected

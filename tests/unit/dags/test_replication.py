@@ -1,4 +1,4 @@
-"""The replication DAG of each source, as Airflow sees it."""
+"""The replication DAG of each source, as Airflow loads it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_every_dag_loads(bag: DagBag) -> None:
     }
 
 
-def test_the_layers_follow_each_other(bag: DagBag) -> None:
+def test_the_layers_run_in_order(bag: DagBag) -> None:
     dag = bag.dags["binlake_shop_replication"]
     assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
         "bronze": {"silver"},
@@ -43,7 +43,7 @@ def test_the_layers_follow_each_other(bag: DagBag) -> None:
     }
 
 
-def test_maintenance_with_a_schedule_of_its_own_is_not_part_of_it(bag: DagBag) -> None:
+def test_maintenance_with_its_own_schedule_is_not_part_of_the_replication(bag: DagBag) -> None:
     dag = bag.dags["binlake_crm_replication"]
     assert "maintenance" not in dag.task_ids
     assert dag.get_task("gold").downstream_task_ids == {"check", "published"}
@@ -59,11 +59,11 @@ def test_commands_and_options(bag: DagBag) -> None:
         if task.task_id != "published"
     }
     until, refresh = "{{ params.until or '' }}", "{{ params.full_refresh }}"
-    looked_for = "{{ params.full_refresh and params.until or '' }}"
+    checked_until = "{{ params.full_refresh and params.until or '' }}"
     assert commands == {
         "bronze": (("ingest",), {}),
-        # Before the whole lake is decoded anew, it looks whether gold can stop there.
-        "silver": (("decode",), {"--until": looked_for, "--full-refresh": refresh}),
+        # A full refresh checks first that gold can stop there.
+        "silver": (("decode",), {"--until": checked_until, "--full-refresh": refresh}),
         "gold": (("apply",), {"--until": until, "--full-refresh": refresh}),
         "maintenance": (("maintain",), {}),
         "check": (("status", "--check"), {}),
@@ -77,7 +77,7 @@ def test_commands_and_options(bag: DagBag) -> None:
         ("crm", "Spark", "lake", 5, timedelta(minutes=30), timedelta(days=2), "@hourly"),
     ],
 )
-def test_how_tasks_run(
+def test_tasks_have_the_sources_operator_pool_and_retries(
     bag: DagBag,
     source: str,
     operator: str,
@@ -108,7 +108,7 @@ def test_all_dags_of_a_source_share_its_pool_and_run_once_at_a_time(bag: DagBag,
     assert pools == {"binlake_shop"}
 
 
-def test_gold_is_told_by_its_asset(bag: DagBag) -> None:
+def test_publishing_gold_updates_its_asset(bag: DagBag) -> None:
     gold = Asset(name="binlake_shop_gold", uri="binlake://shop/gold", group="binlake")
     dag = bag.dags["binlake_shop_replication"]
     assert [t.task_id for t in dag.tasks if t.outlets] == ["published"]
@@ -134,21 +134,21 @@ def test_parameters_have_a_schema(bag: DagBag) -> None:
         *("3E11FA47-71CA-11E1-9E33-C80AA9429562:23", "3e11fa47-71ca-11e1-9e33-c80aa9429562:tag:5"),
     ],
 )
-def test_what_gold_can_stop_at_may_be_given(bag: DagBag, until: str) -> None:
+def test_until_accepts_every_form_that_gold_reads(bag: DagBag, until: str) -> None:
     params = bag.dags["binlake_shop_replication"].params
     assert params.get_param("until").resolve(until) == until
     assert Until.read(until).text == until
 
 
-def test_a_delay_is_never_shorter_than_the_first(bag: DagBag) -> None:
+def test_the_longest_delay_is_not_shorter_than_the_first(bag: DagBag) -> None:
     own = Source(name="s", file=FILE, options=Options(retry_delay=timedelta(hours=2)))
     assert dag_arguments(own, "x")["default_args"]["max_retry_delay"] == timedelta(hours=2)
     of_shop = bag.dags["binlake_shop_replication"].default_args
     assert of_shop["max_retry_delay"] == timedelta(minutes=30)
 
 
-def test_a_source_that_cannot_be_used_fails_by_itself_and_says_why(bag: DagBag) -> None:
+def test_an_invalid_source_has_a_dag_that_fails_with_the_reason(bag: DagBag) -> None:
     dag = bag.dags["binlake_wrong_unreadable"]
-    said = "wrong.yml:2: airflow.schedul is not a setting; did you mean airflow.schedule?"
-    assert said in str(dag.description)
+    reason = "wrong.yml:2: airflow.schedul is not a setting; did you mean airflow.schedule?"
+    assert reason in str(dag.description)
     assert dag.schedule == "@hourly"

@@ -1,4 +1,4 @@
-"""Tasks that ask the source server, where a source's file asks for them, as Airflow sees them."""
+"""Tasks that connect to the source server, as Airflow loads them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from binlake_airflow.server_tasks import CONNECTOR, with_connector
 from pipeline.spark import jars
 
 DAGS = Path(__file__).parents[3] / "dags"
-ASKED = "server: shop_db, capture: true, seed: true, verify: '0 5 * * 0'"
+ENABLED = "server: shop_db, capture: true, seed: true, verify: '0 5 * * 0'"
 SOURCES = {
-    "here": f"{{{ASKED}, seed_timeout: 2 days, verify_wait: 10 minutes}}",
-    "cluster": f"{{{ASKED}, connection: spark, conf: there.yml, check: warn, pool: lake,"
+    "here": f"{{{ENABLED}, seed_timeout: 2 days, verify_wait: 10 minutes}}",
+    "cluster": f"{{{ENABLED}, connection: spark, conf: there.yml, check: warn, pool: lake,"
     " submit: {packages: 'io.delta:delta:4', executor_cores: 2}}",
     "seeded": "{seed: true}",
     "captured": "{capture: true, maintenance: '@daily'}",
@@ -42,7 +42,7 @@ def replicating(bag: DagBag, source: str) -> Any:
     return bag.dags[f"binlake_{source}_replication"]
 
 
-def test_every_dag_loads_and_can_be_kept(server_bag: DagBag) -> None:
+def test_every_dag_loads_and_can_be_serialized(server_bag: DagBag) -> None:
     assert server_bag.import_errors == {}
     assert {name for name in server_bag.dags if name.endswith(("_verify", "_unreadable"))} == {
         "binlake_here_verify",
@@ -53,7 +53,7 @@ def test_every_dag_loads_and_can_be_kept(server_bag: DagBag) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "behind"),
+    ("source", "downstream"),
     [
         (
             "here",
@@ -63,17 +63,17 @@ def test_every_dag_loads_and_can_be_kept(server_bag: DagBag) -> None:
         ("captured", {"capture": {"bronze", "check"}}),
     ],
 )
-def test_they_stand_before_bronze(
-    server_bag: DagBag, source: str, behind: dict[str, set[str]]
+def test_capture_and_seed_run_before_bronze(
+    server_bag: DagBag, source: str, downstream: dict[str, set[str]]
 ) -> None:
     dag = replicating(server_bag, source)
-    found = {name: dag.get_task(name).downstream_task_ids for name in behind}
-    assert found == behind
-    assert dag.get_task("bronze").upstream_task_ids == set(behind)
-    assert {t.task_id for t in dag.tasks if t.task_id in ("capture", "seed")} == set(behind)
+    found = {name: dag.get_task(name).downstream_task_ids for name in downstream}
+    assert found == downstream
+    assert dag.get_task("bronze").upstream_task_ids == set(downstream)
+    assert {t.task_id for t in dag.tasks if t.task_id in ("capture", "seed")} == set(downstream)
 
 
-def test_how_they_run_on_the_worker(server_bag: DagBag) -> None:
+def test_tasks_on_the_worker_have_the_server_and_their_timeouts(server_bag: DagBag) -> None:
     dag = replicating(server_bag, "here")
     capture, seed, bronze = (dag.get_task(name) for name in ("capture", "seed", "bronze"))
     (verify,) = server_bag.dags["binlake_here_verify"].tasks
@@ -84,7 +84,7 @@ def test_how_they_run_on_the_worker(server_bag: DagBag) -> None:
     assert [task.execution_timeout for task in every] == [
         timedelta(hours=4),
         timedelta(days=2),
-        # It may wait for ten minutes first.
+        # timeout and verify_wait
         timedelta(hours=4, minutes=10),
     ]
     assert [task.pool for task in every] == ["binlake_here", "binlake_here", "default_pool"]
@@ -94,8 +94,8 @@ def test_how_they_run_on_the_worker(server_bag: DagBag) -> None:
     )
 
 
-def test_how_they_run_over_a_connection(server_bag: DagBag) -> None:
-    """Where Spark is elsewhere, the capture stays on the worker, with the worker's file."""
+def test_with_a_spark_connection_only_capture_runs_on_the_worker(server_bag: DagBag) -> None:
+    """It reads the worker's copy of the source's file."""
     dag = replicating(server_bag, "cluster")
     capture, seed, bronze = (dag.get_task(name) for name in ("capture", "seed", "bronze"))
     (verify,) = server_bag.dags["binlake_cluster_verify"].tasks
@@ -121,10 +121,10 @@ def test_how_they_run_over_a_connection(server_bag: DagBag) -> None:
         ({"jars": "/opt/delta.jar,/opt/mariadb-java-client-3.5.6.jar"}, None),
     ],
 )
-def test_the_connector_is_given_once(submit: dict[str, Any], packages: str | None) -> None:
+def test_the_connector_is_added_once(submit: dict[str, Any], packages: str | None) -> None:
     expected = submit if packages is None else {**submit, "packages": packages}
     assert with_connector(submit) == expected
 
 
-def test_the_connector_is_the_one_that_binlake_fetches() -> None:
+def test_the_connector_is_the_version_that_binlake_fetches() -> None:
     assert CONNECTOR == jars.CONNECTOR

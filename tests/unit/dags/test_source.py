@@ -1,4 +1,4 @@
-"""Sources' files: what is read, and what is said of those that are wrong."""
+"""Sources' files, and the messages about invalid ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_example_shows_every_key_with_its_default() -> None:
     assert (settings.source, source.name) == ("shop", "shop")
 
 
-def test_the_guide_tells_every_key() -> None:
+def test_the_guide_lists_every_key() -> None:
     guide = (ROOT / "docs" / "guides" / "airflow.md").read_text()
     assert [key for key in Options.model_fields if f"| `{key}` |" not in guide] == []
 
@@ -42,19 +42,19 @@ def test_a_minimal_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "source must be a name"),
         ("lake: a\nsource: ${NAME}", "wrong.yml:2: source must be a name"),
         ("- source", "source must be a name"),
         ("source: a b", "source must be a name"),
-        ("source: [", "cannot be read: line 1 is no YAML"),
-        ("source: a\nx: !!int opensesame", "cannot be read: it is no YAML (ValueError)"),
-        ("source: a\nx: !!bool maybe", "cannot be read: it is no YAML (KeyError)"),
-        ("source: a\nx: " + "[" * 2000, "cannot be read: it is no YAML (RecursionError)"),
+        ("source: [", "cannot be read: line 1 is not valid YAML"),
+        ("source: a\nx: !!int opensesame", "cannot be read: it is not valid YAML (ValueError)"),
+        ("source: a\nx: !!bool maybe", "cannot be read: it is not valid YAML (KeyError)"),
+        ("source: a\nx: " + "[" * 2000, "cannot be read: it is not valid YAML (RecursionError)"),
         ("source: a\nairflow: {pool: default_pool}", "airflow.pool must be a pool for Binlake"),
         ("source: a\nsystem_time_zone: 2026-02-30", "cannot be read: day"),
-        ("source: a\nairflow: {timeout: 4}", "airflow.timeout is no duration, such as"),
+        ("source: a\nairflow: {timeout: 4}", "airflow.timeout is not a duration, such as"),
         (
             "source: a\nairflow: {timeout: 0 days}",
             "airflow.timeout expects a value that is greater",
@@ -65,32 +65,35 @@ def test_a_minimal_source(tmp_path: Path) -> None:
             "source: a\nairflow: {conection: x}",
             "wrong.yml:2: airflow.conection is not a setting; did you mean airflow.connection?",
         ),
-        ("source: a\nairflow: {qqq: x}", "airflow.qqq is not a setting; there are: schedule,"),
+        ("source: a\nairflow: {qqq: x}", "airflow.qqq is not a setting; settings are: schedule,"),
         ("source: a\nairflow: [x]", "wrong.yml:2: airflow expects keys with values"),
-        ("source: a\nairflow: {verify: weekly}", "airflow.verify is no schedule: Exactly 5, 6 or"),
-        ("source: a\nairflow: {maintenance: 0 25 * * *}", "airflow.maintenance is no schedule"),
+        (
+            "source: a\nairflow: {verify: weekly}",
+            "airflow.verify is not a schedule: Exactly 5, 6 or",
+        ),
+        ("source: a\nairflow: {maintenance: 0 25 * * *}", "airflow.maintenance is not a schedule"),
         ("source: a\nairflow: {seed: often}", "airflow.seed expects true or false"),
         (
             "source: a\ncapture: {forever: true}\nairflow: {capture: true}",
-            "airflow.capture is a task that ends, and capture.forever is set",
+            "airflow.capture and capture.forever are both set, but a task must end",
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_the_file(tmp_path: Path, text: str, told: str) -> None:
+def test_a_problem_is_reported_with_the_file(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "wrong.yml"
     file.write_text(text)
     with pytest.raises(SourceError, match=r"wrong\.yml") as error:
         Source.read(file)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
-def test_all_that_is_wrong_is_said_with_its_line(tmp_path: Path) -> None:
+def test_all_problems_are_reported_with_their_lines(tmp_path: Path) -> None:
     file = tmp_path / "wrong.yml"
     file.write_text("airflow:\n  seed: 7\n  tries: 3\n  owner: 1\n  retries: x\nsource: a\n")
     with pytest.raises(SourceError) as error:
         Source.read(file)
-    said = str(error.value).split("; ")
-    lines = [part.partition("wrong.yml:")[2][:1] for part in said if "wrong.yml" in part]
+    problems = str(error.value).split("; ")
+    lines = [part.partition("wrong.yml:")[2][:1] for part in problems if "wrong.yml" in part]
     assert lines == ["2", "3", "4", "5"]
 
 
@@ -98,15 +101,15 @@ def test_all_that_is_wrong_is_said_with_its_line(tmp_path: Path) -> None:
     ("text", "read"),
     [("30s", timedelta(seconds=30)), ("90m", timedelta(minutes=90)), ("2 Days", timedelta(days=2))],
 )
-def test_durations_may_be_short(tmp_path: Path, text: str, read: timedelta) -> None:
+def test_durations_may_be_abbreviated(tmp_path: Path, text: str, read: timedelta) -> None:
     file = tmp_path / "a.yml"
     file.write_text(f"source: a\nairflow: {{timeout: {text}}}")
     assert Source.read(file).options.timeout == read
 
 
 @pytest.mark.parametrize("sign", ["%", "*", "&", "!", "@", "`"])
-def test_passwords_are_not_told(tmp_path: Path, sign: str) -> None:
-    """Whoever sees Airflow's page may not see them."""
+def test_a_message_about_invalid_yaml_contains_no_password(tmp_path: Path, sign: str) -> None:
+    """Airflow's pages show the message."""
     file = tmp_path / "a.yml"
     file.write_text(f"source: a\nspark:\n  conf:\n    s3.secret: {sign}opensesame2\n  x: [")
     with pytest.raises(SourceError, match="cannot be read") as error:
@@ -114,31 +117,33 @@ def test_passwords_are_not_told(tmp_path: Path, sign: str) -> None:
     assert "opensesame" not in str(error.value)
 
 
-def test_what_an_operator_refuses_is_told_without_values(
+def test_a_message_about_refused_operator_arguments_contains_no_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submit = "{nonsense: opensesame, conf: {spark.x.secret: [opensesame]}}"
     (tmp_path / "a.yml").write_text(f"source: a\nairflow: {{connection: spark, submit: {submit}}}")
     monkeypatch.setenv("BINLAKE_SOURCES", str(tmp_path))
-    told = DagBag(str(DAGS), collect_dags=True).dags["binlake_a_unreadable"].description or ""
-    assert "nonsense" in told
-    assert "opensesame" not in told
+    reason = DagBag(str(DAGS), collect_dags=True).dags["binlake_a_unreadable"].description or ""
+    assert "nonsense" in reason
+    assert "opensesame" not in reason
 
 
 @pytest.mark.parametrize("schedule", ["@continuous", "@once", "*/5 * * * *", "null"])
-def test_any_schedule_of_airflow_may_be_taken(tmp_path: Path, schedule: str) -> None:
+def test_any_schedule_of_airflow_is_accepted(tmp_path: Path, schedule: str) -> None:
     file = tmp_path / "a.yml"
     file.write_text(f"source: a\nairflow: {{schedule: '{schedule}'}}".replace("'null'", "null"))
     assert Source.read(file).options.schedule == (None if schedule == "null" else schedule)
 
 
-def test_a_capture_for_ever_is_no_task_and_nothing_against_other_tasks(tmp_path: Path) -> None:
+def test_a_permanent_capture_allows_other_tasks(tmp_path: Path) -> None:
     file = tmp_path / "a.yml"
     file.write_text("source: a\ncapture: {forever: true}\nairflow: {seed: true}")
     assert Source.read(file).options.seed
 
 
-def test_sources_are_those_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_files_of_the_folder_are_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("BINLAKE_SOURCES", str(tmp_path))
     assert read_sources() == []
     (tmp_path / "1.yml").write_text("source: b")
@@ -146,36 +151,36 @@ def test_sources_are_those_of_the_folder(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "3.yml").write_text("source: a")
     (tmp_path / "4.yaml.example").write_text("source: c")
     (tmp_path / "5.yaml").write_text("source: d")
-    # Put aside: what was there under the first ending stays the source.
+    # Of two files of the same source, the .yml file counts.
     (tmp_path / "1.yaml").write_text("source: b")
     found = [(one.name, one.file.name) for one in read_sources()]
     assert found == [("a", "2.yml"), ("b", "1.yml"), ("d", "5.yaml")]
     dags = DagBag(str(DAGS), collect_dags=True).dags
-    told = {name: dag.description for name, dag in dags.items() if name.endswith("_unreadable")}
-    assert told.keys() == {"binlake_3_unreadable", "binlake_1.yaml_unreadable"}
-    assert "1.yml is of source b too" in str(told["binlake_1.yaml_unreadable"])
+    reasons = {name: dag.description for name, dag in dags.items() if name.endswith("_unreadable")}
+    assert reasons.keys() == {"binlake_3_unreadable", "binlake_1.yaml_unreadable"}
+    assert "source b is already defined by 1.yml" in str(reasons["binlake_1.yaml_unreadable"])
 
 
-@pytest.mark.parametrize("there", [False, True], ids=["is not there", "is empty"])
-def test_a_folder_without_sources_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+@pytest.mark.parametrize("exists", [False, True], ids=["missing", "empty"])
+def test_a_folder_without_sources_has_a_dag_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool
 ) -> None:
-    """As one is that was not mounted: the replication would stop, and nothing turn red."""
+    """If a volume is not mounted, the replication would otherwise stop without an alert."""
     folder = tmp_path / "nowhere"
-    if there:
+    if exists:
         folder.mkdir()
     monkeypatch.setenv("BINLAKE_SOURCES", str(folder))
     dags = DagBag(str(DAGS), collect_dags=True)
     assert not dags.import_errors
     assert set(dags.dags) == {"binlake_nowhere_unreadable", "example_binlake_report"}
-    told = dags.dags["binlake_nowhere_unreadable"].description or ""
-    assert "nowhere, where sources are (BINLAKE_SOURCES), has no file" in told
+    reason = dags.dags["binlake_nowhere_unreadable"].description or ""
+    assert "nowhere, the folder of the sources (BINLAKE_SOURCES), does not exist here" in reason
 
 
 @pytest.mark.parametrize(
     "wrong", ["submit: {executer_memory: 8g}\n  connection: spark", "schedule: every hour"]
 )
-def test_what_airflow_refuses_takes_no_other_sources_dags_away(
+def test_an_invalid_dag_does_not_affect_other_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str
 ) -> None:
     monkeypatch.setenv("BINLAKE_SOURCES", str(tmp_path))
@@ -189,7 +194,7 @@ def test_what_airflow_refuses_takes_no_other_sources_dags_away(
     assert "binlake_wrong_replication" not in dags.dags
 
 
-def test_pools_are_printed_for_airflow(
+def test_pools_are_printed_for_airflows_import(
     sources: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BINLAKE_SOURCES", str(sources))

@@ -1,4 +1,4 @@
-"""What a task's environment has of the source server, and who does not see it."""
+"""The source server in a task's environment, and its password masked in logs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pipeline.source.server.login import URL_VARIABLE
 
 
 def made(connection: dict[str, Any]) -> dict[str, str]:
-    """The environment that Airflow's connection gives."""
+    """Return the environment for a connection of Airflow."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Connection, "get", lambda name: Connection(conn_id=name, **connection))
         return server_environment("shop_db")
 
 
-def test_without_a_connection_there_is_nothing() -> None:
+def test_without_a_connection_the_environment_is_unchanged() -> None:
     assert server_environment(None) == {}
     assert VARIABLE == URL_VARIABLE
 
@@ -48,26 +48,27 @@ def test_without_a_connection_there_is_nothing() -> None:
         ),
     ],
 )
-def test_a_connection_as_a_url(connection: dict[str, Any], url: str) -> None:
+def test_a_connection_becomes_a_url(connection: dict[str, Any], url: str) -> None:
     assert made(connection) == {VARIABLE: url}
 
 
 @given(login=st.text(), password=st.text(), port=st.integers(1, 65535))
 @example(login="repl@%", password="#?/:@%25 ☃", port=3306)
-def test_binlake_reads_what_the_connection_has(login: str, password: str, port: int) -> None:
+def test_binlake_parses_the_url_back(login: str, password: str, port: int) -> None:
     connection = {"host": "db.example.com", "login": login, "password": password, "port": port}
     url = ServerUrl.read(made({"conn_type": "mysql", **connection})[VARIABLE])
     assert (url.host, url.port, url.user or "") == ("db.example.com", port, login)
     assert (url.password.get_secret_value() if url.password else "") == password
 
 
-def test_a_connection_without_a_host_is_a_configuration_that_is_wrong() -> None:
-    with pytest.raises(AirflowFailException, match="The connection shop_db has no host"):
+def test_a_connection_without_a_host_fails_without_a_retry() -> None:
+    with pytest.raises(AirflowFailException, match="connection shop_db has no host"):
         made({"conn_type": "mysql", "login": "me"})
 
 
-def test_airflow_hides_the_password_in_lines_as_it_is_written_there_too() -> None:
-    """Of a program that says it aloud."""
-    told = made({"conn_type": "mysql", "host": "db", "login": "me", "password": "un/pronounced"})
-    line = {"event": f"as {told[VARIABLE]}, password un/pronounced"}
+def test_airflow_masks_the_password_in_logs_also_percent_encoded() -> None:
+    environment = made(
+        {"conn_type": "mysql", "host": "db", "login": "me", "password": "un/pronounced"}
+    )
+    line = {"event": f"as {environment[VARIABLE]}, password un/pronounced"}
     assert mask_logs(None, "info", line) == {"event": "as mysql://me:***@db, password ***"}

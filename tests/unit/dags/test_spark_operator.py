@@ -17,7 +17,7 @@ from binlake_airflow.spark_operator import APPLICATION, BinlakeSparkOperator, ex
 
 @pytest.fixture
 def submit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A spark-submit that writes down how it is called; a connection says where to."""
+    """A spark-submit that records its arguments, and a connection to a master."""
     file = tmp_path / "spark-submit"
     file.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/called\n. {tmp_path}/then\n')
     file.chmod(file.stat().st_mode | stat.S_IXUSR)
@@ -44,12 +44,12 @@ def run(made: BinlakeSparkOperator) -> Any:
     return made.execute(context)
 
 
-def test_it_submits_the_task_and_reads_its_lines(submit: Path) -> None:
+def test_it_submits_the_task_and_returns_its_outcome(submit: Path) -> None:
     line = '{"event": "run_finished", "outcome": "nothing_new"}'
     (submit.parent / "then").write_text(f"echo Java says hello\necho '{line}'\n")
     conf = {"spark.executor.memory": "8g"}
-    told = run(operator(py_files="/opt/binlake.whl", conf=conf, name="shop"))
-    assert told == {"outcome": "nothing_new", "attempt": 3}
+    xcom = run(operator(py_files="/opt/binlake.whl", conf=conf, name="shop"))
+    assert xcom == {"outcome": "nothing_new", "attempt": 3}
     called = (submit.parent / "called").read_text().splitlines()
     assert called == [
         *("--master", "spark://master:7077", "--conf", "spark.executor.memory=8g"),
@@ -62,7 +62,9 @@ def test_it_submits_the_task_and_reads_its_lines(submit: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "error"), [(1, AirflowException), (2, AirflowFailException), (3, AirflowFailException)]
 )
-def test_exit_codes_of_the_driver(submit: Path, code: int, error: type[Exception]) -> None:
+def test_exit_codes_of_the_driver_are_raised(
+    submit: Path, code: int, error: type[Exception]
+) -> None:
     (submit.parent / "then").write_text(f"exit {code}")
     with pytest.raises(error, match=f"exit code {code}") as raised:
         run(operator())
@@ -78,12 +80,12 @@ def test_exit_codes_of_the_driver(submit: Path, code: int, error: type[Exception
         ("ERROR : Driver driver-7 badly exited with status FAILED", 0),
     ],
 )
-def test_exit_codes_in_the_providers_errors(message: str, code: int) -> None:
+def test_exit_codes_are_read_from_the_providers_errors(message: str, code: int) -> None:
     assert exit_code_in(message) == code
 
 
 @pytest.mark.parametrize("code", [0, 1])
-def test_the_driver_inherits_the_server_which_no_argument_has(
+def test_the_driver_inherits_the_server_without_an_argument(
     submit: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], code: int
 ) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_DB", '{"host": "db", "login": "me", "password": "qw/ertz"}')
@@ -102,7 +104,7 @@ def test_the_driver_inherits_the_server_which_no_argument_has(
 
 
 @pytest.mark.parametrize("by", ["submit", "connection"])
-def test_a_driver_elsewhere_gets_no_password_and_that_is_said(
+def test_a_server_connection_is_refused_in_cluster_mode(
     submit: Path, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_DB", '{"host": "db", "login": "me", "password": "qw/ertz"}')
@@ -117,7 +119,7 @@ def test_a_driver_elsewhere_gets_no_password_and_that_is_said(
     assert not (submit.parent / "called").exists()
 
 
-def test_another_error_stays_as_it_is(submit: Path) -> None:
-    """Standalone in cluster mode takes no variables: the provider says so."""
+def test_other_errors_of_the_provider_are_raised_unchanged(submit: Path) -> None:
+    """A standalone cluster accepts no environment variables in cluster mode."""
     with pytest.raises(AirflowException, match="env_vars is not supported"):
         run(operator(deploy_mode="cluster", env_vars={"A": "b"}))
