@@ -184,7 +184,7 @@ class Interrupted:
             self.worker = worker
             worker.kill()
         else:
-            worker.go_on()
+            worker.resume()
         return bool(found)
 
     def _half_written(self, worker: Worker) -> list[Path]:

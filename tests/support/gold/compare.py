@@ -110,7 +110,7 @@ def assert_gold_equals_source(
     *,
     version: int | None = None,
 ) -> int:
-    """Return the number of rows; fail with the first differences if gold differs from the server."""
+    """Return the number of rows; fail with the first differences between gold and server."""
     from pipeline.lake import Lake
 
     columns = source_columns(server, schema, table)

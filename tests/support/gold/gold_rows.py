@@ -19,7 +19,7 @@ from pipeline.lake import delta
 
 
 def read_gold(reference: str, version: int | None = None) -> tuple[st.StructType, pa.Table]:
-    """Return the table's schema in Spark's types, and all its rows in Arrow as Spark returns them."""
+    """Return the schema in Spark's types, and all rows in Arrow as Spark returns them."""
     opened = DeltaTable(reference, version=version)
     schema = st.StructType.fromJson(json.loads(opened.schema().to_json()))
     query = QueryBuilder().register("gold", opened).execute("SELECT * FROM gold")

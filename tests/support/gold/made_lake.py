@@ -23,7 +23,7 @@ class MadeLake:
         self.silver = MadeSilver(spark, self.root)
 
     def settings(self, **options: Any) -> Settings:
-        """Return the lake's settings with `options`; drift checks are off: each costs half a MERGE."""
+        """Return settings with `options`; drift checks, each half a MERGE's work, are off."""
         own = {"parallel_tables": 4, "drift": False}
         return Settings(source=SOURCE, lake=self.root, **{**own, **options})
 

@@ -272,7 +272,7 @@ def _convert(world: World, table: Table, touched: set[str]) -> str | None:
 
 
 def _conversions(table: Table, column: Column) -> tuple[Kind, ...]:
-    """Return the types a column may be converted to; none if a generated column may depend on it."""
+    """Return possible types of a column; none if a generated column may depend on it."""
     known = KEY_CONVERSIONS if column in table.key else CONVERSIONS
     if column.numbered or any(other.generated for other in table.columns):
         return ()

@@ -66,7 +66,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a trial: tables that were equal, steps that the server accepted and rejected."""
+    """A trial's result: equal tables, steps that the server accepted, and rejected ones."""
 
     equal: int
     done: int

@@ -46,7 +46,7 @@ def table_rows() -> pa.Table:
 
 
 def native_table(root: str) -> tuple[NativeTables, LakeTable]:
-    """Write the rows to several files of a new lake, so that statistics can exclude some of them."""
+    """Write the rows to several files of a new lake, some of which statistics exclude."""
     statistics = ("n", "k", "a `b`")
     tables, table = NativeTables(Lake(root)), LakeTable(f"{root}/t", SCHEMA, statistics=statistics)
     rows = table_rows().sort_by("n")

@@ -10,12 +10,12 @@ CACHE = ALL / "mydumper"
 
 
 def why_unavailable() -> str | None:
-    """None if there is a mydumper, installed now if need be; else the reason."""
+    """Return None if mydumper is installed, if necessary now, else why it cannot be."""
     reason = why_not(installation)
     return reason and f"no mydumper: {reason}"
 
 
 @lru_cache(maxsize=1)
 def installation() -> Installation:
-    """The program to use. Raises UnavailableError."""
+    """Return the program to use. Raises UnavailableError."""
     return installed(CACHE / "root", "sid", ("mydumper",), "usr/bin/mydumper")

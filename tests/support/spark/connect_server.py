@@ -1,4 +1,4 @@
-"""A server of Spark Connect in a process of its own, with Delta and a Hive-style warehouse."""
+"""A Spark Connect server in a separate process, with Delta and a Hive-style warehouse."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _PATIENCE = 240.0
 
 
 class ConnectServer:
-    """Started by `with`; `url` is what a client connects to.
+    """Started by `with`; clients connect to `url`.
 
-    Its tables are in `folder`: a warehouse with a metastore of Hive's beside it.
+    Its tables are in `folder`: a warehouse and a Hive metastore.
     """
 
     def __init__(self, folder: Path) -> None:
