@@ -1,4 +1,6 @@
-"""Compare what the survey finds in segments' excerpts in bronze with what it finds in their bytes."""
+"""Compare what the survey finds in segments' excerpts in bronze with what it finds in their
+bytes.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,9 @@ class StandaloneAirflow:
 
     @contextmanager
     def running(self, pools: Mapping[str, Any]) -> Iterator[None]:
-        """Run Airflow with these pools until the end of the `with`; start once all DAGs are parsed."""
+        """Run Airflow with these pools until the end of the `with`; start once all DAGs are
+        parsed.
+        """
         file = self.home / "pools.json"
         file.write_text(json.dumps(pools))
         self.command("db", "migrate")

@@ -102,7 +102,9 @@ def table_map(
     nullable: bytes = b"\xff" * 8,
     names: bytes = b"\x01s\0\x01t\0",
 ) -> bytes:
-    """Return the body of a TABLE_MAP of the table s.t with id 7, by default all columns nullable."""
+    """Return the body of a TABLE_MAP of the table s.t with id 7, by default all columns
+    nullable.
+    """
     return b"".join(
         [
             struct.pack("<IHH", 7, 0, 1),

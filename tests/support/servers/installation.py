@@ -51,7 +51,9 @@ class Installation:
 
 
 def pointed_at(variable: str) -> Installation | None:
-    """Return the server that an environment variable names, if it is set. Raises UnavailableError."""
+    """Return the server that an environment variable names, if it is set. Raises
+    UnavailableError.
+    """
     given = os.environ.get(variable)
     if not given:
         return None

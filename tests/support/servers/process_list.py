@@ -12,7 +12,9 @@ PAUSE = 0.05
 
 @contextmanager
 def showing(*secrets: str) -> Iterator[list[str]]:
-    """Poll the command lines during the `with`; the list collects those that contain one of these."""
+    """Poll the command lines during the `with`; the list collects those that contain one of
+    these.
+    """
     found: list[str] = []
     done = threading.Event()
     watching = threading.Thread(target=_watch, args=([s.encode() for s in secrets], found, done))

@@ -84,7 +84,9 @@ class Server(ABC):
 
     @property
     def socket(self) -> Path:
-        """Return the socket, in a folder with a short name: the system allows about 100 characters."""
+        """Return the socket, in a folder with a short name: the system allows about 100
+        characters.
+        """
         return self._run / "mysql.sock"
 
     def start(self, *options: str) -> Self:

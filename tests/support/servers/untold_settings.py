@@ -6,7 +6,9 @@ from pyspark.errors import PySparkException
 
 
 class HiddenSettings:
-    """Settings as on Databricks serverless compute: reading one raises, whatever default is passed."""
+    """Settings as on Databricks serverless compute: reading one raises, whatever default is
+    passed.
+    """
 
     def __init__(self, condition: str) -> None:
         self.error = PySparkException(f"[{condition}] It is not told.")

@@ -257,7 +257,9 @@ def _signal(leader: int, number: signal.Signals) -> None:
 
 
 def _session(leader: int) -> list[Path]:
-    """Return the processes of a session, from /proc: an executor's Pythons are in their own group."""
+    """Return the processes of a session, from /proc: an executor's Pythons are in their own
+    group.
+    """
     return [
         process for process in Path("/proc").glob("[0-9]*") if _stat(process)[3:4] == [str(leader)]
     ]

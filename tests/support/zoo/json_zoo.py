@@ -1,4 +1,6 @@
-"""Tables of JSON that is large, deeply nested, or made from values of other types (see `type_zoo`)."""
+"""Tables of JSON that is large, deeply nested, or made from values of other types (see
+`type_zoo`).
+"""
 
 from __future__ import annotations
 

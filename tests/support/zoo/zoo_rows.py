@@ -1,4 +1,6 @@
-"""The rows of a type zoo (see `type_zoo`): decoded from a server's log, and as SELECT returns them."""
+"""The rows of a type zoo (see `type_zoo`): decoded from a server's log, and as SELECT returns
+them.
+"""
 
 from __future__ import annotations
 
