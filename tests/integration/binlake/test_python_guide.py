@@ -1,4 +1,4 @@
-"""The examples of docs/guides/python.md, run one after the other on the recorded shop."""
+"""The examples of docs/guides/python.md, run in order on the recorded shop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
 def examples(lake: Path, conf: Path) -> list[str]:
-    """The guide's programs, with places of this machine."""
+    """Return the guide's programs, with this machine's paths."""
     places = {
         "/backup/binlogs": str(ROOT / "demo" / "binlogs"),
         "/data/lake": str(lake),

@@ -1,4 +1,6 @@
-"""`binlake inspect` of real servers' logs: rows in mysqlbinlog's order, names, no passwords."""
+"""`binlake inspect` of real servers' logs: rows in mysqlbinlog's order, column names, no
+passwords.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,15 @@ KINDS = {
     "newest_mariadb": ("mariadb-binlog", "SET GLOBAL binlog_row_metadata = NO_LOG"),
 }
 WIDE = 200
-"""Rows of half a mebibyte in a transaction: many windows of the decoder."""
+"""Rows of half a mebibyte in one transaction, which spans many windows of the decoder."""
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def logged(request: pytest.FixtureRequest) -> tuple[Server[Any], str, list[Path]]:
-    """A server, its program that prints logs, and two files of a log with small transactions over
-    several tables, DDL between them, and a large one."""
+    """Return a server, its `mysqlbinlog`, and two log files.
+
+    The log has small transactions over several tables, DDL between them, and a large transaction.
+    """
     name = request.param.partition(",")[0]
     server: Server[Any] = request.getfixturevalue(name)
     tool, setting = KINDS[request.param]
@@ -84,7 +88,7 @@ def rows_of(files: list[Path], capsys: pytest.CaptureFixture[str]) -> list[dict[
     return [json.loads(line) for line in shown.out.splitlines()]
 
 
-def test_rows_come_in_the_order_in_which_the_servers_own_program_prints_them(
+def test_rows_have_the_order_of_mysqlbinlog(
     logged: tuple[Server[Any], str, list[Path]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     server, tool, files = logged
@@ -101,7 +105,7 @@ def _images(row: dict[str, Any]) -> Any:
     return {name: None for name in ("before", "after") if row[name] is not None}.keys()
 
 
-def test_columns_have_the_names_and_types_that_ddl_before_the_rows_gives_them(
+def test_columns_have_names_and_types_from_earlier_ddl(
     logged: tuple[Server[Any], str, list[Path]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, _, files = logged
@@ -119,7 +123,7 @@ def test_columns_have_the_names_and_types_that_ddl_before_the_rows_gives_them(
         assert alone[1]["after"] == {"c1": "w", "c2": 1000, "c3": "2.00"}
 
 
-def test_a_large_transaction_is_not_held_in_memory(
+def test_a_large_transaction_is_not_buffered_in_memory(
     logged: tuple[Server[Any], str, list[Path]],
 ) -> None:
     file = logged[2][1]

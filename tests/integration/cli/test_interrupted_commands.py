@@ -1,7 +1,7 @@
-"""Commands that end while Spark starts or is at work: Ctrl-C, SIGTERM, an error of bronze.
+"""Commands that end while Spark starts or works: by Ctrl-C, SIGTERM, or an error in bronze.
 
-Each ends within seconds with a line, and a record where it is a run, and leaves no process. Where
-Java hangs as it starts, nothing ends in time by chance.
+Each ends within seconds with one line, a record if it is a run, and no process left. Java hangs
+while it starts, so that no test passes by chance timing.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def gold(spark, settings, progress):
 run.COMMANDS = {"run": {**run.LAYERS, "gold": gold}}
 cli.main()
 """
-"""Gold waits for a thread that no cancellation reaches, as it does while Spark plans a MERGE."""
+"""Gold waits for a thread that cannot be cancelled, as while Spark plans a MERGE."""
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def running(
     java: Path | None = None,
     program: Sequence[str | Path] = ("-m", "pipeline.cli"),
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A command, in a session of its own as a terminal's is; it says what it does in a file."""
+    """Start a command in its own session, like that of a terminal, with its output in a file."""
     environment = {"PYTHONPATH": str(REPOSITORY), **({"JAVA_HOME": str(java)} if java else {})}
     with (lake.parent / "said").open("wb") as said:
         process = subprocess.Popen(
@@ -74,7 +74,7 @@ def running(
 
 
 def of_session(session: int) -> dict[int, str]:
-    """The processes of a session that are alive, and their programs."""
+    """Return the running processes of a session, with their programs."""
     found = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -102,7 +102,7 @@ def ended(
 
 
 def require_said_and_recorded(lake: Path, code: int) -> RunRecord:
-    """The line of a run that was interrupted, which is its last, and its record."""
+    """Check the last line of an interrupted run, and its record."""
     lines = [json.loads(line) for line in (lake.parent / "said").read_text().splitlines()]
     assert [line for line in lines if line["level"] != "INFO"] == [lines[-1]]
     assert lines[-1]["event"] == "run_failed"
@@ -114,8 +114,10 @@ def require_said_and_recorded(lake: Path, code: int) -> RunRecord:
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1.0])
-def test_ctrl_c_while_spark_starts_is_a_line_and_a_record(tmp_path: Path, seconds: float) -> None:
-    """All of a terminal's processes get it, Java among them."""
+def test_ctrl_c_while_spark_starts_logs_a_line_and_records_the_run(
+    tmp_path: Path, seconds: float
+) -> None:
+    """The signal goes to all processes of the terminal, including Java."""
     lake = tmp_path / "lake"
     with running(lake, *RUN, "--log", "json") as process:
         eventually(lambda: "java" in of_session(process.pid).values())
@@ -124,8 +126,10 @@ def test_ctrl_c_while_spark_starts_is_a_line_and_a_record(tmp_path: Path, second
     require_said_and_recorded(lake, 130)
 
 
-def test_whoever_waits_for_java_that_hangs_can_interrupt_it(tmp_path: Path) -> None:
-    """A run, once bronze and silver have done without it, and a command that has nothing else."""
+def test_waiting_for_hung_java_can_be_interrupted(tmp_path: Path) -> None:
+    """For a run, after bronze and silver have finished without Java, and for a command without
+    them.
+    """
     lake, java = tmp_path / "lake", hung_java.made_in(tmp_path / "jdk")
     with running(lake, *RUN, "--log", "json", java=java) as process:
         eventually(lambda: "gold is started" in (tmp_path / "said").read_text())
@@ -140,7 +144,7 @@ def test_whoever_waits_for_java_that_hangs_can_interrupt_it(tmp_path: Path) -> N
     assert (tmp_path / "said").read_text() == f"binlake: {INTERRUPTED_SENTENCE}\n"
 
 
-def test_a_run_that_does_not_end_in_time_is_recorded_all_the_same(tmp_path: Path) -> None:
+def test_a_run_that_does_not_end_in_time_is_still_recorded(tmp_path: Path) -> None:
     lake, program = tmp_path / "lake", tmp_path / "stuck.py"
     java = hung_java.made_in(tmp_path / "jdk")
     program.write_text(STUCK)
@@ -154,7 +158,7 @@ def test_a_run_that_does_not_end_in_time_is_recorded_all_the_same(tmp_path: Path
 
 @pytest.mark.parametrize("hangs", [True, False])
 def test_a_run_that_fails_in_silver_does_not_wait_for_java(tmp_path: Path, hangs: bool) -> None:
-    """Which is being started by then, and is no more when the run is over."""
+    """Java is starting then, and has ended when the run is over."""
     lake = tmp_path / "lake"
     java = hung_java.made_in(tmp_path / "jdk") if hangs else None
     write_deltalake(Lake(str(lake)).statements, pa.table({"another": [1]}))
@@ -168,7 +172,7 @@ def test_a_run_that_fails_in_silver_does_not_wait_for_java(tmp_path: Path, hangs
     assert (record.outcome, record.error_type) == ("failed", "AlteredTableError")
 
 
-def test_sigterm_while_a_run_is_at_work_is_a_line_and_a_record(tmp_path: Path) -> None:
+def test_sigterm_during_a_run_logs_a_line_and_records_the_run(tmp_path: Path) -> None:
     lake, said = tmp_path / "lake", tmp_path / "said"
     with running(lake, *RUN, "--log", "json") as process:
         eventually(lambda: "gold: batch 1: planned" in said.read_text(), 120)

@@ -1,4 +1,4 @@
-"""A transaction at fault, of a real server: the table that the fault is in, and those that wait."""
+"""A faulty transaction of a real server: the table of the fault, and those that wait for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SCHEMA = "at_fault"
 TABLES = ("appointment", "visit", "zone")
 
 
-def test_a_zero_date_in_a_key_names_its_table_before_those_that_wait_for_it(
+def test_a_zero_date_in_a_key_names_its_table_before_the_waiting_ones(
     mysql: MySQLServer,
 ) -> None:
     mysql.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")

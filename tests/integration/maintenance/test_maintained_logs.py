@@ -1,4 +1,4 @@
-"""A lake of the demo's logs, trimmed as far as it may be, and then the rest of the logs."""
+"""A lake of the demo's logs, trimmed as far as possible, followed by the rest of the logs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOGS = sorted((DEMO / "binlogs").iterdir())
 
 
 @pytest.mark.long
-def test_what_is_trimmed_is_told_and_the_next_logs_are_applied_as_if_it_was_there(
+def test_trimming_is_reported_and_later_logs_are_applied_as_without_it(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (batch, preview):
@@ -61,7 +61,7 @@ def test_what_is_trimmed_is_told_and_the_next_logs_are_applied_as_if_it_was_ther
     assert LOGS[-2].read_bytes().startswith(kept)
     assert not [problem for problem in read_status(spark, settings).problems if "lacks" in problem]
 
-    # The old logs are still in the folder, one of them copied anew; the last one comes.
+    # The old logs are still in the folder, one of them copied again; the last one is new.
     shutil.copy(LOGS[0], folder / "copy")
     (folder / "copy").replace(folder / LOGS[0].name)
     shutil.copy(LOGS[-1], folder)
