@@ -27,13 +27,13 @@ from tests.support.lake.kills import AfterEachCommit, Executioner, Killed, at_co
 DEMO = Path(__file__).parents[3] / "demo" / "binlogs"
 SOURCE = "shop"
 TABLES = ("shop.orders", "shop.payments")
-"""One is altered in the third file, one has a TIME."""
+"""One is altered in the third file, one has a TIME column."""
 
 Rows = list[tuple[Any, ...]]
 
 
 class LakeUnderTest:
-    """A lake of the demo's logs, of two tables, and the commands on it."""
+    """A lake of the demo's logs, with two tables, and the commands on it."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark = spark
@@ -52,7 +52,7 @@ class LakeUnderTest:
         return Settings.load(None, **place, parallel_tables=1, **self.options)
 
     def run(self, command: str = "run") -> list[LayerReport]:
-        """What `binlake COMMAND` does, without its record."""
+        """Run `binlake COMMAND`, without a run record."""
         jobs = COMMANDS[command].values()
         return [job(self.spark, self.settings, QuietProgress()) for job in jobs]
 
@@ -68,7 +68,7 @@ class LakeUnderTest:
         return [row.asDict(recursive=True) for row in rows]
 
     def at(self, cut: Mapping[str, Any]) -> dict[str, Rows]:
-        """Each table of a published cut."""
+        """Return each table of a published snapshot."""
         return {
             entry["table"]: self.gold(entry["table"], entry["delta_version"])
             for entry in cut["tables"]
@@ -81,7 +81,7 @@ class LakeUnderTest:
         return len(list(Path(self.lake.root).rglob("_delta_log/*.json")))
 
     def begun(self) -> dict[str, int]:
-        """By layer, how many batches begin a full refresh; no number is there twice."""
+        """Return how many batches of each layer begin a full refresh; batch numbers are unique."""
         ledger = Ledger(self.spark, self.lake, SOURCE)
         planned = [e for e in ledger.history() if e.state == PLANNED]
         assert len({(e.layer, e.batch) for e in planned}) == len(planned)
@@ -97,7 +97,7 @@ def lake(spark: SparkSession, tmp_path: Path) -> LakeUnderTest:
 
 
 @pytest.mark.long
-def test_a_changed_type_is_refreshed_to_what_a_new_lake_has_though_runs_are_killed(
+def test_a_refresh_with_another_type_equals_a_new_lake_despite_killed_runs(
     lake: LakeUnderTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     lake.put(1, 2)
@@ -153,7 +153,9 @@ def test_a_changed_type_is_refreshed_to_what_a_new_lake_has_though_runs_are_kill
 
 
 @pytest.mark.long
-def test_layer_by_layer_and_refused_where_something_is_missing(lake: LakeUnderTest) -> None:
+def test_layers_are_refreshed_one_by_one_and_refused_if_data_is_missing(
+    lake: LakeUnderTest,
+) -> None:
     lake.put(1, 2)
     lake.run()
     both = lake.at(lake.cuts()[0])

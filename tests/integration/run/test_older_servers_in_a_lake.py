@@ -1,4 +1,4 @@
-"""Older servers' tables of before the log: seeded under a writer, replicated, verified."""
+"""Tables of older servers that precede the log: seeded under a writer, replicated, verified."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ DOCUMENTS = f"""
 """
 LATER = f"INSERT INTO {SCHEMA}.docs SELECT id + 10, j FROM {SCHEMA}.docs"
 WITHOUT_JSON = (MySQL56Server, MariaDB102Server, MariaDB105Server, MariaDB114Server)
-"""Kinds that have no type of that name, or one that is text."""
+"""Servers without a JSON type, or whose JSON is text."""
 
 
 def defined(server: Server, file: Path) -> Path:
-    """The CREATE TABLEs of the schema, as `definitions` takes them."""
+    """Write the schema's CREATE TABLEs to a file for the setting `definitions`."""
     names = [name for (name,) in server.execute(f"SHOW TABLES IN {SCHEMA}")]
     creates = {name: server.execute(f"SHOW CREATE TABLE {SCHEMA}.{name}")[0][1] for name in names}
     file.write_text(yaml.safe_dump({f"{SCHEMA}.{name}": told for name, told in creates.items()}))
@@ -51,7 +51,7 @@ def defined(server: Server, file: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_gold_equals_a_server_that_was_written_to_while_it_was_seeded(
+def test_gold_equals_a_server_that_was_seeded_under_writes(
     kind: type[Server], spark: SparkSession, tmp_path: Path
 ) -> None:
     with running(kind, tmp_path / "server") as server:

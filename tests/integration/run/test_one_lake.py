@@ -1,4 +1,4 @@
-"""What a lake keeps apart, and what it holds its settings to: sources, types."""
+"""Sources that share a lake are kept apart, and settings have to match the lake's tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEMO = Path(__file__).parents[3] / "demo" / "binlogs"
 
 @pytest.fixture(scope="module")
 def root(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A lake with one file of the demo's log, decoded for source `shop`."""
+    """Return a lake with one file of the demo's log, decoded for the source `shop`."""
     folder = str(tmp_path_factory.mktemp("one") / "lake")
     assert decode(spark, folder, "shop").clean
     return folder
@@ -34,7 +34,7 @@ def decode(spark: SparkSession, lake: str, source: str, **options: Any) -> Layer
     return silver.run(spark, settings, QuietProgress())
 
 
-def test_a_table_of_one_source_is_refused_to_another_before_anything_is_written(
+def test_a_table_of_another_source_is_refused_before_anything_is_written(
     spark: SparkSession, root: str
 ) -> None:
     orders = delta.read(spark, Lake(root).changes("shop", "orders", 1)).count()
@@ -46,9 +46,7 @@ def test_a_table_of_one_source_is_refused_to_another_before_anything_is_written(
     assert decode(spark, root, "other", exclude=["shop.*"]).clean
 
 
-def test_types_cannot_be_changed_under_tables_that_were_made_with_others(
-    spark: SparkSession, root: str
-) -> None:
+def test_type_settings_cannot_change_under_existing_tables(spark: SparkSession, root: str) -> None:
     with pytest.raises(SettingsError, match="were created with text") as refused:
         decode(spark, root, "shop", types={"time": "micros"})
     assert "types.time" in str(refused.value)

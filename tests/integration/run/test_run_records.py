@@ -1,4 +1,4 @@
-"""The records of runs: good, empty, faulty, failing, and how the command line tells them."""
+"""The records of runs: successful, empty, faulty, failed, and how the command line shows them."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ class Source:
         self.binlogs.mkdir()
 
     def put(self, number: int) -> Path:
-        """One of the demo's binlogs."""
+        """Add one of the demo's binlogs."""
         return Path(shutil.copy(DEMO / f"binlog.{number:06}", self.binlogs))
 
     def run(self, command: str = "run", **options: Any) -> None:
-        """What `binlake COMMAND` does."""
+        """Run `binlake COMMAND`."""
         place = {"binlogs": str(self.binlogs), "lake": self.lake.root, "include": [TABLE]}
         settings = Settings.load(None, source="shop", **place, **options)
         with listening():
             run_command(self.spark, settings, QuietProgress(), command)
 
     def last(self) -> RunRecord:
-        """The record of the last run."""
+        """Return the record of the last run."""
         return read_runs(self.spark, self.lake, last=1)[0]
 
     def commits(self) -> int:
-        """How many Delta commits there are in the lake."""
+        """Return the number of Delta commits in the lake."""
         return len(list(Path(self.lake.root).rglob("_delta_log/*.json")))
 
 
@@ -171,13 +171,13 @@ def test_every_run_leaves_a_record_of_what_it_did(
 
 
 def documented() -> list[str]:
-    """The queries of docs/guides/monitoring.md."""
+    """Return the queries of docs/guides/monitoring.md."""
     guide = ROOT / "docs" / "guides" / "monitoring.md"
     return re.findall(r"```sql\n(.+?)```", guide.read_text(), re.DOTALL)
 
 
 def binlake(source: Source, *command: str) -> str:
-    """What a command prints."""
+    """Return the output of a command."""
     environment = {"COLUMNS": "200"}
     done = CliRunner().invoke(app, [*command, "--lake", source.lake.root], env=environment)
     assert done.exit_code == 0, done.output

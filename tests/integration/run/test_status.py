@@ -1,4 +1,4 @@
-"""What `binlake status` says of tables that wait, on silver made by hand."""
+"""What `binlake status` reports about held tables, on handmade silver."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REFUSED = definition(
 
 
 class StatusLake(MadeLake):
-    """A lake with silver made by hand, and its status."""
+    """A lake with handmade silver, and its status."""
 
     def status(self, **options: Any) -> Status:
         self.run(**options)
@@ -42,7 +42,7 @@ def lake(spark: SparkSession, tmp_path: Path) -> StatusLake:
     return StatusLake(spark, tmp_path / "lake")
 
 
-def test_the_capture_that_settings_name_is_told(lake: StatusLake, tmp_path: Path) -> None:
+def test_the_capture_named_in_settings_is_reported(lake: StatusLake, tmp_path: Path) -> None:
     landed = tmp_path / "landed"
     landed.mkdir()
     write_state(landed, CaptureState(Replica.new(), file="binlog.000007", lag=Lag(2.0, 99, 3)))
@@ -62,7 +62,7 @@ def test_a_fault_of_unknown_tables_holds_every_table(lake: StatusLake) -> None:
     assert "it is damaged" in (table.reason or "")
 
 
-def test_a_table_that_gold_cannot_have_counts_as_a_fault(lake: StatusLake) -> None:
+def test_a_table_that_gold_does_not_support_counts_as_a_fault(lake: StatusLake) -> None:
     lake.silver.batch(
         [Tx(1).insert(T, 1, "a").insert(REFUSED, 1, 1).insert(LATER, 1, "a")],
         [item("create", 1, T), item("create", 1, REFUSED), item("observed", 1, LATER)],
@@ -90,7 +90,7 @@ def test_a_table_that_gold_cannot_have_counts_as_a_fault(lake: StatusLake) -> No
     assert {refused.remedy, whole.remedy, dropped.remedy} == {None}
 
 
-def test_gaps_and_damage_that_silver_waits_at_are_problems(lake: StatusLake) -> None:
+def test_gaps_and_damage_that_hold_silver_are_problems(lake: StatusLake) -> None:
     lake.silver.batch([Tx(1).insert(T, 1, "a")], [item("create", 1, T)])
     rows = [
         file_row("log.000001", 1, source=SOURCE),
