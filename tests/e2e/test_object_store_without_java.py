@@ -1,4 +1,4 @@
-"""A lake in S3 whose settings are in conf alone, by processes that may not start Java."""
+"""A lake in S3, configured in conf alone, used by processes that may not start Java."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ main()
 
 
 def binlake(conf: Path, *arguments: str, expected: int = 0) -> str:
-    """Run the command without a variable that tells of a store; what it said."""
+    """Run the command without environment variables for the store; return its output."""
     environment = {name: value for name, value in os.environ.items() if "AWS_" not in name}
     done = subprocess.run(
         [sys.executable, "-c", NO_JAVA, *arguments, "--conf", str(conf), "--lake", LAKE],
@@ -45,7 +45,7 @@ def binlake(conf: Path, *arguments: str, expected: int = 0) -> str:
 
 
 def conf_of(store: ObjectStore, file: Path, **more: str) -> Path:
-    """Settings of a run on the store, with `more` settings of S3A."""
+    """Return the settings of a run on the store, with `more` S3A settings."""
     conf = {**store.conf, **{f"spark.hadoop.fs.s3a.{key}": value for key, value in more.items()}}
     file.write_text(yaml.safe_dump({"spark": {"conf": conf}}))
     return file
