@@ -81,7 +81,7 @@ def test_the_asset_event_has_the_published_snapshot(
     ended: dict[str, Any], settings_file: Path, spark: SparkSession
 ) -> None:
     status = read_status(spark, Settings.load(settings_file))
-    [(asset, told)] = ended["events"]
+    [(asset, extra)] = ended["events"]
     assert asset == "binlake_shop_gold"
-    assert told["outcome"] == "done"
-    assert told["cut_lsn"] == max(table.lsn for table in status.tables)
+    assert extra["outcome"] == "done"
+    assert extra["cut_lsn"] == max(table.lsn for table in status.tables)

@@ -88,9 +88,9 @@ def test_damaged_files_are_reported_and_ingested_once_repaired(
     included = [f"{traffic.SCHEMA}.{table}" for table in TABLES]
     reports = run(folder, lake, include=included)
     assert exit_code(reports) == 3
-    told = [line for report in reports for line in (*report.faults, *report.gaps)]
+    reported = [line for report in reports for line in (*report.faults, *report.gaps)]
     for name, file in zip(DAMAGE, damaged, strict=True):
-        assert any(file.name in line for line in told), (name, told)
+        assert any(file.name in line for line in reported), (name, reported)
     rows = {row.file: row for row in read_files(spark, Lake(str(lake)), "e2e")}
     assert [rows[file.name].state for file in whole] == ["complete"] * len(whole)
     assert not [file.name for file in damaged if file.name in rows and rows[file.name].complete]

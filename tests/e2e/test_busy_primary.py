@@ -42,8 +42,8 @@ def captured(server: Server, to: Path) -> Iterator[int]:
         yield process.pid
     finally:
         process.send_signal(signal.SIGTERM)
-        told = process.communicate(timeout=60)
-    assert process.returncode == 0, told
+        output = process.communicate(timeout=60)
+    assert process.returncode == 0, output
 
 
 def most_memory(pid: int) -> int:

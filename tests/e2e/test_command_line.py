@@ -109,7 +109,7 @@ def test_a_missing_lake_or_source_is_a_usage_error(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("run", "--lake", "lake"), "binlogs"),
         (("run", "--source", "a b", "--binlogs", ".", "--lake", "lake"), "source"),
@@ -119,11 +119,13 @@ def test_a_missing_lake_or_source_is_a_usage_error(
     ],
     ids=["no binlogs", "a source that is no name", "an unknown option", "no lake", "no such conf"],
 )
-def test_usage_errors_are_one_line_with_exit_code_2(arguments: tuple[str, ...], told: str) -> None:
+def test_usage_errors_are_one_line_with_exit_code_2(
+    arguments: tuple[str, ...], message: str
+) -> None:
     process = binlake(*arguments)
     _, errors = process.communicate()
     assert process.returncode == 2
-    assert told in errors.decode()
+    assert message in errors.decode()
     assert "Traceback" not in errors.decode()
 
 

@@ -97,8 +97,8 @@ def change(server: Server, statements: tuple[str, ...]) -> None:
 
 def tables_of(lake: Path) -> dict[str, tuple[bool, bool]]:
     """Return whether each table is complete, and whether it is held."""
-    told = json.loads(binlake("status", "--lake", str(lake), "--json")[1])
-    return {one["table"]: (one["complete"], one["held"]) for one in told["tables"]}
+    output = json.loads(binlake("status", "--lake", str(lake), "--json")[1])
+    return {one["table"]: (one["complete"], one["held"]) for one in output["tables"]}
 
 
 @pytest.mark.parametrize("kind", ["mysql", pytest.param("mariadb", marks=pytest.mark.long)])
@@ -119,8 +119,8 @@ def test_readmes_procedure_on_a_server_with_defaults(
         given[name] = ("--conf", str(conf))
 
     def equals_the_server(name: str) -> None:
-        code, told = binlake("verify", *given[name], "--against", url, "--wait", "1", "--json")
-        against = json.loads(told)["against"]
+        code, output = binlake("verify", *given[name], "--against", url, "--wait", "1", "--json")
+        against = json.loads(output)["against"]
         assert (code, against["position"], against["differences"]) == (0, "", [])
 
     assert binlake("check", *given["seeded"])[0] in (0, 3)

@@ -51,16 +51,16 @@ def test_gold_follows_a_live_server_by_commands_alone(
     conf.write_text(f"source: {kind}\nlake: {lake}\ninclude: [{SCHEMA}.*]\n")
     given = ("--conf", str(conf))
     server.execute(CREATED)
-    code, told = binlake("check", *given, "--server", url, "--json")
-    assert {one["verdict"] for one in json.loads(told)["findings"]} <= {"fit", "advice", "unfit"}
+    code, output = binlake("check", *given, "--server", url, "--json")
+    assert {one["verdict"] for one in json.loads(output)["findings"]} <= {"fit", "advice", "unfit"}
     assert code in (0, 3)
     for change in (None, CHANGED):
         if change is not None:
             server.execute(change)
         assert binlake("capture", *given, "--server", url, "--to", str(logs))[0] == 0
         assert binlake("run", *given, "--binlogs", str(logs))[0] == 0
-        code, told = binlake("verify", *given, "--against", url, "--wait", "1", "--json")
-        against = json.loads(told)["against"]
+        code, output = binlake("verify", *given, "--against", url, "--wait", "1", "--json")
+        against = json.loads(output)["against"]
         assert (code, against["position"], against["differences"]) == (0, "", [])
         assert against["compared"] == 2
     server.execute("FLUSH BINARY LOGS")

@@ -97,10 +97,10 @@ class Jobs:
     def run(self, layer: str, meanwhile: Callable[[Job], None] = lambda _: None) -> None:
         """Submit a layer's job, and wait for it while `meanwhile` acts on the cluster."""
         log = self._folder / f"{layer}.log"
-        told = ("--source", "shop", "--binlogs", self._binlogs, "--lake", self.lake)
+        arguments = ("--source", "shop", "--binlogs", self._binlogs, "--lake", self.lake)
         job = self._cluster.submit(
             ROOT / "pipeline" / layer / "job.py",
-            *(*told, "--conf", self._conf),
+            *(*arguments, "--conf", self._conf),
             conf=self._settings,
             wheel=self._wheel,
             log=log,

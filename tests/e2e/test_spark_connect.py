@@ -126,9 +126,9 @@ def test_a_run_over_spark_connect_into_a_catalog_yields_the_same_gold(
 ) -> None:
     assert "nothing new" in binlake(replicated, "run").stdout
 
-    told = binlake(replicated, "status", "--json")
-    assert told.returncode == 0, told.stderr[-4000:]
-    tables = {f"{t['schema']}.{t['table']}": t for t in json.loads(told.stdout)["tables"]}
+    status = binlake(replicated, "status", "--json")
+    assert status.returncode == 0, status.stderr[-4000:]
+    tables = {f"{t['schema']}.{t['table']}": t for t in json.loads(status.stdout)["tables"]}
     assert all(t["complete"] and not t["held"] for t in tables.values())
     assert tables["shop.orders"]["gold"] == "`spark_catalog`.`shop`.`orders`"
 

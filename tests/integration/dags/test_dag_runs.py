@@ -199,7 +199,7 @@ def test_a_failed_task_is_retried_and_the_rest_continues(
     assert run["state"] == "success"
     tries = ended.tries("retried")
     assert (tries.pop("silver"), set(tries.values())) == (2, {1})
-    assert [told["outcome"] for _, told in run["events"]] == ["done"]
+    assert [extra["outcome"] for _, extra in run["events"]] == ["done"]
 
 
 def test_held_tables_fail_only_the_check(ended: Ended) -> None:

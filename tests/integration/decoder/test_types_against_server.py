@@ -36,7 +36,7 @@ def test_the_type_zoo(mysql: MySQLServer, zoo: Rows, table: str) -> None:
     assert_same(mysql, *zoo[table])
 
 
-def test_dates_as_text_are_what_mysql_prints(mysql: MySQLServer, zoo_log: bytes) -> None:
+def test_dates_as_text_equal_what_mysql_prints(mysql: MySQLServer, zoo_log: bytes) -> None:
     rows = inserted(zoo_log, TypeOptions(zero_dates="string"))
     for table in ("zoo_zero_dates", "zoo_temporal"):
         assert_same(mysql, *rows[table])

@@ -89,8 +89,8 @@ def _unknown_feature(_: SparkSession, path: str) -> None:
         "readerFeatures": features,
         "writerFeatures": features,
     }
-    told = {"timestamp": int(time.time() * 1000), "operation": "UPGRADE PROTOCOL"}
-    lines = [{"commitInfo": {**told, "operationParameters": {}}}, {"protocol": protocol}]
+    info = {"timestamp": int(time.time() * 1000), "operation": "UPGRADE PROTOCOL"}
+    lines = [{"commitInfo": {**info, "operationParameters": {}}}, {"protocol": protocol}]
     number = int(last.stem) + 1
     last.with_name(f"{number:020}.json").write_text("\n".join(map(json.dumps, lines)))
 

@@ -49,7 +49,7 @@ def test_changes_outside_the_log_are_counted_and_reported(
     record = Ledger(spark, Lake(settings.lake), settings.source).record("gold")
     assert record is not None
     assert Drift.of(record["drift"][f"{SCHEMA}.t"]) == Drift(4, missing=1, extra=1, different=1)
-    told = read_status(spark, settings)
-    assert {table.table: table.drift for table in told.tables} == {"t": 3, "u": 0}
+    status = read_status(spark, settings)
+    assert {table.table: table.drift for table in status.tables} == {"t": 3, "u": 0}
     # Logged changes are applied all the same.
     assert assert_gold_equals_source(spark, mysql, settings.lake, SCHEMA, "t") == 4

@@ -281,12 +281,12 @@ def test_a_child_whose_rows_cannot_be_determined_is_held_with_the_reason(
     place = {"binlogs": str(mariadb.binlog_folder), "lake": str(tmp_path)}
     settings = Settings.load(None, source="e2e", exclude=[f"{SCHEMA}.left_out"], **place)
     faults = run_layers(spark, settings, QuietProgress())[-1].faults
-    told = {fault.split(" ")[0].removeprefix(f"{SCHEMA}."): fault for fault in faults}
-    assert "depends on their collation" in told.pop("of_texts")
-    of_left_out = told.pop("of_left_out")
+    reasons = {fault.split(" ")[0].removeprefix(f"{SCHEMA}."): fault for fault in faults}
+    assert "depends on their collation" in reasons.pop("of_texts")
+    of_left_out = reasons.pop("of_left_out")
     assert f"changes of {SCHEMA}.left_out are not applied" in of_left_out
     assert "CREATE TABLE … LIKE" in of_left_out
-    assert "below" in told.pop("below")
-    assert not told
+    assert "below" in reasons.pop("below")
+    assert not reasons
     for table in ("texts", "sure", "of_sure"):
         assert_gold_equals_source(spark, mariadb, str(tmp_path), SCHEMA, table)

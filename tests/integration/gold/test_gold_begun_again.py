@@ -121,9 +121,9 @@ def at_the_cut(lake: MadeLake) -> dict[str, tuple[int, bool]]:
     """Return the row count of each table in the last snapshot, and whether it is complete."""
     cuts = delta.read(lake.spark, Lake(lake.root).cuts).orderBy("batch").collect()
     return {
-        told["table"]: (
-            delta.read(lake.spark, told["path"], version=told["delta_version"]).count(),
-            told["complete"],
+        entry["table"]: (
+            delta.read(lake.spark, entry["path"], version=entry["delta_version"]).count(),
+            entry["complete"],
         )
-        for told in cuts[-1]["tables"]
+        for entry in cuts[-1]["tables"]
     }

@@ -102,7 +102,7 @@ def test_children_change_and_uncertain_ones_are_held(
     )
     faults = lake.run(exclude=("shop.left_out",)).faults
     # one sentence for all tables of one cause
-    held = {n: told for told in faults for n in re.findall(r"shop\.\w+", told.split(": ")[0])}
+    held = {n: fault for fault in faults for n in re.findall(r"shop\.\w+", fault.split(": ")[0])}
     assert rows(lake, PARENT) == [(20,), (5,), (6,)]
     assert rows(lake, CHILD) == [(2, 20), (3, 3), (4, 4), (5, 5), (6, 6)]
     assert rows(lake, GRANDCHILD) == [(1, None), (2, None), *((n, n) for n in range(3, 7))]
@@ -119,8 +119,8 @@ def test_children_change_and_uncertain_ones_are_held(
     monkeypatch.setattr(cascade_rows, "MOST_ROWS", 2)
     many = Tx(12).delete(CHILD, 2, 20).delete(CHILD, 5, 5).delete(CHILD, 6, 6)
     lake.silver.batch([Tx(10).delete(CHILD, 3, 3), Tx(11).delete(CHILD, 4, 4), many])
-    told = lake.run(exclude=("shop.left_out",)).faults
-    assert any("shop.grandchild is held" in one and "more rows are" in one for one in told)
+    limited = lake.run(exclude=("shop.left_out",)).faults
+    assert any("shop.grandchild is held" in one and "more rows are" in one for one in limited)
     empty = [(n, None) for n in range(1, 5)]
     assert (rows(lake, CHILD), rows(lake, GRANDCHILD)) == ([], [*empty, (5, 5), (6, 6)])
 

@@ -116,7 +116,7 @@ def test_tables_are_held_before_the_refused_change_and_others_continue(
         "twice": [(1, "b"), (2, "a")],
         "inexact": [],
     }
-    told = "\n".join(refusals.first.faults)
+    faults = "\n".join(refusals.first.faults)
     for sentence in (
         "shop.conf_key is held: file number 1, position 7000: changes leave out columns of its key",
         "shop.default is held: file number 1, position 8000: changes leave out columns whose",
@@ -126,7 +126,7 @@ def test_tables_are_held_before_the_refused_change_and_others_continue(
         "shop.twice is held: file number 1, position 13000: two rows have the same key in conf",
         "shop.inexact is held: file number 1, position 13000: a row's key in conf (v) has",
     ):
-        assert sentence in told
+        assert sentence in faults
     assert len(refusals.first.faults) == 6
 
 

@@ -65,8 +65,8 @@ def seed(
         folder.write(number, schema, [pa.RecordBatch.from_arrays(arrays, schema=schema)])
     place = ("binlog.000001", 4)
     parts = folder.parts(TableName("shop", table), 2)
-    told = Seed(name, "shop", table, "", place, place, exact, len(found), parts=parts)
-    put_seed(Lake(str(lake)), SOURCE, told)
+    finished = Seed(name, "shop", table, "", place, place, exact, len(found), parts=parts)
+    put_seed(Lake(str(lake)), SOURCE, finished)
     bare = item("seeded", at, SEEDED[table])
     return replace(bare, pos=BEHIND_ALL + since, seed=SeededFrom(name, lsn(since), exact))
 

@@ -105,8 +105,8 @@ def test_unfit_values_hold_an_unmarked_table_and_are_null_in_a_marked_one(
             item("truncate", 5, wide("emptied")),
         ],
     )
-    told = lake.run(on_fault="mark").faults
-    (summary,) = told
+    faults = lake.run(on_fault="mark").faults
+    (summary,) = faults
     assert summary.startswith(f"{len(MISFITS)} tables are held, shop.by_day, shop.by_decimal, ")
     assert f"The first at file number 1, position {lsn(4) % (1 << 40)}" in summary
     status = read_status(spark, lake.settings()).tables
@@ -114,7 +114,7 @@ def test_unfit_values_hold_an_unmarked_table_and_are_null_in_a_marked_one(
     assert held.keys() == MISFITS.keys()
     for reason in held.values():
         assert reason.startswith(f"file number 1, position {lsn(4) % (1 << 40)}: a value in")
-    assert lake.run(on_fault="mark").faults == told
+    assert lake.run(on_fault="mark").faults == faults
     for name, row in MISFITS.items():
         assert rows(lake, name) == [FITS, row]
     assert rows(lake, "fits") == [FITTED, NEW]

@@ -102,13 +102,13 @@ def test_in_a_reset_log_the_last_transaction_since_is_found(
 
 
 @pytest.mark.parametrize(
-    ("until", "told"),
+    ("until", "message"),
     [(f"{OTHER}:3", "is not in silver"), ("binlog.000009:4", "made has no file binlog.000009")],
 )
 def test_a_run_cannot_stop_at_what_the_lake_does_not_have(
-    lake: MadeLake, until: str, told: str
+    lake: MadeLake, until: str, message: str
 ) -> None:
-    with pytest.raises(SettingsError, match=told):
+    with pytest.raises(SettingsError, match=message):
         last_wanted(lake.spark, lake.settings(until=until), 0, lsn(5))
 
 

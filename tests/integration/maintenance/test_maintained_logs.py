@@ -47,10 +47,10 @@ def test_trimming_is_reported_and_later_logs_are_applied_as_without_it(
     for log in LOGS[:-1]:
         shutil.copy(log, folder)
     run_layers(spark, settings, QuietProgress())
-    told = CliRunner().invoke(app, ["maintain", "--lake", settings.lake, "--dry-run"])
-    assert told.exit_code == 0, told
-    assert "Maintenance of shop" in told.output
-    assert "bronze stays whole: retention.bronze is forever" in told.output
+    result = CliRunner().invoke(app, ["maintain", "--lake", settings.lake, "--dry-run"])
+    assert result.exit_code == 0, result
+    assert "Maintenance of shop" in result.output
+    assert "bronze stays whole: retention.bronze is forever" in result.output
     report = job.run(spark, settings, QuietProgress())
     assert report.counts["binlog files removed"] == len(LOGS) - 2
     record = delta.read(spark, lake.segments).select("file").distinct().collect()

@@ -201,13 +201,13 @@ def test_what_a_held_table_needs_is_kept_and_the_dry_run_reports_it(lake: Mainta
     before = lake.count(Lake(lake.root).ledger("batches"))
     report = lake.maintain(dry_run=True, **AT_ONCE)
     assert lake.count(Lake(lake.root).ledger("batches")) == before
-    told = "\n".join(report.notes)
-    assert "silver/shop/t/v1: remove 4 rows" in told
-    assert "silver/transactions: remove 3 rows" in told
-    assert "gold/_cuts: remove 2 rows" in told
-    assert f"silver stays from LSN {lsn(4)} on: shop.t is held there" in told
-    assert "bronze/segments: remove" not in told
-    assert f"bronze stays from LSN {1 << 40} on" in told, "its only file"
+    notes = "\n".join(report.notes)
+    assert "silver/shop/t/v1: remove 4 rows" in notes
+    assert "silver/transactions: remove 3 rows" in notes
+    assert "gold/_cuts: remove 2 rows" in notes
+    assert f"silver stays from LSN {lsn(4)} on: shop.t is held there" in notes
+    assert "bronze/segments: remove" not in notes
+    assert f"bronze stays from LSN {1 << 40} on" in notes, "its only file"
 
     lake.maintain(**AT_ONCE)
     kept = delta.read(lake.spark, Lake(lake.root).transactions).select("__lsn").collect()

@@ -133,8 +133,8 @@ class Source:
 
     def status(self) -> dict[str, TableStatus]:
         found = read_status(self.spark, self.settings())
-        told = json.loads(found.to_json())["tables"]
-        assert [table["named"] for table in told] == [table.named for table in found.tables]
+        tables = json.loads(found.to_json())["tables"]
+        assert [table["named"] for table in tables] == [table.named for table in found.tables]
         return {f"{table.schema}.{table.table}": table for table in found.tables}
 
 

@@ -35,13 +35,13 @@ def check(
     Raises `UnequalError` listing every table that is neither equal nor held for an allowed reason.
     """
     lake = str(lake_of(folder))
-    told = read_status(spark, Settings.load(None, source=SOURCE, lake=lake))
+    status = read_status(spark, Settings.load(None, source=SOURCE, lake=lake))
     # A table's steps decide whether it may be held, so faults are judged per table.
-    problems = [problem for problem in told.problems if not _HOLDS.search(problem)]
+    problems = [problem for problem in status.problems if not _HOLDS.search(problem)]
     # These tests change the source only through its log, so any reported drift is a false alarm.
     problems += [
         f"{table.schema}.{table.table}: {table.drift} drifted"
-        for table in told.tables
+        for table in status.tables
         if table.drift
     ]
     state = GoldState.of(Ledger(spark, Lake(lake), SOURCE))

@@ -23,6 +23,6 @@ def counted_table(tables: NativeTables) -> LakeTable:
         [("c", 4)],
     ]
     for number, rows in enumerate(files):
-        told = [{"of": of, "n": n, "body": f"{of}{n}"} for of, n in rows]
-        tables.append(made, pa.Table.from_pylist(told, schema=COUNTED), Step("made", number))
+        written = [{"of": of, "n": n, "body": f"{of}{n}"} for of, n in rows]
+        tables.append(made, pa.Table.from_pylist(written, schema=COUNTED), Step("made", number))
     return made

@@ -83,10 +83,10 @@ def _debian_mirror() -> str:
             raise UnavailableError(f"{program} is missing, and servers are installed with Debian's")
     if not KEYRING.exists():
         raise UnavailableError(f"{KEYRING} is missing: this is not Debian")
-    told = _run(
+    output = _run(
         *("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages")
     ).split()
-    mirrors = [uri for uri in told if "security" not in uri]
+    mirrors = [uri for uri in output if "security" not in uri]
     if not mirrors:
         raise UnavailableError("apt knows no mirror of Debian")
     return mirrors[0]
@@ -116,8 +116,8 @@ def _download(apt: Path, mirror: str, suite: str, packages: tuple[str, ...]) -> 
 
 
 def _run(*command: str, environment: dict[str, str] | None = None) -> str:
-    told = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    if told.returncode != 0:
-        lines = (told.stderr or told.stdout).strip().splitlines() or ["no message"]
+    output = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    if output.returncode != 0:
+        lines = (output.stderr or output.stdout).strip().splitlines() or ["no message"]
         raise UnavailableError(f"{' '.join(command[:3])} failed: {lines[-1]}")
-    return told.stdout
+    return output.stdout

@@ -58,14 +58,14 @@ class RegistryArchive(ABC):
         if shutil.which(command[0]) is None:
             raise UnavailableError(f"{command[0]} is missing, and {self.name} is fetched with it")
         try:
-            told = subprocess.run(
+            result = subprocess.run(
                 command, capture_output=True, text=True, check=False, timeout=FETCH_SECONDS
             )
         except subprocess.TimeoutExpired as error:
             raise UnavailableError(f"{self.name} did not come in {FETCH_SECONDS} s") from error
         found = list(folder.iterdir())
-        if told.returncode != 0 or len(found) != 1:
-            lines = (told.stderr or told.stdout).strip().splitlines() or ["no message"]
+        if result.returncode != 0 or len(found) != 1:
+            lines = (result.stderr or result.stdout).strip().splitlines() or ["no message"]
             raise UnavailableError(f"{command[0]} does not give {self.name}: {lines[-1]}")
         if (digest := _sha256(found[0])) != self.sha256:
             raise UnavailableError(f"{self.name} is another file than it was: {digest}")

@@ -259,9 +259,9 @@ class Server(ABC):
     def _make(self, template: Path) -> None:
         with tempfile.TemporaryDirectory(prefix="initialise.", dir=template.parent) as scratch:
             data = Path(scratch) / "data"
-            told = self._initialise([*self._command(data), "--disable-log-bin"])
-            if told.returncode != 0:
-                raise RuntimeError(f"mysqld does not initialise:\n{told.stderr}")
+            result = self._initialise([*self._command(data), "--disable-log-bin"])
+            if result.returncode != 0:
+                raise RuntimeError(f"mysqld does not initialise:\n{result.stderr}")
             # Each copy generates a new server UUID.
             (data / "auto.cnf").unlink(missing_ok=True)
             data.rename(template)
@@ -310,10 +310,10 @@ class ServerFactory(Generic[AnyServer]):
 @cache
 def version_of(program: tuple[str, ...]) -> str:
     """Return the version that a server's program reports."""
-    told = subprocess.run(
+    result = subprocess.run(
         [*program, "--no-defaults", "--version"], capture_output=True, text=True, check=True
     ).stdout
-    return told.split("Ver ")[-1].split()[0]
+    return result.split("Ver ")[-1].split()[0]
 
 
 def free_port() -> int:

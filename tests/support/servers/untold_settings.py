@@ -11,7 +11,7 @@ class HiddenSettings:
     """
 
     def __init__(self, condition: str) -> None:
-        self.error = PySparkException(f"[{condition}] It is not told.")
+        self.error = PySparkException(f"[{condition}] The setting is not available.")
         self.error._errorClass = condition
 
     def get(self, name: str, default: str | None = None) -> str | None:

@@ -81,8 +81,8 @@ class ConnectServer:
         while not _listens(self._port):
             ended = self._process is None or self._process.poll() is not None
             if ended or time.monotonic() > patience:
-                told = (self._folder / "server.log").read_text(errors="replace")[-4000:]
-                raise RuntimeError(f"Spark Connect's server does not start:\n{told}")
+                logged = (self._folder / "server.log").read_text(errors="replace")[-4000:]
+                raise RuntimeError(f"Spark Connect's server does not start:\n{logged}")
             time.sleep(0.2)
 
     def _stop(self) -> None:

@@ -133,7 +133,7 @@ class SparkCluster:
         self, command: list[str], log: Path, **environment: str
     ) -> subprocess.Popen[bytes]:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-        with log.open("wb") as told:
+        with log.open("wb") as output:
             return subprocess.Popen(
                 command,
                 cwd=self._folder,
@@ -147,7 +147,7 @@ class SparkCluster:
                     "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
                     **environment,
                 },
-                stdout=told,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
@@ -285,8 +285,8 @@ def _written(process: Path) -> Iterator[Path]:
     """Return the files that a process has open for writing. Source: proc_pid_fdinfo(5)."""
     for opened in (process / "fd").glob("*"):
         try:
-            told = (process / "fdinfo" / opened.name).read_text()
-            if int(told.split("flags:")[1].split()[0], 8) & os.O_ACCMODE != os.O_RDONLY:
+            output = (process / "fdinfo" / opened.name).read_text()
+            if int(output.split("flags:")[1].split()[0], 8) & os.O_ACCMODE != os.O_RDONLY:
                 yield opened.readlink()
         except OSError:
             continue  # closed meanwhile
