@@ -64,7 +64,7 @@ class Ended:
     folder: Path
     replications: list[dict[str, Any]]
     verified: dict[str, Any]
-    said: list[str]
+    output: list[str]
     shown: list[str]
     """Command lines that contained the password."""
 
@@ -125,16 +125,16 @@ def ended(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Ended
         },
     }
     (airflow.sources / "shop.yml").write_text(json.dumps(settings))
-    said = []
+    output = []
     with showing(PASSWORD, WRITTEN) as shown:
         with written(mysql):
             (first,) = airflow.run(("binlake_shop_replication", {}))
-        said.append(airflow.said)
+        output.append(airflow.output)
         second, verified = airflow.run(
             ("binlake_shop_replication", {}), ("binlake_shop_verify", {})
         )
-        said.append(airflow.said)
-    return Ended(folder, [first, second], verified, said, shown)
+        output.append(airflow.output)
+    return Ended(folder, [first, second], verified, output, shown)
 
 
 def test_every_task_succeeds_in_order(ended: Ended) -> None:
@@ -156,6 +156,6 @@ def test_the_password_appears_nowhere(ended: Ended) -> None:
     kept = [file for file in ended.folder.rglob("*") if file.is_file()]
     assert any(file.name == "airflow.db" for file in kept)
     assert any("ledger/runs" in str(file) for file in kept)
-    for content in [*(file.read_bytes() for file in kept), *map(str.encode, ended.said)]:
+    for content in [*(file.read_bytes() for file in kept), *map(str.encode, ended.output)]:
         assert PASSWORD.encode() not in content
         assert WRITTEN.encode() not in content

@@ -79,17 +79,17 @@ def test_layers_on_a_cluster_from_a_bucket_to_a_bucket(
     mysql.flush_logs()
     first, *_ = mysql.binlogs()
     store.put(f"backups/shop/1/{first.name}.zst", pack("zstd", first.read_bytes()))
-    said = replicate(cluster, store, wheel, tmp_path)
+    output = replicate(cluster, store, wheel, tmp_path)
 
     mysql.execute(SECOND)
     mysql.flush_logs()
     _, second, *_ = mysql.binlogs()
     store.put_file(second, f"backups/shop/2/{second.name}")
-    said += replicate(cluster, store, wheel, tmp_path)
+    output += replicate(cluster, store, wheel, tmp_path)
 
-    lines = [line for worker in cluster.workers for _, line in worker.said()]
+    lines = [line for worker in cluster.workers for _, line in worker.log_lines()]
     secrets = [*CREDENTIALS.values(), *WORKERS.values()]
-    assert not [line for line in [*said, *lines] if any(secret in line for secret in secrets)]
+    assert not [line for line in [*output, *lines] if any(secret in line for secret in secrets)]
 
     local = tmp_path / "lake"
     store.fetch("lake/shop", local)

@@ -38,10 +38,10 @@ def binlake(conf: Path, *arguments: str, expected: int = 0) -> str:
         text=True,
         check=False,
     )
-    said = done.stdout + done.stderr
-    assert done.returncode == expected, said[-3000:]
-    assert not any(secret in said for secret in CREDENTIALS.values())
-    return said if expected else done.stdout
+    output = done.stdout + done.stderr
+    assert done.returncode == expected, output[-3000:]
+    assert not any(secret in output for secret in CREDENTIALS.values())
+    return output if expected else done.stdout
 
 
 def conf_of(store: ObjectStore, file: Path, **more: str) -> Path:

@@ -60,7 +60,7 @@ class Ended:
     folder: Path
     replicated: dict[str, Any]
     verified: dict[str, Any]
-    said: str
+    output: str
     shown: list[str]
     """Command lines that contained the password."""
     seed_log: str
@@ -148,7 +148,7 @@ def ended(cluster: SparkCluster, folder: Path, mysql: MySQLServer) -> Ended:
             ("binlake_shop_replication", {}), ("binlake_shop_verify", {})
         )
         brought.append(connectors(cluster) - brought[0])
-    return Ended(folder, replicated, verified, airflow.said, shown, seed_log, brought)
+    return Ended(folder, replicated, verified, airflow.output, shown, seed_log, brought)
 
 
 def seeded(
@@ -177,12 +177,12 @@ def test_the_job_seeds_with_the_connectors_jar(ended: Ended) -> None:
 def test_every_task_succeeds_over_the_connection_to_the_cluster(ended: Ended) -> None:
     states = {task: state for task, _, state, _ in ended.replicated["tasks"]}
     outcome = ended.replicated["state"], set(states.values())
-    assert outcome == ("success", {"success"}), ended.said
+    assert outcome == ("success", {"success"}), ended.output
     assert list(states)[:2] == ["capture", "seed"]
     # Of the tables that the job left: its own is waiting for silver.
-    assert f"{SCHEMA}.items: 1,000 rows of between" in ended.said
-    assert f"{SCHEMA}.bag: 51 rows of at" in ended.said
-    assert f"{SCHEMA}.orders: " not in ended.said
+    assert f"{SCHEMA}.items: 1,000 rows of between" in ended.output
+    assert f"{SCHEMA}.bag: 51 rows of at" in ended.output
+    assert f"{SCHEMA}.orders: " not in ended.output
     assert len(ended.connectors[1]) == 1, "the seed's executors alone were brought it by packages"
 
 
@@ -196,6 +196,6 @@ def test_the_password_appears_nowhere(ended: Ended) -> None:
     assert ended.shown == []
     kept = [file for file in ended.folder.rglob("*") if file.is_file()]
     assert {"airflow.db", "stderr", "seed.log"} <= {file.name for file in kept}
-    for content in [*(file.read_bytes() for file in kept), ended.said.encode()]:
+    for content in [*(file.read_bytes() for file in kept), ended.output.encode()]:
         assert PASSWORD.encode() not in content
         assert WRITTEN.encode() not in content

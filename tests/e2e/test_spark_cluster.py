@@ -135,7 +135,7 @@ def saved(workers: list[Worker]) -> dict[str, Counter[str]]:
     """Return by application the kernels that its executors saved: each was compiled once."""
     found: dict[str, Counter[str]] = {}
     for worker in workers:
-        for app, line in worker.said():
+        for app, line in worker.log_lines():
             of_app = found.setdefault(app, Counter())
             if match := SAVED.search(line):
                 of_app[match[1]] += 1
@@ -146,8 +146,8 @@ def stages(worker: Worker, app: str) -> list[tuple[str, bool]]:
     """Yield the stage of each task that its executors began, and whether it was the first
     attempt.
     """
-    said = (line for of_app, line in worker.said() if of_app == app)
-    found = (match.groups() for line in said if (match := RUNNING.search(line)))
+    lines = (line for of_app, line in worker.log_lines() if of_app == app)
+    found = (match.groups() for line in lines if (match := RUNNING.search(line)))
     return [(stage, task == try_ == "0") for task, stage, try_ in found]
 
 
@@ -199,7 +199,7 @@ def require_repeated(cluster: SparkCluster, interrupted: Interrupted) -> None:
     assert interrupted.worker is not None
     assert interrupted.left.startswith(b"PAR1")
     assert not interrupted.left.endswith(b"PAR1")
-    *_, (app, _) = interrupted.worker.said()
+    *_, (app, _) = interrupted.worker.log_lines()
     stage, _ = stages(interrupted.worker, app)[-1]
     others = [worker for worker in cluster.workers if worker is not interrupted.worker]
     assert any((stage, False) in stages(worker, app) for worker in others)
@@ -269,7 +269,7 @@ def test_the_layers_on_a_cluster_that_loses_a_worker(
     assert not any(found for _, found in later), "later jobs compile nothing"
     assert {path: path.stat().st_ino for path in jobs.compiled().rglob("*.nbc")} == kernels
     silver = later[0][0]
-    assert any(LOADED in line for app, line in other.said() if app == silver)
+    assert any(LOADED in line for app, line in other.log_lines() if app == silver)
     interrupted, _ = stages(killed, silver)[-1]
     assert (interrupted, False) in stages(other, silver), "the lost task ran again"
 

@@ -262,9 +262,9 @@ def test_a_lake_in_an_object_store(lake: MadeLake, tmp_path: Path) -> None:
 
     def read(at: str) -> str:
         command = [sys.executable, "-c", FROM_A_STORE, str(conf), at]
-        said = {**environment, "AWS_EC2_METADATA_DISABLED": "true"}
+        settings = {**environment, "AWS_EC2_METADATA_DISABLED": "true"}
         ran = subprocess.run(
-            command, cwd=ROOT, env=said, capture_output=True, text=True, timeout=60, check=False
+            command, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=60, check=False
         )
         assert ran.returncode == 0, ran.stderr
         return ran.stdout.strip()
@@ -300,9 +300,9 @@ except binlake.BinlakeError as error:
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stderr
-    tables, said = ran.stdout.splitlines()
+    tables, message = ran.stdout.splitlines()
     assert tables == "['shop.gone', 'shop.items', 'shop.orders'] 2"
-    assert said.startswith("engine='spark' needs pyspark, which is not installed. pip install")
+    assert message.startswith("engine='spark' needs pyspark, which is not installed. pip install")
 
 
 def test_invalid_arguments_are_refused(
@@ -314,8 +314,8 @@ def test_invalid_arguments_are_refused(
         ("at", "no published snapshot at or before 1", {"at": 1}),
         ("source", "no published snapshot of none", {"source": "none"}),
     ]
-    for key, said, options in cases:
-        with pytest.raises(binlake.SettingsError, match=said) as raised:
+    for key, message, options in cases:
+        with pytest.raises(binlake.SettingsError, match=message) as raised:
             binlake.read(lake.root, **{"engine": "arrow", **options})
         assert raised.value.key == key
     with pytest.raises(binlake.SettingsError, match="has no published snapshot"):

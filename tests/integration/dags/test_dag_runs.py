@@ -274,7 +274,7 @@ def test_the_password_is_nowhere_else(ended: Ended) -> None:
     called = [
         (ended.folder / name / "called").read_bytes() for name in ("all", "equal", "captured")
     ]
-    for content in [*kept, *called, ended.airflow.said.encode()]:
+    for content in [*kept, *called, ended.airflow.output.encode()]:
         assert PASSWORD.encode() not in content
         assert WRITTEN.encode() not in content
 
@@ -312,11 +312,11 @@ def test_a_difference_fails_at_once_whatever_the_check_is(ended: Ended) -> None:
     conf = f"--conf={ended.airflow.sources / 'differs.yml'}"
     assert ended.lines("differs", "called") == [f"verify {conf} --against=server --wait=5400"]
     assert ended.lines("differs", "environment") == [f"verify {URL}"]
-    assert "Gold is not what the server has" in ended.airflow.said
+    assert "Gold is not what the server has" in ended.airflow.output
 
 
 def test_a_capture_needs_only_a_connection(ended: Ended, mysql: MySQLServer) -> None:
     """The real program, with a real server."""
     assert ended.runs["captured"]["state"] == "success"
     assert not differing(mysql, ended.folder / "captured" / "landed")
-    assert "Captured up to" in ended.airflow.said
+    assert "Captured up to" in ended.airflow.output

@@ -215,10 +215,10 @@ def damaged(
 
 def test_damaged_tables_are_held_and_all_others_continue(damaged: DamagedLake) -> None:
     reports = damaged.run()
-    said = {fault.partition(" is held: ")[0]: fault for fault in reports[-1].faults}
-    assert sorted(said) == sorted(f"{SCHEMA}.{name}" for name in HELD)
+    reported = {fault.partition(" is held: ")[0]: fault for fault in reports[-1].faults}
+    assert sorted(reported) == sorted(f"{SCHEMA}.{name}" for name in HELD)
     for name, (_, why) in HELD.items():
-        sentence = said[f"{SCHEMA}.{name}"]
+        sentence = reported[f"{SCHEMA}.{name}"]
         assert why in sentence, sentence
         assert f"binlake apply --full-refresh --table {SCHEMA}.{name}" in sentence
         assert "org.apache" not in sentence

@@ -169,12 +169,12 @@ def test_maintenance_killed_after_each_commit_has_the_same_result(
     expected = lake.rows("t"), lake.rows("u")
     executioner = AfterEachCommit()
     at_commits(monkeypatch, executioner)
-    with listening() as said:
+    with listening() as records:
         while not lake.record():
             with pytest.raises(Killed):
                 lake.maintain(**AT_ONCE)
             assert all(lake.states().values())  # every published snapshot is readable
-    (planner,) = {line["planned_by"] for line in said.of("plan_taken_up")}
+    (planner,) = {line["planned_by"] for line in records.of("plan_taken_up")}
     assert planner is not None
     kinds = [Path(table).relative_to(lake.root).as_posix() for table in executioner.commits]
     assert kinds[:2] == ["ledger/batches", "gold/_cuts"]

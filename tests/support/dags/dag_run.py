@@ -26,7 +26,7 @@ class Airflow:
         self.sources = folder / "sources"
         self.sources.mkdir(parents=True)
         self.home = folder / "home"
-        self.said = ""
+        self.output = ""
         """The output of the last runs, including their tasks' logs."""
         self._environment = {
             **os.environ,
@@ -44,7 +44,7 @@ class Airflow:
         ran = subprocess.run(
             command, cwd=ROOT, env=self._environment, capture_output=True, text=True
         )
-        self.said = ran.stdout + ran.stderr
+        self.output = ran.stdout + ran.stderr
         lines = [line for line in ran.stdout.splitlines() if line.startswith(MARK)]
         # Pytest shows it if the test fails.
         print(ran.stdout[-6000:], ran.stderr[-2000:])

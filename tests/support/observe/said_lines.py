@@ -10,7 +10,7 @@ from typing import Any
 from pipeline.observe.log import LOGGER
 
 
-class Said(logging.Handler):
+class LogRecords(logging.Handler):
     """Every record as a dict: its fields, and its text as `message`."""
 
     def __init__(self) -> None:
@@ -27,18 +27,18 @@ class Said(logging.Handler):
 
 
 @contextmanager
-def listening() -> Iterator[Said]:
+def listening() -> Iterator[LogRecords]:
     """Replace the logger's handlers for the duration of the `with`, then restore them and the root
     logger's.
     """
     root = logging.getLogger()
     others = root.handlers
     handlers, level, propagate = LOGGER.handlers, LOGGER.level, LOGGER.propagate
-    said = Said()
-    LOGGER.handlers, LOGGER.propagate = [said], False
+    records = LogRecords()
+    LOGGER.handlers, LOGGER.propagate = [records], False
     LOGGER.setLevel(logging.INFO)
     try:
-        yield said
+        yield records
     finally:
         LOGGER.handlers, LOGGER.propagate = handlers, propagate
         LOGGER.setLevel(level)

@@ -212,7 +212,7 @@ class Worker:
         """
         return {(file.parents[1].name, file.name) for file in self._folder.glob(f"*/*/{pattern}")}
 
-    def said(self) -> Iterator[tuple[str, str]]:
+    def log_lines(self) -> Iterator[tuple[str, str]]:
         """Yield the lines that its executors logged, each with its application."""
         for file in sorted(self._folder.glob("*/*/std*")):
             for line in file.read_text(errors="replace").splitlines():
@@ -238,9 +238,9 @@ def finish(job: Job, log: Path, meanwhile: Callable[[Job], None] = lambda _: Non
         code = error
     finally:
         kill(job)
-    said = log.read_text(errors="replace")
-    assert code == 0, f"{log.stem}: {code}\n{said[-4000:]}"
-    return said
+    output = log.read_text(errors="replace")
+    assert code == 0, f"{log.stem}: {code}\n{output[-4000:]}"
+    return output
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

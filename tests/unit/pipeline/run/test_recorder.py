@@ -20,7 +20,7 @@ from pipeline.observe.current_run import FinishedBatch, under_way
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import commands as runs, recorder, run_command
 from pipeline.settings import Settings
-from tests.support.observe.said_lines import Said, listening
+from tests.support.observe.said_lines import LogRecords, listening
 
 SPARK: Any = SimpleNamespace(version="4.2.0", conf={"spark.app.id": "app-1"})
 SECRET = "0123456789abcdef" * 4
@@ -31,7 +31,7 @@ BRONZE = LayerReport("bronze", (4,), {"files": 1}, notes=("log.index is left out
 
 
 @pytest.fixture
-def said() -> Iterator[Said]:
+def said() -> Iterator[LogRecords]:
     with listening() as lines:
         yield lines
 
@@ -75,7 +75,9 @@ def raising(error: BaseException) -> Any:
     return job
 
 
-def test_a_run_is_told_from_start_to_end(said: Said, kept: list[RunRecord], jobs: Any) -> None:
+def test_a_run_is_told_from_start_to_end(
+    said: LogRecords, kept: list[RunRecord], jobs: Any
+) -> None:
     assert run()[0] == BRONZE
     (record,) = kept
     assert (record.outcome, record.exit_code, record.command) == ("done", 0, "run")
@@ -95,7 +97,7 @@ def test_a_run_is_told_from_start_to_end(said: Said, kept: list[RunRecord], jobs
 
 
 def test_a_run_that_fails_once_spark_has_started_names_it(
-    said: Said, kept: list[RunRecord], jobs: Any
+    said: LogRecords, kept: list[RunRecord], jobs: Any
 ) -> None:
     spark = StartingSpark(lambda: SPARK, "local[2]")
 
@@ -111,7 +113,7 @@ def test_a_run_that_fails_once_spark_has_started_names_it(
 
 
 def test_a_layer_alone_that_has_nothing_to_do_is_a_run(
-    said: Said, kept: list[RunRecord], jobs: Any
+    said: LogRecords, kept: list[RunRecord], jobs: Any
 ) -> None:
     run("apply")
     assert [(r.command, r.outcome, r.layers) for r in kept] == [("apply", "nothing_new", ("gold",))]
@@ -119,7 +121,7 @@ def test_a_layer_alone_that_has_nothing_to_do_is_a_run(
 
 @pytest.mark.parametrize(("tables", "outcome"), [(0, "nothing_new"), (2, "done")])
 def test_what_comes_in_no_batches_is_done_too(
-    said: Said, kept: list[RunRecord], jobs: Any, tables: int, outcome: str
+    said: LogRecords, kept: list[RunRecord], jobs: Any, tables: int, outcome: str
 ) -> None:
     for layer in jobs:
         jobs[layer] = lambda *_: LayerReport("seed", counts={"tables": tables, "rows": 0})
@@ -127,7 +129,7 @@ def test_what_comes_in_no_batches_is_done_too(
     assert [record.outcome for record in kept] == [outcome]
 
 
-def test_faults_and_gaps_are_an_outcome(said: Said, kept: list[RunRecord], jobs: Any) -> None:
+def test_faults_and_gaps_are_an_outcome(said: LogRecords, kept: list[RunRecord], jobs: Any) -> None:
     faults = tuple(f"fault {n}" for n in range(recorder.KEPT + 5))
     report = LayerReport("gold", faults=faults, gaps=(f"a file that {SECRET} opens",))
     jobs["gold"] = lambda *_: report
@@ -150,7 +152,7 @@ def test_faults_and_gaps_are_an_outcome(said: Said, kept: list[RunRecord], jobs:
     ],
 )
 def test_what_stops_a_run_is_recorded_and_raised(
-    said: Said,
+    said: LogRecords,
     kept: list[RunRecord],
     jobs: Any,
     error: BaseException,
@@ -177,7 +179,7 @@ def test_what_stops_a_run_is_recorded_and_raised(
 
 
 def test_a_run_whose_lake_another_took_over_has_failed(
-    said: Said, kept: list[RunRecord], jobs: Any, monkeypatch: pytest.MonkeyPatch
+    said: LogRecords, kept: list[RunRecord], jobs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may not write its record either: whose lake it is now, it does not know."""
     settings = SETTINGS.model_copy(update={"lake": "s3a://bucket/lake"})
@@ -213,7 +215,7 @@ def test_a_run_whose_lake_another_took_over_has_failed(
 )
 @pytest.mark.parametrize("where", ["only_writer", "Recorder"])
 def test_what_ends_a_run_before_it_is_recorded_is_said(
-    said: Said,
+    said: LogRecords,
     kept: list[RunRecord],
     jobs: Any,
     monkeypatch: pytest.MonkeyPatch,
@@ -233,7 +235,7 @@ def test_what_ends_a_run_before_it_is_recorded_is_said(
 
 
 def test_a_record_that_cannot_be_written_is_said_and_no_more(
-    said: Said, jobs: Any, monkeypatch: pytest.MonkeyPatch
+    said: LogRecords, jobs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder, "append_run", raising(OSError(f"no space for {SECRET}")))
     assert run()[0] == BRONZE
@@ -246,7 +248,7 @@ def test_a_record_that_cannot_be_written_is_said_and_no_more(
 
 
 def test_a_run_that_is_killed_leaves_no_record(
-    said: Said, kept: list[RunRecord], jobs: Any
+    said: LogRecords, kept: list[RunRecord], jobs: Any
 ) -> None:
     jobs["silver"] = raising(GeneratorExit())
     with pytest.raises(GeneratorExit):
