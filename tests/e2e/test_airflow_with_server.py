@@ -19,7 +19,7 @@ import pytest
 
 from tests.support.dags.dag_run import Airflow
 from tests.support.servers.mysql import MySQLServer
-from tests.support.servers.process_list import showing
+from tests.support.servers.process_list import command_lines_with
 
 pytestmark = pytest.mark.long
 
@@ -126,7 +126,7 @@ def ended(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Ended
     }
     (airflow.sources / "shop.yml").write_text(json.dumps(settings))
     output = []
-    with showing(PASSWORD, WRITTEN) as shown:
+    with command_lines_with(PASSWORD, WRITTEN) as shown:
         with written(mysql):
             (first,) = airflow.run(("binlake_shop_replication", {}))
         output.append(airflow.output)

@@ -74,7 +74,7 @@ def test_bronze_silver_and_status_of_a_lake_in_s3_never_start_java(tmp_path: Pat
         refused = binlake(other, "status", expected=2)
         assert "Vault" in refused
         assert "supported by Hadoop only" in " ".join(refused.split())
-        with store.knowing_nobody():
+        with store.rejecting_all_keys():
             denied = " ".join(binlake(conf, "status", expected=1).split())
         assert LAKE in denied
         assert "credentials in spark.conf or in the environment" in denied

@@ -22,7 +22,7 @@ from pipeline.spark.jars import delta_jars
 from pipeline.spark.java import java_home
 from tests.support.dags.dag_run import Airflow
 from tests.support.servers.mysql import MySQLServer
-from tests.support.servers.process_list import showing
+from tests.support.servers.process_list import command_lines_with
 from tests.support.spark.spark_cluster import HOST, ROOT, SparkCluster, built_wheel, finish
 
 pytestmark = pytest.mark.long
@@ -140,7 +140,7 @@ def ended(cluster: SparkCluster, folder: Path, mysql: MySQLServer) -> Ended:
     settings = settings_of(cluster, folder, built_wheel(folder))
     conf.write_text(json.dumps(settings))
     brought = []
-    with showing(PASSWORD, WRITTEN) as shown:
+    with command_lines_with(PASSWORD, WRITTEN) as shown:
         seed_log = seeded(cluster, folder, conf, settings, mysql.port)
         brought.append(connectors(cluster))
         mysql.execute(CHANGED)

@@ -277,7 +277,7 @@ def test_a_lake_in_an_object_store(lake: MadeLake, tmp_path: Path) -> None:
                 store.put_file(file, f"bucket/lake/{file.relative_to(lake.root)}")
         assert read(str(lsn(5))) == "[1, 3, 4]"
         assert read(f"{SERVER}:3") == "[1, 3]"
-        with store.knowing_nobody():
+        with store.rejecting_all_keys():
             assert read(str(lsn(5))) == "retryable"
 
 

@@ -64,11 +64,11 @@ def test_tables_of_every_type_are_read_consistently_and_as_logged(
                 for place, column in enumerate(definition.columns):
                     read = [value for one in batches for value in one.column(place).to_pylist()]
                     values = [sorted(map(repr, read)), sorted(map(repr, ours[place].to_pylist()))]
-                    if not prints_integral_doubles_as_integers(server, column.type):
+                    if not prints_otherwise(server, column.type):
                         assert differences(column.name, *values)[:5] == []
 
 
-def prints_integral_doubles_as_integers(server: Server, kind: ColumnType) -> bool:
+def prints_otherwise(server: Server, kind: ColumnType) -> bool:
     """True if the server prints integral doubles in JSON as integers; `test_older_servers`
     compares these by value.
     """

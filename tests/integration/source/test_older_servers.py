@@ -232,7 +232,7 @@ def test_tls_works_with_servers_whose_versions_python_supports(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if kind in WITHOUT_TLS:
-        assert_tls_is_refused(kind, own, tmp_path, monkeypatch)
+        assert_its_tls_is_refused(kind, own, tmp_path, monkeypatch)
         return
     plain = granted(server, fit(server))
     settings = (TlsSettings(mode="required"), TlsSettings(mode="verify_identity", ca=str(own.ca)))
@@ -243,7 +243,7 @@ def test_tls_works_with_servers_whose_versions_python_supports(
         assert cipher
 
 
-def assert_tls_is_refused(
+def assert_its_tls_is_refused(
     kind: type[Server], own: Certificates, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Fail unless the remedy works: the server offers its TLS, and the connection goes without."""

@@ -82,7 +82,7 @@ def test_a_configured_mysqld_is_used_or_refused(
     monkeypatch.setenv("BINLAKE_MYSQLD", str(mysqld))
     installation.cache_clear()
     try:
-        assert "is no program" in (why_unavailable() or "")
+        assert "is not a program" in (why_unavailable() or "")
         mysqld.chmod(0o755)
         assert why_unavailable() is None
         found = installation()

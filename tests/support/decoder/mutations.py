@@ -81,7 +81,7 @@ def is_refused(read: Callable[[bytes], int], data: bytes) -> bool:
         read(data)
     except BinlogError as error:
         if error.position is None or not 0 <= error.position <= len(data):
-            raise AssertionError(f"the error is outside of the log: {error}") from error
+            raise AssertionError(f"the error has a position outside of the log: {error}") from error
         return True
     return False
 

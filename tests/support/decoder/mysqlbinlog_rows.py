@@ -66,7 +66,7 @@ def printed_rows(output: bytes) -> Iterator[PrintedRow]:
             number, text, kind = found.groups()
             image[int(number)] = PrintedValue(text, kind.decode())
         elif line.startswith(b"###"):
-            raise AssertionError(f"a line of another form: {line!r}")
+            raise AssertionError(f"unexpected line: {line!r}")
     if row is not None:
         yield row
 

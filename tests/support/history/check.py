@@ -46,7 +46,7 @@ def check(
     ]
     state = GoldState.of(Ledger(spark, Lake(lake), SOURCE))
     if not state.tables:
-        raise UnequalError("there is no gold")
+        raise UnequalError("gold has no tables")
     if state.cut_held:
         raise UnequalError(f"every table is held: {state.cut_held}")
     versions = _published(spark, lake)
@@ -83,7 +83,7 @@ def _problem(
     if reason := state.holds(table) or _incomplete(table):
         return _judged(reason, name[1], steps)
     if table.dropped and exists:
-        return "gold takes it for dropped"
+        return "gold considers it dropped"
     if not table.dropped and not exists:
         return "the source has dropped it"
     return None

@@ -127,7 +127,7 @@ def _attempt(
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="history.")))
         if result.done < fewest_done * len(steps):
             shown = "\n".join(f"{step.sql}: {error}" for step, error in result.failed[:10])
-            raise UnequalError(f"{len(result.failed)} of {len(steps)} steps fail\n{shown}")
+            raise UnequalError(f"{len(result.failed)} of {len(steps)} steps failed\n{shown}")
         for name, value in GOLD[trial.gold].items():
             stack.enter_context(patch(name, value))
         stack.enter_context(patch.dict(SETTINGS, engine=trial.engine))

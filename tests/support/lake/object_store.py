@@ -59,7 +59,7 @@ class ObjectStore:
         }
 
     @contextmanager
-    def knowing_nobody(self) -> Iterator[None]:
+    def rejecting_all_keys(self) -> Iterator[None]:
         """Reject every request, as a store does that does not know the keys."""
         self._ask_for_keys_after("0")
         try:

@@ -80,15 +80,15 @@ def _debian_mirror() -> str:
     """Return the mirror that this machine's apt uses."""
     for program in ("apt-get", "dpkg-deb"):
         if shutil.which(program) is None:
-            raise UnavailableError(f"{program} is missing, and servers are installed with Debian's")
+            raise UnavailableError(f"{program} is missing, and servers need it to be installed")
     if not KEYRING.exists():
-        raise UnavailableError(f"{KEYRING} is missing: this is not Debian")
+        raise UnavailableError(f"{KEYRING} is missing: this machine does not run Debian")
     output = _run(
         *("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages")
     ).split()
     mirrors = [uri for uri in output if "security" not in uri]
     if not mirrors:
-        raise UnavailableError("apt knows no mirror of Debian")
+        raise UnavailableError("apt has no Debian mirror configured")
     return mirrors[0]
 
 

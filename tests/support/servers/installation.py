@@ -46,11 +46,11 @@ class Installation:
                 return [*self.loader, str(folder / name)]
         on_path = shutil.which(name)
         if on_path is None:
-            raise UnavailableError(f"{name} is neither beside {self.mysqld} nor on PATH")
+            raise UnavailableError(f"{name} is neither in the folder of {self.mysqld} nor on PATH")
         return [on_path]
 
 
-def pointed_at(variable: str) -> Installation | None:
+def from_environment(variable: str) -> Installation | None:
     """Return the server that an environment variable names, if it is set. Raises
     UnavailableError.
     """
@@ -59,7 +59,7 @@ def pointed_at(variable: str) -> Installation | None:
         return None
     mysqld = Path(given).resolve()
     if not os.access(mysqld, os.X_OK):
-        raise UnavailableError(f"{variable}={given} is no program")
+        raise UnavailableError(f"{variable}={given} is not a program")
     return Installation(mysqld)
 
 
@@ -69,7 +69,7 @@ def installed(root: Path, suite: str, packages: tuple[str, ...], program: str) -
     return Installation(root / program, loader(root))
 
 
-def why_not(find: Callable[[], Installation]) -> str | None:
+def why_unavailable_from(find: Callable[[], Installation]) -> str | None:
     """Return None if `find` returns an installation, else the reason why there is none."""
     try:
         find()

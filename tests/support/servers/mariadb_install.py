@@ -10,9 +10,9 @@ from functools import cache
 from tests.support.servers.installation import (
     CACHE as ALL,
     Installation,
+    from_environment,
     installed,
-    pointed_at,
-    why_not,
+    why_unavailable_from,
 )
 
 CACHE = ALL / "mariadb"
@@ -23,14 +23,14 @@ STABLE, NEWEST = "bookworm", "sid"
 
 def why_unavailable(suite: str = STABLE) -> str | None:
     """Return None if the server is installed, if necessary now, else why it cannot be."""
-    reason = why_not(lambda: installation(suite))
+    reason = why_unavailable_from(lambda: installation(suite))
     return reason and f"no MariaDB server: {reason}; BINLAKE_MARIADBD can point at a mariadbd"
 
 
 @cache
 def installation(suite: str = STABLE) -> Installation:
     """Return the programs to use. Raises UnavailableError."""
-    given = pointed_at("BINLAKE_MARIADBD")
+    given = from_environment("BINLAKE_MARIADBD")
     return given or installed(CACHE / suite, suite, PACKAGES, "usr/sbin/mariadbd")
 
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tests.support.servers.installation import CACHE as ALL, Installation, installed, why_not
+from tests.support.servers.installation import (
+    CACHE as ALL,
+    Installation,
+    installed,
+    why_unavailable_from,
+)
 
 CACHE = ALL / "mydumper"
 
 
 def why_unavailable() -> str | None:
     """Return None if mydumper is installed, if necessary now, else why it cannot be."""
-    reason = why_not(installation)
+    reason = why_unavailable_from(installation)
     return reason and f"no mydumper: {reason}"
 
 

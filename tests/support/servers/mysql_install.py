@@ -10,9 +10,9 @@ from functools import lru_cache
 from tests.support.servers.installation import (
     CACHE as ALL,
     Installation,
+    from_environment,
     installed,
-    pointed_at,
-    why_not,
+    why_unavailable_from,
 )
 
 CACHE = ALL / "mysql"
@@ -21,12 +21,12 @@ PACKAGES = ("mysql-server-core", "mysql-client-core")
 
 def why_unavailable() -> str | None:
     """Return None if the server is installed, if necessary now, else why it cannot be."""
-    reason = why_not(installation)
+    reason = why_unavailable_from(installation)
     return reason and f"no MySQL server: {reason}; BINLAKE_MYSQLD can point at a mysqld"
 
 
 @lru_cache(maxsize=1)
 def installation() -> Installation:
     """Return the programs to use. Raises UnavailableError."""
-    given = pointed_at("BINLAKE_MYSQLD")
+    given = from_environment("BINLAKE_MYSQLD")
     return given or installed(CACHE / "root", "sid", PACKAGES, "usr/sbin/mysqld")

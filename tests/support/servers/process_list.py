@@ -11,7 +11,7 @@ PAUSE = 0.05
 
 
 @contextmanager
-def showing(*secrets: str) -> Iterator[list[str]]:
+def command_lines_with(*secrets: str) -> Iterator[list[str]]:
     """Poll the command lines during the `with`; the list collects those that contain one of
     these.
     """

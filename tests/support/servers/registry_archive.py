@@ -56,19 +56,21 @@ class RegistryArchive(ABC):
         folder.mkdir()
         command = self._command(folder)
         if shutil.which(command[0]) is None:
-            raise UnavailableError(f"{command[0]} is missing, and {self.name} is fetched with it")
+            raise UnavailableError(f"{command[0]} is missing; it downloads {self.name}")
         try:
             result = subprocess.run(
                 command, capture_output=True, text=True, check=False, timeout=FETCH_SECONDS
             )
         except subprocess.TimeoutExpired as error:
-            raise UnavailableError(f"{self.name} did not come in {FETCH_SECONDS} s") from error
+            raise UnavailableError(
+                f"{self.name} was not downloaded within {FETCH_SECONDS} s"
+            ) from error
         found = list(folder.iterdir())
         if result.returncode != 0 or len(found) != 1:
             lines = (result.stderr or result.stdout).strip().splitlines() or ["no message"]
-            raise UnavailableError(f"{command[0]} does not give {self.name}: {lines[-1]}")
+            raise UnavailableError(f"{command[0]} did not download {self.name}: {lines[-1]}")
         if (digest := _sha256(found[0])) != self.sha256:
-            raise UnavailableError(f"{self.name} is another file than it was: {digest}")
+            raise UnavailableError(f"{self.name} has an unexpected SHA-256: {digest}")
         return found[0]
 
     def _kept_at(self, path: str) -> str | None:

@@ -219,7 +219,7 @@ class Server(ABC):
         log = self.folder / "error.log"
         self.kill()
         tail = log.read_text(errors="replace").splitlines()[-20:] if log.exists() else []
-        raise RuntimeError("mysqld does not start:\n" + "\n".join(tail))
+        raise RuntimeError("mysqld failed to start:\n" + "\n".join(tail))
 
     def _signal(self, number: signal.Signals) -> int:
         assert self._process is not None
@@ -261,7 +261,7 @@ class Server(ABC):
             data = Path(scratch) / "data"
             result = self._initialise([*self._command(data), "--disable-log-bin"])
             if result.returncode != 0:
-                raise RuntimeError(f"mysqld does not initialise:\n{result.stderr}")
+                raise RuntimeError(f"mysqld failed to initialise its data folder:\n{result.stderr}")
             # Each copy generates a new server UUID.
             (data / "auto.cnf").unlink(missing_ok=True)
             data.rename(template)

@@ -82,7 +82,7 @@ class ConnectServer:
             ended = self._process is None or self._process.poll() is not None
             if ended or time.monotonic() > patience:
                 logged = (self._folder / "server.log").read_text(errors="replace")[-4000:]
-                raise RuntimeError(f"Spark Connect's server does not start:\n{logged}")
+                raise RuntimeError(f"Spark Connect's server failed to start:\n{logged}")
             time.sleep(0.2)
 
     def _stop(self) -> None:

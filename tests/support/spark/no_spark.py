@@ -15,14 +15,14 @@ class _Untouched:
     def __getattr__(self, name: str) -> object:
         if name == "_jsparkSession":
             return None
-        raise AssertionError(f"Spark is asked for {name}")
+        raise AssertionError(f"Spark was asked for {name}")
 
 
 NO_SPARK = cast(SparkSession, _Untouched())
 
 
 def _refused() -> SparkSession:
-    raise AssertionError("Spark is started")
+    raise AssertionError("Spark was started")
 
 
 NEVER_STARTED = StartingSpark(_refused, "local[2]")

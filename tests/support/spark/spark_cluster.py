@@ -322,6 +322,6 @@ def until(
     deadline = time.monotonic() + patience
     while not (answer := found()):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"not in {patience:.0f} seconds: {what}")
+            raise TimeoutError(f"not within {patience:.0f} seconds: {what}")
         time.sleep(pause)
     return answer

@@ -78,7 +78,7 @@ def _kind(arrow_type: pa.DataType) -> str:
     for kind, is_kind in _KINDS.items():
         if is_kind(arrow_type):
             return kind
-    raise AssertionError(f"no column of the type table is {arrow_type}")
+    raise AssertionError(f"no type of the zoo decodes to {arrow_type}")
 
 
 def _date(text: str) -> date | None:

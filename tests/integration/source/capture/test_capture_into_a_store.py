@@ -62,7 +62,7 @@ def insert(server: MySQLServer, rows: int) -> None:
     server.execute(f"INSERT INTO shop.s VALUES {','.join([ROW] * rows)}")
 
 
-def reset(server: MySQLServer) -> None:
+def begun_anew(server: MySQLServer) -> None:
     server.reset_logs()
     insert(server, 20)
     server.flush_logs()
@@ -72,7 +72,7 @@ def reset(server: MySQLServer) -> None:
 def test_objects_equal_the_servers_files(
     mysql: MySQLServer, store: ObjectStore, tmp_path: Path
 ) -> None:
-    reset(mysql)
+    begun_anew(mysql)
     capture(mysql, tmp_path)
     insert(mysql, 20)
     mysql.flush_logs()
@@ -93,7 +93,7 @@ def test_objects_equal_the_servers_files(
 def test_a_lost_spool_is_rebuilt_from_the_store(
     mysql: MySQLServer, store: ObjectStore, tmp_path: Path
 ) -> None:
-    reset(mysql)
+    begun_anew(mysql)
     first = capture(mysql, tmp_path / "one")
     shutil.rmtree(tmp_path / "one")
     insert(mysql, 5)
@@ -108,7 +108,7 @@ def test_a_lost_spool_is_rebuilt_from_the_store(
 def test_a_spool_older_than_the_store_is_not_resumed(
     mysql: MySQLServer, store: ObjectStore, tmp_path: Path
 ) -> None:
-    reset(mysql)
+    begun_anew(mysql)
     capture(mysql, tmp_path / "one")
     shutil.copytree(tmp_path / "one", tmp_path / "old")
     mysql.flush_logs()
@@ -193,7 +193,7 @@ def test_a_growing_file_is_uploaded_once_it_has_grown_by_a_part(
 def test_a_failover_target_has_a_folder_in_the_store_even_after_the_spool_is_lost(
     mysql: MySQLServer, mysql_factory: MySQLFactory, store: ObjectStore, tmp_path: Path
 ) -> None:
-    reset(mysql)
+    begun_anew(mysql)
     replica = mysql_factory("--server-id=2", "--log-replica-updates")
     replica.reset_logs()
     replicate(mysql, replica)

@@ -70,7 +70,7 @@ class Writer:
         self._ended.set()
         self._thread.join()
 
-    def wait_for_more(self, transactions: int = 12) -> None:
+    def goes_on(self, transactions: int = 12) -> None:
         """Wait for some more transactions."""
         until = self.written + transactions
         eventually(lambda: self.written >= until or not self._thread.is_alive())
@@ -117,30 +117,30 @@ def test_two_mysql_failovers_and_a_failback_under_a_writer(
     first.execute(TABLES)
     writer = Writer(first)
     with writer.at_work():
-        writer.wait_for_more()
+        writer.goes_on()
         capture(first, landed)
-        writer.wait_for_more()  # of which the capture has nothing
+        writer.goes_on()  # of which the capture has nothing
         with writer.resting:
             lost(first, [second, third], writer)
         address.leads_to(second)
         with capturing(second, landed, address.login, retry={"longest": 0.2}):
-            writer.wait_for_more()
+            writer.goes_on()
             eventually(lambda: state_of(landed).turn == 2)
             ran(spark, landed, lake)
-            writer.wait_for_more()
+            writer.goes_on()
             with writer.resting:
                 lost(second, [third], writer)
                 address.leads_to(third)
-            writer.wait_for_more()
+            writer.goes_on()
             eventually(lambda: state_of(landed).turn == 3)
             # The first one comes back, and is the primary again.
             first.start()
             replicate(third, first)
-            writer.wait_for_more()
+            writer.goes_on()
             with writer.resting:
                 lost(third, [first], writer)
                 address.leads_to(first)
-            writer.wait_for_more()
+            writer.goes_on()
             writer.end()
             eventually(lambda: has_all(landed, first))
     state = state_of(landed)
@@ -173,22 +173,22 @@ def test_a_mariadb_failover_and_failback(
     first.execute(TABLES)
     writer = Writer(first)
     with writer.at_work():
-        writer.wait_for_more()
+        writer.goes_on()
         capture(first, landed)
-        writer.wait_for_more()
+        writer.goes_on()
         with writer.resting:
             lost(first, [second], writer)
         address.leads_to(second)
         with capturing(second, landed, address.login, retry={"longest": 0.2}):
-            writer.wait_for_more()
+            writer.goes_on()
             eventually(lambda: state_of(landed).turn == 2)
             first.start()
             replicate(second, first)
-            writer.wait_for_more()
+            writer.goes_on()
             with writer.resting:
                 lost(second, [first], writer)
                 address.leads_to(first)
-            writer.wait_for_more()
+            writer.goes_on()
             writer.end()
             eventually(lambda: has_all(landed, first))
     state = state_of(landed)
