@@ -137,7 +137,7 @@ KEPT = """
     UPDATE hashed SET note = CONCAT('d', {0}) WHERE id = {0} + 1;
     UPDATE hashed SET n = 6 WHERE id > {0}
 """
-"""Reverts the statements for the next image without changing earlier rows.
+"""Moves the new rows to higher ids, which makes room for the same statements under the next image.
 
 One row of each image ends with a change of the columns that others are generated from; the other
 rows keep what was computed, rounded, clamped or omitted before.

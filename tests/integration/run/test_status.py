@@ -1,4 +1,4 @@
-"""What `binlake status` reports about held tables, on handmade silver."""
+"""`binlake status` of held tables and captures, on handmade silver."""
 
 from __future__ import annotations
 

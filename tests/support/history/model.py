@@ -26,7 +26,7 @@ Literal = Callable[[random.Random], str]
 
 
 class Feature(Enum):
-    """What a history may contain besides rows of keyed tables under autocommit."""
+    """A feature of histories, besides rows of keyed tables under autocommit."""
 
     DEFINITIONS = auto()  # CREATE (LIKE, AS SELECT), ADD COLUMN, DROP, creation again
     TRANSACTIONS = auto()  # several statements, ROLLBACK, SAVEPOINT, implicit commits

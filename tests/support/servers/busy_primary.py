@@ -82,7 +82,7 @@ WORK = f"""
 
 @dataclass
 class Work:
-    """What the writers have done so far."""
+    """Progress of the writers."""
 
     began: float = field(default_factory=time.monotonic)
     transactions: list[int] = field(default_factory=lambda: [0] * WRITERS)

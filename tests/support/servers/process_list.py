@@ -1,4 +1,4 @@
-"""What all users of this machine can read of its processes: their command lines."""
+"""Command lines of processes, which all users of a machine can read."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class MadeTransaction:
     xa: tuple[str, str] | None = None
     """The id of an XA transaction, and what this transaction does to it."""
     cascades: str | None = "unlogged"
-    """What silver records about foreign keys."""
+    """Silver's record of cascades by foreign keys."""
     partial: dict[int, dict[str, Any]] = field(default_factory=dict)
     """By row number: silver's additional columns for incomplete images."""
 

@@ -100,7 +100,7 @@ TABLES: list[Table] = [
 
 
 def newest() -> Table:
-    """What the newest release adds: INET4, VECTOR (VARBINARY in the log), collations."""
+    """Additions of the newest release: INET4, VECTOR (VARBINARY in the log), collations."""
     vectors = ["[1, 2, 3]", "[0, -1.5, 3.25]"]
     uca1400 = "VARCHAR(30) CHARACTER SET {0} COLLATE {0}_uca1400_swedish_as_cs"
     columns = {
