@@ -1,7 +1,8 @@
-"""Fixtures and rules that every test shares.
+"""Fixtures and rules shared by all tests.
 
-A test that needs something this machine lacks is skipped with the reason; under CI=true that is a
-failure, so that nothing goes untested unseen. Only files beside the repository (`beside`) may lack.
+A test that needs something this machine lacks is skipped with the reason. Under CI=true such a skip
+is a failure, so that nothing silently stays untested; only tests marked `beside`, which need files
+outside the repository, may be skipped.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ MARIADB_FIXTURES = {"mariadb", "mariadb_factory"}
 NEWEST_MARIADB_FIXTURES = {"newest_mariadb"}
 
 MEMORY = Path("/dev/shm")
-"""A file system in memory: a server's ALTER TABLE takes a half to a seventh of the time there."""
+"""An in-memory file system: ALTER TABLE runs two to seven times as fast there."""
 ROOM = 8 << 30
-"""Bytes that must be free: the whole suite uses some 2 GB at a time."""
+"""Free bytes required to use `MEMORY`: the whole suite uses some 2 GB at a time."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -45,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Remove the folders in memory, unless a test failed: the next run does then."""
+    """Remove the in-memory folders, unless a test failed; then the next run removes them."""
     folder = session.config.option.basetemp
     ours = folder is not None and Path(folder).name == f"binlake-tests.{os.getpid()}"
     if ours and exitstatus == pytest.ExitCode.OK:
@@ -72,7 +73,7 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Install each server once, before the first test, if any test that is to run needs it."""
+    """Install each server once, before the first test, if any selected test needs it."""
     if config.option.collectonly:
         return
     from tests.support.servers import mariadb_install, mysql_install
@@ -90,7 +91,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _fixtures_of(item: pytest.Item) -> set[str]:
-    """The fixtures that a test names, as arguments or as parameters to get them by."""
+    """Return the fixtures that a test requests, as arguments or by name in its parameters."""
     names = set(getattr(item, "fixturenames", ()))
     if call := getattr(item, "callspec", None):
         names |= {value for value in call.params.values() if isinstance(value, str)}
@@ -99,21 +100,21 @@ def _fixtures_of(item: pytest.Item) -> set[str]:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """One Spark session with Delta for the whole run, on two cores."""
+    """Return one Spark session with Delta for the whole run, on two cores."""
     from pipeline.settings import Settings
     from pipeline.spark.session import session
 
     conf = {
         "spark.sql.shuffle.partitions": "2",
-        # Many queries over a few rows each: compiling them takes longer than they do. Runs of the
-        # command line in tests are as they are for users.
+        # The tests run many queries over a few rows each, where code generation costs more than it
+        # saves. Tests of the command line keep the settings that users have.
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        # No table is met again in another test: what is known of it is let go.
+        # Tests do not share tables, so cached Delta logs are of no use.
         "spark.databricks.delta.delta.log.cacheSize": "32",
-        # By default Delta's VACUUM makes 10,000 tasks of the files of any table.
+        # By default, Delta's VACUUM lists the files of any table in 10,000 tasks.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
-        # By default Hadoop writes a checksum file beside each file, and starts a chmod for both.
+        # By default, Hadoop writes a checksum file for each file and starts a chmod for both.
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
     }
@@ -125,9 +126,9 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="module")
 def mysql_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MySQLFactory]:
-    """Starts servers with options of their own: `mysql_factory("--gtid-mode=OFF", …)`.
+    """Return a factory of servers with options of their own: `mysql_factory("--gtid-mode=OFF", …)`.
 
-    They end with the module: a whole run's would hold more memory than there is.
+    The servers stop at the end of the module: keeping those of a whole run would exhaust memory.
     """
     from tests.support.servers.mysql import MySQLFactory
 
@@ -137,7 +138,7 @@ def mysql_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MySQLFac
 
 @pytest.fixture(scope="session")
 def mysql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MySQLServer]:
-    """One server for the whole run: GTIDs on, checksums on, FULL metadata, full row images."""
+    """Return one server for the whole run: GTIDs, checksums, FULL metadata, full row images."""
     from tests.support.servers.mysql import MySQLFactory
 
     with MySQLFactory(tmp_path_factory.mktemp("mysql")) as factory:
@@ -146,7 +147,7 @@ def mysql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MySQLServer]:
 
 @pytest.fixture(scope="module")
 def mariadb_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDBFactory]:
-    """Starts MariaDB servers with options of their own, which end with the module."""
+    """Return a factory of MariaDB servers with options of their own, stopped after the module."""
     from tests.support.servers.mariadb import MariaDBFactory
 
     with MariaDBFactory(tmp_path_factory.mktemp("mariadb")) as factory:
@@ -155,7 +156,7 @@ def mariadb_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaD
 
 @pytest.fixture(scope="session")
 def mariadb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDBServer]:
-    """One MariaDB 10.11 for the whole run: checksums on, FULL metadata, full row images."""
+    """Return one MariaDB 10.11 for the whole run: checksums, FULL metadata, full row images."""
     from tests.support.servers.mariadb import MariaDBFactory
 
     with MariaDBFactory(tmp_path_factory.mktemp("mariadb")) as factory:
@@ -164,7 +165,7 @@ def mariadb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDBServer]
 
 @pytest.fixture(scope="session")
 def newest_mariadb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewestMariaDBServer]:
-    """The same of the newest release there is."""
+    """Return one server of the newest MariaDB release for the whole run."""
     from tests.support.servers.mariadb import NewestMariaDBServer
 
     with NewestMariaDBServer(tmp_path_factory.mktemp("newest_mariadb") / "server") as server:

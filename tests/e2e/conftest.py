@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: running the layers in this process, with the shared session."""
+"""Fixtures of the end-to-end tests: all layers in this process, in the shared session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Run = Callable[..., list[LayerReport]]
 
 @pytest.fixture(scope="session")
 def run(spark: SparkSession) -> Run:
-    """`run(binlogs, lake, **settings)`: one whole run, as `binlake run` does it."""
+    """Return `run(binlogs, lake, **settings)`: one whole run, like `binlake run`."""
     from pipeline.run.commands import run_layers
 
     def run_once(binlogs: Path | str, lake: Path, **settings: object) -> list[LayerReport]:

@@ -1,4 +1,4 @@
-"""The replication DAG on recorded binlogs, by Airflow's own runner and real spark-submits."""
+"""The replication DAG on recorded binlogs, with Airflow's own runner and real spark-submits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TASKS = ["bronze", "silver", "gold", "check"]
 
 @pytest.fixture(scope="module")
 def settings_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A source that is replicated over a connection to Spark."""
+    """Return the settings of a source that is replicated through a Spark connection."""
     return tmp_path_factory.mktemp("airflow") / "sources" / "shop.yml"
 
 
@@ -41,7 +41,7 @@ def ended(settings_file: Path) -> dict[str, Any]:
         folder,
         AIRFLOW_CONN_SPARK_HERE='{"conn_type": "spark", "host": "local[2]"}',
         JAVA_HOME=str(java),
-        # spark-submit, and the Python that it starts.
+        # For spark-submit, and the Python that it starts.
         PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
     )
     jars = ",".join(str(jar) for jar in delta_jars(java, {}))
@@ -53,7 +53,7 @@ def ended(settings_file: Path) -> dict[str, Any]:
             "connection": "spark_here",
             "submit": {"jars": jars, "driver_memory": "2g"},
             "retries": 0,
-            # Has tests of its own, and takes as long as all layers.
+            # Tested separately; it takes as long as all layers.
             "maintenance": "@daily",
         },
     }
@@ -68,7 +68,7 @@ def test_every_task_succeeds_in_order(ended: dict[str, Any]) -> None:
     assert [task for task in tasks if task != "published"] == TASKS
 
 
-def test_gold_is_the_servers(
+def test_gold_equals_the_server(
     ended: dict[str, Any], settings_file: Path, spark: SparkSession
 ) -> None:
     assert ended["state"] == "success"
@@ -77,11 +77,11 @@ def test_gold_is_the_servers(
     assert show_figures(spark, tables, DEMO / "expected.json", Console(quiet=True))
 
 
-def test_the_asset_has_the_cut_that_was_published(
+def test_the_asset_event_has_the_published_snapshot(
     ended: dict[str, Any], settings_file: Path, spark: SparkSession
 ) -> None:
     status = read_status(spark, Settings.load(settings_file))
-    [(asset, told)] = ended["events"]
+    [(asset, extra)] = ended["events"]
     assert asset == "binlake_shop_gold"
-    assert told["outcome"] == "done"
-    assert told["cut_lsn"] == max(table.lsn for table in status.tables)
+    assert extra["outcome"] == "done"
+    assert extra["cut_lsn"] == max(table.lsn for table in status.tables)

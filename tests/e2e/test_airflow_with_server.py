@@ -1,6 +1,6 @@
-"""A running server's tables to gold, and compared with it, by Airflow's runner and nothing else.
+"""A running server's tables replicated to gold and verified, by Airflow's runner alone.
 
-The real commands, in local mode: the server is told to them by one of Airflow's connections.
+The real commands run in local mode; an Airflow connection supplies the server.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pytest
 
 from tests.support.dags.dag_run import Airflow
 from tests.support.servers.mysql import MySQLServer
-from tests.support.servers.process_list import showing
+from tests.support.servers.process_list import command_lines_with
 
 pytestmark = pytest.mark.long
 
@@ -59,19 +59,19 @@ REPLICATED = ["capture", "seed", "bronze", "silver", "gold", "check"]
 
 @dataclass
 class Ended:
-    """Two runs of the replication and one of verify: how they ended, and what they printed."""
+    """The results and output of two runs of the replication and one of verify."""
 
     folder: Path
     replications: list[dict[str, Any]]
     verified: dict[str, Any]
-    said: list[str]
+    output: list[str]
     shown: list[str]
-    """Command lines that had the password."""
+    """Command lines that contained the password."""
 
 
 @contextmanager
 def written(server: MySQLServer) -> Iterator[None]:
-    """Somebody writes meanwhile, has written before, and does not stop."""
+    """Write before and during the `with`, without pause."""
     begun, done = threading.Event(), threading.Event()
 
     def write() -> None:
@@ -96,7 +96,7 @@ def written(server: MySQLServer) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def ended(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """Tables that the log knows nothing of are replicated under a writer, again, and verified."""
+    """Replicate tables that precede the log under a writer, replicate again, and verify."""
     folder = tmp_path_factory.mktemp("airflow")
     mysql.execute(CREATED)
     mysql.reset_logs()
@@ -125,16 +125,16 @@ def ended(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Ended
         },
     }
     (airflow.sources / "shop.yml").write_text(json.dumps(settings))
-    said = []
-    with showing(PASSWORD, WRITTEN) as shown:
+    output = []
+    with command_lines_with(PASSWORD, WRITTEN) as shown:
         with written(mysql):
             (first,) = airflow.run(("binlake_shop_replication", {}))
-        said.append(airflow.said)
+        output.append(airflow.output)
         second, verified = airflow.run(
             ("binlake_shop_replication", {}), ("binlake_shop_verify", {})
         )
-        said.append(airflow.said)
-    return Ended(folder, [first, second], verified, said, shown)
+        output.append(airflow.output)
+    return Ended(folder, [first, second], verified, output, shown)
 
 
 def test_every_task_succeeds_in_order(ended: Ended) -> None:
@@ -145,17 +145,17 @@ def test_every_task_succeeds_in_order(ended: Ended) -> None:
         assert [asset for asset, _ in run["events"]] == ["binlake_shop_gold"]
 
 
-def test_gold_is_what_the_server_has(ended: Ended) -> None:
+def test_gold_equals_the_server(ended: Ended) -> None:
     assert ended.verified["state"] == "success"
     assert [task for task, *_ in ended.verified["tasks"]] == ["verify"]
 
 
-def test_the_password_is_nowhere(ended: Ended) -> None:
-    """In no command line, log, or file: the lake's, what was landed, and all that Airflow keeps."""
+def test_the_password_appears_nowhere(ended: Ended) -> None:
+    """Not in any command line, log, or file: of the lake, the landed logs, or Airflow."""
     assert ended.shown == []
     kept = [file for file in ended.folder.rglob("*") if file.is_file()]
     assert any(file.name == "airflow.db" for file in kept)
     assert any("ledger/runs" in str(file) for file in kept)
-    for content in [*(file.read_bytes() for file in kept), *map(str.encode, ended.said)]:
+    for content in [*(file.read_bytes() for file in kept), *map(str.encode, ended.output)]:
         assert PASSWORD.encode() not in content
         assert WRITTEN.encode() not in content

@@ -1,4 +1,4 @@
-"""Files that are not whole binary logs: a clear line for each, and everything else done."""
+"""Files that are not complete binary logs: each gets a clear message, and all else is processed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def flip(file: Path, position: int) -> None:
 
 
 def middle(file: Path) -> EventHeader:
-    """The header of an event with rows, in the middle of the file."""
+    """Return the offset of a rows event's header in the middle of the file."""
     headers = [event.header for event in decoder.events(file.read_bytes())]
     with_rows = [header for header in headers if header.name.endswith("_ROWS")]
     return with_rows[len(with_rows) // 2]
@@ -58,7 +58,9 @@ DAMAGE = {
 
 @pytest.fixture(scope="module")
 def logs(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Closed files of a small workload, a whole one before and behind each to be damaged."""
+    """Return closed files of a small workload: an intact one before and after each to be
+    damaged.
+    """
     mysql.execute(f"DROP DATABASE IF EXISTS {traffic.SCHEMA}")
     mysql.reset_logs()
     count = 1 + 2 * len(DAMAGE)
@@ -72,7 +74,7 @@ def logs(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_damaged_files_are_named_and_held_at_and_taken_once_they_are_whole(
+def test_damaged_files_are_reported_and_ingested_once_repaired(
     spark: SparkSession, mysql: MySQLServer, logs: Path, run: Run, tmp_path: Path
 ) -> None:
     folder, lake = tmp_path / "logs", tmp_path / "lake"
@@ -86,9 +88,9 @@ def test_damaged_files_are_named_and_held_at_and_taken_once_they_are_whole(
     included = [f"{traffic.SCHEMA}.{table}" for table in TABLES]
     reports = run(folder, lake, include=included)
     assert exit_code(reports) == 3
-    told = [line for report in reports for line in (*report.faults, *report.gaps)]
+    reported = [line for report in reports for line in (*report.faults, *report.gaps)]
     for name, file in zip(DAMAGE, damaged, strict=True):
-        assert any(file.name in line for line in told), (name, told)
+        assert any(file.name in line for line in reported), (name, reported)
     rows = {row.file: row for row in read_files(spark, Lake(str(lake)), "e2e")}
     assert [rows[file.name].state for file in whole] == ["complete"] * len(whole)
     assert not [file.name for file in damaged if file.name in rows and rows[file.name].complete]

@@ -30,30 +30,30 @@ AT_LEAST = 1800
 """Transactions a second, with everything else on the same two cores."""
 LOG_BYTES = 16 << 20
 MORE_MEMORY_BYTES = 32 << 20
-"""That a capture may hold at the end, beyond what it held when the seed was read."""
+"""How much more memory a capture may use at the end than when the seed was read."""
 BEHIND_SECONDS = 30
 
 
 @contextmanager
 def captured(server: Server, to: Path) -> Iterator[int]:
-    """The command `binlake capture --forever`; its process."""
+    """Run `binlake capture --forever`; yield its process."""
     process = command(server, to, "--forever")
     try:
         yield process.pid
     finally:
         process.send_signal(signal.SIGTERM)
-        told = process.communicate(timeout=60)
-    assert process.returncode == 0, told
+        output = process.communicate(timeout=60)
+    assert process.returncode == 0, output
 
 
 def most_memory(pid: int) -> int:
-    """The most that a process has held until now, in bytes."""
+    """Return the peak memory of a process, in bytes."""
     (found,) = re.findall(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
     return int(found) << 10
 
 
 def landed(server: Server, to: Path) -> bool:
-    """Whether what the server has written by now was landed."""
+    """True if everything the server has written so far is landed."""
     wanted = {log.name: log.stat().st_size for log in server.binlogs()}
     return all(
         (to / name).exists() and (to / name).stat().st_size >= size for name, size in wanted.items()
@@ -62,7 +62,7 @@ def landed(server: Server, to: Path) -> bool:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["mysql", "mariadb"])
-def test_gold_equals_a_primary_that_is_never_left_alone(
+def test_gold_equals_a_primary_under_constant_load(
     kind: str, request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path
 ) -> None:
     server: Server = request.getfixturevalue(f"{kind}_factory")(f"--max-binlog-size={LOG_BYTES}")
@@ -86,7 +86,7 @@ def test_gold_equals_a_primary_that_is_never_left_alone(
         assert report.faults == ()
         assert report.counts["rows"] > 2 * ROWS
         memory = most_memory(capture)
-        # A table is complete once its seed's last place is in the lake.
+        # A table is complete once the seed's last position is in the lake.
         eventually(lambda: landed(server, logs), BEHIND_SECONDS)
         run_layers(spark, settings, QuietProgress())
         assert all(table.complete for table in read_status(spark, settings).tables)
@@ -95,7 +95,8 @@ def test_gold_equals_a_primary_that_is_never_left_alone(
             halts = tmp_path / "lake" / "gold" / "_halts" / "busy"
             while not (verifying.done() or (halts.exists() and [*halts.glob("*.json")])):
                 threading.Event().wait(0.2)
-            # Its snapshot is landed soon, and what was written since: gold stops in between.
+            # The snapshot's position is landed soon, and so are later changes: gold stops in
+            # between.
             eventually(lambda: landed(server, logs), BEHIND_SECONDS)
             run_layers(spark, settings, QuietProgress())
             found = verifying.result()

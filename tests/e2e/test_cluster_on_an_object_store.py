@@ -1,8 +1,7 @@
-"""The layers on a cluster, from binlogs in S3 to a lake in S3, with the guide's own settings.
+"""The layers on a cluster, from binlogs in S3 to a lake in S3, with the settings of the guide.
 
-Workers read binlogs with credentials of their own, as machines with a role have; where the store
-is, the driver tells them. (S3A's credentials Spark brings them, if the driver has any in its
-environment.)
+Workers read binlogs with their own credentials, as machines with a role do; the driver passes them
+the store's endpoint. (Spark also passes S3A credentials in the driver's environment, if any.)
 """
 
 from __future__ import annotations
@@ -50,12 +49,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
 
 
 def replicate(cluster: SparkCluster, store: ObjectStore, wheel: Path, folder: Path) -> list[str]:
-    """Submit the layers' jobs, one after the other; what each said."""
+    """Submit the layers' jobs one after the other; return the output of each."""
     return [submit(cluster, store, layer, wheel, folder / f"{layer}.log") for layer in LAYERS]
 
 
 def submit(cluster: SparkCluster, store: ObjectStore, layer: str, wheel: Path, log: Path) -> str:
-    """Submit a layer's job and wait for it; what it said."""
+    """Submit a layer's job, wait for it, and return its output."""
     job = cluster.submit(
         ROOT / "pipeline" / layer / "job.py",
         *("--source", "shop", "--binlogs", "s3://backups/shop", "--lake", "s3a://lake/shop"),
@@ -80,17 +79,17 @@ def test_layers_on_a_cluster_from_a_bucket_to_a_bucket(
     mysql.flush_logs()
     first, *_ = mysql.binlogs()
     store.put(f"backups/shop/1/{first.name}.zst", pack("zstd", first.read_bytes()))
-    said = replicate(cluster, store, wheel, tmp_path)
+    output = replicate(cluster, store, wheel, tmp_path)
 
     mysql.execute(SECOND)
     mysql.flush_logs()
     _, second, *_ = mysql.binlogs()
     store.put_file(second, f"backups/shop/2/{second.name}")
-    said += replicate(cluster, store, wheel, tmp_path)
+    output += replicate(cluster, store, wheel, tmp_path)
 
-    lines = [line for worker in cluster.workers for _, line in worker.said()]
+    lines = [line for worker in cluster.workers for _, line in worker.log_lines()]
     secrets = [*CREDENTIALS.values(), *WORKERS.values()]
-    assert not [line for line in [*said, *lines] if any(secret in line for secret in secrets)]
+    assert not [line for line in [*output, *lines] if any(secret in line for secret in secrets)]
 
     local = tmp_path / "lake"
     store.fetch("lake/shop", local)

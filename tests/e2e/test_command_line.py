@@ -1,4 +1,4 @@
-"""`binlake` as a process: exit codes, SIGKILL, and two runs at the same time."""
+"""`binlake` as a process: exit codes, SIGKILL, and two concurrent runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TABLES = ("account", "line", "word", "digest")
 
 
 def binlake(*arguments: str | Path) -> subprocess.Popen[bytes]:
-    """The command in a process group of its own, so that its Java can be killed with it."""
+    """Start the command in its own process group, so that its Java can be killed with it."""
     return subprocess.Popen(
         [sys.executable, "-m", "pipeline.cli", *map(str, arguments)],
         stdout=subprocess.PIPE,
@@ -36,7 +36,7 @@ def binlake(*arguments: str | Path) -> subprocess.Popen[bytes]:
 
 @pytest.fixture(scope="module")
 def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What makes a run over a few rows quick: no code is generated for its queries."""
+    """Return settings that speed up a run over a few rows: no code generation."""
     file = tmp_path_factory.mktemp("conf") / "binlake.yml"
     file.write_text("spark: {conf: {spark.sql.codegen.factoryMode: NO_CODEGEN}}")
     return file
@@ -51,13 +51,13 @@ def server(mysql_factory: MySQLFactory) -> MySQLServer:
 
 
 def commits_of(lake: Path) -> int:
-    """How many Delta commits the lake has; unlike `rglob`, `walk` bears folders that vanish."""
+    """Return the number of Delta commits; unlike `rglob`, `walk` tolerates folders that vanish."""
     logs = (names for folder, _, names in os.walk(lake) if folder.endswith("_delta_log"))
     return sum(name.endswith(".json") for names in logs for name in names)
 
 
 def wait_for_commits(process: subprocess.Popen[bytes], lake: Path, count: int) -> None:
-    """Wait until a run has made so many Delta commits."""
+    """Wait until a run has made this many Delta commits."""
     patience = time.monotonic() + 240
     while commits_of(lake) < count and time.monotonic() < patience:
         assert process.poll() is None, process.communicate()
@@ -65,7 +65,7 @@ def wait_for_commits(process: subprocess.Popen[bytes], lake: Path, count: int) -
 
 
 @pytest.mark.long
-def test_two_runs_at_once_and_one_killed_before_end_as_one(
+def test_two_concurrent_runs_after_a_killed_one_yield_one_result(
     spark: SparkSession, server: MySQLServer, run: Run, conf: Path, tmp_path: Path
 ) -> None:
     lake = tmp_path / "lake"
@@ -77,7 +77,7 @@ def test_two_runs_at_once_and_one_killed_before_end_as_one(
     killed.wait()
     commits = commits_of(lake)
 
-    # This process has its Java already: it begins when the other is at work.
+    # Java is already running in this process: it begins while the other run is at work.
     other = binlake(*command)
     wait_for_commits(other, lake, commits + 1)
     reports = run(server.binlog_folder, lake)
@@ -87,7 +87,7 @@ def test_two_runs_at_once_and_one_killed_before_end_as_one(
     for table in TABLES:
         assert_gold_equals_source(spark, server, str(lake), traffic.SCHEMA, table)
 
-    # In this process, whose session it takes: another start of Java would show nothing more.
+    # In this process and its session: another start of Java would prove nothing more.
     status = CliRunner().invoke(app, ["status", "--lake", str(lake), "--json"])
     assert status.exit_code == 0, status.output
     tables = {table["table"]: table for table in json.loads(status.stdout)["tables"]}
@@ -100,7 +100,7 @@ def test_two_runs_at_once_and_one_killed_before_end_as_one(
 
 
 @pytest.mark.parametrize("command", ["decode", "apply", "retry", "status"])
-def test_a_lake_or_source_that_is_not_there_is_a_wrong_command_line(
+def test_a_missing_lake_or_source_is_a_usage_error(
     spark: SparkSession, command: str, tmp_path: Path
 ) -> None:
     result = CliRunner().invoke(app, [command, "--lake", str(tmp_path)])
@@ -109,7 +109,7 @@ def test_a_lake_or_source_that_is_not_there_is_a_wrong_command_line(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("run", "--lake", "lake"), "binlogs"),
         (("run", "--source", "a b", "--binlogs", ".", "--lake", "lake"), "source"),
@@ -119,17 +119,17 @@ def test_a_lake_or_source_that_is_not_there_is_a_wrong_command_line(
     ],
     ids=["no binlogs", "a source that is no name", "an unknown option", "no lake", "no such conf"],
 )
-def test_what_is_asked_wrongly_is_told_in_a_line_with_exit_code_2(
-    arguments: tuple[str, ...], told: str
+def test_usage_errors_are_one_line_with_exit_code_2(
+    arguments: tuple[str, ...], message: str
 ) -> None:
     process = binlake(*arguments)
     _, errors = process.communicate()
     assert process.returncode == 2
-    assert told in errors.decode()
+    assert message in errors.decode()
     assert "Traceback" not in errors.decode()
 
 
-def test_with_json_standard_error_has_nothing_but_objects() -> None:
+def test_with_json_standard_error_has_only_objects() -> None:
     process = binlake("run", "--log", "json", "--source", "a b", "--lake", "lake")
     out, errors = process.communicate()
     assert process.returncode == 2

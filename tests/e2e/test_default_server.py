@@ -1,6 +1,7 @@
-"""A server with its defaults, whose log holds no CREATE TABLE any more: README's way, by commands.
+"""A server with default settings whose log has no CREATE TABLE: README's procedure, by commands.
 
-MySQL's are binlog_row_metadata=MINIMAL and no GTIDs, MariaDB's NO_LOG: the log names no column.
+MySQL's defaults are binlog_row_metadata=MINIMAL and no GTIDs, MariaDB's NO_LOG: the logs do not
+name columns.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ LATER = (
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest, kind: str) -> Server:
-    """One whose log is as by default, and begins behind the tables' CREATE."""
+    """Return a server with default settings, whose log begins after the tables' CREATE."""
     make: ServerFactory[Server] = request.getfixturevalue(f"{kind}_factory")
     options = {
         "mysql": (
@@ -78,13 +79,13 @@ def server(request: pytest.FixtureRequest, kind: str) -> Server:
 
 
 def ends(expected: int, *arguments: str) -> None:
-    """Run a command that ends with this exit code; else what it said is shown."""
+    """Run a command that has to end with this exit code; a failure shows its output."""
     found = CliRunner().invoke(app, list(arguments))
     assert found.exit_code == expected, f"{found.output}\n{found.exception}"
 
 
 def is_purged(server: Server) -> bool:
-    """Whether only the last log is there: MariaDB keeps those that recovery would need."""
+    """True if only the last log is left; MariaDB keeps logs that recovery would need."""
     server.execute(f"PURGE BINARY LOGS TO '{server.binlogs()[-1].name}'")
     return len(server.binlogs()) == 1
 
@@ -95,13 +96,13 @@ def change(server: Server, statements: tuple[str, ...]) -> None:
 
 
 def tables_of(lake: Path) -> dict[str, tuple[bool, bool]]:
-    """Whether each is complete, and whether it is held."""
-    told = json.loads(binlake("status", "--lake", str(lake), "--json")[1])
-    return {one["table"]: (one["complete"], one["held"]) for one in told["tables"]}
+    """Return whether each table is complete, and whether it is held."""
+    output = json.loads(binlake("status", "--lake", str(lake), "--json")[1])
+    return {one["table"]: (one["complete"], one["held"]) for one in output["tables"]}
 
 
 @pytest.mark.parametrize("kind", ["mysql", pytest.param("mariadb", marks=pytest.mark.long)])
-def test_readmes_way_on_a_server_with_its_defaults(
+def test_readmes_procedure_on_a_server_with_defaults(
     server: Server, kind: str, spark: SparkSession, tmp_path: Path
 ) -> None:
     url, logs = f"{kind}://root@127.0.0.1:{server.port}", tmp_path / "logs"
@@ -118,15 +119,15 @@ def test_readmes_way_on_a_server_with_its_defaults(
         given[name] = ("--conf", str(conf))
 
     def equals_the_server(name: str) -> None:
-        code, told = binlake("verify", *given[name], "--against", url, "--wait", "1", "--json")
-        against = json.loads(told)["against"]
+        code, output = binlake("verify", *given[name], "--against", url, "--wait", "1", "--json")
+        against = json.loads(output)["against"]
         assert (code, against["position"], against["differences"]) == (0, "", [])
 
     assert binlake("check", *given["seeded"])[0] in (0, 3)
     ends(0, "capture", *given["seeded"])
 
-    # Without a seed tables have their names from what capture has kept, but for one whose columns
-    # have changed places since the log begins.
+    # Without a seed, tables get their column names from the definitions the capture keeps, except
+    # one whose columns have changed places since the log began.
     ends(3, "run", *given["alone"])
     assert tables_of(lakes["alone"]) == {
         **dict.fromkeys(("orders", "bag", "known", "days"), (False, False)),
@@ -141,7 +142,7 @@ def test_readmes_way_on_a_server_with_its_defaults(
     assert tables_of(lakes["seeded"]) == dict.fromkeys(every, (True, False))
     equals_the_server("seeded")
 
-    # What was held goes on from a seed, too.
+    # A seed also resumes what was held.
     ends(0, "seed", *given["alone"])
     ends(0, "run", *given["alone"])
     ends(0, "status", "--lake", str(lakes["alone"]), "--check")

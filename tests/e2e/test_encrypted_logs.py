@@ -1,4 +1,4 @@
-"""A source that encrypts its logs: with its keyring, gold is what SELECT gives."""
+"""A source that encrypts its logs: with its keyring, gold equals SELECT."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.servers.mysql import MySQLFactory
 TABLES = ("account", "digest")
 
 
-def test_after_a_rotation_of_the_key_and_the_end_of_encryption(
+def test_gold_equals_the_server_after_a_key_rotation_and_the_end_of_encryption(
     spark: SparkSession, mysql_factory: MySQLFactory, run: Run, tmp_path: Path
 ) -> None:
     keyring, lake = tmp_path / "keyring", tmp_path / "lake"

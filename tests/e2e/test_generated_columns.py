@@ -1,4 +1,4 @@
-"""Generated columns that MariaDB leaves out of row images: gold has what SELECT gives."""
+"""Generated columns that MariaDB omits from row images: gold equals SELECT."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ IMAGES = {
     "FULL_NODUP": ("FULL", "numbers keyless hashed unknown_changed"),
     "FULL": ("NO_LOG", "numbers texts documents times keyless unknown_kept renamed"),
 }
-"""By row image: the metadata, and the tables whose statements are logged so."""
+"""By row image: the metadata setting, and the tables whose statements are logged with both."""
 KEPT = """
     SET sql_mode = '';
     UPDATE numbers SET id = id + {0} WHERE id < 100;
@@ -137,9 +137,11 @@ KEPT = """
     UPDATE hashed SET note = CONCAT('d', {0}) WHERE id = {0} + 1;
     UPDATE hashed SET n = 6 WHERE id > {0}
 """
-"""What makes room for the same statements under the next image, which change no earlier row. One
-row of each image ends with a change of what columns are generated from; the others keep what was
-computed, rounded, clamped or left out before."""
+"""Moves the new rows to higher ids, which makes room for the same statements under the next image.
+
+One row of each image ends with a change of the columns that others are generated from; the other
+rows keep what was computed, rounded, clamped or omitted before.
+"""
 
 
 def split(script: str) -> list[str]:
@@ -147,13 +149,13 @@ def split(script: str) -> list[str]:
 
 
 def of_tables(statements: Sequence[str], tables: Collection[str]) -> list[str]:
-    """The statements that are about one of the tables, or about none."""
+    """Return the statements about one of the tables, or about none."""
     others = {statement.split()[2] for statement in split(TABLES)} - {*tables}
     return [statement for statement in statements if not others.intersection(statement.split())]
 
 
 def play(server: MariaDBServer, images: Sequence[str]) -> None:
-    """The same statements under each image, of its tables."""
+    """Run the same statements under each image, for its tables."""
     tables = {name for image in images for name in IMAGES[image][1].split()}
     server.execute(f"DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA} CHARSET utf8mb4")
     server.execute(f"USE {SCHEMA}; {';'.join(of_tables(split(TABLES), tables))}")
@@ -175,7 +177,7 @@ def play(server: MariaDBServer, images: Sequence[str]) -> None:
         pytest.param("mariadb", ["MINIMAL", "FULL"], [], marks=pytest.mark.long),
     ],
 )
-def test_gold_has_what_a_server_computes_and_does_not_log(
+def test_gold_has_generated_values_that_are_not_logged(
     spark: SparkSession,
     request: pytest.FixtureRequest,
     run: Run,

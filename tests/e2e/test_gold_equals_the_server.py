@@ -1,4 +1,4 @@
-"""The main promise: whatever the server's settings, gold at the cut is what SELECT gives."""
+"""The main guarantee: whatever the server's settings, the published gold equals SELECT."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from tests.support.zoo import type_zoo
 ZOO = "zoo"
 TABLES = [(traffic.SCHEMA, name) for name in ("account", "line", "word", "digest")]
 MANY = ("defaults", "defaults still")
-"""The settings whose changes are applied in the way of a batch of many: to new tables, and to those
-that are there."""
+"""Settings whose changes are applied like a large batch: to new and to existing tables."""
 SETTINGS: dict[str, tuple[Sequence[str], int]] = {
     MANY[0]: ((), 600),
     MANY[1]: ((), 100),
@@ -39,12 +38,12 @@ SETTINGS: dict[str, tuple[Sequence[str], int]] = {
         200,
     ),
 }
-"""What a server is set to, one after the other, and how many transactions it commits then."""
+"""Server settings, applied one after the other, with the number of transactions under each."""
 SMALL_SEGMENTS = {"target": 64 * 1024, "batch": 256 * 1024}
 
 
 def is_logged_so(name: str, logs: Sequence[Path]) -> bool:
-    """Whether the logs of a setting's transactions show it."""
+    """True if the logs of a setting's transactions show the setting."""
     found = [event.header.name for file in logs for event in decoder.events(file.read_bytes())]
     shown = {
         "compressed transactions": "TRANSACTION_PAYLOAD" in found,
@@ -54,7 +53,7 @@ def is_logged_so(name: str, logs: Sequence[Path]) -> bool:
     return shown.get(name, "GTID" in found and "TRANSACTION_PAYLOAD" not in found)
 
 
-def test_after_a_mixed_workload_under_one_setting_after_the_other(
+def test_gold_equals_the_server_after_a_mixed_workload_under_each_setting(
     spark: SparkSession,
     mysql_factory: MySQLFactory,
     run: Run,
@@ -80,7 +79,7 @@ def test_after_a_mixed_workload_under_one_setting_after_the_other(
             assert_gold_equals_source(spark, server, str(lake), schema, table)
 
 
-def test_after_every_type_at_its_edges(
+def test_gold_equals_the_server_for_edge_cases_of_every_type(
     spark: SparkSession, mysql: MySQLServer, run: Run, tmp_path: Path
 ) -> None:
     mysql.execute(f"DROP DATABASE IF EXISTS {ZOO}")

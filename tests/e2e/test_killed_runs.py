@@ -1,4 +1,4 @@
-"""A run that dies between any two commits, and is run again, loses nothing and doubles nothing."""
+"""A run that dies between any two commits and is repeated neither loses nor repeats anything."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from tests.support.servers import traffic
 from tests.support.servers.mysql import MySQLFactory, MySQLServer
 
 TABLES = ("account",)
-"""One: every commit more is a run more, and what is done to several at once is killed in
-tests/integration/gold/test_gold_repeated.py."""
+"""Only one: each commit costs a run, and tests/integration/gold/test_gold_repeated.py kills
+commits that concern several tables.
+"""
 
 
-def test_a_run_killed_at_each_commit_in_turn_ends_as_if_it_had_not_been(
+def test_runs_killed_at_each_commit_yield_the_same_gold(
     spark: SparkSession,
     mysql_factory: MySQLFactory,
     run: Run,
@@ -48,7 +49,7 @@ def test_a_run_killed_at_each_commit_in_turn_ends_as_if_it_had_not_been(
                     killed = False
             if not killed:
                 break
-            # More input than the dead run saw.
+            # More input than the killed run had.
             traffic.run(connection, 5, seed=100 + commits, create=False)
     assert commits > 10
     run(server.binlog_folder, lake, include=include)
@@ -60,7 +61,7 @@ TO_SILVER = ("bronze", "silver")
 LEDGER_AND_BRONZE = {"ledger/batches", "ledger/definitions", "bronze/segments", "bronze/files"}
 OF_ALL = {"silver/transactions", "silver/statements"}
 CHANGES = {f"silver/changes/shop/{table}" for table in ("steady", "evolving", "mapped")}
-"""`mapped` has a column that Spark alone can commit: its files come from scratch space."""
+"""`mapped` has a column that only Spark can commit: its files come from scratch space."""
 
 
 def make(server: MySQLServer) -> None:
@@ -73,7 +74,7 @@ def make(server: MySQLServer) -> None:
 
 
 def log_more(server: MySQLServer, number: int) -> None:
-    """Something for every table of the lake: a run that goes on has a batch of its own as well."""
+    """Change every table of the lake, so that a resumed run also has a batch of its own."""
     server.execute(
         f"ALTER TABLE shop.evolving ADD COLUMN c{number} INT DEFAULT {number};"
         f"INSERT INTO shop.steady (said) VALUES ('{number}'), ('again');"
@@ -85,7 +86,7 @@ def log_more(server: MySQLServer, number: int) -> None:
 
 
 def tables_in(lake: Path) -> Iterator[str]:
-    """Bronze's and silver's tables, and definitions."""
+    """Return bronze's and silver's tables, and the definitions."""
     for log in sorted(lake.rglob("_delta_log")):
         name = str(log.parent.relative_to(lake))
         if name.startswith(("bronze/", "silver/")) or name == "ledger/definitions":
@@ -93,14 +94,13 @@ def tables_in(lake: Path) -> Iterator[str]:
 
 
 def rows(spark: SparkSession, lake: Path, table: str) -> list[str]:
-    """All rows of a table as Spark reads them, without the batch that brought them, and the number
-    that a definition has in it."""
+    """Return all rows of a table as Spark reads them, without batch and definition numbers."""
     found: pa.Table = delta.read(spark, str(lake / table)).drop("batch", "number").toArrow()
     return sorted(map(str, found.to_pylist()))
 
 
 def ingested(spark: SparkSession, lake: Path) -> dict[str, bytes]:
-    """The bytes that bronze has of each file; no byte twice."""
+    """Return the bytes of each file in bronze; no byte may be there twice."""
     segments = delta.read(spark, Lake(str(lake)).segments)
     found: dict[str, bytes] = {}
     for row in segments.orderBy("file", "start_pos", "part").toLocalIterator():
@@ -109,15 +109,18 @@ def ingested(spark: SparkSession, lake: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.long)])
-def test_bronze_and_silver_killed_before_and_after_each_commit_end_as_if_they_had_not_been(
+def test_bronze_and_silver_killed_around_each_commit_have_the_same_rows(
     spark: SparkSession,
     mysql_factory: MySQLFactory,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     engine: str,
 ) -> None:
-    """Before a commit its files are there already: each commit is not made first, and then a
-    run dies right after it. Gold would hide rows that are there twice."""
+    """Before a commit its files are written, so runs are killed before each commit as well as right
+    after.
+
+    Gold would hide duplicate rows.
+    """
     server = mysql_factory()
     lake = tmp_path / "lake"
     killed_at = set()

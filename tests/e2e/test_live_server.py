@@ -1,4 +1,4 @@
-"""From a live server to gold by the commands alone: check, capture, run, verify, and again."""
+"""From a live server to gold by the commands alone: check, capture, run, verify, and all again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CHANGED = f"""
 
 
 def binlake(*arguments: str) -> tuple[int, str]:
-    """A command's exit code and what it printed; what it raised is the test's failure."""
+    """Return a command's exit code and output; its exceptions fail the test."""
     found = CliRunner().invoke(app, list(arguments))
     if found.exception is not None and not isinstance(found.exception, SystemExit):
         raise found.exception
@@ -40,7 +40,7 @@ def binlake(*arguments: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("kind", ["mysql", pytest.param("mariadb", marks=pytest.mark.long)])
-def test_gold_follows_a_server_by_the_commands_alone(
+def test_gold_follows_a_live_server_by_commands_alone(
     kind: str, request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path
 ) -> None:
     server: Server = request.getfixturevalue(kind)
@@ -51,16 +51,16 @@ def test_gold_follows_a_server_by_the_commands_alone(
     conf.write_text(f"source: {kind}\nlake: {lake}\ninclude: [{SCHEMA}.*]\n")
     given = ("--conf", str(conf))
     server.execute(CREATED)
-    code, told = binlake("check", *given, "--server", url, "--json")
-    assert {one["verdict"] for one in json.loads(told)["findings"]} <= {"fit", "advice", "unfit"}
+    code, output = binlake("check", *given, "--server", url, "--json")
+    assert {one["verdict"] for one in json.loads(output)["findings"]} <= {"fit", "advice", "unfit"}
     assert code in (0, 3)
     for change in (None, CHANGED):
         if change is not None:
             server.execute(change)
         assert binlake("capture", *given, "--server", url, "--to", str(logs))[0] == 0
         assert binlake("run", *given, "--binlogs", str(logs))[0] == 0
-        code, told = binlake("verify", *given, "--against", url, "--wait", "1", "--json")
-        against = json.loads(told)["against"]
+        code, output = binlake("verify", *given, "--against", url, "--wait", "1", "--json")
+        against = json.loads(output)["against"]
         assert (code, against["position"], against["differences"]) == (0, "", [])
         assert against["compared"] == 2
     server.execute("FLUSH BINARY LOGS")

@@ -1,4 +1,4 @@
-"""A MariaDB server's logs to gold, taken in two runs: equal to what SELECT gives."""
+"""A MariaDB server's logs to gold, in two runs: equal to SELECT after each."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def server(mariadb_factory: MariaDBFactory) -> MariaDBServer:
 
 
 def write(cursor: Any, chance: random.Random, count: int) -> None:
-    """Transactions of one or two statements; some are rolled back."""
+    """Run transactions of one or two statements; some are rolled back."""
     for _ in range(count):
         item, n = chance.randint(1, 60), chance.randint(-5, 5)
         cursor.execute("BEGIN")

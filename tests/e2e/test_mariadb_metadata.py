@@ -1,4 +1,6 @@
-"""What only MariaDB has, under each binlog_row_metadata, in one log: gold is what SELECT gives."""
+"""Features that only MariaDB has, under each binlog_row_metadata, in one log: gold equals
+SELECT.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,9 @@ def test_gold_equals_the_source(
     names: Collection[str],
     turn: int,
 ) -> None:
-    """Each table is logged under one of the settings, and in the other turns under another.
+    """Each table is logged under one of the settings, in the other rounds under another.
 
-    The log is taken in one run, in the other turns in two.
+    The log is applied in one run, and in the other rounds in two.
     """
     server, tables = newest_mariadb, {name: TABLES[name] for name in names}
     server.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
@@ -79,7 +81,7 @@ LATER = f"""
 """
 
 
-def test_a_seed_tells_the_types_of_a_table_that_is_older_than_the_log(
+def test_a_seed_supplies_the_types_of_a_table_that_precedes_the_log(
     spark: SparkSession, newest_mariadb: NewestMariaDBServer, tmp_path: Path
 ) -> None:
     server = newest_mariadb

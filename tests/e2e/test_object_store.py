@@ -1,4 +1,4 @@
-"""Binlogs and lake on S3: whole runs of the command, with the settings that the guide gives."""
+"""Binlogs and lake on S3: whole runs of the command, with the settings of the guide."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def store() -> Iterator[ObjectStore]:
 
 @pytest.fixture
 def conf(tmp_path: Path) -> Path:
-    """The guide's settings of Spark, on this machine."""
+    """Return the guide's Spark settings, for this machine."""
     file = tmp_path / "s3.yml"
     file.write_text(yaml.safe_dump({"spark": {"master": "local[2]", "conf": spark_conf()}}))
     return file
@@ -46,7 +46,7 @@ def insert(first: int, end: int) -> str:
 
 
 def binlake(store: ObjectStore, command: str, *arguments: str | Path) -> str:
-    """Run the command to its end; what it said. No credential is ever said."""
+    """Run the command and return its output, which must not contain credentials."""
     done = subprocess.run(
         [sys.executable, "-m", "pipeline.cli", command, "--lake", LAKE, *map(str, arguments)],
         env={**os.environ, **store.environment},

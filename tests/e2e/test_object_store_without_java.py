@@ -1,4 +1,4 @@
-"""A lake in S3 whose settings are in conf alone, by processes that may not start Java."""
+"""A lake in S3, configured in conf alone, used by processes that may not start Java."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ main()
 
 
 def binlake(conf: Path, *arguments: str, expected: int = 0) -> str:
-    """Run the command without a variable that tells of a store; what it said."""
+    """Run the command without environment variables for the store; return its output."""
     environment = {name: value for name, value in os.environ.items() if "AWS_" not in name}
     done = subprocess.run(
         [sys.executable, "-c", NO_JAVA, *arguments, "--conf", str(conf), "--lake", LAKE],
@@ -38,14 +38,14 @@ def binlake(conf: Path, *arguments: str, expected: int = 0) -> str:
         text=True,
         check=False,
     )
-    said = done.stdout + done.stderr
-    assert done.returncode == expected, said[-3000:]
-    assert not any(secret in said for secret in CREDENTIALS.values())
-    return said if expected else done.stdout
+    output = done.stdout + done.stderr
+    assert done.returncode == expected, output[-3000:]
+    assert not any(secret in output for secret in CREDENTIALS.values())
+    return output if expected else done.stdout
 
 
 def conf_of(store: ObjectStore, file: Path, **more: str) -> Path:
-    """Settings of a run on the store, with `more` settings of S3A."""
+    """Return the settings of a run on the store, with `more` S3A settings."""
     conf = {**store.conf, **{f"spark.hadoop.fs.s3a.{key}": value for key, value in more.items()}}
     file.write_text(yaml.safe_dump({"spark": {"conf": conf}}))
     return file
@@ -74,7 +74,7 @@ def test_bronze_silver_and_status_of_a_lake_in_s3_never_start_java(tmp_path: Pat
         refused = binlake(other, "status", expected=2)
         assert "Vault" in refused
         assert "supported by Hadoop only" in " ".join(refused.split())
-        with store.knowing_nobody():
+        with store.rejecting_all_keys():
             denied = " ".join(binlake(conf, "status", expected=1).split())
         assert LAKE in denied
         assert "credentials in spark.conf or in the environment" in denied

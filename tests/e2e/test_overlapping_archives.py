@@ -1,8 +1,8 @@
-"""Logs of two servers and of an archive, which overlap: nothing goes in twice, and nothing is lost.
+"""Overlapping logs of two servers and an archive: nothing is applied twice, nothing is lost.
 
-A replica with log_replica_updates takes over half-way. Its log holds the first server's
-transactions too: bags, JSON diffs, renames and definitions would all be wrong if any were applied
-again.
+A replica with log_replica_updates takes over half-way. Its log also contains the first server's
+transactions: keyless tables, JSON diffs, renames and definitions would all be wrong if any of them
+were applied again.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ AFTER = f"""
 
 @dataclass(frozen=True)
 class Logs:
-    """Folders of files: of the first server, of the second one, and what this one holds now."""
+    """Folders with the files of the first and second server, and a server with the final state."""
 
     first: Path
     second: Path
@@ -89,7 +89,7 @@ def copies(server: Server, folder: Path, rename: str = "binlog") -> Path:
 
 @pytest.fixture(scope="module")
 def logs(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
-    """A failover from the first server to a replica, with an XA transaction under way."""
+    """Run a failover from the first server to a replica, during an XA transaction."""
     folder = tmp_path_factory.mktemp("overlap")
     mysql.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
     mysql.reset_logs()
@@ -124,7 +124,7 @@ MARIADB = f"""
 """
 
 
-def test_mariadbs_domains_tell_what_was_there_before(
+def test_mariadbs_domains_identify_transactions_applied_before(
     spark: SparkSession, mariadb: MariaDBServer, run: Run, tmp_path: Path
 ) -> None:
     lake = tmp_path / "lake"
@@ -154,7 +154,7 @@ def test_mariadbs_domains_tell_what_was_there_before(
             assert_gold_equals_source(spark, replica, str(lake), SCHEMA, table)
 
 
-def test_a_gap_in_mariadbs_numbers_holds_the_cut_and_names_what_is_missing(
+def test_a_gap_in_mariadbs_sequence_numbers_holds_the_cut_and_is_named(
     spark: SparkSession, mariadb: MariaDBServer, run: Run, tmp_path: Path
 ) -> None:
     mariadb.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
@@ -169,12 +169,12 @@ def test_a_gap_in_mariadbs_numbers_holds_the_cut_and_names_what_is_missing(
     files = copies(mariadb, tmp_path / "all")
     logs = tmp_path / "logs"
     logs.mkdir()
-    # From another server's archive, under names of its own: no file's number tells.
+    # From another server's archive, renamed: file numbers identify nothing.
     for old, new in (("01", "a.000001"), ("02", "a.000002"), ("04", "b.000001")):
         shutil.copy(files / f"binlog.0000{old}", logs / new)
     reports = run(logs, tmp_path / "lake")
     (gap,) = reports[1].gaps
-    # The insert in the third file.
+    # The insert is in the third file.
     assert f"b.000001 (server 1) comes after 0-1-{number - 1}" in gap
     assert f"(after number {number - 2})" in gap
     assert delta.read(spark, Lake(str(tmp_path / "lake")).gold(SCHEMA, "bag")).count() == 3
@@ -196,10 +196,12 @@ def assert_all_is_well(
 
 
 @pytest.mark.long
-def test_all_of_them_in_one_run(spark: SparkSession, logs: Logs, run: Run, tmp_path: Path) -> None:
+def test_overlapping_logs_in_one_run(
+    spark: SparkSession, logs: Logs, run: Run, tmp_path: Path
+) -> None:
     for folder in (logs.first, logs.second):
         shutil.copytree(folder, tmp_path / "logs" / folder.name)
-    for file in logs.first.iterdir():  # and the same under other names
+    for file in logs.first.iterdir():  # and the same files renamed
         shutil.copy(file, tmp_path / "logs" / "first" / file.name.replace("binlog", "old-binlog"))
     reports = run(f"{tmp_path}/logs/*/*binlog.0*", tmp_path / "lake")
     assert_all_is_well(spark, logs, tmp_path / "lake", reports)
@@ -212,20 +214,20 @@ def test_all_of_them_in_one_run(spark: SparkSession, logs: Logs, run: Run, tmp_p
     again = rows.where("seen_before")
     left_out = f"{again.count()} transactions were already in the lake and are skipped."
     assert left_out in reports[1].notes
-    # what a plan keeps of this is what all segments tell
+    # the plan's summary equals that of all segments
     plan = Ledger(spark, lake, "e2e").last("silver")
     assert plan is not None
     body = SilverPlan.from_body(plan.body)
     files = {row.ordinal: row for row in read_files(spark, lake, "e2e")}
     every = pending(spark, lake, "e2e", files, None, Executed(), files)
     upto = [one.place < body.end for one in every.segments].count(True) - 1
-    told = every.before[upto].behind(every.segments[upto].gtids)
-    assert told == body.executed
+    executed = every.before[upto].behind(every.segments[upto].gtids)
+    assert executed == body.executed
     assert again.where("commit_lsn IS NOT NULL OR rows IS NOT NULL").isEmpty()
 
 
 @pytest.mark.long
-def test_run_after_run_as_files_come_and_grow_and_with_a_run_that_dies(
+def test_overlapping_logs_in_many_runs_with_growing_files_and_a_killed_run(
     spark: SparkSession,
     logs: Logs,
     run: Run,
@@ -239,7 +241,7 @@ def test_run_after_run_as_files_come_and_grow_and_with_a_run_that_dies(
     location = f"{tmp_path}/logs/*/*binlog.0*"
     shutil.copy(files["first"][0], tmp_path / "logs" / "first")
     assert exit_code(run(location, lake)) == 0
-    # The replica's third file is being written, and what is between the two is not there yet.
+    # The replica's third file is still growing, and the files in between are missing.
     third = files["second"][2]
     content = third.read_bytes()
     growing = tmp_path / "logs" / "second" / third.name
@@ -252,11 +254,11 @@ def test_run_after_run_as_files_come_and_grow_and_with_a_run_that_dies(
     assert bronze.gaps == (gap,)
     settings = Settings.load(None, source="e2e", lake=str(lake))
     assert gap in read_status(spark, settings).problems
-    # It comes from the first server, in a file that is placed before the replica's.
+    # From the first server, in a file that is ordered before the replica's.
     shutil.copy(files["first"][1], tmp_path / "logs" / "first")
     growing.write_bytes(content)
     assert_all_is_well(spark, logs, lake, run(location, lake))
-    # Everything again under other names, and the run dies.
+    # Everything again, renamed, and the run dies.
     for name, paths in files.items():
         for path in paths:
             shutil.copy(path, tmp_path / "logs" / name / f"{name}-{path.name}")

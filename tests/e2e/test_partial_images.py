@@ -1,4 +1,4 @@
-"""Row images that leave columns out, and JSON diffs: gold is what SELECT gives, run after run."""
+"""Partial row images and JSON diffs: gold equals SELECT, run after run."""
 
 from __future__ import annotations
 
@@ -104,14 +104,14 @@ def split(script: str) -> list[str]:
 
 
 def mixed(chance: random.Random, *histories: Sequence[str]) -> Iterator[str]:
-    """The statements of several histories, each in its order."""
+    """Interleave the statements of several histories, each in its own order."""
     left = [list(history) for history in histories]
     while any(left):
         yield chance.choices(left, [len(history) for history in left])[0].pop(0)
 
 
 def play(server: Server, statements: Sequence[str], images: Sequence[str]) -> None:
-    """Carry out statements, each with an image by chance where the server lets it."""
+    """Run statements, each with a random row image that the server allows for it."""
     chance = random.Random(len(statements))
     with server.connect(database=SCHEMA) as connection, connection.cursor() as cursor:
         cursor.execute("SET sql_mode = '', time_zone = '+00:00'")

@@ -1,6 +1,6 @@
-"""Random histories of a real server: however they are applied, gold is what SELECT gives.
+"""Random histories of a real server: however they are applied, gold equals SELECT.
 
-A failure's message says how to run it again; hundreds more run in `make soak-histories`.
+A failure's message shows how to reproduce it; `make soak-histories` runs hundreds more.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ TRIALS = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", TRIALS)
-def test_on_mysql(spark: SparkSession, mysql: MySQLServer, name: str) -> None:
+def test_random_histories_on_mysql(spark: SparkSession, mysql: MySQLServer, name: str) -> None:
     trial = TRIALS[name]
     print(trial)
     assert attempt(spark, mysql, trial).equal >= trial.histories
 
 
-def test_on_mariadb(spark: SparkSession, mariadb: MariaDBServer) -> None:
-    """With the metadata that it logs by default, which is none."""
+def test_random_histories_on_mariadb(spark: SparkSession, mariadb: MariaDBServer) -> None:
+    """With MariaDB's default row metadata, which is none."""
     variables = {"binlog_row_metadata": "NO_LOG"}
     trial = Trial(5, "in portions", histories=6, length=10, variables=variables)
     print(trial)
@@ -41,7 +41,7 @@ def test_on_mariadb(spark: SparkSession, mariadb: MariaDBServer) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("metadata", ["NO_LOG", "MINIMAL", "FULL"])
-def test_on_the_newest_mariadb(
+def test_random_histories_on_the_newest_mariadb(
     spark: SparkSession, newest_mariadb: NewestMariaDBServer, metadata: str
 ) -> None:
     trial = Trial(6, histories=6, length=12, variables={"binlog_row_metadata": metadata})

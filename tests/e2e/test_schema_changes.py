@@ -1,6 +1,6 @@
-"""Every kind of schema change on real servers: in one run or in a run per file, gold is SELECT.
+"""Every kind of schema change on real servers, in one run or a run per file: gold equals SELECT.
 
-Tables that gold cannot follow are listed here with the reason that must be told; all others equal.
+Tables that gold cannot follow are listed with the reason it has to report; all others are equal.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ROWS_NOT_LOGGED = {
     "exchanged": "exchanged with evolving.exchanged_with",
     "exchanged_with": "exchanged with a partition of evolving.exchanged",
 }
-"""With on_fault: mark, gold goes on without these."""
+"""With on_fault: mark, gold continues without these rows."""
 
 HELD = {
     "computed": "column g is added.*a generated column",
@@ -69,7 +69,7 @@ HELD_ON_MARIADB = {
 
 
 def histories(altered: Mapping[str, Sequence[str]], *others: Sequence[str]) -> list[list[str]]:
-    """Sequences of statements that do not depend on each other."""
+    """Return sequences of statements that are independent of each other."""
     ours = [
         [statement.format(table) for statement in (TABLE, FILL, *statements)]
         for table, statements in altered.items()
@@ -78,7 +78,7 @@ def histories(altered: Mapping[str, Sequence[str]], *others: Sequence[str]) -> l
 
 
 def play(server: Server, sequences: Sequence[Sequence[str]]) -> Iterator[None]:
-    """Run the sequences, each in a session of its own, and pause when a file is full."""
+    """Run the sequences, each in its own session, and pause whenever a file is full."""
     sessions = [server.connect(database=SCHEMA) for _ in sequences]
     for number in range(FILES):
         for session, statements in zip(sessions, sequences, strict=True):
@@ -118,7 +118,9 @@ def check(
     *,
     included: Sequence[str] = ("*",),
 ) -> None:
-    """Every table of the source is equal, or held or incomplete for the reason expected."""
+    """Check that every table of the source is equal, or held or incomplete for the expected
+    reason.
+    """
     from pipeline.run import read_status
     from pipeline.settings import Settings
 
@@ -150,7 +152,7 @@ def different(spark: SparkSession, server: Server, lake: Path, table: TableStatu
 
 
 def of_mysql() -> list[list[str]]:
-    """The statements that each file of a MySQL server's log is made of."""
+    """Return the statements in each file of a MySQL server's log."""
     return histories(
         {**ALTERED, **ALTERED_ON_MYSQL},
         *(RENAMED, ONLINE, PARTITIONED, NOT_TOLD, GENERATED, NAMES, DATABASES, OF_MYSQL, NOTHING),
@@ -158,7 +160,7 @@ def of_mysql() -> list[list[str]]:
 
 
 @pytest.mark.long
-def test_mysql_in_a_run_per_file(
+def test_schema_changes_of_mysql_in_a_run_per_file(
     spark: SparkSession, mysql: Server, tmp_path: Path, run: Run
 ) -> None:
     begin(mysql)
@@ -169,7 +171,9 @@ def test_mysql_in_a_run_per_file(
     check(spark, mysql, tmp_path, {}, ROWS_NOT_LOGGED, included=included)
 
 
-def test_mysql_in_one_run(spark: SparkSession, mysql: Server, tmp_path: Path, run: Run) -> None:
+def test_schema_changes_of_mysql_in_one_run(
+    spark: SparkSession, mysql: Server, tmp_path: Path, run: Run
+) -> None:
     begin(mysql)
     for _ in play(mysql, of_mysql()):
         mysql.flush_logs()
@@ -181,7 +185,7 @@ def test_mysql_in_one_run(spark: SparkSession, mysql: Server, tmp_path: Path, ru
 
 
 @pytest.mark.long
-def test_mariadb_with_names_in_lower_case(
+def test_schema_changes_of_mariadb_with_lower_case_names(
     spark: SparkSession, mariadb_factory: MariaDBFactory, tmp_path: Path, run: Run
 ) -> None:
     server = mariadb_factory("--lower-case-table-names=1")
@@ -197,7 +201,7 @@ def test_mariadb_with_names_in_lower_case(
 def newest_in_lower_case(
     newest_mariadb: Server, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
-    """A second server of the newest release, if that is there."""
+    """Return a second server of the newest release, if that is available."""
     del newest_mariadb
     folder = tmp_path_factory.mktemp("newest_in_lower_case") / "server"
     with NewestMariaDBServer(folder, "--lower-case-table-names=1") as server:
@@ -206,7 +210,7 @@ def newest_in_lower_case(
 
 @pytest.mark.long
 @pytest.mark.parametrize("metadata", ["NO_LOG", "MINIMAL", "FULL"])
-def test_the_newest_mariadb(
+def test_schema_changes_of_the_newest_mariadb(
     spark: SparkSession, newest_in_lower_case: Server, tmp_path: Path, run: Run, metadata: str
 ) -> None:
     server = newest_in_lower_case

@@ -1,7 +1,8 @@
-"""A server's tables seeded on a cluster whose workers lack Binlake and the connector to the server.
+"""A server's tables seeded on a cluster whose workers lack Binlake and the server's connector.
 
-By spark-submit itself, with the connector's jar, and by Airflow's tasks, whose connector Spark's
-resolver brings; then the layers, and gold against the server, all of them on the cluster.
+Once by spark-submit itself, with the connector's jar, and once by Airflow's tasks, for which
+Spark's resolver fetches the connector; then the layers run on the cluster, and gold equals the
+server.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pipeline.spark.jars import delta_jars
 from pipeline.spark.java import java_home
 from tests.support.dags.dag_run import Airflow
 from tests.support.servers.mysql import MySQLServer
-from tests.support.servers.process_list import showing
+from tests.support.servers.process_list import command_lines_with
 from tests.support.spark.spark_cluster import HOST, ROOT, SparkCluster, built_wheel, finish
 
 pytestmark = pytest.mark.long
@@ -54,17 +55,17 @@ CONNECTOR = "*mariadb-java-client*.jar"
 
 @dataclass
 class Ended:
-    """The runs of the DAGs, and what the cluster's workers were brought meanwhile."""
+    """The runs of the DAGs, and what was shipped to the cluster's workers meanwhile."""
 
     folder: Path
     replicated: dict[str, Any]
     verified: dict[str, Any]
-    said: str
+    output: str
     shown: list[str]
-    """Command lines that had the password."""
+    """Command lines that contained the password."""
     seed_log: str
     connectors: list[set[str]]
-    """The connector's files on both workers behind each seed."""
+    """The connector's files on both workers after each seed."""
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +80,13 @@ def cluster(folder: Path) -> Iterator[SparkCluster]:
 
 
 def connectors(cluster: SparkCluster) -> set[str]:
-    """The connector's files that executors of both workers have, each with its application."""
+    """Return the connector's files on executors of both workers, each with its application."""
     one, other = (worker.files(CONNECTOR) for worker in cluster.workers)
     return {f"{application}/{name}" for application, name in one & other}
 
 
 def airflow_over(cluster: SparkCluster, folder: Path, port: int) -> Airflow:
-    """An Airflow with connections to the cluster and to the server."""
+    """Return an Airflow with connections to the cluster and to the server."""
     server = {"conn_type": "mysql", "host": HOST, "port": port, "login": "lake"}
     return Airflow(
         folder,
@@ -139,7 +140,7 @@ def ended(cluster: SparkCluster, folder: Path, mysql: MySQLServer) -> Ended:
     settings = settings_of(cluster, folder, built_wheel(folder))
     conf.write_text(json.dumps(settings))
     brought = []
-    with showing(PASSWORD, WRITTEN) as shown:
+    with command_lines_with(PASSWORD, WRITTEN) as shown:
         seed_log = seeded(cluster, folder, conf, settings, mysql.port)
         brought.append(connectors(cluster))
         mysql.execute(CHANGED)
@@ -147,13 +148,13 @@ def ended(cluster: SparkCluster, folder: Path, mysql: MySQLServer) -> Ended:
             ("binlake_shop_replication", {}), ("binlake_shop_verify", {})
         )
         brought.append(connectors(cluster) - brought[0])
-    return Ended(folder, replicated, verified, airflow.said, shown, seed_log, brought)
+    return Ended(folder, replicated, verified, airflow.output, shown, seed_log, brought)
 
 
 def seeded(
     cluster: SparkCluster, folder: Path, conf: Path, settings: dict[str, Any], port: int
 ) -> str:
-    """One table, by spark-submit of the job; what it said."""
+    """Seed one table by spark-submit of the job; return its output."""
     submit = settings["airflow"]["submit"]
     log = folder / "seed.log"
     job = cluster.submit(
@@ -176,25 +177,25 @@ def test_the_job_seeds_with_the_connectors_jar(ended: Ended) -> None:
 def test_every_task_succeeds_over_the_connection_to_the_cluster(ended: Ended) -> None:
     states = {task: state for task, _, state, _ in ended.replicated["tasks"]}
     outcome = ended.replicated["state"], set(states.values())
-    assert outcome == ("success", {"success"}), ended.said
+    assert outcome == ("success", {"success"}), ended.output
     assert list(states)[:2] == ["capture", "seed"]
     # Of the tables that the job has left: its own waits for silver.
-    assert f"{SCHEMA}.items: 1,000 rows, read between" in ended.said
-    assert f"{SCHEMA}.bag: 51 rows, read at" in ended.said
-    assert f"{SCHEMA}.orders: " not in ended.said
+    assert f"{SCHEMA}.items: 1,000 rows, read between" in ended.output
+    assert f"{SCHEMA}.bag: 51 rows, read at" in ended.output
+    assert f"{SCHEMA}.orders: " not in ended.output
     assert len(ended.connectors[1]) == 1, "the seed's executors alone were brought it by packages"
 
 
-def test_gold_is_what_the_server_has(ended: Ended) -> None:
+def test_gold_equals_the_server(ended: Ended) -> None:
     assert ended.verified["state"] == "success"
     assert [task for task, *_ in ended.verified["tasks"]] == ["verify"]
 
 
-def test_the_password_is_nowhere(ended: Ended) -> None:
-    """In no command line, log, or file: the cluster's, the lake's, and all that Airflow keeps."""
+def test_the_password_appears_nowhere(ended: Ended) -> None:
+    """Not in any command line, log, or file: of the cluster, the lake, or Airflow."""
     assert ended.shown == []
     kept = [file for file in ended.folder.rglob("*") if file.is_file()]
     assert {"airflow.db", "stderr", "seed.log"} <= {file.name for file in kept}
-    for content in [*(file.read_bytes() for file in kept), ended.said.encode()]:
+    for content in [*(file.read_bytes() for file in kept), ended.output.encode()]:
         assert PASSWORD.encode() not in content
         assert WRITTEN.encode() not in content

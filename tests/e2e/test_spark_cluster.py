@@ -1,8 +1,8 @@
-"""The layers as spark-submit runs them on a cluster: a master, and workers that lack Binlake.
+"""The layers by spark-submit on a cluster: a master, and workers that lack Binlake.
 
-They are given the wheel alone, compile its kernels once for all of them, and one is killed while
-silver decodes on it. Others are killed while their tasks write, whose files are left half-written:
-no commit names them.
+They get the wheel alone and compile its kernels once for all of them; one worker is killed while
+silver decodes on it. Others are killed while their tasks write; no commit refers to the
+half-written files.
 """
 
 from __future__ import annotations
@@ -88,19 +88,19 @@ class Jobs:
         self._settings = {
             "spark.ui.enabled": "false",
             "spark.executorEnv.BINLAKE_CACHE": str(self.cache),
-            # Says each compiled kernel that it saves, and each that it loads.
+            # Log each compiled kernel that is saved or loaded.
             "spark.executorEnv.NUMBA_DEBUG_CACHE": "1",
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         }
 
     def run(self, layer: str, meanwhile: Callable[[Job], None] = lambda _: None) -> None:
-        """Submit a layer's job, and wait for it while something is done to the cluster."""
+        """Submit a layer's job, and wait for it while `meanwhile` acts on the cluster."""
         log = self._folder / f"{layer}.log"
-        told = ("--source", "shop", "--binlogs", self._binlogs, "--lake", self.lake)
+        arguments = ("--source", "shop", "--binlogs", self._binlogs, "--lake", self.lake)
         job = self._cluster.submit(
             ROOT / "pipeline" / layer / "job.py",
-            *(*told, "--conf", self._conf),
+            *(*arguments, "--conf", self._conf),
             conf=self._settings,
             wheel=self._wheel,
             log=log,
@@ -108,23 +108,23 @@ class Jobs:
         finish(job, log, meanwhile)
 
     def compiled(self) -> Path:
-        """The folder of compiled kernels, which is called as it is for this very source."""
+        """Return the folder of compiled kernels, whose name depends on this source code."""
         return self.cache / cache_folder().name
 
     def plans(self) -> int:
-        """How many plans and records there are in the ledger."""
+        """Return the number of plans and records in the ledger."""
         return plans(self.lake)
 
 
 def plans(lake: Path) -> int:
-    """The same of any lake in a folder."""
+    """Return the same for any lake in a folder."""
     log = Path(Lake(str(lake)).ledger("batches")) / "_delta_log"
     return len(list(log.glob("*.json")))
 
 
 @contextmanager
 def held(file: Path) -> Iterator[Callable[[], list[int]]]:
-    """A lock that others wait for meanwhile; gives the processes that do."""
+    """Hold a lock that others wait for meanwhile; yield the processes that do."""
     with file.open("w") as opened:
         fcntl.flock(opened, fcntl.LOCK_EX)
         waits = re.compile(rf"-> FLOCK +ADVISORY +WRITE +(\d+) \S+:{file.stat().st_ino} ")
@@ -132,10 +132,10 @@ def held(file: Path) -> Iterator[Callable[[], list[int]]]:
 
 
 def saved(workers: list[Worker]) -> dict[str, Counter[str]]:
-    """By application, the compiled kernels that its executors saved: each is one compilation."""
+    """Return by application the kernels that its executors saved: each was compiled once."""
     found: dict[str, Counter[str]] = {}
     for worker in workers:
-        for app, line in worker.said():
+        for app, line in worker.log_lines():
             of_app = found.setdefault(app, Counter())
             if match := SAVED.search(line):
                 of_app[match[1]] += 1
@@ -143,25 +143,27 @@ def saved(workers: list[Worker]) -> dict[str, Counter[str]]:
 
 
 def stages(worker: Worker, app: str) -> list[tuple[str, bool]]:
-    """The stage of each task that its executors began, and whether that was the first try."""
-    said = (line for of_app, line in worker.said() if of_app == app)
-    found = (match.groups() for line in said if (match := RUNNING.search(line)))
+    """Yield the stage of each task that its executors began, and whether it was the first
+    attempt.
+    """
+    lines = (line for of_app, line in worker.log_lines() if of_app == app)
+    found = (match.groups() for line in lines if (match := RUNNING.search(line)))
     return [(stage, task == try_ == "0") for task, stage, try_ in found]
 
 
 @dataclass
 class Interrupted:
-    """Kills whoever is in the middle of writing a Parquet file into a folder of the lake."""
+    """Kills the first process found writing a Parquet file into a folder of the lake."""
 
     cluster: SparkCluster
     folder: Path
     worker: Worker | None = None
     left: bytes = b""
-    """What there was of the file."""
+    """The file's partial content."""
     name: str = ""
 
     def __call__(self, job: Job) -> None:
-        """Once, and bring the cluster another worker."""
+        """Kill once, and add a worker to the cluster."""
         until(
             lambda: self._killed() or job.poll() is not None,
             f"a worker writes into {self.folder}",
@@ -176,7 +178,7 @@ class Interrupted:
     def _kill(self, worker: Worker) -> bool:
         if not self._half_written(worker):
             return False
-        # Held, nobody closes it between this look and its death.
+        # While stopped, the process cannot close the file between this check and its death.
         worker.stop()
         found = self._half_written(worker)
         if found:
@@ -184,7 +186,7 @@ class Interrupted:
             self.worker = worker
             worker.kill()
         else:
-            worker.go_on()
+            worker.resume()
         return bool(found)
 
     def _half_written(self, worker: Worker) -> list[Path]:
@@ -193,25 +195,25 @@ class Interrupted:
 
 
 def require_repeated(cluster: SparkCluster, interrupted: Interrupted) -> None:
-    """A file had begun and not ended, and its task ran again elsewhere."""
+    """Check that a file was left incomplete, and that its task ran again elsewhere."""
     assert interrupted.worker is not None
     assert interrupted.left.startswith(b"PAR1")
     assert not interrupted.left.endswith(b"PAR1")
-    *_, (app, _) = interrupted.worker.said()
+    *_, (app, _) = interrupted.worker.log_lines()
     stage, _ = stages(interrupted.worker, app)[-1]
     others = [worker for worker in cluster.workers if worker is not interrupted.worker]
     assert any((stage, False) in stages(worker, app) for worker in others)
 
 
 def require_uncommitted(interrupted: Interrupted) -> None:
-    """The half-written file is there still, and no part of its table."""
+    """Check that the half-written file still exists, and is not part of its table."""
     assert (interrupted.folder / interrupted.name).read_bytes() == interrupted.left
     added = pa.table(DeltaTable(str(interrupted.folder)).get_add_actions())
     assert interrupted.name not in added.column("path").to_pylist()
 
 
 def gold(spark: SparkSession, lake: Path, table: str) -> pa.Table:
-    """All columns, also those that tell which transaction a row is of."""
+    """Return all columns, including those that identify a row's transaction."""
     return delta.read(spark, Lake(str(lake)).gold("shop", table)).orderBy("id").toArrow()
 
 
@@ -230,7 +232,7 @@ def test_the_layers_on_a_cluster_that_loses_a_worker(
     (compilations,) = saved(cluster.workers).values()
     assert set(compilations.values()) == {1}, "each kernel is compiled once for both workers"
     kernels = {path: path.stat().st_ino for path in jobs.compiled().rglob("*.nbc")}
-    # Of the process beside the worker, which compiles from the other end, nothing is said.
+    # Nothing is known of the process beside the worker, which compiles from the other end.
     assert {Path(name) for name in compilations} < kernels.keys()
 
     lost: list[Worker] = []
@@ -245,11 +247,11 @@ def test_the_layers_on_a_cluster_that_loses_a_worker(
             )
 
         with held(jobs.compiled() / "lock") as waiting:
-            # The survey is over when there is a plan. Who decodes then finds no mark that kernels
-            # are compiled, and waits as if somebody did it.
+            # The survey has finished once there is a plan. Decoding tasks then find no mark of
+            # compiled kernels, and wait as if another process compiled them.
             wait(lambda: jobs.plans() > before, "silver's plan is committed")
             if job.poll() is not None:
-                return  # whose log tells why
+                return  # whose log has the reason
             (jobs.compiled() / "warm").unlink()
             wait(lambda: bool(waiting()), "a worker decodes")
             lost.extend(w for w in cluster.workers if any(map(w.has, waiting())))
@@ -267,7 +269,7 @@ def test_the_layers_on_a_cluster_that_loses_a_worker(
     assert not any(found for _, found in later), "later jobs compile nothing"
     assert {path: path.stat().st_ino for path in jobs.compiled().rglob("*.nbc")} == kernels
     silver = later[0][0]
-    assert any(LOADED in line for app, line in other.said() if app == silver)
+    assert any(LOADED in line for app, line in other.log_lines() if app == silver)
     interrupted, _ = stages(killed, silver)[-1]
     assert (interrupted, False) in stages(other, silver), "the lost task ran again"
 
@@ -279,7 +281,7 @@ def test_the_layers_on_a_cluster_that_loses_a_worker(
 
 
 def logged(server: MySQLServer) -> None:
-    """Two logs of rows that nothing compresses."""
+    """Return two logs of incompressible rows."""
     server.execute("DROP DATABASE IF EXISTS large; CREATE DATABASE large")
     server.reset_logs()
     server.execute("CREATE TABLE large.files (id INT PRIMARY KEY AUTO_INCREMENT, content LONGBLOB)")
@@ -291,7 +293,7 @@ def logged(server: MySQLServer) -> None:
 
 
 @pytest.mark.long
-def test_workers_that_are_killed_while_they_write_cost_a_retry(
+def test_workers_killed_while_writing_cost_only_a_retry(
     cluster: SparkCluster,
     mysql: MySQLServer,
     spark: SparkSession,

@@ -1,7 +1,7 @@
-"""Runs whose Spark is elsewhere, behind Spark Connect, with a catalog instead of paths.
+"""Runs with a remote Spark, through Spark Connect, and a catalog instead of paths.
 
-So it is on Databricks: no JVM in the client, no SparkContext, tables by name. The catalog is
-Spark's own, over a metastore and a warehouse folder as Hive has them.
+Databricks is like that: no JVM in the client, no SparkContext, tables by name. The catalog is
+Spark's own, with a Hive-style metastore and warehouse folder.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.long
 
 CATALOG = "spark_catalog"
 DAMAGED = {"shop.orders": "id", "binlake.silver_transactions": "__lsn"}
-"""Tables that somebody takes rows from, of gold and of silver, and the key of each."""
+"""Tables of gold and silver that lose rows, and the key of each."""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def conf(server: ConnectServer, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def binlake(conf: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command where there is no Java to be found."""
+    """Run the command on a machine without Java."""
     environment = {**os.environ, "JAVA_HOME": "/nowhere", "PATH": str(Path(sys.executable).parent)}
     return subprocess.run(
         [sys.executable, "-m", "pipeline.cli", *arguments, "--conf", str(conf)],
@@ -72,14 +72,14 @@ def checksums(found: dict[str, Any]) -> dict[str, tuple[int, str]]:
 
 
 def verified(conf: Path) -> dict[str, tuple[int, str]]:
-    """The rows and the checksum of each gold table, which Binlake finds to be what they should."""
+    """Return row count and checksum of each gold table, which `verify` has found correct."""
     done = binlake(conf, "verify", "--json")
     assert done.returncode == 0, done.stderr[-4000:]
     return checksums(json.loads(done.stdout))
 
 
 def answer(server: ConnectServer, statement: str) -> str:
-    """What the same Spark tells somebody else who is connected to it."""
+    """Return what another client of the same Spark gets."""
     program = (
         "from pyspark.sql import SparkSession\n"
         f"spark = SparkSession.builder.remote({server.url!r}).getOrCreate()\n"
@@ -90,7 +90,7 @@ def answer(server: ConnectServer, statement: str) -> str:
 
 
 def keys_of_damaged(server: ConnectServer) -> dict[str, str]:
-    """How many rows there are now, whatever was published, and a sum over their keys."""
+    """Return the current row counts, whatever is published, and a checksum of the keys."""
     return {
         table: answer(server, f"SELECT count(*), bit_xor(xxhash64({key})) FROM {CATALOG}.{table}")
         for table, key in DAMAGED.items()
@@ -99,7 +99,7 @@ def keys_of_damaged(server: ConnectServer) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def replicated(conf: Path) -> Path:
-    """The conf of a lake that two runs have brought to the end of the logs."""
+    """Return the conf of a lake that has reached the end of the logs in two runs."""
     logs = sorted((DEMO / "binlogs").glob("binlog.*"))
     folder = conf.parent / "binlogs"
     for given in (logs[:2], logs[2:]):
@@ -114,30 +114,30 @@ def replicated(conf: Path) -> Path:
 def expected(
     spark: SparkSession, run: Run, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, tuple[int, str]]:
-    """The same as `verified`, of a run without Spark Connect and a catalog."""
+    """Return the same as `verified`, for a run without Spark Connect and a catalog."""
     lake = tmp_path_factory.mktemp("paths") / "lake"
     run(DEMO / "binlogs", lake)
     settings = Settings.load(None, source="e2e", lake=str(lake))
     return checksums(json.loads(verify(spark, settings).to_json()))
 
 
-def test_a_run_over_spark_connect_into_a_catalog_gives_the_same_gold(
+def test_a_run_over_spark_connect_into_a_catalog_yields_the_same_gold(
     replicated: Path, expected: dict[str, tuple[int, str]]
 ) -> None:
     assert "nothing new" in binlake(replicated, "run").stdout
 
-    told = binlake(replicated, "status", "--json")
-    assert told.returncode == 0, told.stderr[-4000:]
-    tables = {f"{t['schema']}.{t['table']}": t for t in json.loads(told.stdout)["tables"]}
+    status = binlake(replicated, "status", "--json")
+    assert status.returncode == 0, status.stderr[-4000:]
+    tables = {f"{t['schema']}.{t['table']}": t for t in json.loads(status.stdout)["tables"]}
     assert all(t["complete"] and not t["held"] for t in tables.values())
     assert tables["shop.orders"]["gold"] == "`spark_catalog`.`shop`.`orders`"
 
     assert verified(replicated) == expected
-    # The lake's folder is scratch space alone.
+    # The lake's folder is only scratch space.
     assert not [f for f in (replicated.parent / "scratch").rglob("*") if f.is_file()]
 
 
-def test_a_full_refresh_over_spark_connect_puts_right_what_somebody_did_to_silver_and_gold(
+def test_a_full_refresh_over_spark_connect_repairs_damaged_silver_and_gold(
     server: ConnectServer, replicated: Path, expected: dict[str, tuple[int, str]]
 ) -> None:
     before = keys_of_damaged(server)

@@ -1,4 +1,4 @@
-"""Single cells of every column type, as the walk gives them to the readers."""
+"""Single cells of every column type, as they are passed to the column readers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.decoder.cells import column, values
 
 _OPTIONS = (TypeOptions(), TypeOptions(time="micros", zero_dates="string"))
 _COLLATIONS = (8, 11, 13, 19, 24, 28, 33, 35, 45, 54, 60, 63, 84, 85, 87, 95, 98, 248)
-"""One of each kind of charset: single-byte, UTF-8, UTF-16, UTF-32, those of East Asia, binary."""
+"""One of each kind of charset: single-byte, UTF-8, UTF-16, UTF-32, East Asian ones, binary."""
 _LABELS = ("red", "", "grün")
 _SAMPLES = (b"", b"\x00", b"\x80\x00\x00\x00\x00", b"\x8f\xff\xff\xff\xff\xff\xff\xff", b"caf\xc3")
 
@@ -46,7 +46,9 @@ COLUMNS: tuple[ColumnDefinition, ...] = (
 
 
 def read_cell(data: bytes) -> None:
-    """A u8 for the column; the rest is the cell, made as long as a value of fixed width is."""
+    """Read a u8 for the column; the rest is the cell, padded or cut to the size of a fixed-width
+    type.
+    """
     chosen = COLUMNS[data[0] % len(COLUMNS)] if data else COLUMNS[0]
     width = stored_width(chosen)
     cell = data[1:][:width].ljust(width, b"\0") if width else data[1:]
@@ -55,5 +57,5 @@ def read_cell(data: bytes) -> None:
 
 
 def seeds_of_cells() -> Iterable[bytes]:
-    """A few cells for each column."""
+    """Return a few cells for each column."""
     return [bytes([number]) + cell for number in range(len(COLUMNS)) for cell in _SAMPLES]

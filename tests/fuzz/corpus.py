@@ -1,4 +1,4 @@
-"""What fuzzing starts from: small real logs, and of them the parts that a target takes."""
+"""The initial corpus: small real logs, and the parts of them that a target takes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ _GTIDS = {T.GTID, T.ANONYMOUS_GTID, T.GTID_TAGGED}
 
 @cache
 def logs() -> list[bytes]:
-    """Whole logs: recorded ones, one of each other kind, and single transactions of every type."""
+    """Return whole logs: recorded ones, one of each other kind, single transactions of every
+    type.
+    """
     return [*sources(), *single_transactions(_warm()), *single_transactions(_shop())[:20]]
 
 
@@ -35,12 +37,12 @@ def _warm() -> bytes:
 
 
 def _shop() -> bytes:
-    """The beginning of the demo's log, to its last whole event."""
+    """Return the beginning of the demo's log, up to its last complete event."""
     return without_checksums(_SHOP.read_bytes()[:_SHOP_BYTES])
 
 
 def single_transactions(log: bytes) -> list[bytes]:
-    """Each transaction of a log with GTIDs as a log of its own, unless it is large."""
+    """Yield each transaction of a log with GTIDs as a separate log, unless it is large."""
     description, *events = split(log[len(MAGIC) :])
     found: list[bytes] = []
     for event in events:
@@ -52,19 +54,19 @@ def single_transactions(log: bytes) -> list[bytes]:
 
 
 def events() -> Iterator[bytes]:
-    """Every event of the logs of version 4, from its header on."""
+    """Return every event of the logs of version 4, including headers."""
     for log in logs():
         if log[4 + 4] == T.FORMAT_DESCRIPTION:
             yield from split(log[len(MAGIC) :])
 
 
 def bodies(*types: T) -> list[bytes]:
-    """The bodies of the events of these types."""
+    """Return the bodies of the events of these types."""
     return [event[HEADER_LENGTH:] for event in events() if event[4] in types]
 
 
 def payloads() -> list[bytes]:
-    """What TRANSACTION_PAYLOADs hold: as logged, and decompressed."""
+    """Return the contents of TRANSACTION_PAYLOADs: as logged, and decompressed."""
     found = []
     for log in (*sources(), *LOG_KINDS.values()):
         if log[4 + 4] != T.FORMAT_DESCRIPTION:

@@ -1,8 +1,8 @@
-"""Coverage-guided fuzzing of one target, with kernels as the Python that coverage can see.
+"""Coverage-guided fuzzing of one target, with kernels run as Python, where coverage can see them.
 
-    NUMBA_DISABLE_JIT=1 python -m tests.fuzz.explore TARGET [libFuzzer's options and folders…]
+NUMBA_DISABLE_JIT=1 python -m tests.fuzz.explore TARGET [libFuzzer's options and folders…]
 
-An exception is recorded as a finding, and fuzzing goes on: only a hang or a dead process ends it.
+An exception is recorded as a finding, and fuzzing continues: only a hang or a crash ends it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.fuzz.mutator import mutate_log
 
 
 def explore(target: str, options: list[str]) -> None:
-    """Does not return: libFuzzer ends the process."""
+    """Fuzz the target; never returns, since libFuzzer ends the process."""
 
     def one_input(data: bytes) -> None:
         try:

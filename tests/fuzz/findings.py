@@ -1,4 +1,4 @@
-"""What was found: a small file for each place in the source that an exception came from."""
+"""Findings: a small file for each place in the source that raised an exception."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _REASONS = CACHE / "reasons"
 
 
 def record(target: str, data: bytes, reason: str, place: str) -> Path:
-    """Keeps the input (of two from the same place the shorter one), and outside of git the reason.
+    """Keep the input (the shorter of two from the same place) and, outside of git, the reason.
 
-    `place` tells findings apart.
+    `place` identifies a finding.
     """
     name = hashlib.sha256(place.encode()).hexdigest()[:12]
     path = REGRESSIONS / target / name
@@ -30,11 +30,11 @@ def record(target: str, data: bytes, reason: str, place: str) -> Path:
 
 
 def place_of(error: BaseException) -> str:
-    """The exception's type, and the line that raised it."""
+    """Return the exception's type, and the line that raised it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} {Path(last.filename).name}:{last.lineno}"
 
 
 def inputs(folder: Path) -> list[Path]:
-    """Every `<target>/<name>` of a folder of regressions, or of what fuzzing has gathered."""
+    """Return every `<target>/<name>` of a folder of regressions, or of a fuzzing corpus."""
     return sorted(path for path in folder.glob("*/*") if path.is_file())

@@ -1,4 +1,6 @@
-"""Inputs with lengths and counts far beyond their bytes, wherever a format has one."""
+"""Inputs whose lengths and counts far exceed their bytes, in every field of a format that has
+one.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _LONG = Table(9, "long", (LONGTEXT,))
 
 
 def named() -> Iterator[tuple[str, bytes]]:
-    """(target, input) for each field that is a length."""
+    """Return (target, input) for each length field."""
     for huge in _HUGE:
         little = struct.pack("<I", huge)
         size = struct.pack("<IBIIIH", 0, T.QUERY, 1, huge, 0, 0)
@@ -57,12 +59,12 @@ def named() -> Iterator[tuple[str, bytes]]:
 
 
 def _zstd_of(size: int) -> bytes:
-    """A zstd frame that announces so many bytes, and holds 128 KiB of zeros."""
+    """Return a zstd frame that announces this size, and contains 128 KiB of zeros."""
     return b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", size) + b"\x03\x00\x10\x00"
 
 
 def everywhere() -> Iterator[tuple[str, bytes]]:
-    """(target, input) for logs with four bytes of ones every few bytes."""
+    """Return (target, input) for logs with 0xFFFFFFFF at regular intervals."""
     for log in sources():
         for at in range(4, len(log) - 4, _STEP):
             yield "rows", log[:at] + b"\xff\xff\xff\xff" + log[at + 4 :]

@@ -1,8 +1,7 @@
-"""Changes inside a log that leave it one: whole events, their bodies, their types.
+"""Mutations of logs that remain logs: of whole events, their bodies, their types.
 
-Plain mutation of bytes seldom gets behind the framing: a size that is wrong ends the log, and a
-FORMAT_DESCRIPTION has a checksum. So events are taken apart, changed, and put together again with
-sizes that are right.
+Mutating bytes rarely gets past framing: a wrong size ends the log, and a FORMAT_DESCRIPTION has a
+checksum. So a log is split into events, mutated, and reassembled with correct sizes.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Change = Callable[[list[bytes], Random, Mutate, int], None]
 
 
 def mutate_log(data: bytes, most: int, seed: int, mutate: Mutate) -> bytes:
-    """Another log of at most `most` bytes; `mutate(data, most)` changes plain bytes."""
+    """Return another log of at most `most` bytes; `mutate(data, most)` mutates plain bytes."""
     chance = Random(seed)
     if chance.randrange(8) == 0:
         return mutate(data, most)
@@ -34,7 +33,7 @@ def mutate_log(data: bytes, most: int, seed: int, mutate: Mutate) -> bytes:
 
 
 def _events(content: bytes) -> list[bytes]:
-    """Whole events, as far as their sizes make sense; the rest is left out."""
+    """Return whole events, as far as their sizes make sense; the rest is left out."""
     found = []
     while len(content) >= HEADER_LENGTH:
         size = int.from_bytes(content[9:13], "little")
@@ -46,7 +45,7 @@ def _events(content: bytes) -> list[bytes]:
 
 
 def _repaired(event: bytes) -> bytes:
-    """With the size that it has, and where it is FORMAT_DESCRIPTION, its checksum."""
+    """Return the event with its actual size and, for a FORMAT_DESCRIPTION, its checksum."""
     event = event[:9] + struct.pack("<I", len(event)) + event[13:]
     if event[4] != EventType.FORMAT_DESCRIPTION or len(event) < HEADER_LENGTH + 4:
         return event

@@ -1,9 +1,10 @@
-"""Inputs once more, each under limits of time and memory, in a process of its own kind of kernels.
+"""Replay inputs under limits of time and memory, in a process for each mode of kernels.
 
-    python -m tests.fuzz.replay     (the child: paths come on its input, what came of them goes out)
+python -m tests.fuzz.replay (the child: reads paths from its input, writes the results)
 
-An input is a file `<target>/<name>`. A kernel that never ends, or that leaves its buffers, takes
-the child with it: the parent then knows which input did, and goes on behind it with another child.
+An input is a file `<target>/<name>`. A kernel that never ends, or that writes outside of its
+buffers, kills the child: the parent then knows which input did, and continues after it with another
+child.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ MODES: dict[str, dict[str, str]] = {
 }
 """Settings of numba, by name."""
 SECONDS = 20
-"""Of one input."""
+"""Seconds allowed for one input."""
 ADDRESS_SPACE = 1 << 30
-"""Bytes that an input may reserve: a length of 4 GB that is believed goes beyond it."""
+"""Bytes that an input may reserve: trusting a length of 4 GB exceeds it."""
 MEMORY = 64 << 20
 """Bytes that an input of any size may use: windows, and blocks of a table's rows."""
 MEMORY_PER_BYTE = 256
 
 
 def replay(paths: Sequence[Path], mode: str) -> dict[Path, str]:
-    """What is wrong with these inputs, by path."""
+    """Return what is wrong with these inputs, by path."""
     found: dict[Path, str] = {}
     left = list(paths)
     while left:
@@ -68,7 +69,7 @@ def replay(paths: Sequence[Path], mode: str) -> dict[Path, str]:
 # --- the child ------------------------------------------------------------------------------------
 
 _NOT_READY = 75
-"""Its exit code if it fails before the first input."""
+"""Exit code of the child if it fails before the first input."""
 
 
 def _child(paths: list[Path]) -> None:
@@ -84,7 +85,7 @@ def _child(paths: list[Path]) -> None:
 
 
 def _load_kernels(targets: set[str]) -> None:
-    """Before time and memory are measured: compiling them takes more of both than any input may."""
+    """Compile before measuring: it takes more time and memory than any input may."""
     use_every_kernel()
     for target in targets:
         for seed in TARGETS[target].seeds():
@@ -98,18 +99,18 @@ def _limit_address_space() -> None:
 
 
 def _memory(field: str) -> int:
-    """Bytes of memory, as Linux counts them: `VmRSS` now, `VmHWM` at the most since the reset."""
+    """Return bytes of memory from /proc: `VmRSS` now, `VmHWM` at most since the reset."""
     status = Path("/proc/self/status").read_text()
     return int(status.split(f"{field}:")[1].split()[0]) * 1024
 
 
 def _reset_peak() -> None:
-    # Not resource.getrusage: its peak is never reset, and begins with that of the parent.
+    # Not resource.getrusage: its peak is never reset, and starts with the parent's.
     Path("/proc/self/clear_refs").write_text("5")
 
 
 def _failure(target: str, data: bytes) -> str | None:
-    """What is wrong with the input; None for nothing."""
+    """Return what is wrong with the input, or None."""
     _reset_peak()
     before = _memory("VmRSS")
     faulthandler.dump_traceback_later(SECONDS, exit=True)

@@ -1,9 +1,9 @@
-"""`make fuzz`: every target explored in turn, then all that was gathered replayed in other modes.
+"""`make fuzz`: explore every target in turn, then replay the whole corpus in other modes.
 
-    python -m tests.fuzz.run SECONDS [TARGET…]      (seconds for each target)
+python -m tests.fuzz.run SECONDS [TARGET…] (seconds for each target)
 
-Each finding becomes a file of tests/data/fuzz, which the tests replay from then on. What was
-gathered stays in .cache/fuzz, and the next run goes on from it.
+Each finding becomes a file in tests/data/fuzz, which the tests replay from then on. The corpus
+stays in .cache/fuzz, and the next run starts with it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from tests.fuzz.replay import MODES, replay
 from tests.fuzz.targets import TARGETS
 
 LARGEST = 8192
-"""Bytes of an input."""
+"""The maximum size of an input in bytes."""
 _HANG = 60
 _MEGABYTES = 3000
 _PROGRESS = re.compile(r"#(\d+)\s.*cov: (\d+)")
 
 
 def main(seconds: int, targets: list[str]) -> int:
-    """The exit code: 1 if anything was found."""
+    """Return the exit code: 1 if anything was found."""
     before = set(inputs(REGRESSIONS))
     for target in targets:
         _explore(target, seconds)
@@ -84,10 +84,10 @@ def _progress(log: str) -> str:
 
 
 def _keep_dead(target: str, folder: Path) -> bool:
-    """Records the inputs that ended the process; False where there are none."""
+    """Record the inputs that crashed the process; return False if there are none."""
     found = [path for path in folder.iterdir() if path.is_file()]
     for path in found:
-        kind = path.name.split("-")[0]  # libFuzzer's name: crash-…, timeout-…, oom-…
+        kind = path.name.split("-")[0]  # libFuzzer's names: crash-…, timeout-…, oom-…
         record(target, path.read_bytes(), kind, f"{kind} {path.name}")
         path.unlink()
     return bool(found)

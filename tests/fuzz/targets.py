@@ -1,4 +1,4 @@
-"""What is fuzzed: each target takes any bytes, and may raise nothing but a BinlogError."""
+"""The fuzz targets: each takes any bytes, and may raise only BinlogError."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ _HEADER = EventHeader.parse(memoryview(event_bytes(T.PREVIOUS_GTIDS, b"")), 0, 4
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`run` decodes the bytes; `seeds` are where to start; `is_log`: they are whole log files."""
+    """`run` decodes the bytes; `seeds` is the initial corpus; `is_log`: inputs are whole log
+    files.
+    """
 
     run: Callable[[bytes], object]
     seeds: Callable[[], Iterable[bytes]]
@@ -68,7 +70,7 @@ def _log(read: Callable[[bytes], int]) -> Target:
 
 
 def frame_in_pieces(data: bytes) -> None:
-    """Bronze's framer, fed as it feeds it."""
+    """Run bronze's framer, fed in pieces as bronze does."""
     framer = Framer()
     for start in range(0, len(data), 1000):
         for window in framer.feed(data[start : start + 1000]):
@@ -80,7 +82,7 @@ def frame_in_pieces(data: bytes) -> None:
 
 
 def read_compressed_rows(data: bytes) -> None:
-    """A log of plain rows events, with their rows compressed as MariaDB does it."""
+    """Read a log of plain rows events, after compressing their rows as MariaDB does."""
     log = bytearray(data)
     for event in reversed(list(decoder.events(data))):
         end = event.position + event.size
@@ -91,7 +93,7 @@ def read_compressed_rows(data: bytes) -> None:
 
 
 def read_table_map(data: bytes) -> None:
-    """A TABLE_MAP's body, and what is derived from its definition."""
+    """Read a TABLE_MAP's body, and what is derived from its definition."""
     for description in (None, _MARIADB):
         event = parsed(T.TABLE_MAP, data, description)
         assert isinstance(event, TableMapEvent)
@@ -102,7 +104,9 @@ def read_table_map(data: bytes) -> None:
 
 
 def read_table_rows(data: bytes) -> None:
-    """A u16 length, a TABLE_MAP's body of it, a u8 for the kind of rows event, and its body."""
+    """Read a u16 length, a TABLE_MAP's body of it, a u8 for the kind of rows event, and its
+    body.
+    """
     size = int.from_bytes(data[:2], "little")
     table_map, rows = data[2 : 2 + size], data[2 + size :]
     kind = _ROW_KINDS[rows[0] % len(_ROW_KINDS)] if rows else T.WRITE_ROWS
@@ -121,12 +125,12 @@ def _seeds_of_rows() -> Iterable[bytes]:
 
 
 def read_json(data: bytes) -> None:
-    """One document."""
+    """Read one JSON document."""
     values(_JSON, [data])
 
 
 def read_diffs(data: bytes) -> None:
-    """The JSON diffs of one cell."""
+    """Read the JSON diffs of one cell."""
     read_json_diffs(cells([data])).validate(full=True)
 
 
@@ -137,7 +141,7 @@ def _seeds_of_diffs() -> Iterable[bytes]:
 
 
 def read_payload(data: bytes) -> None:
-    """A u8 (even: the rest is compressed), and what a TRANSACTION_PAYLOAD holds."""
+    """Read a u8 (even: the rest is compressed), and the contents of a TRANSACTION_PAYLOAD."""
     content = data[1:]
     is_compressed = data[:1] < b"\x80"
     size = int.from_bytes(data[:1], "little") << 8 if is_compressed else None
@@ -148,7 +152,7 @@ def read_payload(data: bytes) -> None:
 
 
 def read_event(data: bytes) -> None:
-    """A u8 for the type, and the event's body: as MySQL's and as MariaDB's."""
+    """Read a u8 for the type, and the event's body: as MySQL's and as MariaDB's."""
     for description in (None, _MARIADB):
         try:
             parsed(data[0] if data else 0, data[1:], description)
@@ -157,7 +161,7 @@ def read_event(data: bytes) -> None:
 
 
 def read_encryption(data: bytes) -> None:
-    """An encryption header, or a keyring file."""
+    """Read an encryption header, or a keyring file."""
     if data[:1] == LOG[:1]:
         KEYS.decrypted(data.ljust(len(LOG), b"\0"))
     else:
@@ -165,14 +169,14 @@ def read_encryption(data: bytes) -> None:
 
 
 def read_dump(data: bytes) -> None:
-    """What a server sends to a capture; refusals of its are of its own family."""
+    """Read what a server sends to a capture, whose refusals have their own error class."""
     stream = DumpStream(capacity=1 << 14, limit=1 << 12)
     with suppress(BrokenDumpError, DumpRefusedError):
         taken(stream, data, 1000)
 
 
 def _seeds_of_dumps() -> Iterable[bytes]:
-    """A file's name, and the events of logs behind it."""
+    """Return a file's name, followed by the events of logs."""
     events = [b"\0" + event for event in corpus.events() if len(event) < 1 << 12]
     yield packets([b"\0" + rotate("binlog.000001"), *events[:20]])
     yield packets([b"\xff\xd4\x04#HY000purged"])
@@ -204,7 +208,7 @@ TARGETS: dict[str, Target] = {
 
 
 def run(target: str, data: bytes) -> None:
-    """One input; any exception that comes out of here is a finding."""
+    """Run one input; any exception raised here is a finding."""
     try:
         TARGETS[target].run(data)
     except BinlogError:

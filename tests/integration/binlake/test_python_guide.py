@@ -1,4 +1,4 @@
-"""The examples of docs/guides/python.md, run one after the other on the recorded shop."""
+"""The examples of docs/guides/python.md, run in order on the recorded shop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
 def examples(lake: Path, conf: Path) -> list[str]:
-    """The guide's programs, with places of this machine."""
+    """Return the guide's programs, with this machine's paths."""
     places = {
         "/backup/binlogs": str(ROOT / "demo" / "binlogs"),
         "/data/lake": str(lake),
@@ -51,11 +51,11 @@ def test_the_examples_run_and_the_commands_show_the_same(
         exec(program, names)
         if "record = " in program:
             records.append(names["record"])
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
 
     done, nothing_new = records
     assert (done.outcome, nothing_new.outcome) == ("done", "nothing_new")
-    assert f"done {done.rows_applied_by_table}" in said
+    assert f"done {done.rows_applied_by_table}" in output
     assert done.rows_applied_by_table["shop.orders"] > 444
     expected = json.loads((ROOT / "demo" / "expected.json").read_text())
     assert {name: frame.count() for name, frame in names["shop"].items()} == {
@@ -64,7 +64,7 @@ def test_the_examples_run_and_the_commands_show_the_same(
     assert {*names["earlier"]} == {"shop.orders", "shop.order_items"}
     assert names["orders"].num_rows == 444
     assert names["shop"].committed_at < datetime.now(timezone.utc)
-    assert "no published snapshot at or before 2001-01-01" in said
+    assert "no published snapshot at or before 2001-01-01" in output
 
     monkeypatch.setattr(sys, "argv", ["binlake", "runs", "--lake", str(lake), "--json"])
     with pytest.raises(SystemExit):

@@ -1,4 +1,6 @@
-"""`binlake.read`: the tables of one snapshot by Spark, Polars or Arrow, whatever comes later."""
+"""`binlake.read`: the tables of one snapshot by Spark, Polars or Arrow, whatever is applied
+later.
+"""
 
 from __future__ import annotations
 
@@ -72,15 +74,15 @@ THIRD = {
     "shop.items": [GREEN[:3] + GREEN[4:], CUP[:3] + CUP[4:], JAR],
     "shop.orders": [(7, "sent")],
 }
-"""The rows of each table at the second, the third and the fourth transaction."""
+"""The rows of each table at the second, third and fourth transaction."""
 
 
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeLake:
-    """A lake with three snapshots: rows change, and a column is renamed and another dropped."""
+    """Return a lake with three snapshots: rows change, a column is renamed and another dropped."""
     made = MadeLake(spark, tmp_path_factory.mktemp("read") / "lake")
     with pytest.MonkeyPatch.context() as patched:
-        # As in a table that is not small, whose files are not written again for a row.
+        # As in larger tables, whose files are not rewritten for a single row.
         vectors = "spark.databricks.delta.merge.deletionVectors.persistent"
         patched.setitem(ON_SMALL_TABLES, vectors, "true")
         first = Tx(2).insert(GONE, 1, "x")
@@ -107,7 +109,7 @@ def arrow(frame: Any) -> pa.Table:
 
 
 def rows(snapshot: binlake.Snapshot[Any]) -> dict[str, list[tuple[Any, ...]]]:
-    """The source's columns of every table, in the order of their keys."""
+    """Return the source's columns of every table, in key order."""
     found = {}
     for name, frame in snapshot.items():
         table = arrow(frame).sort_by("id")
@@ -141,7 +143,7 @@ def test_deletion_vectors_are_in_these_tables(lake: MadeLake) -> None:
         (f"{FILE}:3999", 2, FIRST),
     ],
 )
-def test_all_tables_are_of_one_moment(
+def test_all_tables_are_of_one_snapshot(
     lake: MadeLake, engine: Any, at: Any, n: int, expected: dict[str, Any]
 ) -> None:
     found = binlake.read(lake.root, at, engine=engine)
@@ -182,7 +184,7 @@ def test_polars_gets_polars_types(lake: MadeLake) -> None:
     assert table.schema["shape"] == polars.Struct({"srid": polars.Int32, "wkb": polars.Binary})
 
 
-def test_frames_stay_as_they_are_while_gold_goes_on(lake: MadeLake, tmp_path: Path) -> None:
+def test_frames_do_not_change_when_gold_does(lake: MadeLake, tmp_path: Path) -> None:
     copied = MadeLake(lake.spark, tmp_path / "lake")
     shutil.copytree(lake.root, copied.root)
     copied.silver.batches = lake.silver.batches
@@ -197,7 +199,7 @@ def test_frames_stay_as_they_are_while_gold_goes_on(lake: MadeLake, tmp_path: Pa
     assert len(after["shop.items"]) == 2
 
 
-def test_tables_that_wait_are_named(lake: MadeLake, tmp_path: Path) -> None:
+def test_held_tables_are_named(lake: MadeLake, tmp_path: Path) -> None:
     copied = MadeLake(lake.spark, tmp_path / "lake")
     shutil.copytree(lake.root, copied.root)
     copied.silver.batches = lake.silver.batches
@@ -215,7 +217,7 @@ def test_tables_that_wait_are_named(lake: MadeLake, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["spark", "arrow"])
-def test_a_table_that_was_made_again_is_not_read_for_the_lost_one(
+def test_a_recreated_table_is_not_read_in_place_of_the_lost_one(
     lake: MadeLake, tmp_path: Path, engine: Any
 ) -> None:
     root = tmp_path / "lake"
@@ -232,7 +234,7 @@ def test_a_table_that_was_made_again_is_not_read_for_the_lost_one(
     assert rows(binlake.read(root, engine=engine, tables=["shop.items"]))
 
 
-def test_files_that_are_gone_are_told_with_their_table(lake: MadeLake, tmp_path: Path) -> None:
+def test_missing_files_are_reported_with_their_table(lake: MadeLake, tmp_path: Path) -> None:
     root = tmp_path / "lake"
     shutil.copytree(lake.root, root)
     for file in Path(Lake(str(root)).gold("shop", "items")).rglob("part-*.parquet"):
@@ -254,32 +256,32 @@ else:
 
 
 def test_a_lake_in_an_object_store(lake: MadeLake, tmp_path: Path) -> None:
-    """In a process of its own: delta-rs keeps Python's lock, which the store needs here."""
+    """In a separate process: delta-rs holds the GIL, which the local store needs."""
     conf = tmp_path / "conf.yml"
     environment = {name: text for name, text in os.environ.items() if not name.startswith("AWS_")}
 
     def read(at: str) -> str:
         command = [sys.executable, "-c", FROM_A_STORE, str(conf), at]
-        said = {**environment, "AWS_EC2_METADATA_DISABLED": "true"}
+        settings = {**environment, "AWS_EC2_METADATA_DISABLED": "true"}
         ran = subprocess.run(
-            command, cwd=ROOT, env=said, capture_output=True, text=True, timeout=60, check=False
+            command, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=60, check=False
         )
         assert ran.returncode == 0, ran.stderr
         return ran.stdout.strip()
 
     with object_store() as store:
         settings = {"lake": "s3a://bucket/lake", "spark": {"conf": store.conf}}
-        conf.write_text(json.dumps(settings))  # which is YAML, too
+        conf.write_text(json.dumps(settings))  # JSON is YAML, too
         for file in Path(lake.root).rglob("*"):
             if file.is_file() and not file.name.endswith(".crc"):
                 store.put_file(file, f"bucket/lake/{file.relative_to(lake.root)}")
         assert read(str(lsn(5))) == "[1, 3, 4]"
         assert read(f"{SERVER}:3") == "[1, 3]"
-        with store.knowing_nobody():
+        with store.rejecting_all_keys():
             assert read(str(lsn(5))) == "retryable"
 
 
-def test_no_spark_is_needed_but_for_its_engine(lake: MadeLake) -> None:
+def test_only_the_spark_engine_needs_spark(lake: MadeLake) -> None:
     program = f"""
 import sys
 sys.modules.update(pyspark=None, delta=None)
@@ -298,20 +300,22 @@ except binlake.BinlakeError as error:
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stderr
-    tables, said = ran.stdout.splitlines()
+    tables, message = ran.stdout.splitlines()
     assert tables == "['shop.gone', 'shop.items', 'shop.orders'] 2"
-    assert said.startswith("engine='spark' needs pyspark, which is not installed. pip install")
+    assert message.startswith("engine='spark' needs pyspark, which is not installed. pip install")
 
 
-def test_mistakes(lake: MadeLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_arguments_are_refused(
+    lake: MadeLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cases: list[tuple[str, str, dict[str, Any]]] = [
         ("engine", "'pandas' is not one of spark, polars, arrow", {"engine": "pandas"}),
         ("at", "'yesterday' is not a time", {"at": "yesterday"}),
         ("at", "no published snapshot at or before 1", {"at": 1}),
         ("source", "no published snapshot of none", {"source": "none"}),
     ]
-    for key, said, options in cases:
-        with pytest.raises(binlake.SettingsError, match=said) as raised:
+    for key, message, options in cases:
+        with pytest.raises(binlake.SettingsError, match=message) as raised:
             binlake.read(lake.root, **{"engine": "arrow", **options})
         assert raised.value.key == key
     with pytest.raises(binlake.SettingsError, match="has no published snapshot"):
@@ -325,8 +329,8 @@ def test_mistakes(lake: MadeLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.skipif(find_spec("polars") is None, reason="Polars is not installed")
-def test_polars_itself_refuses_these_tables(lake: MadeLake) -> None:
-    """Why they are read by way of delta-rs: if this fails, look whether that may go."""
+def test_polars_own_reader_rejects_these_tables(lake: MadeLake) -> None:
+    """The reason for reading through delta-rs: if this fails, Polars may have become sufficient."""
     import polars
 
     with pytest.raises(Exception, match=r"(?i)unsupported|column.?mapping|feature|not supported"):

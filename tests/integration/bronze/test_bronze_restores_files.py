@@ -1,7 +1,7 @@
-"""Bronze against the files of a real server: small ones, a growing one, a crash, a log begun anew.
+"""Bronze with the files of a real server: small ones, a growing one, a crash, a reset log.
 
-Whatever the server's folder held when it was read, bronze gives every file back with the same
-SHA-256, and never holds a byte twice.
+Whatever the server's folder contains when it is read, bronze restores every file with the same
+SHA-256, and never stores a byte twice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FLAGS = 21
 
 
 class Ingest:
-    """Bronze over a server's own folder of logs."""
+    """Bronze over a server's own log folder."""
 
     def __init__(self, spark: SparkSession, binlogs: str, lake: Path) -> None:
         self.spark = spark
@@ -52,7 +52,7 @@ class Ingest:
         return b"".join(pieces)
 
     def contents(self) -> dict[int, bytes]:
-        """What the segments of each file are, one after the other, by its ordinal."""
+        """Return the concatenated segments of each file, by ordinal."""
         columns = ("ordinal", "start_pos", "part", "content")
         held: dict[int, bytes] = {}
         for row in sorted(delta.read(self.spark, self.lake.segments).select(*columns).collect()):
@@ -62,7 +62,7 @@ class Ingest:
     def assert_equal_to(self, files: list[Path]) -> None:
         """Every file is complete in bronze with the server's bytes and their SHA-256.
 
-        Of many, the first, the last and the longest are given back as a command would.
+        Of many files, only the first, the last and the longest are restored as the command would.
         """
         rows = {row.file: row for row in self.rows()}
         held = self.contents()
@@ -83,7 +83,7 @@ class Ingest:
 
 @pytest.fixture(scope="module")
 def server(mysql_factory: MySQLFactory) -> MySQLServer:
-    """A server of this module's own, which it restarts, kills and resets; files of 4096 bytes."""
+    """Return a server for this module, which restarts, kills and resets it; files of 4096 bytes."""
     return mysql_factory("--max-binlog-size=4096")
 
 
@@ -117,7 +117,7 @@ def test_many_small_files_and_the_one_being_written(server: MySQLServer, ingest:
     ingest.assert_no_byte_twice()
 
 
-def test_a_file_looked_at_while_the_server_writes(server: MySQLServer, ingest: Ingest) -> None:
+def test_a_file_read_while_the_server_writes(server: MySQLServer, ingest: Ingest) -> None:
     server.execute("SET GLOBAL max_binlog_size = 1 << 30")
     server.flush_logs()
     try:
@@ -146,7 +146,7 @@ def test_a_killed_server_leaves_a_file_without_an_end(
     copies.mkdir()
     for file in crashed:
         shutil.copy(file, copies)
-    # as a crash of the machine would leave it: the first bytes of one more event
+    # as after a crash of the machine: the first bytes of one more event
     last = copies / crashed[-1].name
     content = last.read_bytes()
     event = bytearray(content[4 : 4 + 40])
@@ -165,7 +165,7 @@ def test_a_killed_server_leaves_a_file_without_an_end(
         fresh.assert_equal_to(files)
 
 
-def test_a_log_that_begins_anew_goes_on_behind_the_old(server: MySQLServer, ingest: Ingest) -> None:
+def test_a_reset_log_continues_after_the_old_one(server: MySQLServer, ingest: Ingest) -> None:
     load(server, 20, seed=5)
     server.flush_logs()
     ingest.run()
@@ -186,7 +186,7 @@ def test_a_log_that_begins_anew_goes_on_behind_the_old(server: MySQLServer, inge
         assert hashlib.sha256(ingest.restored(row)).hexdigest() == row.sha256
 
 
-def test_a_missing_file_is_a_gap_until_it_comes(
+def test_a_missing_file_is_a_gap_until_it_arrives(
     server: MySQLServer, ingest: Ingest, tmp_path: Path
 ) -> None:
     load(server, 30, seed=7)

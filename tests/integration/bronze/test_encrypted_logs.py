@@ -1,4 +1,6 @@
-"""Bronze over the folder of a server that encrypts: what it holds is what that server sends."""
+"""Bronze over the folder of a server that encrypts: it stores what that server sends to
+replicas.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,7 @@ class Ingest:
         return b"".join(restore(self.spark, self.lake, "server", row.file))
 
 
-def test_bronze_holds_what_the_server_sends_and_a_rotated_key_changes_nothing(
+def test_bronze_equals_what_the_server_sends_before_and_after_a_key_rotation(
     spark: SparkSession, source: Source, tmp_path: Path
 ) -> None:
     server = source.server
@@ -97,7 +99,7 @@ def test_bronze_holds_what_the_server_sends_and_a_rotated_key_changes_nothing(
     assert ingest.run(keyring=str(source.keyring)).clean
     *closed, current = ingest.rows()
     assert [row.state for row in closed] == ["complete"] * len(closed)
-    # What is still being written is taken up to its last whole transaction.
+    # An open file is ingested up to its last complete transaction.
     ((_, position, *_),) = server.execute("SHOW BINARY LOG STATUS")
     assert (current.state, current.in_use, current.ingested_upto) == ("open", True, position)
     assert current.size == server.binlogs()[-1].stat().st_size - HEADER_LENGTH
@@ -119,7 +121,7 @@ def test_bronze_holds_what_the_server_sends_and_a_rotated_key_changes_nothing(
     assert ingest.restored(rows[logs[0].name]) == logs[0].read_bytes()
 
 
-def test_a_copy_from_before_a_rotation_names_the_key_that_is_gone(
+def test_a_copy_from_before_a_rotation_names_the_missing_key(
     spark: SparkSession, source: Source, tmp_path: Path
 ) -> None:
     server = source.server
@@ -149,7 +151,7 @@ def test_a_copy_from_before_a_rotation_names_the_key_that_is_gone(
     assert [row.state for row in fresh.rows()] == ["complete"] * 2
 
 
-def test_the_ledger_holds_no_secret(spark: SparkSession, source: Source, tmp_path: Path) -> None:
+def test_the_ledger_contains_no_secret(spark: SparkSession, source: Source, tmp_path: Path) -> None:
     source.server.reset_logs()
     source.load(seed=4)
     ingest = Ingest(spark, source.server.binlog_folder, tmp_path / "lake")

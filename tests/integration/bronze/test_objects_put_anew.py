@@ -1,4 +1,4 @@
-"""An object of a real S3 server that is put anew, as a capture does, while it is read."""
+"""An object of a real S3 server that is replaced while it is read, as a capture does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.lake.object_store import ObjectStore, object_store
 SHOP = Path(__file__).parents[3] / "demo" / "binlogs" / "binlog.000001"
 PLACE = "landing/shop/binlog.000001"
 BEFORE = bytes(range(256)) * (5 * WINDOW // 256)
-NOISE = os.urandom(5 * WINDOW)  # so that it does not fit into what is read ahead when packed
+NOISE = os.urandom(5 * WINDOW)  # so that compressed, it exceeds the read-ahead
 
 
 @pytest.fixture
@@ -34,27 +34,27 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
 
 
 @pytest.mark.parametrize("times", [0, 1, 2])
-def test_what_was_listed_is_read_from_the_new_one(store: ObjectStore, times: int) -> None:
+def test_the_listed_bytes_are_read_from_the_replacement(store: ObjectStore, times: int) -> None:
     tried: list[int] = []
 
     def read() -> bytes:
         tried.append(len(tried))
-        return read_while_it_is_put_anew(store, anew=len(tried) <= times)
+        return read_while_replaced(store, replace=len(tried) <= times)
 
     assert read_anew(read) == BEFORE
     assert len(tried) == times + 1
 
 
-def test_one_that_is_put_anew_each_time_is_an_error(store: ObjectStore) -> None:
+def test_an_object_replaced_before_every_read_is_an_error(store: ObjectStore) -> None:
     with pytest.raises(OSError, match="no longer exists"):
-        read_anew(lambda: read_while_it_is_put_anew(store, anew=True))
+        read_anew(lambda: read_while_replaced(store, replace=True))
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_the_head_of_a_log_is_looked_at_in_the_new_one(
+def test_the_head_of_a_log_is_read_from_the_replacement(
     store: ObjectStore, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
-    """Between the store's telling what there is and its giving it."""
+    """Replaced between the listing and the download."""
     log = SHOP.read_bytes()
     store.put(PLACE, log)
     puts = iter(range(times))
@@ -73,7 +73,7 @@ def test_the_head_of_a_log_is_looked_at_in_the_new_one(
 
 
 @pytest.mark.parametrize("codec", [None, "gzip"])
-def test_what_was_planned_is_copied_from_each_that_was_put(
+def test_the_planned_bytes_are_copied_from_each_replacement(
     store: ObjectStore, codec: str | None
 ) -> None:
     store.put(PLACE, packed(NOISE, codec))
@@ -85,7 +85,7 @@ def test_what_was_planned_is_copied_from_each_that_was_put(
     assert copied == zlib.crc32(NOISE)
 
 
-def test_one_that_is_gone_while_it_is_copied_is_an_error(store: ObjectStore) -> None:
+def test_an_object_removed_while_copied_is_an_error(store: ObjectStore) -> None:
     with ResumedFile(f"s3://{PLACE}", None, None) as log:
         assert log.read(0, WINDOW) == BEFORE[:WINDOW]
         store.files.rm_file(PLACE)
@@ -97,11 +97,11 @@ def packed(content: bytes, codec: str | None) -> bytes:
     return content if codec is None else gzip.compress(content, compresslevel=1)
 
 
-def read_while_it_is_put_anew(store: ObjectStore, *, anew: bool) -> bytes:
+def read_while_replaced(store: ObjectStore, *, replace: bool) -> bytes:
     content = b""
     with opened(f"s3://{PLACE}") as stream:
         for window in read_windows(stream, len(BEFORE)):
-            if anew and not content:
+            if replace and not content:
                 store.put(PLACE, BEFORE + os.urandom(16))
             content += window
     return content

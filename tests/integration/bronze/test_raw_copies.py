@@ -1,4 +1,6 @@
-"""What `mysqlbinlog --raw` copies, once and again, packed and by day, is the server's log."""
+"""Copies by `mysqlbinlog --raw`, repeated, compressed and in daily folders, equal the server's
+log.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from tests.support.servers.mysql import MySQLFactory, MySQLServer
 
 
 def copy(server: MySQLServer, first: str, folder: Path) -> None:
-    """The log from a file on, as the server sends it, without waiting for more."""
+    """Copy the log from a file on, as the server sends it, without waiting for more."""
     folder.mkdir(exist_ok=True)
     server.tool(
         "mysqlbinlog",
@@ -43,7 +45,7 @@ def test_copies_of_two_days_are_one_log(
 
         traffic.run(connection, 40, seed=2, create=False)
         connection.cursor().execute("FLUSH BINARY LOGS")
-    # The second day's copy has the file of the first that was not at its end, whole.
+    # The second day's copy starts with the file that was incomplete in the first, now complete.
     copy(server, last, bronze.input / "2026-11-22")
     report = bronze.run()
     assert report.clean, report

@@ -1,4 +1,4 @@
-"""Every conversion that is called certain, on real servers: gold is what SELECT gives after it.
+"""Every supported conversion on real servers: gold equals the server's SELECT afterwards.
 
 All columns are converted by one ALTER TABLE, so that each server needs one table.
 """
@@ -119,19 +119,21 @@ OF_MYSQL: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("CHAR(30)", "BIGINT UNSIGNED", ("'9223372036854775807'", "'0.4999999999999999999'")),
     ("TEXT", "DECIMAL(6,2)", ("'1.005'", "' -1.005 '", "'1e-3'", "'9999.99'")),
 )
-"""MariaDB refuses such values of text in strict mode: there is nothing to convert."""
+"""MariaDB rejects such text values in strict mode, so there is nothing to convert."""
 LOOSE = (
     ("DATE", "VARCHAR(20)", DAYS[:4]),
     ("DATETIME(1)", "TEXT", (*(f"{day[:-1]} 00:00:00.5'" for day in DAYS[:4]),)),
     ("VARCHAR(20)", "DATE", DAYS[:4]),
     ("VARCHAR(30)", "DATETIME(2)", ("'2024-02-29 23:59:59.25'", *DAYS[1:4])),
 )
-"""Certain in sessions, too, that take values which do not fit."""
+"""Certain even in non-strict sessions, which adjust values that do not fit."""
 ROWS = max(len(values) for _, _, values in BOTH)
 
 
 def converting(table: str, cases: Sequence[tuple[str, str, tuple[str, ...]]]) -> list[str]:
-    """The statements of a table with a column for each case, filled, and then converted."""
+    """Return the statements that create a table with a column for each case, fill and convert
+    it.
+    """
     columns = ", ".join(f"c{n} {old}" for n, (old, _, _) in enumerate(cases))
     changes = ", ".join(f"MODIFY c{n} {new}" for n, (_, new, _) in enumerate(cases))
     rows = enumerate(zip_longest(*(values for _, _, values in cases), fillvalue="NULL"))
@@ -173,5 +175,5 @@ def test_gold_converts_as_the_server_does(
     used = {(step.convert or "").partition(":")[0] for step in altered.columns or ()}
     expected = {*conversion_mode.VALUES_CHANGE, conversion_mode.CAST, conversion_mode.DIGITS, ""}
     other = conversion_mode.TRUNCATE if fixture == "mysql" else conversion_mode.FRACTION
-    # What only MariaDB has is in test_mariadb_metadata.
+    # Conversions that only MariaDB has are in test_mariadb_metadata.
     assert used == expected - {other, *conversion_mode.OF_MARIADB}

@@ -1,7 +1,7 @@
-"""Each form of a DEFAULT gives rows what the server gives them, or is known not to be understood.
+"""Each form of DEFAULT yields the server's value in gold, or is refused.
 
-The forms that are refused are listed in `tests/support/catalog/default_refusals`; a form that was a
-value and is refused now, or the other way round, fails.
+The refused forms are listed in `tests/support/catalog/default_refusals`; the tests fail if a form
+moves into or out of this list.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.support.servers.server import Server
 
 REFUSALS = Path(default_answers.__file__).parent / "default_refusals"
 SERVERS = [("mysql", 160), ("mariadb", 90)]
-"""A server, and how many DEFAULTs it takes at least."""
+"""A server, and the minimum number of DEFAULTs that it accepts."""
 
 
 def answers(
@@ -39,7 +39,7 @@ def different(found: Sequence[DefaultAnswer]) -> list[tuple[str, str, Value]]:
 
 
 @pytest.mark.parametrize(("kind", "at_least"), SERVERS)
-def test_a_default_gives_what_the_server_gives_or_is_refused(
+def test_a_default_yields_the_servers_value_or_is_refused(
     kind: str, at_least: int, request: pytest.FixtureRequest
 ) -> None:
     server: Server = request.getfixturevalue(kind)
@@ -51,7 +51,7 @@ def test_a_default_gives_what_the_server_gives_or_is_refused(
     assert default_answers.refusals(found) == listed
 
 
-def test_the_newest_mariadb_takes_defaults_as_the_older_one(newest_mariadb: Server) -> None:
+def test_the_newest_mariadb_treats_defaults_like_the_older_one(newest_mariadb: Server) -> None:
     forms = {session: ones[::12] for session, ones in sessions(mariadb=True).items()}
     found = answers(newest_mariadb, forms)
     assert different(found) == []

@@ -1,4 +1,4 @@
-"""DML that a real server logs as statements: only the tables that it changes are held."""
+"""DML that a real server logs as statements: only the tables it changes are held."""
 
 from __future__ import annotations
 
@@ -61,18 +61,18 @@ def held(spark: SparkSession, folder: Path) -> set[str]:
 
 
 def begin(server: Server) -> None:
-    """A log with statements and rows."""
+    """Return a log with statements and rows."""
     server.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
     server.reset_logs()
     server.execute(CREATE)
     server.execute(MIXED)
 
 
-def hold_and_come_back(spark: SparkSession, server: Server, folder: Path) -> None:
-    """Only the tables are held that it changes, and the way back that status tells is one."""
+def check_held_tables_and_remedy(spark: SparkSession, server: Server, folder: Path) -> None:
+    """Check that only the changed tables are held, and that the remedy in `status` works."""
     lake = lake_of(folder)
     run(spark, server.binlog_folder, lake)
-    # `fired` by the trigger on `named`, which may have fired.
+    # The statement on `named` may have fired a trigger that changes `fired`.
     assert held(spark, folder) == {"named", "fired"}
     for table in ("beside", "apart"):
         assert_gold_equals_source(spark, server, str(lake), SCHEMA, table)
@@ -86,12 +86,12 @@ def hold_and_come_back(spark: SparkSession, server: Server, folder: Path) -> Non
     assert_gold_equals_source(spark, server, str(lake), SCHEMA, "named")
 
 
-def test_the_tables_that_it_changes_are_held_and_no_others(
+def test_only_the_tables_changed_by_statements_are_held(
     spark: SparkSession, mysql: MySQLServer, tmp_path: Path
 ) -> None:
     begin(mysql)
     options = {"source": SOURCE, "binlogs": str(mysql.binlog_folder)}
-    # marked tables keep the rows that the log has
+    # marked tables keep the rows from the log
     marked = lake_of(tmp_path / "marked")
     settings = Settings.load(None, **options, lake=str(marked), on_fault="mark")
     run_layers(spark, settings, QuietProgress())
@@ -101,16 +101,18 @@ def test_the_tables_that_it_changes_are_held_and_no_others(
     assert {name for name, t in tables.items() if not t.complete} == {"named", "fired"}
     for table in ("beside", "apart"):
         assert_gold_equals_source(spark, mysql, str(marked), SCHEMA, table)
-    # what a table that is left out changes is held
+    # statements of an excluded table hold the tables they change
     without = tmp_path / "without"
     excluded = {"exclude": [f"{SCHEMA}.named"]}
     settings = Settings.load(None, **options, lake=str(lake_of(without)), **excluded)
     run_layers(spark, settings, QuietProgress())
     assert held(spark, without) == {"fired"}
-    hold_and_come_back(spark, mysql, tmp_path)
+    check_held_tables_and_remedy(spark, mysql, tmp_path)
 
 
 @pytest.mark.long
-def test_so_it_is_on_mariadb(spark: SparkSession, mariadb: MariaDBServer, tmp_path: Path) -> None:
+def test_only_the_tables_changed_by_statements_are_held_on_mariadb(
+    spark: SparkSession, mariadb: MariaDBServer, tmp_path: Path
+) -> None:
     begin(mariadb)
-    hold_and_come_back(spark, mariadb, tmp_path)
+    check_held_tables_and_remedy(spark, mariadb, tmp_path)

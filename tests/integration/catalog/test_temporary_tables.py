@@ -1,4 +1,4 @@
-"""Statements on temporary tables leave the tables of everyone alone, where they are logged."""
+"""Logged statements on temporary tables do not affect permanent tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STATEMENTS = (
     "ALTER TABLE t RENAME TO other",
     "ALTER TABLE other RENAME TO t",
     "DROP TABLE t",
-    # now it is the other one again
+    # from here on, the permanent table again
     "ALTER TABLE t ADD y INT DEFAULT 7",
     "CREATE TEMPORARY TABLE t (id INT)",
     "CREATE TABLE u (id INT PRIMARY KEY)",
@@ -35,7 +35,7 @@ STATEMENTS = (
 
 
 @pytest.mark.parametrize("fixture", ["mysql", "mariadb", "newest_mariadb"])
-def test_gold_has_the_tables_that_everyone_sees(
+def test_gold_has_the_permanent_tables(
     spark: SparkSession, fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     server: Server = request.getfixturevalue(fixture)

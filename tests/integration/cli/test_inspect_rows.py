@@ -1,4 +1,6 @@
-"""`binlake inspect` of real servers' logs: rows in mysqlbinlog's order, names, no passwords."""
+"""`binlake inspect` of real servers' logs: rows in mysqlbinlog's order, column names, no
+passwords.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +121,7 @@ def test_columns_have_names_and_types_from_earlier_ddl(
         assert alone[1]["after"] == {"c1": "w", "c2": 1000, "c3": "2.00"}
 
 
-def test_a_large_transaction_is_not_held_in_memory(
+def test_a_large_transaction_is_not_buffered_in_memory(
     logged: tuple[Server[Any], str, list[Path]],
 ) -> None:
     file = logged[2][1]

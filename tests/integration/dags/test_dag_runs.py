@@ -1,4 +1,4 @@
-"""Runs of the DAGs with Airflow's own runner, with a stand-in for `binlake-task`: how tasks end."""
+"""Runs of the DAGs with Airflow's own runner and a stand-in for `binlake-task`: how tasks end."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ REPLICATED: dict[str, tuple[list[str], Mapping[str, Any]]] = {
     "wrong": ([f"decode) echo '{WRONG}'; exit 2;;"], SOON),
     "held": ([NEW, "status) exit 3;;"], {}),
     "held_warned": ([NEW, "status) exit 3;;"], {"check": "warn"}),
-    # Once: what it leaves behind is in the folder where it runs.
+    # Fails once: it leaves a marker in its working folder.
     "retried": (
         ["decode) test -e {folder}/failed || { touch {folder}/failed; exit 1; };;", NEW],
         SOON,
@@ -66,12 +66,12 @@ REPLICATED: dict[str, tuple[list[str], Mapping[str, Any]]] = {
     "elsewhere": ([], {"capture": True, "server": "no_such_connection", "retries": 0}),
     "captured": ([REAL], {"capture": True, "server": "real_db", "retries": 0}),
 }
-"""How commands end, and what is asked for, by source."""
+"""By source: the commands' exit codes, and the DAG run's parameters."""
 COMPARED: dict[str, tuple[list[str], Mapping[str, Any]]] = {
     "equal": ([], VERIFIED),
     "differs": (["verify) exit 3;;"], {**VERIFIED, "check": "warn"}),
 }
-"""The same, of runs of verify."""
+"""The same for runs of verify."""
 OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
     "backfill": (
         "binlake_new_backfill",
@@ -88,13 +88,13 @@ OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "maintenance": ("binlake_new_maintenance", {"dry_run": True}),
 }
-"""More runs of the source `new`: of which DAG, and its parameters."""
+"""More runs of the source `new`: the DAG, and its parameters."""
 LAYERS = ("bronze", "silver", "gold", "maintenance")
 
 
 @dataclass
 class Ended:
-    """Runs by name, what they called, and where Airflow keeps what it knows of them."""
+    """Runs by name, the commands they called, and the files of Airflow."""
 
     runs: dict[str, dict[str, Any]]
     folder: Path
@@ -112,9 +112,9 @@ class Ended:
 
 @pytest.fixture(scope="module")
 def ended(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """One run for each way to end; all in one process, which is quick.
+    """Run the DAGs once for each way to end, all in one process, which is faster.
 
-    One of them captures from a real server, by a user with a password that has to be encoded.
+    One run captures from a real server, as a user whose password has to be encoded.
     """
     mysql.reset_logs()
     mysql.execute(
@@ -145,7 +145,7 @@ def ended(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Ended
 
 
 def _called(file: Path) -> list[list[str]]:
-    """The words of each command but for the settings' file, which is the same in all."""
+    """Return the words of each command except for the settings file, which all share."""
     lines = [line.split() for line in file.read_text().splitlines()]
     assert len({word for line in lines for word in line if word.startswith("--conf=")}) == 1
     return [[word for word in line if not word.startswith("--conf=")] for line in lines]
@@ -167,14 +167,14 @@ def _source(airflow: Airflow, folder: Path, cases: list[str], options: Mapping[s
     (airflow.sources / f"{folder.name}.yml").write_text(json.dumps(settings))
 
 
-def test_what_is_new_is_told(ended: Ended) -> None:
+def test_new_data_emits_asset_events(ended: Ended) -> None:
     run = ended.runs["new"]
     assert run["state"] == "success"
     assert set(ended.states("new").values()) == {"success"}
     assert run["events"] == [["binlake_new_gold", {"outcome": "done", "cut_lsn": 7, "attempt": 1}]]
 
 
-def test_nothing_new_is_not_told(ended: Ended) -> None:
+def test_nothing_new_emits_no_asset_event(ended: Ended) -> None:
     run = ended.runs["nothing"]
     assert (run["state"], run["events"]) == ("success", [])
     assert ended.states("nothing")["published"] == "skipped"
@@ -182,7 +182,7 @@ def test_nothing_new_is_not_told(ended: Ended) -> None:
 
 
 def test_a_wrong_configuration_fails_at_once(ended: Ended) -> None:
-    """Not up for retry, although its retries are three; nothing behind it runs."""
+    """It is not retried, although three retries are configured, and nothing after it runs."""
     run = ended.runs["wrong"]
     assert (run["state"], run["events"]) == ("failed", [])
     assert ended.states("wrong")["silver"] == "failed"
@@ -192,34 +192,34 @@ def test_a_wrong_configuration_fails_at_once(ended: Ended) -> None:
     assert ended.tries("wrong")["silver"] == 1
 
 
-def test_a_task_that_fails_is_tried_again_and_the_rest_goes_on(
+def test_a_failed_task_is_retried_and_the_rest_continues(
     ended: Ended,
 ) -> None:
     run = ended.runs["retried"]
     assert run["state"] == "success"
     tries = ended.tries("retried")
     assert (tries.pop("silver"), set(tries.values())) == (2, {1})
-    assert [told["outcome"] for _, told in run["events"]] == ["done"]
+    assert [extra["outcome"] for _, extra in run["events"]] == ["done"]
 
 
-def test_something_held_fails_the_check_alone(ended: Ended) -> None:
+def test_held_tables_fail_only_the_check(ended: Ended) -> None:
     run = ended.runs["held"]
     assert run["state"] == "failed"
     assert len(run["events"]) == 1
     assert {task for task, state in ended.states("held").items() if state != "success"} == {"check"}
 
 
-def test_something_held_may_be_a_warning(ended: Ended) -> None:
+def test_held_tables_may_be_a_warning(ended: Ended) -> None:
     run = ended.runs["held_warned"]
     assert run["state"] == "success"
     assert ended.states("held_warned")["check"] == "skipped"
 
 
-def test_a_backfill_takes_all_places_at_once_and_steps(ended: Ended) -> None:
+def test_a_backfill_takes_all_pool_slots_and_runs_in_steps(ended: Ended) -> None:
     run = ended.runs["backfill"]
     assert run["state"] == "success"
     assert len(run["events"]) == 1
-    # Airflow's scheduler takes mapped tasks in order; its runner for tests, in any.
+    # Airflow's scheduler takes mapped tasks in order; its test runner, in any.
     *before, one, other, last = run["called"]
     assert [*before, *sorted([one, other]), last] == [
         ["ingest", "--log=json", "--binlogs=/archive/a", "--binlogs=/archive/b"],
@@ -241,7 +241,7 @@ def test_parameters_reach_the_commands(ended: Ended) -> None:
     assert ended.runs["maintenance"]["called"] == [["maintain", "--log=json", "--dry-run"]]
 
 
-def test_the_servers_tasks_come_first(ended: Ended) -> None:
+def test_server_tasks_run_first(ended: Ended) -> None:
     assert ended.runs["all"]["state"] == "success"
     conf = f"--conf={ended.airflow.sources / 'all.yml'}"
     assert ended.lines("all", "called") == [
@@ -255,7 +255,7 @@ def test_the_servers_tasks_come_first(ended: Ended) -> None:
     ]
 
 
-def test_their_environment_alone_has_the_server(ended: Ended) -> None:
+def test_only_server_tasks_have_the_connection_in_their_environment(ended: Ended) -> None:
     lines = ended.lines("all", "environment")
     assert lines[:2] == [f"capture {URL}", f"seed {URL}"]
     assert [line.strip() for line in lines[2:]] == [
@@ -268,20 +268,20 @@ def test_their_environment_alone_has_the_server(ended: Ended) -> None:
 
 
 def test_the_password_is_nowhere_else(ended: Ended) -> None:
-    """Neither in Airflow's database (templates, XComs), its logs, nor in a program's arguments."""
+    """Not in Airflow's database (templates, XComs), its logs, or a program's arguments."""
     kept = [file.read_bytes() for file in ended.airflow.home.rglob("*") if file.is_file()]
     assert any(b"binlake_all_replication" in content for content in kept)
     called = [
         (ended.folder / name / "called").read_bytes() for name in ("all", "equal", "captured")
     ]
-    for content in [*kept, *called, ended.airflow.said.encode()]:
+    for content in [*kept, *called, ended.airflow.output.encode()]:
         assert PASSWORD.encode() not in content
         assert WRITTEN.encode() not in content
 
 
 @pytest.mark.parametrize("name", ["unseeded", "unread"])
-def test_a_seed_that_fails_holds_nothing_and_is_seen(ended: Ended, name: str) -> None:
-    """At once: no retry makes a table readable, or settings right."""
+def test_a_failed_seed_blocks_nothing_and_fails_the_run(ended: Ended, name: str) -> None:
+    """It fails at once: no retry makes a table readable or fixes settings."""
     states = ended.states(name)
     assert (ended.runs[name]["state"], states["seed"]) == ("failed", "failed")
     assert {states[layer] for layer in LAYERS} == {"success"}
@@ -289,15 +289,15 @@ def test_a_seed_that_fails_holds_nothing_and_is_seen(ended: Ended, name: str) ->
     assert ended.tries(name)["seed"] == 1
 
 
-def test_a_seed_that_fails_may_be_a_warning(ended: Ended) -> None:
+def test_a_failed_seed_may_be_a_warning(ended: Ended) -> None:
     states = ended.states("warned")
     assert (ended.runs["warned"]["state"], states["seed"]) == ("success", "skipped")
     assert {states[task] for task in (*LAYERS, "check")} == {"success"}
 
 
 @pytest.mark.parametrize("name", ["uncaptured", "elsewhere"])
-def test_what_is_landed_is_replicated_behind_a_capture_that_fails(ended: Ended, name: str) -> None:
-    """While nothing is seeded: the log from before would not be there."""
+def test_landed_logs_are_replicated_after_a_failed_capture(ended: Ended, name: str) -> None:
+    """As nothing is seeded: after a seed, the log from before it would be missing."""
     states = ended.states(name)
     assert (ended.runs[name]["state"], states["capture"]) == ("failed", "failed")
     assert {states[layer] for layer in LAYERS} == {"success"}
@@ -305,18 +305,18 @@ def test_what_is_landed_is_replicated_behind_a_capture_that_fails(ended: Ended, 
     assert "seed" not in [line.split()[0] for line in ended.lines(name, "called")]
 
 
-def test_a_difference_fails_at_once_whatever_check_says(ended: Ended) -> None:
+def test_a_difference_fails_at_once_whatever_the_check_is(ended: Ended) -> None:
     assert ended.states("equal") == {"verify": "success"}
     assert ended.states("differs") == {"verify": "failed"}
     assert ended.tries("differs") == {"verify": 1}
     conf = f"--conf={ended.airflow.sources / 'differs.yml'}"
     assert ended.lines("differs", "called") == [f"verify {conf} --against=server --wait=5400"]
     assert ended.lines("differs", "environment") == [f"verify {URL}"]
-    assert "Gold differs from the server" in ended.airflow.said
+    assert "Gold differs from the server" in ended.airflow.output
 
 
-def test_a_connection_is_all_that_a_capture_needs(ended: Ended, mysql: MySQLServer) -> None:
+def test_a_capture_needs_only_a_connection(ended: Ended, mysql: MySQLServer) -> None:
     """The real program, with a real server."""
     assert ended.runs["captured"]["state"] == "success"
     assert not differing(mysql, ended.folder / "captured" / "landed")
-    assert "Captured up to" in ended.airflow.said
+    assert "Captured up to" in ended.airflow.output

@@ -1,6 +1,6 @@
-"""Runs of a source's DAGs that are asked for at once, by Airflow's scheduler, with its pool.
+"""Concurrent runs of a source's DAGs by Airflow's scheduler, with its pool.
 
-A stand-in for Binlake writes down when each command began and ended.
+A stand-in for Binlake records when each command begins and ends.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ while ! test -e {folder}/all_asked_for; do sleep 0.1; done
 echo "end $1" >> {folder}/called
 """
 PATIENCE = 8.0
-"""Seconds in which Airflow would begin what nothing keeps from it: it looks each second."""
+"""Seconds in which Airflow, which schedules every second, would start anything not blocked."""
 POOL = {"slots": 1, "description": "", "include_deferred": True}
 LAYERS = ["ingest", "decode", "apply", "maintain", "status"]
 
 
 @pytest.mark.long
-def test_runs_at_once_wait_for_each_other_and_double_nothing(tmp_path: Path) -> None:
+def test_concurrent_runs_wait_for_each_other_and_repeat_nothing(tmp_path: Path) -> None:
     airflow = StandaloneAirflow(tmp_path / "airflow")
     program = tmp_path / "binlake-task"
     program.write_text(PROGRAM.format(folder=tmp_path))

@@ -23,7 +23,7 @@ CODES_A_QUERY = 1500
 
 
 def converted(server: Server, charset: str, codes: list[bytes]) -> list[str | None]:
-    """Each code's character as the server converts it, None where it has none."""
+    """Return each code's character as the server converts it, or None if it has none."""
     texts: list[str] = []
     with server.connect() as connection, connection.cursor() as cursor:
         for start in range(0, len(codes), CODES_A_QUERY):
@@ -41,7 +41,7 @@ def converted(server: Server, charset: str, codes: list[bytes]) -> list[str | No
 
 
 def decoded(charset: str, codes: Iterable[bytes]) -> list[str | None]:
-    """Each code's character as the column reader gives it, None where the row is lossy."""
+    """Return each code's character as the column reader decodes it, or None if the row is lossy."""
     collation = int(COLLATIONS[charset].split()[0].partition("-")[0])
     assert charset_of(collation) == charset
     definition = column(T.VARCHAR, length=4, length_bytes=1, collation=collation)
@@ -74,7 +74,7 @@ def multi_byte_codes(charset: str) -> Iterator[bytes]:
 def different(
     server: Server, charset: str, codes: list[bytes]
 ) -> list[tuple[str, str | None, str | None]]:
-    """The first codes whose character is not the server's, with ours and the server's."""
+    """Return the first codes whose character differs, with ours and the server's."""
     expected = converted(server, charset, codes)
     found = decoded(charset, codes)
     pairs = zip(codes, found, expected, strict=True)

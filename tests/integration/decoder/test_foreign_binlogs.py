@@ -1,4 +1,4 @@
-"""Logs that others wrote, MySQL 5.0 to 8.0 and Aurora, compared with what mysqlbinlog sees."""
+"""Logs of other origins, MySQL 5.0 to 8.0 and Aurora, compared with mysqlbinlog's output."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ BEFORE_5_6 = {
         "ROTATE": 1,
     },
 }
-"""mysqlbinlog 9.7 does not read these any more."""
+"""mysqlbinlog 9.7 no longer reads these."""
 
 EVENT = re.compile(
     rb"^# at (\d+)\n#\d{6} [ \d]\d:\d\d:\d\d server id (\d+)  end_log_pos (\d+) "
@@ -124,7 +124,7 @@ def content(name: str) -> bytes:
 
 
 @pytest.mark.parametrize("name", SINCE_5_6)
-def test_events_are_those_that_mysqlbinlog_lists(name: str, mysql: MySQLServer) -> None:
+def test_events_equal_those_of_mysqlbinlog(name: str, mysql: MySQLServer) -> None:
     listed = [
         (int(position), int(server), int(log_pos), TYPES[kind])
         for position, server, log_pos, kind in EVENT.findall(
@@ -132,7 +132,7 @@ def test_events_are_those_that_mysqlbinlog_lists(name: str, mysql: MySQLServer) 
         )
     ]
     found = [
-        # mysqlbinlog says of the events inside a payload only where the payload ends.
+        # mysqlbinlog reports the end position of a payload for all events in it.
         (
             event.position + payload_size if event.inside_payload else event.position,
             event.server_id,
@@ -171,7 +171,7 @@ def test_a_file_that_ends_inside_an_event() -> None:
     assert caught.value.position == 4
 
 
-def test_auroras_padding_is_an_event_of_an_unknown_type_that_may_be_ignored() -> None:
+def test_auroras_padding_is_an_ignorable_event_of_an_unknown_type() -> None:
     (padding,) = (
         event
         for event in decoder.events(content("mysql-bin.aurora-padding"))

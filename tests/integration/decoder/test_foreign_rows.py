@@ -1,4 +1,4 @@
-"""Rows of logs that others wrote, compared value by value with what mysqlbinlog prints of them."""
+"""Rows in logs of other origins, compared value by value with mysqlbinlog's output."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ WITH_ROWS = {
     "time_issue.000001": 1,
     "transaction_compression.000001": 1,
 }
-"""Files with row events, and how many rows there are."""
+"""Files with rows events, and how many rows they contain."""
 COMPRESSED = {"mysql-bin.compressed", "transaction_compression.000001"}
-"""MariaDB's mysqlbinlog does not read them."""
+"""MariaDB's mysqlbinlog does not read these."""
 WITH_PARTIAL_IMAGES = {"json.binlog.000001": 18, "minimal_row_metadata.000001": 1}
 OF_5_1 = {"update-full-row.binlog": 7, "write-full-row.binlog": 7, "write-partial-row.binlog": 7}
-"""MySQL's mysqlbinlog does not read them any more."""
+"""MySQL's mysqlbinlog no longer reads these."""
 
 Row = tuple[TableDefinition, dict[str, Any]]
 
 
 def decoded_rows(name: str) -> list[Row]:
-    """All changes in the file with their tables, in the log's order, statements left out."""
+    """Return all changes in the file with their tables, in log order, without statements."""
     decoder = SegmentDecoder(Segment(name, 1), TypeOptions())
     rows = [
         (result.definition, row)
@@ -57,7 +57,7 @@ def decoded_rows(name: str) -> list[Row]:
 
 
 def assert_printed(rows: list[Row], output: bytes) -> None:
-    """Fails where a row is not of the table, operation and values that are printed."""
+    """Fail if a row has another table, operation or values than printed."""
     for (definition, row), printed in zip(rows, printed_rows(output), strict=True):
         assert (str(definition), row["__op"]) == (printed.table, printed.operation)
         assert {name for name in ("before", "after") if row[name]} == set(printed.images)
@@ -73,7 +73,7 @@ def assert_printed(rows: list[Row], output: bytes) -> None:
 
 
 def assert_diffs(definition: TableDefinition, diffs: dict[str, str], image: Image) -> None:
-    """Fails where JSON diffs are not those printed, of which each column has one here."""
+    """Fail if JSON diffs differ from the printed ones; each column has one here."""
     found = {}
     for number, column in enumerate(definition.columns, 1):
         if column.name in diffs:
@@ -85,16 +85,14 @@ def assert_diffs(definition: TableDefinition, diffs: dict[str, str], image: Imag
 
 
 @pytest.mark.parametrize(("name", "count"), {**WITH_ROWS, **WITH_PARTIAL_IMAGES}.items())
-def test_rows_are_those_that_mysqls_mysqlbinlog_prints(
-    name: str, count: int, mysql: MySQLServer
-) -> None:
+def test_rows_equal_those_of_mysqls_mysqlbinlog(name: str, count: int, mysql: MySQLServer) -> None:
     rows = decoded_rows(name)
     assert len(rows) == count
     assert_printed(rows, mysql.tool("mysqlbinlog", *OPTIONS, str(FOLDER / name)))
 
 
 @pytest.mark.parametrize("name", [*sorted(set(WITH_ROWS) - COMPRESSED), *OF_5_1])
-def test_rows_are_those_that_mariadbs_mysqlbinlog_prints(name: str, mariadb: MariaDBServer) -> None:
+def test_rows_equal_those_of_mariadbs_mysqlbinlog(name: str, mariadb: MariaDBServer) -> None:
     rows = decoded_rows(name)
     assert len(rows) == {**WITH_ROWS, **OF_5_1}[name]
     assert_printed(rows, mariadb.tool("mariadb-binlog", *OPTIONS, str(FOLDER / name)))

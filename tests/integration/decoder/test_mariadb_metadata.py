@@ -1,6 +1,6 @@
-"""MariaDB's log under each binlog_row_metadata, read without a lake: rows and columns are SELECT's.
+"""MariaDB's log under each binlog_row_metadata, read without a lake: rows and columns equal SELECT.
 
-Its default, NO_LOG, tells no names, signs, labels, charsets or keys: all these are of DDL.
+The default, NO_LOG, omits names, signedness, labels, charsets and keys: all these come from DDL.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ def test_the_type_zoo(server: Server, kind: str) -> None:
 
 
 def statements_of(histories: Mapping[str, Sequence[str]]) -> list[Table]:
-    """As `log_of` takes them."""
+    """Return the statements in the form of `log_of`."""
     return [
         (statements[0].replace("{}", table), [one.replace("{}", table) for one in statements[1:]])
         for table, statements in histories.items()
     ]
 
 
-def test_columns_and_keys_through_changes(server: Server, kind: str) -> None:
+def test_columns_and_keys_after_schema_changes(server: Server, kind: str) -> None:
     log = log_of(server, statements_of(CHANGES[kind]))
     of = surveyed(log, OPTIONS)
     assert reasons(of) == {}
@@ -82,7 +82,7 @@ def test_columns_and_keys_through_changes(server: Server, kind: str) -> None:
 
 
 def renamed(histories: Mapping[str, Sequence[str]]) -> set[str]:
-    """Tables that get their names without a row behind that."""
+    """Tables that get their names without any later row."""
     names = (
         re.fullmatch(r"RENAME TABLE \S+ TO (\S+)", one.replace("{}", table))
         for table, statements in histories.items()

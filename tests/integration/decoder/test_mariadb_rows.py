@@ -1,4 +1,6 @@
-"""MariaDB's logs as its servers write them: GTIDs, compressed rows and statements, by SELECT."""
+"""MariaDB's logs as its servers write them: GTIDs, compressed rows and statements, against
+SELECT.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ COLUMNS = ("id", "a", "b", "blurb")
 CREATE = "CREATE TABLE t (id INT NOT NULL PRIMARY KEY, a INT, b VARCHAR(300), blurb LONGTEXT)"
 COMPRESSION = ("--log-bin-compress=ON", "--log-bin-compress-min-len=10")
 WIDE = 2 * INNER_WINDOW
-"""Bytes of a row that alone is more than a window."""
+"""Bytes of a row that alone exceeds a window."""
 
 
 @pytest.fixture(scope="module", params=["10.11 compressed", "10.11", "newest compressed"])
@@ -39,7 +41,7 @@ def server(request: pytest.FixtureRequest) -> MariaDBServer:
 
 
 def write(cursor: Any) -> None:
-    """Some hundred statements: small and large rows, several to an event, every operation."""
+    """Run some hundred statements: small and large rows, several to an event, every operation."""
     chance = random.Random(8)
     cursor.execute(CREATE)
     for first in range(0, 3000, 100):
@@ -56,7 +58,7 @@ def write(cursor: Any) -> None:
 
 
 def recorded(server: MariaDBServer) -> tuple[Path, dict[int, dict[str, Any]]]:
-    """A closed log that holds the table's whole history, and its rows at the end."""
+    """Return a closed log with the table's whole history, and the table's final rows."""
     server.execute(f"DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}")
     server.flush_logs()
     log = server.binlogs()[-1]
@@ -68,7 +70,7 @@ def recorded(server: MariaDBServer) -> tuple[Path, dict[int, dict[str, Any]]]:
     return log, {row["id"]: row for row in rows}
 
 
-def test_changes_put_together_are_what_select_gives(server: MariaDBServer) -> None:
+def test_applied_changes_equal_select(server: MariaDBServer) -> None:
     log, expected = recorded(server)
     replica = Replica("id", (), {})
     gtids = set()

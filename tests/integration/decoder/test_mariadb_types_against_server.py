@@ -31,7 +31,7 @@ def test_the_type_zoo(mariadb: MariaDBServer, zoo: Rows, table: str) -> None:
     assert_same(mariadb, *zoo[table])
 
 
-def test_dates_as_text_are_what_mariadb_prints(mariadb: MariaDBServer, zoo_log: bytes) -> None:
+def test_dates_as_text_equal_what_mariadb_prints(mariadb: MariaDBServer, zoo_log: bytes) -> None:
     rows = inserted(zoo_log, TypeOptions(zero_dates="string"))
     for table in ("zoo_zero_dates", "zoo_temporal"):
         assert_same(mariadb, *rows[table])
@@ -45,7 +45,7 @@ def test_the_newest_types(newest_mariadb: NewestMariaDBServer) -> None:
         assert_same(newest_mariadb, *table)
 
 
-def test_without_a_definition_they_are_the_bytes_of_the_log(mariadb: MariaDBServer) -> None:
+def test_without_a_definition_mariadbs_own_types_are_bytes(mariadb: MariaDBServer) -> None:
     definition, arrays = inserted(log_of(mariadb, [mariadb_zoo.addresses()]))["zoo_addresses"]
     assert [str(array.type) for array in arrays[1:]] == ["binary", "binary"]
     assert_same(mariadb, definition, arrays)
@@ -56,7 +56,7 @@ def test_without_a_definition_they_are_the_bytes_of_the_log(mariadb: MariaDBServ
 def test_mariadbs_own_temporal_forms_are_refused(
     mariadb: MariaDBServer, kind: str, digits: int
 ) -> None:
-    """The log does not tell their digits, and so not how long a value is."""
+    """The log does not record their fractional digits, and so not the size of a value."""
     word, _, null = kind.partition(" ")
     create = f"CREATE TABLE old (id INT PRIMARY KEY, x {word}({digits}) {null})"
     insert = "INSERT INTO old VALUES (1, '2020-01-02 03:04:05.678901')"
@@ -70,7 +70,7 @@ def test_mariadbs_own_temporal_forms_are_refused(
     assert caught.value.table == f"{ZOO}.old"
 
 
-def test_the_hash_of_a_unique_blob_is_no_column(mariadb: MariaDBServer) -> None:
+def test_the_hidden_hash_of_a_unique_blob_is_left_out(mariadb: MariaDBServer) -> None:
     create = "CREATE TABLE hashed (id INT PRIMARY KEY, b BLOB, t TEXT, UNIQUE (b), UNIQUE (t))"
     log = log_of(mariadb, [(create, ["INSERT INTO hashed VALUES (1, 'x', 'y'), (2, NULL, 'é')"])])
     definition, arrays = inserted(log)["hashed"]

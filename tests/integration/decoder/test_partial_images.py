@@ -1,4 +1,4 @@
-"""Row images that leave columns out, and JSON diffs: put together they are what SELECT gives."""
+"""Partial row images and JSON diffs: applied one after the other, they equal SELECT."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ def snapshot(cursor: Any) -> dict[int, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("compressed", [False, True], ids=["plain", "compressed"])
-def test_partial_images_put_together_are_what_select_gives(
-    mysql: MySQLServer, *, compressed: bool
-) -> None:
+def test_applied_partial_images_equal_select(mysql: MySQLServer, *, compressed: bool) -> None:
     chance = random.Random(4 + compressed)
     mysql.execute(f"DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}")
     mysql.flush_logs()
@@ -45,7 +43,7 @@ def test_partial_images_put_together_are_what_select_gives(
             cursor.execute(settings(chance))
             cursor.execute(statement)
             after = snapshot(cursor)
-            if after != before:  # what changes nothing is not logged
+            if after != before:  # updates that change nothing are not logged
                 expected.append(after)
             before = after
     mysql.flush_logs()

@@ -36,7 +36,7 @@ def test_the_type_zoo(mysql: MySQLServer, zoo: Rows, table: str) -> None:
     assert_same(mysql, *zoo[table])
 
 
-def test_dates_as_text_are_what_mysql_prints(mysql: MySQLServer, zoo_log: bytes) -> None:
+def test_dates_as_text_equal_what_mysql_prints(mysql: MySQLServer, zoo_log: bytes) -> None:
     rows = inserted(zoo_log, TypeOptions(zero_dates="string"))
     for table in ("zoo_zero_dates", "zoo_temporal"):
         assert_same(mysql, *rows[table])
@@ -64,7 +64,7 @@ def test_random_rows_of_more_than_a_block(mysql: MySQLServer) -> None:
     assert_same(mysql, definition, arrays)
 
 
-def test_columns_of_functional_indexes_are_none_of_ours(mysql: MySQLServer) -> None:
+def test_hidden_columns_of_functional_indexes_are_left_out(mysql: MySQLServer) -> None:
     create = (
         "CREATE TABLE indexed (id INT PRIMARY KEY, a INT, j JSON, v INT AS (a * 2) VIRTUAL,"
         " s INT AS (a * 3) STORED, i INT DEFAULT 7 INVISIBLE,"
@@ -86,7 +86,7 @@ CHANGES_IN_PLACE = [
 ]
 
 
-def test_documents_that_were_changed_in_place(mysql: MySQLServer) -> None:
+def test_documents_changed_in_place(mysql: MySQLServer) -> None:
     """The server then leaves gaps in the binary JSON, and values out of order."""
     document = (
         '{"a": "a string of some length", "b": ["one", 123456789, "three"],'

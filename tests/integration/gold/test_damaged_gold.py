@@ -1,7 +1,7 @@
-"""Gold tables that somebody else has had a hand in: each is held by itself, the others go on.
+"""Gold tables that others have changed: only these are held.
 
-One lake of a real server's log, in which every table is damaged in its own way before one run; all
-of those that are held are made again from silver, and equal the server's then.
+In one lake of a real server's log, every table is damaged in another way before a run; the held
+tables are then rebuilt from silver, and equal the server's.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _sql(statement: str) -> Callable[[SparkSession, str], object]:
 
 
 def _vacuum(spark: SparkSession, path: str) -> None:
-    """Whatever Delta says of so short a time; OPTIMIZE leaves something to remove."""
+    """Vacuum despite Delta's check of the retention time; OPTIMIZE leaves files to remove."""
     own = spark.newSession()
     own.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     own.sql(f"OPTIMIZE delta.`{path}`").collect()
@@ -89,8 +89,8 @@ def _unknown_feature(_: SparkSession, path: str) -> None:
         "readerFeatures": features,
         "writerFeatures": features,
     }
-    told = {"timestamp": int(time.time() * 1000), "operation": "UPGRADE PROTOCOL"}
-    lines = [{"commitInfo": {**told, "operationParameters": {}}}, {"protocol": protocol}]
+    info = {"timestamp": int(time.time() * 1000), "operation": "UPGRADE PROTOCOL"}
+    lines = [{"commitInfo": {**info, "operationParameters": {}}}, {"protocol": protocol}]
     number = int(last.stem) + 1
     last.with_name(f"{number:020}.json").write_text("\n".join(map(json.dumps, lines)))
 
@@ -120,7 +120,7 @@ HELD: Mapping[str, tuple[Callable[[SparkSession, str], object], str]] = {
     "no_last_commit": (_no_last, "files of the log are missing"),
     "unknown_feature": (_unknown_feature, "DELTA_UNSUPPORTED_FEATURES_FOR_READ"),
 }
-"""What is done to a table, and what the run says of it."""
+"""How each table is damaged, and what the run reports."""
 
 
 def _undone(spark: SparkSession, path: str) -> None:
@@ -145,16 +145,16 @@ HARMLESS: Damages = {
     "undone": _undone,
 }
 QUIET = "restored"
-"""A table of which the log tells nothing new."""
+"""A table without new changes in the log."""
 TABLES = (*HELD, *HARMLESS)
 UNDONE = ("added_column", "deleted_rows", "append_only", "keyless", "checked")
-"""Tables that are as they were again once a hand has undone what was done to them."""
+"""Tables that are intact again once the damage is undone."""
 ASIDE = ("corrupt_log", "unknown_feature", "another")
-"""Those that cannot be emptied in place, and are moved away."""
+"""Tables that cannot be emptied in place, and are moved away."""
 
 
 class DamagedLake:
-    """The lake, and what each run on it said."""
+    """The lake, and what each run reported."""
 
     def __init__(self, spark: SparkSession, server: MySQLServer, folder: Path) -> None:
         self.spark, self.server = spark, server
@@ -213,12 +213,12 @@ def damaged(
     return made
 
 
-def test_each_damaged_table_is_held_and_all_others_go_on(damaged: DamagedLake) -> None:
+def test_damaged_tables_are_held_and_all_others_continue(damaged: DamagedLake) -> None:
     reports = damaged.run()
-    said = {fault.partition(" is held: ")[0]: fault for fault in reports[-1].faults}
-    assert sorted(said) == sorted(f"{SCHEMA}.{name}" for name in HELD)
+    reported = {fault.partition(" is held: ")[0]: fault for fault in reports[-1].faults}
+    assert sorted(reported) == sorted(f"{SCHEMA}.{name}" for name in HELD)
     for name, (_, why) in HELD.items():
-        sentence = said[f"{SCHEMA}.{name}"]
+        sentence = reported[f"{SCHEMA}.{name}"]
         assert why in sentence, sentence
         assert f"binlake apply --full-refresh --table {SCHEMA}.{name}" in sentence
         assert "org.apache" not in sentence
@@ -238,7 +238,7 @@ def test_each_damaged_table_is_held_and_all_others_go_on(damaged: DamagedLake) -
     assert record.fault_count == len(HELD)
 
 
-def test_another_run_says_the_same_and_publishes_nothing(damaged: DamagedLake) -> None:
+def test_another_run_reports_the_same_and_publishes_nothing(damaged: DamagedLake) -> None:
     before = damaged.damages()
     report = damaged.run()[-1]
     assert report.batches == ()
@@ -246,7 +246,7 @@ def test_another_run_says_the_same_and_publishes_nothing(damaged: DamagedLake) -
     assert damaged.damages() == before
 
 
-def test_what_is_undone_goes_on_by_itself(damaged: DamagedLake) -> None:
+def test_tables_continue_once_the_damage_is_undone(damaged: DamagedLake) -> None:
     for name in ("added_column", "deleted_rows"):
         rows = delta.history(damaged.spark, damaged.path(name)).collect()
         ours = max(row["version"] for row in rows if row["userMetadata"])
@@ -262,12 +262,12 @@ def test_what_is_undone_goes_on_by_itself(damaged: DamagedLake) -> None:
         assert damaged.cut()[name]["complete"]
 
 
-def test_a_pattern_that_names_no_table_is_refused(damaged: DamagedLake) -> None:
+def test_a_pattern_that_matches_no_table_is_refused(damaged: DamagedLake) -> None:
     with pytest.raises(SettingsError, match="matches no gold table"):
         damaged.run("apply --full-refresh", refresh_tables=["damage.nothing"])
 
 
-def test_tables_are_made_again_from_silver_by_themselves_though_a_run_is_killed(
+def test_damaged_tables_are_rebuilt_from_silver_even_if_a_run_is_killed(
     damaged: DamagedLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("append_only", "keyless"):

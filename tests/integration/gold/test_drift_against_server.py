@@ -1,4 +1,4 @@
-"""A real server that is changed outside its log: the changes that meet it are counted."""
+"""A real server changed outside its log: changes that meet drifted rows are counted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OUTSIDE = f"""
 """
 
 
-def test_what_was_changed_outside_the_log_is_counted_and_told(
+def test_changes_outside_the_log_are_counted_and_reported(
     spark: SparkSession, mysql: MySQLServer, tmp_path: Path
 ) -> None:
     mysql.reset_logs()
@@ -49,7 +49,7 @@ def test_what_was_changed_outside_the_log_is_counted_and_told(
     record = Ledger(spark, Lake(settings.lake), settings.source).record("gold")
     assert record is not None
     assert Drift.of(record["drift"][f"{SCHEMA}.t"]) == Drift(4, missing=1, extra=1, different=1)
-    told = read_status(spark, settings)
-    assert {table.table: table.drift for table in told.tables} == {"t": 3, "u": 0}
-    # What the log tells is applied all the same.
+    status = read_status(spark, settings)
+    assert {table.table: table.drift for table in status.tables} == {"t": 3, "u": 0}
+    # Logged changes are applied all the same.
     assert assert_gold_equals_source(spark, mysql, settings.lake, SCHEMA, "t") == 4

@@ -1,4 +1,4 @@
-"""A transaction at fault, of a real server: the table that the fault is in, and those that wait."""
+"""A faulty transaction of a real server: the table of the fault, and those that wait for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SCHEMA = "at_fault"
 TABLES = ("appointment", "visit", "zone")
 
 
-def test_a_zero_date_in_a_key_names_its_table_before_those_that_wait_for_it(
+def test_a_zero_date_in_a_key_names_its_table_before_the_waiting_ones(
     mysql: MySQLServer,
 ) -> None:
     mysql.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
@@ -27,10 +27,10 @@ def test_a_zero_date_in_a_key_names_its_table_before_those_that_wait_for_it(
     (fault,) = faults(decoded(mysql.binlogs()[-1].read_bytes()))
     appointment, visit, zone = (f"{SCHEMA}.{name}" for name in TABLES)
     assert (fault["kind"], fault["tables"]) == ("lossy_key", [visit, appointment, zone])
-    told = sentence({**fault, "file": "binlog.000002"})
-    assert told.startswith(f"binlog.000002, position {fault['__pos']}: ")
-    assert f"{visit}: column on_day: a value of the key column on_day cannot be kept" in told
-    assert told.endswith(
+    message = sentence({**fault, "file": "binlog.000002"})
+    assert message.startswith(f"binlog.000002, position {fault['__pos']}: ")
+    assert f"{visit}: column on_day: a value of the key column on_day cannot be kept" in message
+    assert message.endswith(
         f"Held before it: {visit}, and, since the same transaction changes them too,"
         f" {appointment}, {zone} (waiting for {visit})."
     )

@@ -1,4 +1,4 @@
-"""Foreign keys of real servers: what they do to child tables is in gold, logged or not."""
+"""Foreign keys of real servers: gold has their effect on child tables, logged or not."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TABLES = {
     ),
 }
 OF_P = ("p", "q", "child", "grandchild", "nulled")
-"""What `CHANGES_OF_P` and those below it change; q has no rows then."""
+"""Tables changed by `CHANGES_OF_P` and the following ones; q has no rows then."""
 FILL = {
     "p": "INSERT INTO p VALUES " + ", ".join(f"({n}, {n})" for n in range(1, 31)),
     "child": "INSERT INTO child SELECT 10 * id, 'x', id FROM p",
@@ -87,7 +87,7 @@ CHANGES_OF_P = (
     "DELETE FROM p WHERE id IN (4, 5, 6)",
     "REPLACE INTO p VALUES (7, 107)",
     "UPDATE child SET id = 81 WHERE id = 80",
-    # children that are changed in the parent's transaction, before and after
+    # children that also change in the parent's transaction, before and after
     "BEGIN",
     "UPDATE child SET p_id = 10 WHERE id = 90",
     "INSERT INTO child VALUES (1000, 'y', 9)",
@@ -99,7 +99,7 @@ CHANGES_OF_P = (
     "UPDATE p SET id = 110 WHERE id = 10",
     "DELETE FROM p WHERE id = 110",
     "COMMIT",
-    # sessions that check nothing
+    # sessions with foreign_key_checks off
     "SET foreign_key_checks = 0",
     "DELETE FROM p WHERE id = 11",
     "UPDATE p SET id = 112 WHERE id = 12",
@@ -206,7 +206,7 @@ def require_equal(spark: SparkSession, server: Server, lake: Path, tables: Itera
         assert_gold_equals_source(spark, server, str(lake), SCHEMA, name)
 
 
-def test_what_mysql_leaves_unlogged_is_in_gold(
+def test_cascades_that_mysql_does_not_log_are_in_gold(
     spark: SparkSession, mysql_factory: MySQLFactory, tmp_path: Path
 ) -> None:
     server = mysql_factory("--innodb-native-foreign-keys=ON")
@@ -217,10 +217,10 @@ def test_what_mysql_leaves_unlogged_is_in_gold(
     require_equal(spark, server, tmp_path, TABLES)
 
 
-def test_what_mysql_logs_is_not_done_twice(
+def test_cascades_that_mysql_logs_are_not_applied_twice(
     spark: SparkSession, mysql: Server, tmp_path: Path
 ) -> None:
-    """Twice may come to the same rows as once: gold must not work anything out."""
+    """Applying a cascade twice may yield the same rows, so require that gold computed none."""
     assert mysql.execute("SELECT @@innodb_native_foreign_keys") == [(0,)]
     begin(mysql, OF_P)
     fill(mysql, OF_P)
@@ -230,8 +230,10 @@ def test_what_mysql_logs_is_not_done_twice(
 
 
 @pytest.mark.long
-def test_what_mariadb_does_is_in_gold(spark: SparkSession, mariadb: Server, tmp_path: Path) -> None:
-    """Several batches, since definitions change: what is in gold before counts."""
+def test_cascades_of_mariadb_are_in_gold(
+    spark: SparkSession, mariadb: Server, tmp_path: Path
+) -> None:
+    """In several batches, since definitions change: gold's earlier rows matter."""
     begin(mariadb, OF_P)
     fill(mariadb, OF_P)
     execute(mariadb, (*CHANGES_OF_P, *PARTIAL, *DEFINITIONS))
@@ -271,7 +273,7 @@ IN_DOUBT = (
 )
 
 
-def test_a_child_whose_rows_cannot_be_told_is_held_and_says_why(
+def test_a_child_whose_rows_cannot_be_determined_is_held_with_the_reason(
     spark: SparkSession, mariadb: Server, tmp_path: Path
 ) -> None:
     begin(mariadb, ())
@@ -279,12 +281,12 @@ def test_a_child_whose_rows_cannot_be_told_is_held_and_says_why(
     place = {"binlogs": str(mariadb.binlog_folder), "lake": str(tmp_path)}
     settings = Settings.load(None, source="e2e", exclude=[f"{SCHEMA}.left_out"], **place)
     faults = run_layers(spark, settings, QuietProgress())[-1].faults
-    told = {fault.split(" ")[0].removeprefix(f"{SCHEMA}."): fault for fault in faults}
-    assert "depends on their collation" in told.pop("of_texts")
-    of_left_out = told.pop("of_left_out")
+    reasons = {fault.split(" ")[0].removeprefix(f"{SCHEMA}."): fault for fault in faults}
+    assert "depends on their collation" in reasons.pop("of_texts")
+    of_left_out = reasons.pop("of_left_out")
     assert f"changes of {SCHEMA}.left_out are not applied" in of_left_out
     assert "CREATE TABLE … LIKE" in of_left_out
-    assert "below" in told.pop("below")
-    assert not told
+    assert "below" in reasons.pop("below")
+    assert not reasons
     for table in ("texts", "sure", "of_sure"):
         assert_gold_equals_source(spark, mariadb, str(tmp_path), SCHEMA, table)

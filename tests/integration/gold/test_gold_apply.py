@@ -1,7 +1,7 @@
-"""Gold's job on silver made by hand: rows, schema changes, holds, cuts.
+"""Gold's job on handmade silver: rows, schema changes, held tables, published snapshots.
 
-One lake has many tables that live through the same three batches; each test looks at one of them.
-Lakes are slow to make, so only what concerns all tables has a lake of its own.
+One lake has many tables that go through the same three batches; each test checks one of them. Lakes
+are slow to create, so only tests that concern all tables have their own.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ ODD = definition(
     schema="Ünï code",
 )
 BATCH = 100
-"""Transactions of the n-th batch have numbers from n * BATCH on."""
+"""Transactions of the n-th batch are numbered from n * BATCH."""
 
 
 class GoldLake(MadeLake):
-    """A lake with silver made by hand, and what its gold holds."""
+    """A lake with handmade silver, and the contents of its gold."""
 
     def rows(self, table: TableDefinition, version: int | None = None) -> Rows:
-        """The source's columns of a gold table, in order."""
+        """Return the source's columns of a gold table, in order."""
         path = Lake(self.root).gold(table.schema, table.table)
         frame = delta.read(self.spark, path, version=version)
         own = ("__lsn", "__committed_at")
@@ -72,7 +72,7 @@ class GoldLake(MadeLake):
         return sorted(found, key=repr)
 
     def cuts(self) -> list[Any]:
-        """The published cuts, each with its tables by name."""
+        """Return the published snapshots, each with its tables by name."""
         cuts = delta.read(self.spark, Lake(self.root).cuts)
         micros = "unix_micros(committed_at) AS committed_us"
         rows = cuts.selectExpr("batch", "lsn", "gtid_set", micros, "tables").orderBy("batch")
@@ -83,7 +83,7 @@ class GoldLake(MadeLake):
 
 
 class Story:
-    """What became of a lake's tables over three batches."""
+    """The contents of a lake's tables after each of three batches."""
 
     def __init__(self, lake: GoldLake) -> None:
         self.lake = lake
@@ -103,7 +103,7 @@ class Story:
         self.cuts = lake.cuts()
 
     def rows(self, table: TableDefinition, batch: int = 4) -> Rows:
-        """A table as the cut of a batch names it."""
+        """Return a table in the snapshot of a batch."""
         entry = self.cuts[batch - 1]["tables"][table.table]
         assert entry["path"] == Lake(self.lake.root).gold(table.schema, table.table)
         return self.lake.rows(table, entry["delta_version"])
@@ -160,7 +160,7 @@ def third(n: int) -> Batch:
 
 
 def _random(chance: random.Random, tx: Tx, table: dict[int, str | None]) -> Tx:
-    """Up to four random changes of the random table."""
+    """Return up to four random changes of the random table."""
     for _ in range(chance.randrange(1, 5)):
         key, value = chance.randrange(40), chance.choice(["x", "", None, str(chance.random())])
         if key not in table:
@@ -188,11 +188,11 @@ def lake(spark: SparkSession, tmp_path: Path) -> GoldLake:
 
 
 @pytest.mark.parametrize("batch", [1, 2, 3])
-def test_a_random_workload_gives_what_a_dictionary_gives(story: Story, batch: int) -> None:
+def test_a_random_workload_equals_a_dictionary(story: Story, batch: int) -> None:
     assert story.rows(RANDOM, batch) == story.expected[batch - 1]
 
 
-def test_every_batch_is_applied_once_and_then_there_is_nothing_to_do(story: Story) -> None:
+def test_every_batch_is_applied_once_and_then_nothing_is_left(story: Story) -> None:
     assert [report.batches for report in story.reports] == [(1,), (2,), (3,), (4,), ()]
     assert story.reports[1].counts["shop.plain"] == 1
     assert story.reports[-1].counts == {}
@@ -212,7 +212,7 @@ def test_gold_has_the_sources_columns_in_order_and_its_own(story: Story) -> None
     assert tuple(row) == (lsn(BATCH + 1), int(committed.timestamp()))
 
 
-def test_columns_that_are_added_hold_their_default_and_take_their_place(story: Story) -> None:
+def test_added_columns_have_their_default_and_position(story: Story) -> None:
     frame = delta.read(story.lake.spark, Lake(story.lake.root).gold("shop", "grows"))
     assert frame.columns == ["first", "id", "b.c", "v", "n", "__lsn", "__committed_at"]
     shown = frame.selectExpr("id", "string(first)", "hex(`b.c`)", "v", "n").orderBy("id").collect()
@@ -239,11 +239,11 @@ def test_a_table_may_appear_later(story: Story) -> None:
     assert not story.cuts[1]["tables"]["late"]["complete"]
 
 
-def test_what_was_rolled_back_is_not_applied(story: Story) -> None:
+def test_rolled_back_changes_are_not_applied(story: Story) -> None:
     assert story.rows(ROLLED_BACK) == [(1, "kept"), (3, "yes")]
 
 
-def test_names_of_any_characters(story: Story) -> None:
+def test_names_may_contain_any_character(story: Story) -> None:
     assert Path(Lake(story.lake.root).gold(ODD.schema, ODD.table)).is_dir()
     assert story.rows(ODD) == [(1, 0), (2, 4)]
 
@@ -257,7 +257,7 @@ def test_a_fault_holds_its_table_until_it_is_resolved(story: Story) -> None:
         assert "it is damaged" in sentence
 
 
-def test_a_prepared_transaction_holds_its_tables_and_goes_on_doing_so(story: Story) -> None:
+def test_a_prepared_transaction_keeps_its_tables_held(story: Story) -> None:
     assert story.rows(PREPARED) == [(1, "a")]
     assert [cut["tables"]["prepared"]["held"] for cut in story.cuts] == [False, True, True, True]
     assert any("whether the transaction was committed" in x for x in story.reports[-1].faults)
@@ -268,7 +268,7 @@ def test_a_table_without_a_key_has_each_row_as_often_as_the_source(story: Story)
     assert story.rows(KEYLESS) == [(1, "a"), (1, "a"), (2, "b")]
 
 
-def test_a_cut_tells_how_far_the_source_is_applied(story: Story) -> None:
+def test_a_published_snapshot_records_the_applied_position(story: Story) -> None:
     last = [BATCH + 29, 2 * BATCH + 30, 3 * BATCH + 29, 3 * BATCH + 29]
     assert [cut["lsn"] for cut in story.cuts] == [lsn(n) for n in last]
     assert story.cuts[0]["gtid_set"] == f"{SERVER}:101-102:104-129"
@@ -278,7 +278,7 @@ def test_a_cut_tells_how_far_the_source_is_applied(story: Story) -> None:
     assert [cut["committed_us"] for cut in story.cuts] == [s * 1_000_000 for s in seconds]
 
 
-def test_a_table_that_does_not_change_keeps_its_version(story: Story) -> None:
+def test_an_unchanged_table_keeps_its_version(story: Story) -> None:
     versions = {cut["tables"]["quiet"]["delta_version"] for cut in story.cuts}
     assert len(versions) == 1
     path = Lake(story.lake.root).gold("shop", "quiet")
@@ -286,8 +286,8 @@ def test_a_table_that_does_not_change_keeps_its_version(story: Story) -> None:
     assert {row["version"] for row in history.collect()} == {0, *versions}
 
 
-def test_conf_says_what_becomes_of_faults_and_of_dropped_tables(lake: GoldLake) -> None:
-    """A key that comes back after a DELETE that is missing is one row."""
+def test_settings_for_faults_and_dropped_tables(lake: GoldLake) -> None:
+    """A key that returns after a missing DELETE is one row."""
     conf = {"on_fault": "mark", "on_drop": "drop"}
     tables = (PLAIN, AGAIN, DROPPED)
     lake.silver.batch(
@@ -309,7 +309,7 @@ def test_conf_says_what_becomes_of_faults_and_of_dropped_tables(lake: GoldLake) 
     assert lake.rows(DROPPED) == []
 
 
-def test_a_foreign_table_at_the_place_of_one_stops_no_other(lake: GoldLake) -> None:
+def test_a_foreign_table_at_a_gold_path_stops_no_other(lake: GoldLake) -> None:
     foreign = Lake(lake.root).gold("shop", "plain")
     lake.spark.range(3).write.format("delta").save(foreign)
     lake.silver.batch(
@@ -329,7 +329,7 @@ def test_a_foreign_table_at_the_place_of_one_stops_no_other(lake: GoldLake) -> N
     assert lake.rows(PLAIN) == [(1, "a")]
 
 
-def test_a_foreign_table_that_comes_after_the_plan_lets_the_others_finish(
+def test_a_foreign_table_created_after_the_plan_lets_the_others_finish(
     lake: GoldLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.spark.range(3).write.format("delta").save(Lake(lake.root).gold("shop", "plain"))

@@ -1,4 +1,4 @@
-"""Tables that begin again in the middle of a batch, with other columns or none that are known."""
+"""Tables that are created again within a batch, with other columns or with unknown ones."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ T, T_OLD, T_AGAIN = definition("t"), definition("t_old"), definition("t", OTHER)
 U, V, W, W_AGAIN = definition("u"), definition("v", OTHER), definition("w"), definition("w", OTHER)
 
 
-class KilledBehindOverwrites:
-    """Kills a run right behind each overwrite that it commits."""
+class KilledAfterOverwrites:
+    """Kills a run right after each overwrite that it commits."""
 
     def __init__(self) -> None:
         self.real = delta.overwrite_once
@@ -48,7 +48,7 @@ def rows(lake: MadeLake, table: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.long
-def test_a_run_killed_when_a_table_is_overwritten_does_not_look_at_rows_of_before_again(
+def test_a_run_killed_after_an_overwrite_does_not_read_earlier_rows_again(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = MadeLake(spark, tmp_path)
@@ -75,7 +75,7 @@ def test_a_run_killed_when_a_table_is_overwritten_does_not_look_at_rows_of_befor
             item("moved", 6, V, other=W_AGAIN),
         ],
     )
-    killer = KilledBehindOverwrites()
+    killer = KilledAfterOverwrites()
     monkeypatch.setattr(delta, "overwrite_once", killer)
     for _ in range(8):
         try:
@@ -89,11 +89,11 @@ def test_a_run_killed_when_a_table_is_overwritten_does_not_look_at_rows_of_befor
 
 
 def unknown(n: int, table: TableDefinition) -> TimelineItem:
-    """CREATE TABLE … LIKE one that the log does not tell of."""
+    """CREATE TABLE … LIKE a table that the log does not describe."""
     return replace(item("create", n, table, pos=60), version=None, definition=None)
 
 
-def test_a_table_that_begins_with_unknown_columns_is_empty_until_a_row_shows_them(
+def test_a_table_with_unknown_columns_is_empty_until_a_row_shows_them(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     lake = MadeLake(spark, tmp_path)
@@ -102,7 +102,8 @@ def test_a_table_that_begins_with_unknown_columns_is_empty_until_a_row_shows_the
         [item("create", 1, table) for table in (T, U, W)],
     )
     lake.run()
-    # Gold keeps the rows of a dropped table, until it begins again: in the same batch, or another.
+    # Gold keeps the rows of a dropped table until it is created again: in the same batch, or
+    # another.
     lake.silver.batch([], [item("drop", 2, T), unknown(2, T), item("drop", 2, U)], cut=2)
     lake.run()
     assert (rows(lake, "t"), rows(lake, "u")) == ([], [(1, "u")])
@@ -117,12 +118,12 @@ def test_a_table_that_begins_with_unknown_columns_is_empty_until_a_row_shows_the
 
 
 def at_the_cut(lake: MadeLake) -> dict[str, tuple[int, bool]]:
-    """Of each table in the last cut: how many rows it has there, and whether it is complete."""
+    """Return the row count of each table in the last snapshot, and whether it is complete."""
     cuts = delta.read(lake.spark, Lake(lake.root).cuts).orderBy("batch").collect()
     return {
-        told["table"]: (
-            delta.read(lake.spark, told["path"], version=told["delta_version"]).count(),
-            told["complete"],
+        entry["table"]: (
+            delta.read(lake.spark, entry["path"], version=entry["delta_version"]).count(),
+            entry["complete"],
         )
-        for told in cuts[-1]["tables"]
+        for entry in cuts[-1]["tables"]
     }

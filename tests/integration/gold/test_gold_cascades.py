@@ -1,4 +1,4 @@
-"""What foreign keys do that silver does not have, on silver made by hand."""
+"""Effects of foreign keys that silver does not contain, on handmade silver."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ MODELS = {
 
 
 def created(*tables: TableDefinition) -> list[TimelineItem]:
-    """Tables that begin in the first transaction, of which DDL tells all foreign keys."""
+    """Tables created in the first transaction, with all foreign keys in their DDL."""
     return [item("create", 1, one, model=MODELS.get(one, TableModel())) for one in tables]
 
 
 def fill(tx: Tx, *tables: TableDefinition) -> Tx:
-    """Parents 1 to 6, each with a row of `CHILD` that refers to it, and so on."""
+    """Insert parents 1 to 6, each with a row of `CHILD` that refers to it, and so on."""
     for number in range(1, 7):
         for table in tables:
             tx.insert(table, *((number,) if table in (PARENT, FAULTY) else (number, number)))
@@ -78,7 +78,7 @@ def rows(lake: MadeLake, table: TableDefinition) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.long
-def test_children_change_and_those_in_doubt_are_held(
+def test_children_change_and_uncertain_ones_are_held(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = MadeLake(spark, tmp_path)
@@ -102,7 +102,7 @@ def test_children_change_and_those_in_doubt_are_held(
     )
     faults = lake.run(exclude=("shop.left_out",)).faults
     # one sentence for all tables of one cause
-    held = {n: told for told in faults for n in re.findall(r"shop\.\w+", told.split(": ")[0])}
+    held = {n: fault for fault in faults for n in re.findall(r"shop\.\w+", fault.split(": ")[0])}
     assert rows(lake, PARENT) == [(20,), (5,), (6,)]
     assert rows(lake, CHILD) == [(2, 20), (3, 3), (4, 4), (5, 5), (6, 6)]
     assert rows(lake, GRANDCHILD) == [(1, None), (2, None), *((n, n) for n in range(3, 7))]
@@ -113,20 +113,20 @@ def test_children_change_and_those_in_doubt_are_held(
     assert "changes of shop.faulty are not applied" in held.pop("shop.of_faulty")
     assert "changes of shop.faulty are not applied" in held.pop("shop.below_faulty")
     assert [*held] == ["shop.faulty"]
-    # Nothing to do, and nothing done twice.
+    # Nothing to do, so nothing is applied twice.
     assert lake.run(exclude=("shop.left_out",)).counts == {}
-    # Batches of no more rows than can be looked at; one transaction cannot be parted.
+    # Batches limited to the rows that can be examined; a transaction cannot be split.
     monkeypatch.setattr(cascade_rows, "MOST_ROWS", 2)
     many = Tx(12).delete(CHILD, 2, 20).delete(CHILD, 5, 5).delete(CHILD, 6, 6)
     lake.silver.batch([Tx(10).delete(CHILD, 3, 3), Tx(11).delete(CHILD, 4, 4), many])
-    told = lake.run(exclude=("shop.left_out",)).faults
-    assert any("shop.grandchild is held" in one and "more rows are" in one for one in told)
+    limited = lake.run(exclude=("shop.left_out",)).faults
+    assert any("shop.grandchild is held" in one and "more rows are" in one for one in limited)
     empty = [(n, None) for n in range(1, 5)]
     assert (rows(lake, CHILD), rows(lake, GRANDCHILD)) == ([], [*empty, (5, 5), (6, 6)])
 
 
 @pytest.mark.long
-def test_a_run_killed_after_each_commit_does_it_once(
+def test_a_run_killed_after_each_commit_applies_cascades_once(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cascade_rows, "MOST_ROWS", 12)

@@ -1,4 +1,4 @@
-"""Rows that are not what before images say: counted by table, where gold is what the log gave."""
+"""Rows that differ from the before images: counted by table, where gold equals the log."""
 
 from __future__ import annotations
 
@@ -37,8 +37,10 @@ def drift_of(lake: MadeLake) -> dict[str, Any]:
     return dict(record["drift"])
 
 
-def beside_the_log(lake: MadeLake, *statements: str) -> None:
-    """Change gold as its own job does, which is as good as changing the source and not gold."""
+def change_outside_the_log(lake: MadeLake, *statements: str) -> None:
+    """Change gold as its own job does, which is equivalent to changing the source outside its
+    log.
+    """
     with signing(lake.spark) as session:
         for statement in statements:
             for table in TABLES:
@@ -47,7 +49,7 @@ def beside_the_log(lake: MadeLake, *statements: str) -> None:
             session.sql(statement)
 
 
-def test_changes_that_do_not_meet_the_row_they_should_are_counted(
+def test_changes_that_do_not_meet_the_expected_row_are_counted(
     lake: MadeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = Tx(1)
@@ -57,7 +59,7 @@ def test_changes_that_do_not_meet_the_row_they_should_are_counted(
     items = [item("create", 1, CHANGED), item("create", 1, NULLS), item("observed", 1, INCOMPLETE)]
     lake.silver.batch([first], items)
     assert not lake.run(drift=True).notes
-    beside_the_log(
+    change_outside_the_log(
         lake,
         "INSERT OVERWRITE {changed} SELECT id, if(id = 2, 'drifted', v), __lsn, __committed_at"
         " FROM (SELECT if(id = 3, 9, id) AS id, v, __lsn, __committed_at FROM {changed}"
@@ -69,7 +71,7 @@ def test_changes_that_do_not_meet_the_row_they_should_are_counted(
     second.update(CHANGED, (1, "a"), (1, "b")).update(CHANGED, (1, "b"), (1, "c"))
     second.update(CHANGED, (2, "a"), (2, "b")).delete(CHANGED, 3, "a")
     second.update(CHANGED, (4, "a"), (14, "a")).insert(CHANGED, 9, "z")
-    # What changed between two changes of the log: the row is not what the one before left.
+    # Changed between two logged changes: the row differs from what the previous change left.
     second.update(CHANGED, (5, "a"), (5, "b")).update(CHANGED, (5, "other"), (5, "c"))
     second.update(CHANGED, (6, "a"), (7, "a")).update(CHANGED, (7, "a"), (6, "b"))
     second.update(NULLS, (1, 1, None), (1, 2, 2)).update(NULLS, (2, None, None), (2, 1, 1))
@@ -93,7 +95,7 @@ def test_changes_that_do_not_meet_the_row_they_should_are_counted(
         "incomplete": 0,
     }
 
-    # a batch that another run began is not looked at
+    # a resumed batch of another run is not checked
     before = drift_of(lake)
     lake.silver.batch([Tx(4).delete(CHANGED, 9, "y")])
     with monkeypatch.context() as killed:

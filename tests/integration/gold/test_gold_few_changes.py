@@ -1,4 +1,4 @@
-"""Few changes are looked at in a session of their own, and nothing else is done in it."""
+"""Small batches of changes are collected in a separate session, which does nothing else."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeL
 
 
 def change(lake: MadeLake, number: int) -> None:
-    """A batch that deletes a row, changes another one, and adds a copy to the bag."""
+    """Write a batch that deletes a row, changes another one, and inserts a copy into the keyless
+    table.
+    """
     lake.silver.batch([changed(number, rolled_back=[(400, 500)]).insert(KEYED, 9, "rolled back")])
 
 
@@ -40,7 +42,7 @@ def changed(number: int, **options: Any) -> Tx:
 
 
 def require_changed(lake: MadeLake, number: int) -> None:
-    """Of the table with a key."""
+    """Check the table with the key."""
     found = [row for row in rows(lake, "keyed") if row[0] in (number, 10 + number, 9)]
     assert found == [(10 + number, "c")]
 
@@ -54,13 +56,13 @@ def is_interpreted(spark: SparkSession) -> bool:
     return all(spark.conf.get(name) == value for name, value in INTERPRETED.items())
 
 
-def test_what_is_not_few_is_put_in_the_runs_own_session(
+def test_large_batches_are_applied_in_the_runs_own_session(
     lake: MadeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_bag, fold = merge.put_bag, merge.fold
     seen = []
 
-    def in_bag(spark: SparkSession, changes: DataFrame, *rest: Any) -> None:
+    def in_keyless(spark: SparkSession, changes: DataFrame, *rest: Any) -> None:
         seen.append(("bag", is_interpreted(spark), is_interpreted(changes.sparkSession)))
         put_bag(spark, changes, *rest)
 
@@ -68,7 +70,7 @@ def test_what_is_not_few_is_put_in_the_runs_own_session(
         seen.append(("keyed", False, is_interpreted(changes.sparkSession)))
         return fold(changes, *rest, **options)
 
-    monkeypatch.setattr(merge, "put_bag", in_bag)
+    monkeypatch.setattr(merge, "put_bag", in_keyless)
     monkeypatch.setattr(merge, "fold", folded)
     monkeypatch.setattr("pipeline.gold.changes.small_batch.HELD_BYTES", -1)
     change(lake, 2)
@@ -78,7 +80,7 @@ def test_what_is_not_few_is_put_in_the_runs_own_session(
     assert rows(lake, "bag") == [(1, "a"), (1, "a")]
 
 
-def test_what_is_made_to_look_at_changes_leaves_the_active_session(
+def test_reading_small_batches_does_not_change_the_active_session(
     lake: MadeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put = apply.put
@@ -102,7 +104,7 @@ def test_what_is_made_to_look_at_changes_leaves_the_active_session(
     require_changed(lake, 3)
 
 
-def test_rows_that_were_read_without_spark_are_not_asked_of_it(
+def test_rows_read_without_spark_are_not_read_by_spark_again(
     lake: MadeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def asked(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""Gold built anew from silver that is made by hand: damaged, killed on the way, taken back."""
+"""Gold rebuilt from handmade silver: damaged, killed on the way, restored to an earlier state."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REFERS = TableModel(
 
 
 class Refreshed(MadeLake):
-    """A lake whose gold can be built anew."""
+    """A lake whose gold can be rebuilt."""
 
     def refresh(self, **options: Any) -> LayerReport:
         return refresh(self.spark, self.settings(**options), QuietProgress())
@@ -56,7 +56,7 @@ class Refreshed(MadeLake):
 
 
 @pytest.mark.long
-def test_damaged_gold_is_built_anew_though_its_open_batch_cannot_be_and_runs_are_killed(
+def test_damaged_gold_is_rebuilt_despite_its_open_batch_and_killed_runs(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = Refreshed(spark, tmp_path / "lake")
@@ -73,8 +73,8 @@ def test_damaged_gold_is_built_anew_though_its_open_batch_cannot_be_and_runs_are
     )
     lake.run()
     (first,) = lake.cuts()
-    # One is damaged, one is gone, and one is renamed by the batch that cannot be carried out: what
-    # a foreign key does in it was kept beside gold, and is gone as well.
+    # One table is damaged, one is missing, and one is renamed by the batch that cannot be carried
+    # out: the stored effects of its foreign key are lost as well.
     spark.sql(f"DELETE FROM delta.`{Lake(lake.root).gold('shop', 'u')}`")
     shutil.rmtree(Lake(lake.root).gold("shop", "t"))
     lake.silver.batch(
@@ -102,7 +102,7 @@ def test_damaged_gold_is_built_anew_though_its_open_batch_cannot_be_and_runs_are
             break
         except Killed:
             if not refresh_under_way(Ledger(spark, Lake(lake.root), SOURCE)):
-                break  # behind its last commit: given again, all would be done again
+                break  # after its last commit: applied again, everything would be applied twice
             assert [at for _, at, _ in lake.cuts()] in ([lsn(2)], [lsn(2), lsn(5)])
     monkeypatch.undo()
     found = {table: lake.rows(table) for table in ("t", "u", "w2", "child")}
@@ -113,7 +113,9 @@ def test_damaged_gold_is_built_anew_though_its_open_batch_cannot_be_and_runs_are
         "child": [(2, None)],
     }
     _, (batch, _, versions) = lake.cuts()
-    assert batch == 3  # the second was set aside, and began it: late runs cannot publish that
+    assert (
+        batch == 3
+    )  # the second was set aside, which started the rebuild: late runs cannot publish it
     log = sorted(Path(Lake(lake.root).cuts, "_delta_log").glob("*.json"))
     assert f'"appId":"gold/{SOURCE}/_cuts","version":2' in log[1].read_text()
     assert lake.rows("u", first[2]["u"]) == lake.rows("u", versions["u"]) == [(1, "u")]
@@ -121,7 +123,7 @@ def test_damaged_gold_is_built_anew_though_its_open_batch_cannot_be_and_runs_are
     assert lake.rows("w", first[2]["w"]) == [(1, "w")]
     assert lake.run().batches == ()
 
-    # Once more it is done again, back to an earlier transaction, and goes on from there.
+    # Rebuild once more, to an earlier transaction, and continue from there.
     lake.refresh(until=str(lsn(2)))
     assert (lake.rows("t"), lake.rows("w")) == ([(1, "a"), (2, "b")], [(1, "w")])
     assert lake.rows("child") == [(1, 1), (2, None)]

@@ -1,6 +1,6 @@
-"""Changes that cannot be applied hold their table alone: runs go on, die, come again, are mended.
+"""Changes that cannot be applied hold only their table: runs continue, die, repeat, recover.
 
-One lake: what refuses its changes is in the middle of a batch, behind changes that are done.
+In the one lake, the refused changes are in the middle of a batch, after applied ones.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WRONG = "the document has nothing at $.x"
 
 
 def make(lake: MadeLake) -> None:
-    """All that happens: at 5, `bag` has a diff of another document, and is renamed later."""
+    """Write all changes: at 5, `bag` has a diff of another document, and is renamed later."""
     replace = {"j": '[{"op":"replace","path":"$.x","value":2}]'}
     made = [
         Tx(1).insert(PLAIN, 1, "a").insert(CONF_KEY, 1, "a").insert(DEFAULT, 1, "a"),
@@ -68,7 +68,7 @@ def make(lake: MadeLake) -> None:
 
 
 class Refusals:
-    """The lake, and what became of it."""
+    """The lake, and the results of its runs."""
 
     def __init__(self, lake: MadeLake) -> None:
         self.lake = lake
@@ -104,7 +104,7 @@ def refusals(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> R
     return Refusals(MadeLake(spark, tmp_path_factory.mktemp("refusals")))
 
 
-def test_tables_are_held_just_before_what_cannot_be_applied_and_others_go_on(
+def test_tables_are_held_before_the_refused_change_and_others_continue(
     refusals: Refusals,
 ) -> None:
     assert refusals.deaths == 2
@@ -116,7 +116,7 @@ def test_tables_are_held_just_before_what_cannot_be_applied_and_others_go_on(
         "twice": [(1, "b"), (2, "a")],
         "inexact": [],
     }
-    told = "\n".join(refusals.first.faults)
+    faults = "\n".join(refusals.first.faults)
     for sentence in (
         "shop.conf_key is held: file number 1, position 7000: changes leave out columns of its key",
         "shop.default is held: file number 1, position 8000: changes leave out columns whose",
@@ -126,11 +126,11 @@ def test_tables_are_held_just_before_what_cannot_be_applied_and_others_go_on(
         "shop.twice is held: file number 1, position 13000: two rows have the same key in conf",
         "shop.inexact is held: file number 1, position 13000: a row's key in conf (v) has",
     ):
-        assert sentence in told
+        assert sentence in faults
     assert len(refusals.first.faults) == 6
 
 
-def test_the_cut_is_published_and_says_which_tables_are_held(refusals: Refusals) -> None:
+def test_the_published_snapshot_lists_the_held_tables(refusals: Refusals) -> None:
     assert refusals.cut["lsn"] == lsn(13)
     held = {t["table"]: t["held"] for t in refusals.cut["tables"]}
     assert held == {**dict.fromkeys(refusals.status, True), "plain": False}
@@ -145,24 +145,24 @@ def test_the_cut_is_published_and_says_which_tables_are_held(refusals: Refusals)
     }
 
 
-def test_the_next_run_stays_where_it_is_and_a_retry_tries_again(refusals: Refusals) -> None:
+def test_the_next_run_does_nothing_and_a_retry_tries_again(refusals: Refusals) -> None:
     assert (refusals.second.batches, refusals.second.faults) == ((), refusals.first.faults)
     assert len(refusals.tried.batches) == 2
     assert refusals.tried.faults == refusals.first.faults
 
 
-def test_another_key_in_conf_lets_its_table_go_on(refusals: Refusals) -> None:
+def test_another_key_in_conf_resumes_its_table(refusals: Refusals) -> None:
     assert len(refusals.mended.faults) == 3
     assert refusals.rows("conf_key") == [(1, "b")]
     assert refusals.rows("twice") == [(1, "b"), (2, "a"), (2, "c")]
     assert refusals.rows("inexact") == [(1, "a"), (2, "\ufffd")]
 
 
-def test_where_conf_marks_faults_gold_goes_on_without_what_is_not_known(
+def test_with_on_fault_mark_gold_continues_without_unknown_values(
     refusals: Refusals,
 ) -> None:
     assert refusals.marked.faults == ()
-    # Its update said all that the insert left out.
+    # Its update contained everything that the insert omitted.
     assert refusals.rows("default") == [(1, "a"), (2, "c")]
     assert refusals.rows("moved") == sorted([(*ONE, 7)] * 2 + [(1, "a", TWO[2], 7), (*TWO, 8)])
     complete = {name.table for name, table in refusals.state.tables.items() if table.complete}

@@ -1,4 +1,4 @@
-"""Gold's runs that die between any two commits, come twice, or come at once: the same gold."""
+"""Gold's runs that die between any two commits, repeat, or run concurrently: the same gold."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def rows(spark: SparkSession, lake: Path, table: str) -> list[tuple[Any, ...]]:
 
 
 def make(silver: MadeSilver) -> None:
-    """A batch of rows."""
+    """Write a batch of rows."""
     silver.batch(
         [Tx(1).insert(T, 1, "a").insert(T, 2, "b").insert(U, 1, "a")],
         [item("create", 1, T), item("create", 1, U)],
@@ -53,7 +53,7 @@ def make(silver: MadeSilver) -> None:
 
 
 def evolve(silver: MadeSilver) -> None:
-    """A batch that changes both tables between rows."""
+    """Write a batch that changes both tables between rows."""
     silver.batch(
         [
             Tx(2).update(T, (1, "a"), (5, "moved")).insert(T, 1, "new").delete(T, 2, "b"),
@@ -74,11 +74,12 @@ def evolve(silver: MadeSilver) -> None:
 GOLD_T = [(1, "new", 7), (5, "again", 8), (6, "c", 6)]
 GOLD_U = [(9, "z", 9)]
 COMMITS = 13
-"""The plan; of `t`: MERGE, ADD COLUMNS, UPDATE, the position, MERGE; of `u`: its version of
-before, overwrite, CLUSTER BY, the position, append; the cut; the record."""
+"""The plan; for `t`: MERGE, ADD COLUMNS, UPDATE, the position, MERGE; for `u`: its previous
+version, overwrite, CLUSTER BY, the position, append; the snapshot; the record.
+"""
 
 
-def test_a_run_killed_after_each_commit_in_turn_ends_as_if_it_had_not_been(
+def test_runs_killed_after_each_commit_yield_the_same_gold(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = tmp_path / "lake"
@@ -112,7 +113,7 @@ def test_a_run_killed_after_each_commit_in_turn_ends_as_if_it_had_not_been(
 
 
 def alter(silver: MadeSilver) -> None:
-    """A batch in which each table is changed in a way of its own."""
+    """Write a batch in which each table is changed in another way."""
     silver.batch(
         [
             Tx(2).insert(T, 2, "two  ").insert(U, 7, "seven").insert(V, 8, "eight"),
@@ -156,7 +157,7 @@ THEN_STEPS = (ColumnStep("n", "n"), ColumnStep("w", "i d", "cast"))
 """The name `w` is freed and given to another column."""
 
 ALTER_COMMITS = 31
-"""The plan, the cut, the record, and all that is done to `t`, `u` and `v`."""
+"""The plan, the snapshot, the record, and all commits to `t`, `u` and `v`."""
 ALTERED = {
     "t": [(5, 10), (None, 4)],
     "u": [(8, "eight")],
@@ -165,7 +166,7 @@ ALTERED = {
 
 
 @pytest.mark.long
-def test_changes_of_definitions_killed_after_each_commit_are_made_once(
+def test_schema_changes_killed_after_each_commit_are_made_once(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = tmp_path / "lake"
@@ -191,7 +192,7 @@ def test_changes_of_definitions_killed_after_each_commit_are_made_once(
     assert delta.read(spark, Lake(str(lake)).gold("shop", "t")).columns[:2] == ["n", "w"]
 
 
-def test_two_runs_at_once_come_to_the_same_gold(spark: SparkSession, tmp_path: Path) -> None:
+def test_two_concurrent_runs_yield_the_same_gold(spark: SparkSession, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     silver = MadeSilver(spark, str(lake))
     for write in (make, evolve):

@@ -1,4 +1,4 @@
-"""What tests read gold by, without Spark, gives what Spark gives of a table as gold's are."""
+"""The tests' reader of gold without Spark returns what Spark returns for tables like gold's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROW = """
 """
 
 
-def test_deleted_rows_and_columns_that_changed(spark: SparkSession, tmp_path: Path) -> None:
+def test_deleted_rows_and_changed_columns(spark: SparkSession, tmp_path: Path) -> None:
     place = str(tmp_path / "table")
     table = f"delta.`{place}`"
     nothing = ", ".join(["3", *["NULL"] * 13])

@@ -1,4 +1,4 @@
-"""Gold takes a seed's rows with what silver has behind them, once, wherever its runs die."""
+"""Gold applies a seed's rows and silver's later changes once, wherever its runs die."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def rows(spark: SparkSession, lake: Path, table: str) -> list[tuple[Any, ...]]:
 def seed(
     lake: Path, table: str, since: int, at: int, found: Sequence[Row], *, exact: bool = False
 ) -> TimelineItem:
-    """A seed of behind the `since`th transaction, in two chunks, taken behind the `at`th."""
+    """Return a seed in two chunks, read from after transaction `since` to after transaction
+    `at`.
+    """
     name = f"shop~{table}~{at}-{since}"
     folder = SeedFolder(Lake(str(lake)), SOURCE, name)
     schema = pa.schema([pa.field("c0", pa.int32()), pa.field("c1", pa.string())])
@@ -63,15 +65,17 @@ def seed(
         folder.write(number, schema, [pa.RecordBatch.from_arrays(arrays, schema=schema)])
     place = ("binlog.000001", 4)
     parts = folder.parts(TableName("shop", table), 2)
-    told = Seed(name, "shop", table, "", place, place, exact, len(found), parts=parts)
-    put_seed(Lake(str(lake)), SOURCE, told)
+    finished = Seed(name, "shop", table, "", place, place, exact, len(found), parts=parts)
+    put_seed(Lake(str(lake)), SOURCE, finished)
     bare = item("seeded", at, SEEDED[table])
     return replace(bare, pos=BEHIND_ALL + since, seed=SeededFrom(name, lsn(since), exact))
 
 
 def make(silver: MadeSilver, lake: Path) -> None:
-    """Tables of which the log does not tell the beginning, and gold has the little that it tells;
-    then changes behind their seeds, which some of the seeds' rows have already."""
+    """Write tables whose beginning is not in the log, with gold up to date.
+
+    Changes after their seeds follow, some of which the seeds' rows already contain.
+    """
     silver.batch(
         [Tx(1).insert(T, 2, "b").update(T, (3, "x"), (3, "c")).insert(BAG, 1, "a")],
         [item("observed", 1, T), item("observed", 1, BAG)],
@@ -86,7 +90,7 @@ def make(silver: MadeSilver, lake: Path) -> None:
             Tx(5).update(T, (7, "g"), (7, "G")),
         ],
         [
-            # read before and behind the second and third, row by row
+            # read before and after the second and third, row by row
             seed(lake, "t", 1, 4, [(1, "a"), (2, "b"), (3, "C"), (5, "e"), (6, "e")]),
             seed(lake, "bag", 2, 4, [(1, "a"), (1, "a"), (2, "b")], exact=True),
         ],
@@ -97,7 +101,7 @@ GOLD_T = [(2, "b"), (3, "C"), (4, "d"), (6, "e"), (7, "G")]
 GOLD_BAG = [(1, "a"), (2, "b"), (2, "b"), (3, "c")]
 
 
-def test_a_run_killed_after_each_commit_in_turn_takes_them_once(
+def test_runs_killed_after_each_commit_apply_seeds_once(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     silver = MadeSilver(spark, str(tmp_path))
@@ -118,7 +122,7 @@ def test_a_run_killed_after_each_commit_in_turn_takes_them_once(
             None,
         )
     cuts = delta.read(spark, Lake(str(tmp_path)).cuts).orderBy("batch").collect()
-    # a batch ends with the seeds
+    # a batch ends at the seeds
     assert [cut["lsn"] for cut in cuts] == [lsn(1), lsn(4), lsn(5)]
     operations = delta.history(spark, Lake(str(tmp_path)).gold("shop", "t"), 20).collect()
     assert [row["operation"] for row in reversed(operations)][2:] == [
@@ -131,11 +135,12 @@ def test_a_run_killed_after_each_commit_in_turn_takes_them_once(
     ]
 
 
-def test_a_seed_that_cannot_be_brought_up_to_date_is_refused_until_the_next_one(
+def test_a_seed_that_cannot_catch_up_is_refused_until_the_next_one(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Images that leave columns out hold a table that was read while others wrote; what it had
-    before stays."""
+    """Partial images hold a table that was read under concurrent writes; it keeps its earlier
+    rows.
+    """
     silver = MadeSilver(spark, str(tmp_path))
     silver.batch([Tx(1).insert(T, 1, "a")], [item("create", 1, T)])
     gold_run(spark, tmp_path)
@@ -156,7 +161,7 @@ def test_a_seed_that_cannot_be_brought_up_to_date_is_refused_until_the_next_one(
         assert found.held is not None
         assert "--consistent" in found.held
     assert rows(spark, tmp_path, "t") == [(1, "a")]
-    # others, of one moment, do: right behind what gold has
+    # others, read at one point in time, work: right after gold's position
     silver.batch(
         [Tx(4)],
         [

@@ -1,4 +1,4 @@
-"""ALTERs that convert values which gold has and the source had not, and that do not fit."""
+"""ALTERs that convert values which only gold has and which do not fit the new type."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ MISFITS: dict[str, tuple[Any, ...]] = {
     "by_text": (2, "x", 1, Decimal(1), *TIMES),
     "by_number": (2, "1", 300, Decimal(1), *TIMES),
     "by_decimal": (2, "1", 1, Decimal(99999), *TIMES),
-    # which a collation may take for a label, or which may be an index
+    # may match a label by collation, or be an index
     "by_label": (2, "1", 1, Decimal(1), "A", *TIMES[1:]),
-    # which may be a zero date
+    # may be a zero date
     "by_day": (2, "1", 1, Decimal(1), "a", None, TIMES[2]),
     "by_digits": (2, "1", 1, Decimal(1), *TIMES[:2], "1600-02-29 12:34:56.75"),
     "by_time": (2, "1", 1, Decimal(1), *TIMES[:2], "1600-02-30"),
@@ -75,7 +75,7 @@ def rows(lake: MadeLake, table: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.long
-def test_they_hold_a_table_that_should_have_none_and_are_null_in_one_that_may(
+def test_unfit_values_hold_an_unmarked_table_and_are_null_in_a_marked_one(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     lake = MadeLake(spark, tmp_path)
@@ -87,7 +87,7 @@ def test_they_hold_a_table_that_should_have_none_and_are_null_in_one_that_may(
         first.insert(wide(name), *row)
         first.insert(wide("marked"), len(first.rows), *row[1:])
     first.insert(wide("emptied"), *MISFITS["by_text"])
-    # A statement that gold does not have has changed `marked` before its columns are.
+    # A statement that gold cannot apply has changed `marked` before its columns change.
     lake.silver.batch(
         [first],
         [item("create", 1, wide(name)) for name in names],
@@ -105,8 +105,8 @@ def test_they_hold_a_table_that_should_have_none_and_are_null_in_one_that_may(
             item("truncate", 5, wide("emptied")),
         ],
     )
-    told = lake.run(on_fault="mark").faults
-    (summary,) = told
+    faults = lake.run(on_fault="mark").faults
+    (summary,) = faults
     assert summary.startswith(f"{len(MISFITS)} tables are held, shop.by_day, shop.by_decimal, ")
     assert f"The first at file number 1, position {lsn(4) % (1 << 40)}" in summary
     status = read_status(spark, lake.settings()).tables
@@ -114,7 +114,7 @@ def test_they_hold_a_table_that_should_have_none_and_are_null_in_one_that_may(
     assert held.keys() == MISFITS.keys()
     for reason in held.values():
         assert reason.startswith(f"file number 1, position {lsn(4) % (1 << 40)}: a value in")
-    assert lake.run(on_fault="mark").faults == told
+    assert lake.run(on_fault="mark").faults == faults
     for name, row in MISFITS.items():
         assert rows(lake, name) == [FITS, row]
     assert rows(lake, "fits") == [FITTED, NEW]

@@ -1,4 +1,4 @@
-"""Runs of gold that find nothing new: they look at the lake, and never start Spark."""
+"""Runs of gold with nothing new inspect the lake without starting Spark."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run_without_spark(lake: MadeLake, **options: str) -> LayerReport:
 
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeLake:
-    """A lake with a table that goes on and one that waits for a fault, of which gold has all."""
+    """Return a lake with an active table and one held by a fault, with gold up to date."""
     made = MadeLake(spark, tmp_path_factory.mktemp("settled") / "lake")
     made.silver.batch(
         [Tx(n).insert(T, n, "a").insert(HELD, n, "b") for n in (2, 3)],
@@ -41,19 +41,21 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeL
 
 
 @pytest.mark.parametrize("until", [None, f"{SERVER}:3", "2024-01-01T00:00:03Z"])
-def test_nothing_new_needs_no_spark_though_a_table_waits(lake: MadeLake, until: str | None) -> None:
+def test_nothing_new_needs_no_spark_even_with_a_held_table(
+    lake: MadeLake, until: str | None
+) -> None:
     report = run_without_spark(lake, **({"until": until} if until else {}))
     assert report.batches == ()
     assert "shop.held" in "".join(report.faults)
 
 
-def test_commits_of_others_are_found_in_the_log_without_spark(lake: MadeLake) -> None:
+def test_foreign_commits_are_found_in_the_delta_log_without_spark(lake: MadeLake) -> None:
     path = Lake(lake.root).gold("shop", "t")
     lake.spark.sql(f"OPTIMIZE delta.`{path}`")
     assert "shop.t" not in "".join(run_without_spark(lake).faults)
     rows = lake.spark.read.format("delta").load(path)
     rows.limit(1).write.format("delta").mode("append").save(path)
     with pytest.raises(AssertionError, match="nothing here needs Spark"):
-        run_without_spark(lake)  # a table to hold is a batch
+        run_without_spark(lake)  # holding a table takes a batch
     assert "changed by somebody else: WRITE" in "".join(lake.run().faults)
     assert "changed by somebody else: WRITE" in "".join(run_without_spark(lake).faults)

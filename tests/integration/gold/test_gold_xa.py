@@ -1,4 +1,4 @@
-"""XA transactions on silver made by hand: across batches, held tables and runs that die."""
+"""XA transactions on handmade silver: across batches, with held tables and killed runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rows(lake: MadeLake, table: str = "t") -> list[tuple[Any, ...]]:
 
 
 def begin(lake: MadeLake, *others: Tx) -> None:
-    """`others`: more transactions, on tables of which nothing else is told."""
+    """Begin the XA transactions; `others` are more transactions, on unrelated tables."""
     prepared = xa(2, "a", "prepare").update(T, (1, "one"), (1, "late")).insert(T, 2, "two")
     rolled_back = xa(3, "b", "prepare").insert(T, 3, "never").delete(U, 1, "u")
     first = Tx(1).insert(T, 1, "one").insert(U, 1, "u").insert(HELD, 1, "one")
@@ -49,9 +49,10 @@ def state(lake: MadeLake) -> GoldState:
     return GoldState.from_body(plan.body)
 
 
-def test_what_is_prepared_shows_once_it_is_committed_and_not_before(lake: MadeLake) -> None:
-    """A table that is held in between takes it in later; what was rolled back to a savepoint of it
-    stays out."""
+def test_prepared_changes_appear_only_once_committed(lake: MadeLake) -> None:
+    """A table held in between applies it later; changes rolled back to a savepoint within it do
+    not appear.
+    """
     partly = xa(4, "s", "prepare").insert(PARTLY, 1, "kept").insert(PARTLY, 2, "no")
     partly.insert(PARTLY, 3, "kept").rolled_back = [(200, 300)]
     held = xa(5, "c", "prepare").update(HELD, (1, "one"), (1, "late")).insert(HELD, 2, "two")
@@ -76,7 +77,7 @@ def test_what_is_prepared_shows_once_it_is_committed_and_not_before(lake: MadeLa
     lake.silver.batch(
         [
             *(xa(20, "a", "commit"), Tx(21).update(T, (2, "two"), (2, "after"))),
-            # Neither the name's next transaction nor its end are those of the first.
+            # Neither the next transaction of the same name nor its end belong to the first.
             *(xa(22, "c", "prepare").insert(HELD, 4, "no"), xa(23, "c", "rollback")),
             xa(24, "s", "commit"),
         ]
@@ -86,7 +87,7 @@ def test_what_is_prepared_shows_once_it_is_committed_and_not_before(lake: MadeLa
     assert rows(lake, "u") == [(1, "u", lsn(1))]
     assert rows(lake, "partly") == [(1, "kept", lsn(24)), (3, "kept", lsn(24))]
     assert rows(lake, "held") == [(1, "one", lsn(1))]
-    # the table that is held stands before all of these decisions
+    # the held table is before all of these decisions
     assert state(lake).xa_from == lsn(2)
 
     lake.silver.resolve()
@@ -97,7 +98,7 @@ def test_what_is_prepared_shows_once_it_is_committed_and_not_before(lake: MadeLa
     assert state(lake).xa_from == lsn(30) + 1
 
 
-def test_runs_that_die_at_each_commit_apply_it_once(lake: MadeLake) -> None:
+def test_runs_killed_at_each_commit_apply_xa_transactions_once(lake: MadeLake) -> None:
     begin(lake)
     lake.run()
     lake.silver.batch([xa(10, "a", "commit"), xa(11, "b", "commit")])

@@ -1,6 +1,6 @@
-"""Keys of every type, in chains and swaps, case changes and re-inserts: gold is what SELECT gives.
+"""Keys of every type, in chains and swaps, case changes and re-inserts: gold equals SELECT.
 
-One log and one run: a table for each type, with the same story, half of it in MINIMAL images.
+One log and one run: a table for each type, with the same history, half of it in MINIMAL images.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ GIVEN = """
 """
 
 
-def test_keys_that_conf_gives(spark: SparkSession, mysql: MySQLServer, tmp_path: Path) -> None:
+def test_keys_from_conf(spark: SparkSession, mysql: MySQLServer, tmp_path: Path) -> None:
     mysql.execute(f"DROP DATABASE IF EXISTS {SCHEMA}")
     mysql.reset_logs()
     mysql.execute(f"CREATE DATABASE {SCHEMA}")

@@ -1,7 +1,7 @@
-"""Savepoints and rollbacks of real servers: what is taken back is not in gold.
+"""Savepoints and rollbacks of real servers: rolled-back changes are not in gold.
 
-MySQL cuts it out of what it logs. MariaDB logs it, with ROLLBACK TO, where a transaction changed a
-table that cannot be rolled back.
+MySQL removes them from what it logs. MariaDB logs them, followed by ROLLBACK TO, if a transaction
+changed a table that cannot be rolled back.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ MIXED = f"""
     ROLLBACK TO s;
     COMMIT
 """
-"""Rolled back, with tables of an engine that rolls nothing back: directly and by a trigger."""
+"""Rolled back, with tables of a non-transactional engine: changed directly and by a trigger."""
 
 
 def session(table: str, between: str) -> str:
-    """Leaves two rows in the table; `between` is done behind the savepoint."""
+    """Leave two rows in the table; `between` runs after the savepoint."""
     insert = f"INSERT INTO {SCHEMA}.{table} VALUES"
     return f"""
         BEGIN;
@@ -64,18 +64,20 @@ def session(table: str, between: str) -> str:
 
 
 def run_without_faults(spark: SparkSession, server: Server, folder: Path) -> str:
-    """Runs all layers, into the lake that it gives."""
+    """Run all layers without faults; return the lake."""
     reports = run(spark, server.binlog_folder, lake_of(folder))
     assert [(report.faults, report.gaps) for report in reports] == [((), ())] * 3
     return str(lake_of(folder))
 
 
 def rows_in_silver(spark: SparkSession, lake: str, table: str) -> int:
-    """Counts what the log had."""
+    """Return the number of logged rows."""
     return delta.read(spark, Lake(lake).changes(SCHEMA, table, 1)).count()
 
 
-def test_on_mysql(spark: SparkSession, mysql: MySQLServer, tmp_path: Path) -> None:
+def test_rolled_back_rows_are_not_in_gold_on_mysql(
+    spark: SparkSession, mysql: MySQLServer, tmp_path: Path
+) -> None:
     mysql.reset_logs()
     mysql.execute(BEGIN)
     for compression in ("OFF", "ON"):
@@ -90,10 +92,10 @@ def test_on_mysql(spark: SparkSession, mysql: MySQLServer, tmp_path: Path) -> No
         assert rows_in_silver(spark, lake, name) == 2
 
 
-def test_what_an_engine_without_transactions_keeps_is_in_gold(
+def test_rows_kept_by_a_nontransactional_engine_are_in_gold(
     spark: SparkSession, mysql_factory: MySQLFactory, tmp_path: Path
 ) -> None:
-    """MySQL allows such transactions only where GTIDs need not be consistent."""
+    """MySQL allows such transactions only without enforce_gtid_consistency."""
     server = mysql_factory("--gtid-mode=OFF", "--enforce-gtid-consistency=OFF")
     server.execute(BEGIN)
     server.execute(CREATE)
@@ -104,8 +106,10 @@ def test_what_an_engine_without_transactions_keeps_is_in_gold(
         assert assert_gold_equals_source(spark, server, lake, SCHEMA, table) == count
 
 
-def test_on_mariadb(spark: SparkSession, mariadb: MariaDBServer, tmp_path: Path) -> None:
-    """Savepoints, and what an engine without transactions keeps."""
+def test_rolled_back_rows_are_not_in_gold_on_mariadb(
+    spark: SparkSession, mariadb: MariaDBServer, tmp_path: Path
+) -> None:
+    """Savepoints, and rows kept by a non-transactional engine."""
     mariadb.reset_logs()
     mariadb.execute(BEGIN)
     mariadb.execute(CREATE)

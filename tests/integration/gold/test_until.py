@@ -1,4 +1,4 @@
-"""Runs that stop where they are told, on silver made by hand: whole transactions, in log order."""
+"""Runs that stop at a given point, on handmade silver: whole transactions, in log order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OTHER = "00000000-71ca-11e1-9e33-c80aa9429562"
 
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeLake:
-    """Silver has transactions 2, 3 and 5, of which 5 has a gap before it in time."""
+    """Return a lake whose silver has transactions 2, 3 and 5, the last after a gap in time."""
     made = MadeLake(spark, tmp_path_factory.mktemp("until") / "lake")
     rows = [Tx(n).insert(T, n, "a") for n in (2, 3, 5)]
     made.silver.batch(rows, [item("create", 2, T)])
@@ -60,7 +60,7 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeL
         ("binlog.000001:99999", 0, 5),
     ],
 )
-def test_the_last_transaction_is_found_in_every_form(
+def test_the_last_transaction_is_found_by_every_form_of_until(
     lake: MadeLake, until: str | None, low: int, last: int
 ) -> None:
     settings = lake.settings(until=until)
@@ -91,7 +91,7 @@ def test_the_last_transaction_of_a_set_is_found(
     assert found == (lsn(last) if last else 0)
 
 
-def test_of_a_log_that_was_begun_anew_the_last_one_since_is_found(
+def test_in_a_reset_log_the_last_transaction_since_is_found(
     lake: MadeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = [file_row("binlog.000003", 0), file_row("binlog.000001", 1)]
@@ -102,17 +102,17 @@ def test_of_a_log_that_was_begun_anew_the_last_one_since_is_found(
 
 
 @pytest.mark.parametrize(
-    ("until", "told"),
+    ("until", "message"),
     [(f"{OTHER}:3", "is not in silver"), ("binlog.000009:4", "made has no file binlog.000009")],
 )
-def test_what_the_lake_does_not_have_is_no_place_to_stop_at(
-    lake: MadeLake, until: str, told: str
+def test_a_run_cannot_stop_at_what_the_lake_does_not_have(
+    lake: MadeLake, until: str, message: str
 ) -> None:
-    with pytest.raises(SettingsError, match=told):
+    with pytest.raises(SettingsError, match=message):
         last_wanted(lake.spark, lake.settings(until=until), 0, lsn(5))
 
 
-def test_a_later_run_goes_on_from_where_an_earlier_one_stopped(lake: MadeLake) -> None:
+def test_a_later_run_continues_where_an_earlier_one_stopped(lake: MadeLake) -> None:
     path = Lake(lake.root).gold("shop", "t")
 
     def ids() -> list[int]:

@@ -1,6 +1,6 @@
-"""XA transactions of real servers to gold: applied where they are committed, never before.
+"""XA transactions of real servers: applied to gold when committed, never before.
 
-Each step of the story is a run of all layers: what is prepared in one is decided in another.
+Each step runs all layers: what is prepared in one step is decided in another.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ STORY: tuple[tuple[str, ...], ...] = (
     (
         "FLUSH BINARY LOGS",
         "XA ROLLBACK 'y','q',7",
-        # The name comes again, twice in one run: it is committed, then rolled back.
+        # The same id again, twice in one run: first committed, then rolled back.
         group("'x'", f"INSERT INTO {SCHEMA}.b VALUES (2, 'again')"),
         "XA COMMIT 'x'",
         group("'x'", f"INSERT INTO {SCHEMA}.b VALUES (3, 'never')"),
@@ -56,19 +56,21 @@ STORY: tuple[tuple[str, ...], ...] = (
         group("'z'", f"INSERT INTO {SCHEMA}.b VALUES (4, 'at once')", end="ONE PHASE"),
     ),
 )
-"""Statements of one run each; MariaDB's session with a prepared transaction ends before others."""
+"""Statements of one run each; MariaDB's session ends after XA PREPARE, before the next
+statements.
+"""
 EMPTY = (
     *(group("'x'", "SELECT 1"), "XA COMMIT 'x'"),
     *(group("'empty'", "SELECT 1"), "XA ROLLBACK 'empty'"),
 )
-"""MariaDB does not know transactions any more that were prepared without a change (error 1402)."""
+"""MariaDB forgets transactions that were prepared without a change (error 1402)."""
 
 
 def play(server: Server, statements: tuple[str, ...]) -> None:
-    """Each in a session of its own, which the prepared transaction of one outlives.
+    """Run each statement in a session of its own, which its prepared transaction outlives.
 
-    A server ends a session some time after its client has left, and until then another one does
-    not find what it prepared.
+    A server ends a session some time after its client disconnects, and until then another session
+    does not find what it prepared.
     """
     for statement in statements:
         if statement.startswith(("XA COMMIT", "XA ROLLBACK")):
@@ -78,7 +80,7 @@ def play(server: Server, statements: tuple[str, ...]) -> None:
 
 
 def is_decided(server: Server, statement: str) -> bool:
-    """Whether the server found the prepared transaction that it was to commit or roll back."""
+    """True if the server found the prepared transaction to commit or roll back."""
     try:
         server.execute(statement)
     except pymysql.err.OperationalError as error:
@@ -102,7 +104,7 @@ def follow(
 
 @pytest.mark.long
 @pytest.mark.parametrize("compression", ["OFF", "ON"])
-def test_on_mysql(
+def test_xa_transactions_are_applied_when_committed_on_mysql(
     spark: SparkSession, mysql: MySQLServer, tmp_path: Path, compression: str
 ) -> None:
     mysql.reset_logs()
@@ -110,7 +112,7 @@ def test_on_mysql(
     try:
         story = (*STORY, EMPTY)
         assert len(list(follow(spark, mysql, tmp_path, story))) == len(story)
-        # All at once, into a lake of its own.
+        # All at once, into a separate lake.
         once = tmp_path / "once"
         run(spark, mysql.binlog_folder, lake_of(once))
         for table in ("a", "b"):
@@ -119,6 +121,8 @@ def test_on_mysql(
         mysql.execute("SET GLOBAL binlog_transaction_compression = OFF")
 
 
-def test_on_mariadb(spark: SparkSession, mariadb: MariaDBServer, tmp_path: Path) -> None:
+def test_xa_transactions_are_applied_when_committed_on_mariadb(
+    spark: SparkSession, mariadb: MariaDBServer, tmp_path: Path
+) -> None:
     mariadb.reset_logs()
     assert len(list(follow(spark, mariadb, tmp_path))) == len(STORY)

@@ -1,4 +1,4 @@
-"""A lake of the demo's logs, trimmed as far as it may be, and then the rest of the logs."""
+"""A lake of the demo's logs, trimmed as far as possible, followed by the rest of the logs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOGS = sorted((DEMO / "binlogs").iterdir())
 
 
 @pytest.mark.long
-def test_what_is_trimmed_is_told_and_the_next_logs_are_applied_as_if_it_was_there(
+def test_trimming_is_reported_and_later_logs_are_applied_as_without_it(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (batch, preview):
@@ -47,10 +47,10 @@ def test_what_is_trimmed_is_told_and_the_next_logs_are_applied_as_if_it_was_ther
     for log in LOGS[:-1]:
         shutil.copy(log, folder)
     run_layers(spark, settings, QuietProgress())
-    told = CliRunner().invoke(app, ["maintain", "--lake", settings.lake, "--dry-run"])
-    assert told.exit_code == 0, told
-    assert "Maintenance of shop" in told.output
-    assert "all of bronze is kept: retention.bronze is forever" in told.output
+    result = CliRunner().invoke(app, ["maintain", "--lake", settings.lake, "--dry-run"])
+    assert result.exit_code == 0, result
+    assert "Maintenance of shop" in result.output
+    assert "all of bronze is kept: retention.bronze is forever" in result.output
     report = job.run(spark, settings, QuietProgress())
     assert report.counts["binlog files removed"] == len(LOGS) - 2
     record = delta.read(spark, lake.segments).select("file").distinct().collect()
@@ -61,7 +61,7 @@ def test_what_is_trimmed_is_told_and_the_next_logs_are_applied_as_if_it_was_ther
     assert LOGS[-2].read_bytes().startswith(kept)
     assert not [problem for problem in read_status(spark, settings).problems if "lacks" in problem]
 
-    # The old logs are still in the folder, one of them copied anew; the last one comes.
+    # The old logs are still in the folder, one of them copied again; the last one is new.
     shutil.copy(LOGS[0], folder / "copy")
     (folder / "copy").replace(folder / LOGS[0].name)
     shutil.copy(LOGS[-1], folder)

@@ -1,4 +1,4 @@
-"""Maintenance on lakes whose silver is made by hand: what goes, what stays, what stays readable."""
+"""Maintenance on lakes with handmade silver: what is removed, what is kept and readable."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def no_java() -> SparkSession:
 
 
 class Maintained(MadeLake):
-    """A lake of two tables, of which one rests after its first batch."""
+    """A lake of two tables, one without changes after its first batch."""
 
     def begin(self) -> None:
         self.silver.batch(
@@ -52,14 +52,14 @@ class Maintained(MadeLake):
         self.change(3)
 
     def change(self, n: int) -> None:
-        """One more batch, of the n-th transaction."""
+        """Write one more batch, of the n-th transaction."""
         self.silver.batch([Tx(n).update(T, (1, "a"), (1, "a")).insert(T, n, f"row {n}")])
         self.run()
 
     def maintain(
         self, *, java: bool = True, dry_run: bool = False, shared: bool = False, **retention: str
     ) -> LayerReport:
-        """`java`: whether Spark may start; a dry run must do without."""
+        """Run maintenance; `java`: whether Spark may start, which a dry run must not need."""
         spark = self.spark if java and not dry_run else StartingSpark(no_java, "local[1]")
         settings = self.settings(retention=retention)
         return run(spark, settings, QuietProgress(), dry_run=dry_run, shared=shared)
@@ -72,7 +72,7 @@ class Maintained(MadeLake):
         return sorted(tuple(row) for row in frame.collect())
 
     def cuts(self) -> dict[int, Mapping[str, int]]:
-        """By batch, each table's version."""
+        """Return each table's version, by batch."""
         rows = delta.read(self.spark, Lake(self.root).cuts).collect()
         return {
             row["batch"]: {entry["table"]: entry["delta_version"] for entry in row["tables"]}
@@ -80,7 +80,7 @@ class Maintained(MadeLake):
         }
 
     def at(self, versions: Mapping[str, int]) -> dict[str, Rows]:
-        """The tables of a cut, as somebody reads them who has set nothing."""
+        """Read the tables of a snapshot, as a user with default settings does."""
         reader = own_session(self.spark, {ENFORCE: "true"})
         return {
             table: sorted(
@@ -111,7 +111,7 @@ def lake(spark: SparkSession, tmp_path: Path) -> Maintained:
 
 
 @pytest.mark.long
-def test_kept_cuts_stay_readable_and_old_ones_go_before_their_files(
+def test_kept_snapshots_stay_readable_and_old_ones_are_removed_before_their_files(
     lake: Maintained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fit, "LEAST_SPARE", 1)
@@ -119,7 +119,7 @@ def test_kept_cuts_stay_readable_and_old_ones_go_before_their_files(
     age(lake.spark, Path(lake.root), timedelta(days=20))
     lake.change(4)
     with pytest.raises(Exception, match="BEYOND_DELETED_FILE_RETENTION"):
-        lake.states()  # a table that rested, as it was until just now
+        lake.states()  # an unchanged table, as it was until just now
     planned = "\n".join(lake.maintain(dry_run=True, shared=True, cuts="7 days").notes)
     assert "gold/shop/u: keep removed files for" in planned
     lake.maintain(cuts="7 days")
@@ -145,7 +145,7 @@ def test_kept_cuts_stay_readable_and_old_ones_go_before_their_files(
     assert lake.states()[3] == states[3]
 
 
-def test_a_table_that_rested_longer_than_delta_lets_versions_be_read_can_be_altered(
+def test_a_table_unchanged_for_longer_than_deltas_retention_can_be_altered(
     lake: Maintained,
 ) -> None:
     wider = definition("t", replace(T.columns[0], type=ColumnType.LONGLONG), T.columns[1])
@@ -161,20 +161,20 @@ def test_a_table_that_rested_longer_than_delta_lets_versions_be_read_can_be_alte
 
 
 @pytest.mark.long
-def test_a_maintenance_killed_after_each_commit_in_turn_ends_as_if_it_had_not_been(
+def test_maintenance_killed_after_each_commit_has_the_same_result(
     lake: Maintained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    marked = own_session(lake.spark, {delta.USER_METADATA: MARK})  # else it was somebody else's
+    marked = own_session(lake.spark, {delta.USER_METADATA: MARK})  # otherwise another run's
     marked.sql(f"DELETE FROM delta.`{lake.gold('t')}` WHERE id = 2")  # as a vector
     expected = lake.rows("t"), lake.rows("u")
     executioner = AfterEachCommit()
     at_commits(monkeypatch, executioner)
-    with listening() as said:
+    with listening() as records:
         while not lake.record():
             with pytest.raises(Killed):
                 lake.maintain(**AT_ONCE)
-            assert all(lake.states().values())  # every cut that there is can be read
-    (planner,) = {line["planned_by"] for line in said.of("plan_taken_up")}
+            assert all(lake.states().values())  # every published snapshot is readable
+    (planner,) = {line["planned_by"] for line in records.of("plan_taken_up")}
     assert planner is not None
     kinds = [Path(table).relative_to(lake.root).as_posix() for table in executioner.commits]
     assert kinds[:2] == ["ledger/batches", "gold/_cuts"]
@@ -192,7 +192,7 @@ def test_a_maintenance_killed_after_each_commit_in_turn_ends_as_if_it_had_not_be
 
 
 @pytest.mark.long
-def test_what_a_held_table_waits_for_stays_and_the_dry_run_says_so(lake: Maintained) -> None:
+def test_what_a_held_table_needs_is_kept_and_the_dry_run_reports_it(lake: Maintained) -> None:
     lake.silver.batch(
         [Tx(4).insert(T, 4, "d").insert(U, 4, "d"), Tx(5).insert(U, 5, "e")],
         faults=[(4, ["shop.t"])],
@@ -201,13 +201,13 @@ def test_what_a_held_table_waits_for_stays_and_the_dry_run_says_so(lake: Maintai
     before = lake.count(Lake(lake.root).ledger("batches"))
     report = lake.maintain(dry_run=True, **AT_ONCE)
     assert lake.count(Lake(lake.root).ledger("batches")) == before
-    told = "\n".join(report.notes)
-    assert "silver/shop/t/v1: remove 4 rows" in told
-    assert "silver/transactions: remove 3 rows" in told
-    assert "gold/_cuts: remove 2 rows" in told
-    assert f"silver is kept from LSN {lsn(4)} on: shop.t is held there" in told
-    assert "bronze/segments: remove" not in told
-    assert f"bronze is kept from LSN {1 << 40} on" in told, "its only file"
+    notes = "\n".join(report.notes)
+    assert "silver/shop/t/v1: remove 4 rows" in notes
+    assert "silver/transactions: remove 3 rows" in notes
+    assert "gold/_cuts: remove 2 rows" in notes
+    assert f"silver is kept from LSN {lsn(4)} on: shop.t is held there" in notes
+    assert "bronze/segments: remove" not in notes
+    assert f"bronze is kept from LSN {1 << 40} on" in notes, "its only file"
 
     lake.maintain(**AT_ONCE)
     kept = delta.read(lake.spark, Lake(lake.root).transactions).select("__lsn").collect()
@@ -219,7 +219,7 @@ def test_what_a_held_table_waits_for_stays_and_the_dry_run_says_so(lake: Maintai
 
 
 @pytest.mark.long
-def test_a_table_that_was_left_out_is_not_complete_without_what_was_removed(
+def test_a_previously_excluded_table_is_incomplete_without_removed_data(
     lake: Maintained,
 ) -> None:
     other = definition("w")
@@ -235,7 +235,7 @@ def test_a_table_that_was_left_out_is_not_complete_without_what_was_removed(
 
 
 @pytest.mark.long
-def test_an_apply_and_maintenance_at_once_are_both_done(
+def test_a_concurrent_apply_and_maintenance_both_succeed(
     lake: Maintained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fit, "LEAST_SPARE", 1)

@@ -53,7 +53,7 @@ def defined(server: Server, file: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_gold_equals_a_server_that_was_written_to_while_it_was_seeded(
+def test_gold_equals_a_server_that_was_seeded_under_writes(
     kind: type[Server], spark: SparkSession, tmp_path: Path
 ) -> None:
     with running(kind, tmp_path / "server") as server:

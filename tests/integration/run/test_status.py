@@ -90,7 +90,7 @@ def test_a_table_that_gold_refuses_counts_as_a_fault(lake: StatusLake) -> None:
     assert {refused.remedy, whole.remedy, dropped.remedy} == {None}
 
 
-def test_gaps_and_damage_that_silver_waits_at_are_problems(lake: StatusLake) -> None:
+def test_gaps_and_damage_that_hold_silver_are_problems(lake: StatusLake) -> None:
     lake.silver.batch([Tx(1).insert(T, 1, "a")], [item("create", 1, T)])
     rows = [
         file_row("log.000001", 1, source=SOURCE),

@@ -1,4 +1,4 @@
-"""What a seed and a verify read of older servers: tables, chunks of keys, snapshots, places."""
+"""Reads of older servers by seed and verify: tables, chunks of keys, snapshots, log positions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def settings_of(server: Server, schema: str) -> Settings:
     return Settings.load(None, include=[f"{schema}.*"], server=url)
 
 
-def test_tables_of_every_type_are_read_as_of_one_moment_and_as_they_are_logged(
+def test_tables_of_every_type_are_read_consistently_and_as_logged(
     server: Server,
 ) -> None:
     tables = older_zoo.TABLES[type(server)]
@@ -69,11 +69,13 @@ def test_tables_of_every_type_are_read_as_of_one_moment_and_as_they_are_logged(
 
 
 def prints_otherwise(server: Server, kind: ColumnType) -> bool:
-    """Doubles in JSON that are whole, which `test_older_servers` compares by value."""
+    """True if the server prints integral doubles in JSON as integers; `test_older_servers`
+    compares these by value.
+    """
     return isinstance(server, MySQL57Server) and kind == ColumnType.JSON
 
 
-def test_chunks_of_a_key_are_all_rows_once(server: Server) -> None:
+def test_chunks_of_a_key_contain_all_rows_once(server: Server) -> None:
     server.execute(TABLES)
     with source_server(settings_of(server, SCHEMA)) as source, server.connect() as connection:
         for name in ("item", "named"):
@@ -89,7 +91,7 @@ def test_chunks_of_a_key_are_all_rows_once(server: Server) -> None:
                 assert sorted(map(repr, read)) == sorted(map(repr, cursor.fetchall()))
 
 
-def test_places_around_a_seed_are_in_order(server: Server) -> None:
+def test_log_positions_around_a_seed_are_in_order(server: Server) -> None:
     server.execute(TABLES)
     with source_server(settings_of(server, SCHEMA)) as source:
         before = source.places.settled()
@@ -99,7 +101,7 @@ def test_places_around_a_seed_are_in_order(server: Server) -> None:
     assert behind.position == server.binlogs()[-1].stat().st_size
 
 
-def test_a_snapshot_for_verify_has_all_rows(server: Server) -> None:
+def test_a_snapshot_for_verify_contains_all_rows(server: Server) -> None:
     server.execute(TABLES)
     out = io.StringIO()
     with server.connect() as connection:

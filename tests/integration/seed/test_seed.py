@@ -1,6 +1,6 @@
-"""`binlake seed`: tables whose CREATE is not in the log, of a server that is written to.
+"""`binlake seed`: tables whose CREATE is not in the log, on a server under writes.
 
-What gold has then is compared with the server itself.
+The resulting gold is compared with the server itself.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def settings_of(server: Server, lake: Path, **seed: Any) -> Settings:
 
 @contextmanager
 def written(server: Server) -> Iterator[None]:
-    """Somebody writes meanwhile, has written before, and does not stop."""
+    """Write before and during the `with`, without pause."""
     begun, done = threading.Event(), threading.Event()
 
     def write() -> None:
@@ -104,11 +104,11 @@ KNOWN = """
     CREATE TABLE known (n INT, code CHAR(4) NOT NULL, at DATE, UNIQUE KEY (n), UNIQUE KEY (code));
     INSERT INTO known VALUES (1, 'a', NULL), (NULL, 'b', NULL), (NULL, 'c', NULL);
 """
-"""A table whose key is a UNIQUE one of NOT NULL columns: the server logs it as the primary one."""
+"""A table whose key is UNIQUE over NOT NULL columns: the server logs it as the primary key."""
 
 
 def begun_without_history(server: Server, more: str = "") -> None:
-    """Tables with rows, of which the log has nothing."""
+    """Create tables with rows, then remove their history from the log."""
     server.execute(TABLES + more)
     server.reset_logs()
 
@@ -119,7 +119,7 @@ def seeded(spark: Spark, settings: Settings) -> LayerReport:
 
 
 @pytest.mark.parametrize("kind", ["mysql", pytest.param("mariadb", marks=pytest.mark.long)])
-def test_gold_equals_a_server_that_was_written_to_while_it_was_seeded(
+def test_gold_equals_a_server_that_was_seeded_under_writes(
     kind: str,
     request: pytest.FixtureRequest,
     spark: SparkSession,
@@ -172,7 +172,7 @@ HELD = f"""
 """
 
 
-def test_a_seed_that_breaks_off_goes_on_and_a_table_that_is_held_is_seeded_alone(
+def test_an_interrupted_seed_resumes_and_a_held_table_is_seeded_alone(
     spark: SparkSession, mysql: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun_without_history(mysql)
@@ -214,7 +214,7 @@ def test_a_seed_that_breaks_off_goes_on_and_a_table_that_is_held_is_seeded_alone
 
 
 @pytest.mark.long
-def test_a_dump_and_files_of_a_table_are_brought_to_what_the_server_has(
+def test_dumps_and_files_of_a_table_catch_up_with_the_server(
     spark: SparkSession, mysql: Server, tmp_path: Path
 ) -> None:
     begun_without_history(mysql)
@@ -246,7 +246,9 @@ def test_a_dump_and_files_of_a_table_are_brought_to_what_the_server_has(
     assert (found.against.differences, found.against.compared) == ((), 4)
 
 
-def test_what_cannot_be_seeded_is_told(spark: SparkSession, mysql: Server, tmp_path: Path) -> None:
+def test_what_cannot_be_seeded_is_reported(
+    spark: SparkSession, mysql: Server, tmp_path: Path
+) -> None:
     begun_without_history(mysql)
     mysql.execute(f"UPDATE {SCHEMA}.quiet SET b = 'x'")
     settings = settings_of(mysql, tmp_path)

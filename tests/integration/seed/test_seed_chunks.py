@@ -1,4 +1,6 @@
-"""Chunks of a table's key, whatever its type: together all rows, and none twice; and log places."""
+"""Chunks of a table's key, of any type: together all rows, none twice; and settled log
+positions.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ def table_of(server: Server, name: str) -> SourceTable:
 
 
 @pytest.mark.parametrize("kind", ["mysql", "mariadb"])
-def test_chunks_of_every_type_of_key_are_all_rows_once(
+def test_chunks_of_every_type_of_key_contain_all_rows_once(
     kind: str, request: pytest.FixtureRequest
 ) -> None:
     server: Server = request.getfixturevalue(kind)
@@ -72,7 +74,9 @@ def test_chunks_of_every_type_of_key_are_all_rows_once(
         assert sorted(seen) == list(range(ROWS)), key
 
 
-def test_a_value_with_more_rows_than_a_chunk_is_one_and_small_tables_are(mysql: Server) -> None:
+def test_a_value_with_more_rows_than_a_chunk_is_one_chunk_as_are_small_tables(
+    mysql: Server,
+) -> None:
     mysql.execute(f"""
         DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}; USE {SCHEMA};
         CREATE TABLE same (k INT, n INT, PRIMARY KEY (k, n));
@@ -96,7 +100,7 @@ def places_of(server: Server) -> tuple[LogPlace, LogPlace]:
 
 
 @pytest.mark.parametrize("kind", ["mysql", "mariadb"])
-def test_a_settled_place_is_behind_what_is_committed(
+def test_a_settled_position_is_after_committed_transactions(
     kind: str, request: pytest.FixtureRequest
 ) -> None:
     server: Server = request.getfixturevalue(kind)
@@ -107,7 +111,9 @@ def test_a_settled_place_is_behind_what_is_committed(
     assert places_of(server)[0] > before[0]
 
 
-def test_without_gtids_it_is_the_beginning_of_the_last_file(mysql_factory: MySQLFactory) -> None:
+def test_without_gtids_the_settled_position_is_the_start_of_the_last_file(
+    mysql_factory: MySQLFactory,
+) -> None:
     server = mysql_factory("--gtid-mode=OFF", "--enforce-gtid-consistency=OFF")
     server.execute(f"CREATE DATABASE {SCHEMA}")
     settled, end = places_of(server)
@@ -116,8 +122,8 @@ def test_without_gtids_it_is_the_beginning_of_the_last_file(mysql_factory: MySQL
     assert places_of(server)[0].file > settled.file
 
 
-def test_everything_before_a_settled_place_is_seen(mysql: Server) -> None:
-    """Under many small commits: what is in the log before the place is read behind it."""
+def test_everything_before_a_settled_position_is_visible(mysql: Server) -> None:
+    """Under many small commits: everything logged before the position is visible to later reads."""
     mysql.execute(f"""
         DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA};
         CREATE TABLE {SCHEMA}.t (n INT PRIMARY KEY AUTO_INCREMENT)

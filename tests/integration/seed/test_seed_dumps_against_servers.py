@@ -1,7 +1,7 @@
-"""Dumps of every type, made by real programs, are what the decoder gives of the log.
+"""Dumps of every type, by real programs, equal what the decoder returns for the log.
 
-MySQL Shell is in no registry of packages: its files are made here as its source says, the fields by
-the server's own SELECT … INTO OUTFILE, which is the same format.
+MySQL Shell is in no package registry: its files are created here as in its source, the fields by
+the server's own SELECT … INTO OUTFILE, which has the same format.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def assert_same_rows(dump: Dump, rows: Rows) -> None:
 
 
 def read(table: DumpedTable, definition: TableDefinition) -> Sequence[Any]:
-    """Each chunk as a worker gets it."""
+    """Return each chunk as a worker reads it."""
     table.require_readable(definition.columns)
     reader = row_reader(definition, TypeOptions())
     chunks = [pickle.loads(pickle.dumps(chunk)) for chunk in table.chunks]
@@ -82,16 +82,14 @@ def rows(mysql: MySQLServer) -> Rows:
         ("dump.sql.zst", ["--complete-insert", "--skip-extended-insert", "--skip-comments"]),
     ],
 )
-def test_mysqldump(
+def test_mysqldump_equals_the_log(
     mysql: MySQLServer, rows: Rows, tmp_path: Path, file: str, options: list[str]
 ) -> None:
     dump = dumped(mysql, "mysqldump", tmp_path / file, *options)
     assert_same_rows(dump, rows)
 
 
-def test_where_in_the_log_a_dump_of_mysql_was_taken(
-    mysql: MySQLServer, rows: Rows, tmp_path: Path
-) -> None:
+def test_a_mysql_dump_has_its_log_position(mysql: MySQLServer, rows: Rows, tmp_path: Path) -> None:
     dump = dumped(mysql, "mysqldump", tmp_path / "dump.sql", "--source-data=2")
     ((file, position, *_, gtids),) = mysql.execute("SHOW BINARY LOG STATUS")
     assert dump.place == (file, position)
@@ -99,7 +97,7 @@ def test_where_in_the_log_a_dump_of_mysql_was_taken(
     assert dump.server == mysql.execute("SELECT VERSION()")[0][0]
 
 
-def test_mariadb_dump(mariadb: MariaDBServer, tmp_path: Path) -> None:
+def test_mariadb_dump_equals_the_log(mariadb: MariaDBServer, tmp_path: Path) -> None:
     rows = inserted(log_of(mariadb, OF_MARIADB), names=names_of(OF_MARIADB))
     before = place_of(mariadb)
     dump = dumped(mariadb, "mariadb-dump", tmp_path / "dump.sql", "--master-data=2", "--gtid")
@@ -109,19 +107,23 @@ def test_mariadb_dump(mariadb: MariaDBServer, tmp_path: Path) -> None:
 
 
 def place_of(server: MariaDBServer) -> tuple[str, int]:
-    """The log's end; the server may add a checkpoint to it at any time."""
+    """Return the log's end; the server may append a checkpoint to it at any time."""
     ((file, position, *_),) = server.execute("SHOW MASTER STATUS")
     return file, position
 
 
-def test_the_newest_types_of_mariadb(newest_mariadb: NewestMariaDBServer, tmp_path: Path) -> None:
+def test_a_dump_of_mariadbs_newest_types_equals_the_log(
+    newest_mariadb: NewestMariaDBServer, tmp_path: Path
+) -> None:
     tables = [mariadb_zoo.newest(), mariadb_zoo.compressed()]
     rows = inserted(log_of(newest_mariadb, tables), names=names_of(tables))
     assert_same_rows(dumped(newest_mariadb, "mariadb-dump", tmp_path / "dump.sql"), rows)
 
 
 @pytest.mark.parametrize("options", [[], ["--compress", "--rows=20"]])
-def test_mydumper(mariadb: MariaDBServer, tmp_path: Path, options: list[str]) -> None:
+def test_mydumper_equals_the_log(
+    mariadb: MariaDBServer, tmp_path: Path, options: list[str]
+) -> None:
     if reason := mydumper_install.why_unavailable():
         pytest.skip(reason)
     rows = inserted(log_of(mariadb, OF_MARIADB), names=names_of(OF_MARIADB))
@@ -135,7 +137,7 @@ def test_mydumper(mariadb: MariaDBServer, tmp_path: Path, options: list[str]) ->
     assert dump.gtids == mariadb.execute("SELECT @@gtid_binlog_pos")[0][0]
 
 
-def test_mysql_shell(mysql: MySQLServer, rows: Rows, tmp_path: Path) -> None:
+def test_mysql_shell_equals_the_log(mysql: MySQLServer, rows: Rows, tmp_path: Path) -> None:
     shell_dump(mysql, rows, tmp_path)
     dump = open_dump(str(tmp_path))
     assert (dump.place, dump.gtids) == (("binlog.000002", 157), "a:1-5,b:1")
@@ -143,7 +145,7 @@ def test_mysql_shell(mysql: MySQLServer, rows: Rows, tmp_path: Path) -> None:
 
 
 def shell_dump(server: MySQLServer, rows: Rows, folder: Path) -> None:
-    """What util.dumpSchemas() writes, each table in two chunks."""
+    """Write what util.dumpSchemas() writes, each table in two chunks."""
     about = {"schemas": [ZOO], "basenames": {ZOO: ZOO}, "tzUtc": True, "serverVersion": "9.7.0"}
     about |= {"binlogFile": "binlog.000002", "binlogPosition": 157, "gtidExecuted": "a:1-5,\nb:1"}
     (folder / "@.json").write_text(json.dumps(about))
@@ -183,5 +185,5 @@ def _fields(definition: TableDefinition) -> str:
 
 
 def _is_bytes(column: ColumnDefinition) -> bool:
-    """What MySQL Shell takes for unsafe in a file of text."""
+    """True if MySQL Shell considers the column unsafe in a text file."""
     return column.collation == 63 or column.type in (T.GEOMETRY, T.VECTOR, T.BIT)

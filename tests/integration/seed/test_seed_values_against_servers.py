@@ -1,4 +1,6 @@
-"""Rows that a server prints and `row_reader` reads are what the decoder gives of its log."""
+"""Rows printed by a server and parsed by `row_reader` equal what the decoder returns for its
+log.
+"""
 
 from __future__ import annotations
 
@@ -66,26 +68,28 @@ def mariadb_logged(mariadb_log: bytes, options: TypeOptions) -> Rows:
 
 
 @pytest.mark.parametrize("table", [name_of(table) for table in TABLES])
-def test_mysql(mysql: MySQLServer, logged: Rows, options: TypeOptions, table: str) -> None:
+def test_values_of_mysql_equal_the_log(
+    mysql: MySQLServer, logged: Rows, options: TypeOptions, table: str
+) -> None:
     assert_read_as_logged(mysql, *logged[table], options)
 
 
 @pytest.mark.parametrize("table", [name_of(table) for table in OF_MARIADB])
-def test_mariadb(
+def test_values_of_mariadb_equal_the_log(
     mariadb: MariaDBServer, mariadb_logged: Rows, options: TypeOptions, table: str
 ) -> None:
     assert_read_as_logged(mariadb, *mariadb_logged[table], options)
 
 
-def test_the_newest_types_of_mariadb(newest_mariadb: NewestMariaDBServer) -> None:
+def test_values_of_mariadbs_newest_types_equal_the_log(newest_mariadb: NewestMariaDBServer) -> None:
     tables = [mariadb_zoo.newest(), mariadb_zoo.compressed()]
     rows_of = inserted(log_of(newest_mariadb, tables), names=names_of(tables))
     for rows in rows_of.values():
         assert_read_as_logged(newest_mariadb, *rows, TypeOptions())
 
 
-def test_every_expression_is_of_binary_type(mysql: MySQLServer, log: bytes) -> None:
-    """What a driver is told of the result: charset 63."""
+def test_every_expression_has_a_binary_type(mysql: MySQLServer, log: bytes) -> None:
+    """The result's charset for drivers: 63 (binary)."""
     for definition, _ in inserted(log).values():
         expressions = ", ".join(select_expression(column) for column in definition.columns)
         with mysql.connect(database=ZOO) as connection, connection.cursor() as cursor:
@@ -108,12 +112,13 @@ LONG_ROW = (
 
 
 @pytest.mark.parametrize(("fixture", "document"), [("mysql", 0), ("mariadb", 1802)])
-def test_values_longer_than_a_packet_are_no_nulls(
+def test_values_longer_than_a_packet_do_not_become_nulls(
     request: pytest.FixtureRequest, fixture: str, document: int
 ) -> None:
-    """A row that is too long to be sent is an error; a value that became NULL would go unseen.
+    """A row that is too long to be sent is an error; a value that became NULL would go unnoticed.
 
-    MySQL prints no such document at all: what is empty is no JSON, and refused as that.
+    MySQL itself prints such a document as an empty string, which is invalid JSON and therefore
+    refused.
     """
     server: Server = request.getfixturevalue(fixture)
     ((definition, _),) = inserted(log_of(server, [(LONG, [LONG_ROW])])).values()

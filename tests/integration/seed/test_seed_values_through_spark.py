@@ -1,4 +1,4 @@
-"""Values come whole through the query that Spark makes of a seed's: as from a derived table."""
+"""Values stay complete in the query that Spark wraps around the seed's own: a derived table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.zoo.zoo_rows import inserted, log_of
 
 
 @pytest.mark.parametrize("fixture", ["mysql", "mariadb", "newest_mariadb"])
-def test_values_are_not_cut_on_their_way_through_sparks_query(
+def test_values_are_not_truncated_by_sparks_query(
     request: pytest.FixtureRequest, fixture: str
 ) -> None:
     server: Server = request.getfixturevalue(fixture)

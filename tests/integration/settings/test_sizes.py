@@ -1,4 +1,4 @@
-"""A run with the settings for a hundred workers brings the same gold as one with the defaults."""
+"""A run with the settings for a hundred workers yields the same gold as one with the defaults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).parents[3]
 LOG = REPOSITORY / "tests" / "data" / "plain.binlog"
 
 
-def test_settings_for_a_hundred_workers_give_the_same_gold(
+def test_settings_for_a_hundred_workers_yield_the_same_gold(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     logs = tmp_path / "logs"

@@ -1,7 +1,8 @@
 """binlog_row_metadata=MINIMAL, MySQL's default, and NO_LOG, MariaDB's: gold is as under FULL.
 
-One server logs the same histories under both, in one log; names, signs, labels, charsets and keys
-of the one half come from DDL, and for tables of before the log from the server's own mysqldump.
+One server logs the same histories under both settings, in one log. For one half, names, signedness,
+labels, charsets and keys come from DDL, and for tables that precede the log from the server's own
+mysqldump.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ CHANGES_OF_OLD = (
 
 
 class Source:
-    """A server whose log goes into a lake of its own."""
+    """A server whose log goes into its own lake."""
 
     def __init__(self, spark: SparkSession, server: Server, folder: Path) -> None:
         self.spark = spark
@@ -132,8 +133,8 @@ class Source:
 
     def status(self) -> dict[str, TableStatus]:
         found = read_status(self.spark, self.settings())
-        told = json.loads(found.to_json())["tables"]
-        assert [table["named"] for table in told] == [table.named for table in found.tables]
+        tables = json.loads(found.to_json())["tables"]
+        assert [table["named"] for table in tables] == [table.named for table in found.tables]
         return {f"{table.schema}.{table.table}": table for table in found.tables}
 
 
@@ -144,7 +145,7 @@ def source(spark: SparkSession, mysql: MySQLServer, tmp_path: Path) -> Iterator[
 
 
 def dumped(server: Server, program: str, schema: str, *tables: str) -> str:
-    """What the server's own program writes of tables, without their rows."""
+    """Return the server's own dump of tables, without rows."""
     options = (f"--socket={server.socket}", "--user=root", "--no-data", "--skip-dump-date")
     return server.tool(program, *options, schema, *tables).decode()
 
@@ -185,7 +186,7 @@ def test_gold_is_the_same_as_under_full_metadata(source: Source, spark: SparkSes
     for schema in ("names_full", "names_minimal"):
         source.require_equal(schema, *TABLES)
 
-    # names that come late
+    # names that become known late
     definitions = source.folder / "late.yml"
     definitions.write_text(f"names_old.lost: {OLD[-2]}")
     source.conf = {"definitions": str(definitions)}
@@ -208,8 +209,10 @@ CONTRADICTED = (
 )
 
 
-def test_what_contradicts_its_definition_is_a_fault_of_its_table_alone(source: Source) -> None:
-    """Of an ALTER that is not in the log, and of a dump of before one that is not."""
+def test_rows_that_contradict_their_definition_are_a_fault_of_only_their_table(
+    source: Source,
+) -> None:
+    """An ALTER that is not in the log, and a dump that predates an unlogged ALTER."""
     source.begin("names_other")
     source.execute("names_other", "CREATE TABLE dumped (id INT PRIMARY KEY, v INT, w VARCHAR(9))")
     dump = source.folder / "start.sql"
@@ -244,10 +247,12 @@ MARIADB = (
 )
 
 
-def test_mariadb_without_metadata(
+def test_gold_equals_a_mariadb_without_metadata(
     spark: SparkSession, mariadb: MariaDBServer, tmp_path: Path
 ) -> None:
-    """Signs, charsets, and which BLOBs are text, come from DDL too; the schema's is latin1."""
+    """Signedness, charsets, and which BLOBs are text come from DDL too; the schema's charset is
+    latin1.
+    """
     source = Source(spark, mariadb, tmp_path)
     try:
         source.begin("names_before")

@@ -1,4 +1,4 @@
-"""Silver against a real server: from its binary logs through bronze to tables of changes."""
+"""Silver with a real server: from its binary logs through bronze to tables of changes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class LakeUnderTest:
         return delta.read(self.spark, self.lake.changes(SCHEMA, table, version))
 
     def images(self, table: str, version: int = 1) -> list[tuple[Any, ...]]:
-        """(operation, key before, key after) in the order of the log."""
+        """Return (operation, key before, key after) in log order."""
         rows = self.changes(table, version).orderBy("__lsn", "__pos", "__row").collect()
         return [
             (row["__op"], row["before"] and row["before"][0], row["after"] and row["after"][0])
@@ -127,7 +127,7 @@ def test_every_change_is_kept_under_the_definition_it_was_logged_with(
     assert record["lossy"] == {"shop.zero": {"at": 4, "day": 6}}
 
 
-def test_a_second_run_takes_only_what_is_new(lake: LakeUnderTest) -> None:
+def test_a_second_run_decodes_only_what_is_new(lake: LakeUnderTest) -> None:
     lake.server.execute("USE shop; CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)")
     lake.ingest()
     assert lake.decode().batches == (1,)
@@ -142,7 +142,7 @@ def test_a_second_run_takes_only_what_is_new(lake: LakeUnderTest) -> None:
     assert kinds == ["schema", "create", "version"]
 
 
-def test_a_change_that_the_log_does_not_show_holds_a_table_that_was_created_again(
+def test_a_recreated_table_with_unlogged_changes_is_held(
     lake: LakeUnderTest,
 ) -> None:
     run = lake.server.execute
@@ -186,7 +186,7 @@ DEFAULTS = """
 """
 
 
-def test_added_columns_hold_in_gold_what_the_server_put_into_existing_rows(
+def test_added_columns_have_the_servers_values_in_existing_rows(
     lake: LakeUnderTest,
 ) -> None:
     run = lake.server.execute
@@ -200,7 +200,7 @@ def test_added_columns_hold_in_gold_what_the_server_put_into_existing_rows(
     assert_gold_equals_source(lake.spark, lake.server, lake.lake.root, SCHEMA, "t")
 
 
-def test_a_timestamp_that_is_added_without_explicit_defaults_holds_its_table(
+def test_a_timestamp_added_without_explicit_defaults_holds_its_table(
     lake: LakeUnderTest,
 ) -> None:
     lake.server.execute("""
@@ -212,7 +212,7 @@ def test_a_timestamp_that_is_added_without_explicit_defaults_holds_its_table(
     assert "explicit_defaults_for_timestamp is OFF" in fault
 
 
-def test_transactions_and_events_larger_than_a_segment_are_put_together(
+def test_transactions_and_events_larger_than_a_segment_are_reassembled(
     lake: LakeUnderTest,
 ) -> None:
     run = lake.server.execute
@@ -223,7 +223,7 @@ def test_transactions_and_events_larger_than_a_segment_are_put_together(
         cursor.execute("INSERT INTO shop.t VALUES (100, REPEAT('big', 200000))")
         connection.commit()
     run("INSERT INTO shop.t VALUES (101, '')")
-    # batches as small as they may be: each ends where the first transaction does
+    # minimal batches: each ends at the first transaction's end
     sizes = {"segments": {"target": "32 KiB", "limit": "64 KiB", "batch": 1}}
     lake.ingest(**sizes)
     segments = delta.read(lake.spark, lake.lake.segments)
@@ -243,8 +243,10 @@ def test_transactions_and_events_larger_than_a_segment_are_put_together(
     assert large["xid"] is not None
 
 
-def three_files_without_the_second(lake: LakeUnderTest, folder: Path) -> Path:
-    """Files with a row of table t each, of which the lake gets two; gives the one that it lacks."""
+def three_files_except_the_second(lake: LakeUnderTest, folder: Path) -> Path:
+    """Log one row of table t per file, and give the lake the first and third file; return the
+    second.
+    """
     run = lake.server.execute
     run("USE shop; CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)")
     run("FLUSH BINARY LOGS; INSERT INTO shop.t VALUES (2)")
@@ -258,10 +260,10 @@ def three_files_without_the_second(lake: LakeUnderTest, folder: Path) -> Path:
     return second
 
 
-def test_a_missing_file_holds_what_follows_until_it_arrives(
+def test_a_missing_file_holds_later_ones_until_it_arrives(
     lake: LakeUnderTest, tmp_path: Path
 ) -> None:
-    missing = three_files_without_the_second(lake, tmp_path)
+    missing = three_files_except_the_second(lake, tmp_path)
     lake.ingest()
     report = lake.decode()
     assert [after for _, _, after in lake.images("t")] == [1]
@@ -274,10 +276,8 @@ def test_a_missing_file_holds_what_follows_until_it_arrives(
     assert [after for _, _, after in lake.images("t")] == [1, 2, 3]
 
 
-def test_a_missing_file_that_is_given_up_leaves_tables_that_are_not_complete(
-    lake: LakeUnderTest, tmp_path: Path
-) -> None:
-    three_files_without_the_second(lake, tmp_path)
+def test_an_accepted_gap_leaves_incomplete_tables(lake: LakeUnderTest, tmp_path: Path) -> None:
+    three_files_except_the_second(lake, tmp_path)
     (note,) = [n for n in lake.ingest(given_up=[1]).notes if "is accepted" in n]
     assert "1 file is missing" in note
     report = lake.decode(given_up=[1])
@@ -292,7 +292,7 @@ def test_a_missing_file_that_is_given_up_leaves_tables_that_are_not_complete(
     assert "was accepted: 1 file is missing" in problem
 
 
-def test_retry_takes_up_what_a_fault_held_and_nothing_twice(lake: LakeUnderTest) -> None:
+def test_retry_decodes_what_a_fault_held_exactly_once(lake: LakeUnderTest) -> None:
     run = lake.server.execute
     run("USE shop; CREATE TABLE t (d date PRIMARY KEY); CREATE TABLE u (id int PRIMARY KEY)")
     run("SET sql_mode = ''; BEGIN; INSERT INTO shop.t VALUES ('0000-00-00'), ('2024-01-01');"
@@ -312,7 +312,7 @@ def test_retry_takes_up_what_a_fault_held_and_nothing_twice(lake: LakeUnderTest)
     assert again.batches == ()
 
 
-def test_a_table_whose_labels_the_log_does_not_hold_is_a_fault_and_others_go_on(
+def test_a_table_whose_labels_are_not_in_the_log_is_a_fault_and_others_continue(
     lake: LakeUnderTest,
 ) -> None:
     run = lake.server.execute
@@ -332,6 +332,6 @@ def test_a_table_whose_labels_the_log_does_not_hold_is_a_fault_and_others_go_on(
     report = lake.decode()
     assert report.counts["rows"] == 1
     assert lake.images("t") == [("insert", None, 1)]
-    # One that the timeline found when the batch was planned, one of its decoding.
+    # One found by the timeline in planning, one by decoding.
     assert all("shop.lost" in fault for fault in report.faults)
     assert any("labels of ENUM" in fault for fault in report.faults)

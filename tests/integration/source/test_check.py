@@ -1,4 +1,6 @@
-"""`binlake check` against real servers: what is set wrong is found, and its own words mend it."""
+"""`binlake check` with real servers: wrong settings are found, and fixed by the given
+statements.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ SOURCES = ("source", "mariadb_source", "newest_source")
 
 
 @pytest.mark.parametrize("which", SOURCES)
-def test_a_server_that_is_well_set_is_fit(request: pytest.FixtureRequest, which: str) -> None:
+def test_a_well_configured_server_passes(request: pytest.FixtureRequest, which: str) -> None:
     report = checked(request.getfixturevalue(which))
     assert not_fit(report) == []
     assert finding(report, "tables").has == "2 tables"
@@ -101,7 +103,7 @@ NEWEST = (
         for case in cases
     ],
 )
-def test_what_is_set_wrong_is_found_and_mended_by_the_statements_given(
+def test_wrong_settings_are_found_and_fixed_by_the_given_statements(
     request: pytest.FixtureRequest, which: str, wrong: str, check: str, verdict: str
 ) -> None:
     server: Server = request.getfixturevalue(which)
@@ -116,13 +118,13 @@ def test_what_is_set_wrong_is_found_and_mended_by_the_statements_given(
 
 
 def restarted(server: Server, found: Finding) -> None:
-    """Started again with the lines that a finding wants in the option file."""
+    """Restart the server with the lines that a finding gives for the option file."""
     assert found.change.restart
     server.stop()
     server.start(*("--" + line.replace(" = ", "=") for line in found.change.option_file))
 
 
-def test_a_server_without_a_log_is_unfit_until_it_is_started_with_one(
+def test_a_server_without_a_log_fails_until_started_with_one(
     mysql_factory: MySQLFactory, mariadb_factory: MariaDBFactory
 ) -> None:
     for factory in (mysql_factory, mariadb_factory):
@@ -157,7 +159,7 @@ def test_encrypted_logs_are_advice_until_conf_has_the_keyring(
     assert not_fit(checked(server, encryption={"keyring": str(keyring)})) == []
 
 
-def test_what_conf_must_say_makes_it_fit(mariadb_factory: MariaDBFactory) -> None:
+def test_the_given_lines_of_conf_make_the_check_pass(mariadb_factory: MariaDBFactory) -> None:
     options = ("--lower-case-table-names=1", "--binlog-ignore-db=crm", "--gtid-strict-mode=ON")
     server = mariadb_factory(*options)
     server.execute(f"{TABLES} CREATE DATABASE crm; CREATE TABLE crm.people (id INT PRIMARY KEY)")
@@ -170,7 +172,7 @@ def test_what_conf_must_say_makes_it_fit(mariadb_factory: MariaDBFactory) -> Non
     assert finding(of_all, "binlog_do_db, binlog_ignore_db").has == "exclude crm"
 
 
-def test_tables_are_judged_by_what_the_server_says_of_them(source: MySQLServer) -> None:
+def test_keys_and_engines_of_tables_are_checked(source: MySQLServer) -> None:
     source.execute(
         """
         CREATE DATABASE odd;
@@ -204,7 +206,7 @@ def test_tables_are_judged_by_what_the_server_says_of_them(source: MySQLServer) 
     }
 
 
-def test_mariadbs_tables_that_are_left_out_are_told(mariadb_source: MariaDBServer) -> None:
+def test_excluded_tables_of_mariadb_are_reported(mariadb_source: MariaDBServer) -> None:
     mariadb_source.execute(
         """
         CREATE DATABASE odd;
@@ -221,7 +223,7 @@ def test_mariadbs_tables_that_are_left_out_are_told(mariadb_source: MariaDBServe
 
 
 @pytest.mark.parametrize("which", SOURCES)
-def test_a_user_without_grants_is_told_them_and_they_make_it_fit(
+def test_the_grants_reported_to_a_user_make_the_check_pass(
     request: pytest.FixtureRequest, which: str
 ) -> None:
     server: Server = request.getfixturevalue(which)
@@ -249,7 +251,7 @@ def test_a_user_without_grants_is_told_them_and_they_make_it_fit(
 
 
 @pytest.mark.parametrize("partial_revokes", ["ON", "OFF"])
-def test_a_schema_is_granted_by_its_own_name(source: MySQLServer, partial_revokes: str) -> None:
+def test_grants_escape_the_schemas_name(source: MySQLServer, partial_revokes: str) -> None:
     source.execute(f"SET GLOBAL partial_revokes = {partial_revokes}; CREATE DATABASE a_b")
     try:
         source.execute("DROP USER IF EXISTS reader")
@@ -265,7 +267,7 @@ def test_a_schema_is_granted_by_its_own_name(source: MySQLServer, partial_revoke
     assert finding(other, "grant SELECT").verdict == "unfit"
 
 
-def test_what_is_revoked_in_part_lacks(source: MySQLServer) -> None:
+def test_partial_revokes_are_missing_grants(source: MySQLServer) -> None:
     source.execute("SET GLOBAL partial_revokes = ON; DROP USER IF EXISTS reader")
     try:
         source.execute("CREATE USER reader IDENTIFIED BY %s", [PASSWORD])
@@ -281,7 +283,7 @@ def test_what_is_revoked_in_part_lacks(source: MySQLServer) -> None:
 
 
 @pytest.mark.parametrize(("which", "to"), [("source", "TO"), ("mariadb_source", "FOR")])
-def test_what_an_active_role_has_the_user_has(
+def test_grants_of_an_active_role_count(
     request: pytest.FixtureRequest, which: str, to: str
 ) -> None:
     server: Server = request.getfixturevalue(which)
@@ -305,7 +307,7 @@ def binlake(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
     )
 
 
-def test_the_command_ends_with_3_where_something_is_unfit(source: MySQLServer) -> None:
+def test_the_command_exits_with_3_if_a_check_fails(source: MySQLServer) -> None:
     source.execute("DROP USER IF EXISTS reader")
     source.execute("CREATE USER reader IDENTIFIED BY %s", [PASSWORD])
     url = f"mysql://reader@127.0.0.1:{source.port}"
@@ -322,7 +324,7 @@ def test_the_command_ends_with_3_where_something_is_unfit(source: MySQLServer) -
     assert PASSWORD not in shown.stdout + ended.stdout
 
 
-def test_the_command_says_in_a_line_why_it_cannot_ask(source: MySQLServer) -> None:
+def test_the_command_logs_one_line_if_it_cannot_query(source: MySQLServer) -> None:
     port = free_port()
     ended = binlake(
         "--server", f"mysql://reader@127.0.0.1:{port}", BINLAKE_SERVER_PASSWORD=PASSWORD
@@ -335,7 +337,7 @@ def test_the_command_says_in_a_line_why_it_cannot_ask(source: MySQLServer) -> No
     assert PASSWORD not in ended.stderr
 
 
-def test_a_connection_that_breaks_off_may_be_tried_again(source: MySQLServer) -> None:
+def test_a_lost_connection_may_be_retried(source: MySQLServer) -> None:
     with connect(root(source)) as connection, connection.cursor() as cursor:
         source.execute(f"KILL {connection.thread_id()}")
         with (
@@ -345,7 +347,7 @@ def test_a_connection_that_breaks_off_may_be_tried_again(source: MySQLServer) ->
             cursor.execute("SELECT 1")
 
 
-def test_a_statement_that_fails_is_told_with_the_server(source: MySQLServer) -> None:
+def test_a_failed_statement_is_reported_with_the_server(source: MySQLServer) -> None:
     failing = pytest.raises(ServerError, match=r"a statement failed: .*no_such")
     with connect(root(source)) as connection, failing as error, asked(root(source)):
         connection.query("SELECT * FROM shop.no_such")

@@ -1,4 +1,4 @@
-"""`binlake check` of users who have just what conf's patterns want, on real servers."""
+"""`binlake check` for users with exactly the grants that conf's patterns need, on real servers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def source(request: pytest.FixtureRequest) -> Server:
         ([], "shop_*.*", "unfit"),
     ],
 )
-def test_who_has_what_a_pattern_wants_is_not_unfit(
+def test_grants_are_checked_by_pattern(
     source: Server, grants: list[str], include: str, verdict: str
 ) -> None:
     source.execute("DROP USER IF EXISTS reader")

@@ -1,4 +1,4 @@
-"""Sets of GTIDs against MySQL's own functions."""
+"""GTID sets compared with MySQL's own functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAIRS = 150
 
 
 def some(chance: random.Random) -> GtidSet:
-    """A set of a few stretches of some of the sources."""
+    """Return a set of a few intervals of some of the sources."""
     entries = []
     for source in chance.sample(SOURCES, chance.randint(0, 4)):
         for _ in range(chance.randint(1, 3)):
@@ -22,7 +22,7 @@ def some(chance: random.Random) -> GtidSet:
     return GtidSet.of(*entries)
 
 
-def test_they_are_compared_subtracted_and_written_as_the_server_does(mysql: MySQLServer) -> None:
+def test_gtid_sets_are_compared_subtracted_and_printed_as_by_the_server(mysql: MySQLServer) -> None:
     chance = random.Random(7)
     pairs = [(some(chance), some(chance)) for _ in range(PAIRS)]
     pairs += [(one & other, other) for one, other in pairs[:20]]

@@ -1,4 +1,4 @@
-"""MySQL 5.6 to 8.0 and MariaDB 10.2 to 11.4, real ones: check, capture, and what is decoded."""
+"""Real servers from MySQL 5.6 to 8.0 and MariaDB 10.2 to 11.4: check, capture and decoding."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ from tests.support.zoo.zoo_rows import assert_same, inserted, log_of, name_of, n
 pytestmark = pytest.mark.long
 
 WITHOUT_METADATA = (MySQL57Server, MySQL56Server, MariaDB102Server)
-"""Kinds whose logs do not name columns."""
+"""Servers whose logs do not name columns."""
 WITHOUT_TLS = (MySQL56Server, MariaDB102Server)
-"""Kinds with a TLS that no Python takes any more: they are started without."""
+"""Servers whose TLS versions Python no longer supports; they are started without TLS."""
 WRONG: Mapping[str, str] = MappingProxyType(
     {
         "binlog_format": "MIXED",
@@ -64,7 +64,7 @@ WRONG: Mapping[str, str] = MappingProxyType(
         "gtid_strict_mode": "OFF",
     }
 )
-"""By variable: a value that is not fit."""
+"""By variable: a value that the check refuses."""
 _MARIADB = frozenset(
     {"binlog_row_image", "binlog_format", "binlog_checksum", "expire_logs_days", "gtid_strict_mode"}
 )
@@ -83,11 +83,11 @@ TOLD: Mapping[type[Server], frozenset[str]] = MappingProxyType(
         MariaDB102Server: _MARIADB,
     }
 )
-"""Which of them a version has, and lets be set so while it runs."""
+"""The variables that a version has and that can be set at runtime."""
 BY_VALUE = canonical(JSON)
-"""For JSON of MySQL 5.7, which prints doubles that are whole as if they were integers."""
+"""For JSON of MySQL 5.7, which prints integral doubles as if they were integers."""
 CHECK_OF = {"expire_logs_days": "binlog_expire_logs_seconds"}
-"""Where a newer variable tells the same, by its name."""
+"""The equivalent check, by the name of a newer variable."""
 
 
 @pytest.fixture(scope="module", params=KINDS, ids=lambda kind: kind.__name__)
@@ -112,7 +112,7 @@ def server(
 
 
 def conf_of(report: CheckReport) -> dict[str, str]:
-    """The lines of conf that it gives."""
+    """Return the lines of conf in the report."""
     lines = (line for found in report.findings for line in found.change.conf)
     return dict(line.split(": ", 1) for line in lines)
 
@@ -124,12 +124,14 @@ def mended(server: Server, found: Sequence[Finding]) -> None:
 
 
 def fit(server: Server) -> dict[str, str]:
-    """The server is well set from now on; the lines of conf without which it is not."""
+    """Configure the server well; return the lines of conf that it still needs."""
     mended(server, checked(server).findings)
     return conf_of(checked(server))
 
 
-def test_a_server_is_fit_once_it_has_what_check_says(kind: type[Server], server: Server) -> None:
+def test_a_server_passes_with_the_settings_that_check_reports(
+    kind: type[Server], server: Server
+) -> None:
     conf = fit(server)
     assert bool(conf) == (kind in WITHOUT_METADATA)
     assert set(conf) <= {"definitions", "default_charset"}
@@ -137,7 +139,7 @@ def test_a_server_is_fit_once_it_has_what_check_says(kind: type[Server], server:
     assert finding(checked(server), "tables").has == "2 tables"
 
 
-def test_what_is_set_wrong_is_found_and_mended_by_the_statements_given(
+def test_wrong_settings_are_found_and_fixed_by_the_given_statements(
     kind: type[Server], server: Server
 ) -> None:
     conf, told, lines = fit(server), set(), []
@@ -158,7 +160,7 @@ def test_what_is_set_wrong_is_found_and_mended_by_the_statements_given(
     assert not_fit(checked(server, **conf)) == []
 
 
-def test_a_server_without_a_log_is_told_how_to_start_with_one(
+def test_a_server_without_a_log_gets_the_options_to_start_with_one(
     kind: type[Server], server: Server, tmp_path: Path
 ) -> None:
     conf = fit(server)
@@ -189,13 +191,13 @@ def test_gtids_that_are_off_are_advice_until_they_are_on(
 
 
 def without_gtids(kind: type[Server]) -> tuple[str, ...]:
-    """Options without which MySQL 5.6 and 5.7 do not start without a log."""
+    """Return the options without which MySQL 5.6 and 5.7 do not start without a log."""
     has = issubclass(kind, MySQL57Server)
     return ("--gtid-mode=OFF", "--skip-log-slave-updates") if has else ()
 
 
 def granted(server: Server, conf: Mapping[str, str]) -> Login:
-    """A user, made anew, with all that check says, and nothing else."""
+    """Create a user with exactly the grants that check reports."""
     if server.execute("SELECT 1 FROM mysql.user WHERE User = 'reader'"):
         server.execute("DROP USER reader")
     server.execute(f"CREATE USER reader IDENTIFIED BY '{PASSWORD}'")
@@ -208,9 +210,7 @@ def granted(server: Server, conf: Mapping[str, str]) -> Login:
     return reader(server)
 
 
-def test_what_check_grants_is_what_a_seed_and_a_capture_need(
-    server: Server, tmp_path: Path
-) -> None:
+def test_the_grants_of_check_suffice_for_seed_and_capture(server: Server, tmp_path: Path) -> None:
     user = granted(server, fit(server))
     with connect(user) as connection, connection.cursor() as cursor:
         cursor.execute(server_version(connection).log_status_statement)
@@ -224,7 +224,7 @@ def test_what_check_grants_is_what_a_seed_and_a_capture_need(
     server.execute("DELETE FROM shop.orders")
 
 
-def test_tls_is_had_from_those_whose_version_of_it_python_takes(
+def test_tls_works_with_servers_whose_versions_python_supports(
     kind: type[Server],
     server: Server,
     own: Certificates,
@@ -246,7 +246,7 @@ def test_tls_is_had_from_those_whose_version_of_it_python_takes(
 def assert_its_tls_is_refused(
     kind: type[Server], own: Certificates, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fails unless the remedy is one: the server offers its TLS, and is asked without it."""
+    """Fail unless the remedy works: the server offers its TLS, and the connection goes without."""
 
     plain = kind.connect
 
@@ -262,7 +262,7 @@ def assert_its_tls_is_refused(
 
 
 def write(server: Server, rows: int) -> None:
-    """Statements, transactions, and one that is rolled back in part."""
+    """Run statements, transactions, and one that is partly rolled back."""
     with server.connect(database="shop") as connection, connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS written")
         cursor.execute("CREATE TABLE written (id INT PRIMARY KEY AUTO_INCREMENT, b LONGBLOB)")
@@ -275,7 +275,7 @@ def write(server: Server, rows: int) -> None:
             cursor.execute("COMMIT")
 
 
-def test_every_file_is_landed_as_the_server_has_it(server: Server, tmp_path: Path) -> None:
+def test_landed_files_equal_the_servers(server: Server, tmp_path: Path) -> None:
     server.reset_logs()
     for rows in (20, 30):
         write(server, rows)
@@ -309,12 +309,12 @@ def test_a_log_is_followed_over_a_crash_of_its_server(server: Server, tmp_path: 
 
 @pytest.fixture(scope="module")
 def zoo(kind: type[Server], server: Server) -> tuple[bytes, Names]:
-    """The log of all its types, and the names that it may lack."""
+    """Return the log of all types of the server, and the names that it lacks."""
     tables = older_zoo.TABLES[kind]
     return log_of(server, tables), names_of(tables)
 
 
-def test_every_type_is_decoded_as_the_server_selects_it(
+def test_every_type_is_decoded_as_selected(
     kind: type[Server], server: Server, zoo: tuple[bytes, Names]
 ) -> None:
     log, names = zoo
@@ -344,7 +344,7 @@ def test_every_type_is_seeded_as_it_is_logged(
             assert_whole_through_spark(server, definition)
 
 
-def test_a_server_that_cuts_values_on_their_way_through_spark_is_read_another_way(
+def test_a_server_that_truncates_values_in_sparks_query_is_read_without_it(
     kind: type[Server], server: Server
 ) -> None:
     with server.connect() as connection:

@@ -1,4 +1,4 @@
-"""Refusals of real servers: each says its cause and what to do, and no password."""
+"""Errors of real servers: each message has the cause and the remedy, and never a password."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def server(request: pytest.FixtureRequest) -> Server:
 
 @pytest.fixture
 def reader(server: Server) -> Iterator[Login]:
-    """A user that may capture."""
+    """Return a user that may capture."""
     ((version,),) = server.execute("SELECT VERSION()")
     server.execute("DROP USER IF EXISTS refused")
     server.execute("CREATE USER refused IDENTIFIED BY %s", [PASSWORD])
@@ -60,7 +60,7 @@ def reader(server: Server) -> Iterator[Login]:
 
 
 def refusal_of(login: Login) -> ServerError:
-    """What a login, or a statement behind it, is refused with."""
+    """Return the refusal of a login, or of a statement after it."""
     with (
         pytest.raises(ServerError) as error,
         connect(login) as connection,
@@ -93,7 +93,7 @@ def test_a_user_that_requires_ssl_may_be_why_it_is_denied_without(
         ("PASSWORD EXPIRE", "password has expired.* new password"),
     ],
 )
-def test_an_account_that_lets_nobody_in_says_why(
+def test_a_locked_or_expired_account_is_reported_with_the_cause(
     server: Server, reader: Login, state: str, said: str
 ) -> None:
     server.execute(f"ALTER USER refused {state}")
@@ -101,7 +101,7 @@ def test_an_account_that_lets_nobody_in_says_why(
         raise refusal_of(reader)
 
 
-def test_a_capture_needs_two_connections_and_says_so(
+def test_a_capture_reports_that_it_needs_two_connections(
     server: Server, reader: Login, tmp_path: Path
 ) -> None:
     server.execute("ALTER USER refused WITH MAX_USER_CONNECTIONS 1")
@@ -128,7 +128,7 @@ def test_the_capture_of_a_copied_folder_has_the_identity_of_another(
 
 
 def _capture_both(server: Server, original: Path, copy: Path) -> None:
-    """The copy's capture comes later; until the original's has ended."""
+    """Run both captures, the copy's second, until the original's has ended."""
     with capturing(server, original):
         eventually(lambda: _dumps(server) == 1)
         with capturing(server, copy):
@@ -141,7 +141,7 @@ def _dumps(server: Server) -> int:
 
 
 def _is_over(folder: Path) -> bool:
-    """Whether nobody captures into a folder any more."""
+    """True once no capture runs in a folder."""
     try:
         with alone_in(folder):
             return True
@@ -149,7 +149,7 @@ def _is_over(folder: Path) -> bool:
         return False
 
 
-def test_a_damaged_state_says_the_way_back(server: Server, tmp_path: Path) -> None:
+def test_a_damaged_state_is_reported_with_the_remedy(server: Server, tmp_path: Path) -> None:
     capture(server, tmp_path)
     state = tmp_path / STATE
     before = read_state(tmp_path)
@@ -163,7 +163,7 @@ def test_a_damaged_state_says_the_way_back(server: Server, tmp_path: Path) -> No
     assert not differing(server, tmp_path)
 
 
-def test_a_first_file_that_the_server_has_not_got_is_a_wrong_setting(
+def test_a_first_file_that_the_server_lacks_is_a_wrong_setting(
     server: Server, tmp_path: Path
 ) -> None:
     with pytest.raises(SettingsError, match=r"the server has no file nolog\.000099, only") as error:
@@ -179,7 +179,7 @@ def test_a_first_file_that_the_server_has_not_got_is_a_wrong_setting(
         ("", 5, r"max_allowed_packet on the server|cannot read its own log"),
     ],
 )
-def test_a_dump_that_is_refused_says_its_cause(
+def test_a_refused_dump_is_reported_with_its_cause(
     server: Server, file: str, position: int, said: str
 ) -> None:
     place = LogPosition(file or server.binlogs()[-1].name, position)

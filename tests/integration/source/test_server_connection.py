@@ -1,4 +1,4 @@
-"""Connections to real servers: TLS by mode, authentication plugins, and what refusals say."""
+"""Connections to real servers: TLS modes, authentication plugins, and messages of refusals."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture(scope="module")
 def others(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """Of an authority that has signed nothing here."""
+    """Return the certificates of a CA that has signed nothing here."""
     return certificates(tmp_path_factory.mktemp("others"))
 
 
 @pytest.fixture(scope="module")
 def server(mysql_factory: MySQLFactory) -> MySQLServer:
-    """MySQL with the certificates that it makes by itself."""
+    """Return MySQL with its automatically generated certificates."""
     return mysql_factory()
 
 
@@ -51,12 +51,12 @@ def certified_mariadb(mariadb_factory: MariaDBFactory, own: Certificates) -> Mar
 
 @pytest.fixture(scope="module")
 def plain(mysql_factory: MySQLFactory) -> MySQLServer:
-    """MySQL that has no TLS."""
+    """Return MySQL without TLS."""
     return mysql_factory("--tls-version=")
 
 
 def login(server: Server, password: str = PASSWORD, **tls: Any) -> Login:
-    """Of `reader`, made anew: the server has nothing of it in its cache."""
+    """Return a login as `reader`, created again: the server has no cached password for it."""
     server.execute("DROP USER IF EXISTS reader")
     server.execute("CREATE USER reader IDENTIFIED BY %s", [PASSWORD])
     return Login(
@@ -78,22 +78,20 @@ def is_encrypted(who: Login) -> bool:
 @pytest.mark.parametrize(
     ("mode", "encrypted"), [("disabled", False), ("preferred", True), ("required", True)]
 )
-def test_tls_is_used_as_the_mode_says(server: MySQLServer, mode: str, encrypted: bool) -> None:
+def test_tls_modes(server: MySQLServer, mode: str, encrypted: bool) -> None:
     # Each with an empty cache: caching_sha2_password sends the password over TLS, and under the
     # server's public key without.
     assert is_encrypted(login(server, mode=mode)) is encrypted
 
 
-def test_the_servers_own_authority_is_verified(server: MySQLServer) -> None:
+def test_the_servers_own_ca_is_verified(server: MySQLServer) -> None:
     ca = str(server.folder / "data" / "ca.pem")
     assert is_encrypted(login(server, mode="verify_ca", ca=ca))
     with pytest.raises(TlsError, match=r"the TLS handshake failed: .*match"):
         connect(login(server, mode="verify_identity", ca=ca))
 
 
-def test_a_certificate_of_another_authority_is_refused(
-    server: MySQLServer, others: Certificates
-) -> None:
+def test_a_certificate_of_another_ca_is_refused(server: MySQLServer, others: Certificates) -> None:
     for mode in ("verify_ca", "verify_identity"):
         with pytest.raises(TlsError, match=r"certificate.* Check server\.tls\.mode, and server"):
             connect(login(server, mode=mode, ca=str(others.ca)))
@@ -110,7 +108,7 @@ def test_a_certificate_that_names_the_host_is_accepted(
         connect(login(server, mode="verify_ca", ca=str(others.ca)))
 
 
-def test_a_users_own_certificate_is_shown_where_the_server_asks_for_it(
+def test_a_client_certificate_is_sent_if_the_server_requires_it(
     certified: MySQLServer, own: Certificates
 ) -> None:
     who = login(certified, mode="required", cert=str(own.cert), key=str(own.key))
@@ -119,7 +117,7 @@ def test_a_users_own_certificate_is_shown_where_the_server_asks_for_it(
 
 
 @pytest.mark.parametrize("which", ["plain", "mariadb"])
-def test_a_server_without_tls_is_spoken_to_only_where_that_is_allowed(
+def test_a_server_without_tls_is_used_only_if_allowed(
     request: pytest.FixtureRequest, which: str
 ) -> None:
     server: Server = request.getfixturevalue(which)
@@ -129,7 +127,7 @@ def test_a_server_without_tls_is_spoken_to_only_where_that_is_allowed(
             connect(login(server, mode=mode))
 
 
-def test_the_newest_mariadb_has_tls_by_itself(newest_mariadb: NewestMariaDBServer) -> None:
+def test_the_newest_mariadb_has_tls_by_default(newest_mariadb: NewestMariaDBServer) -> None:
     who = login(newest_mariadb, mode="preferred")
     assert is_encrypted(who)
     # Its certificate is its own, of no authority.
@@ -139,7 +137,7 @@ def test_the_newest_mariadb_has_tls_by_itself(newest_mariadb: NewestMariaDBServe
     newest_mariadb.execute("DROP USER reader")
 
 
-def test_a_server_that_insists_on_tls_is_told_so(server: MySQLServer) -> None:
+def test_a_server_that_requires_tls_is_reported(server: MySQLServer) -> None:
     who = login(server, mode="disabled")
     server.execute("SET GLOBAL require_secure_transport = ON")
     try:
@@ -151,7 +149,7 @@ def test_a_server_that_insists_on_tls_is_told_so(server: MySQLServer) -> None:
 
 @pytest.mark.parametrize("which", ["server", "mariadb"])
 @pytest.mark.parametrize("wrong", ["", "not the passw0rd"])
-def test_a_wrong_password_is_denied_and_not_told(
+def test_a_wrong_password_is_denied_and_not_shown(
     request: pytest.FixtureRequest, which: str, wrong: str
 ) -> None:
     server: Server = request.getfixturevalue(which)
@@ -163,19 +161,19 @@ def test_a_wrong_password_is_denied_and_not_told(
     assert not error.value.retryable
 
 
-def test_nobody_listening_is_told_with_the_address() -> None:
+def test_a_refused_connection_is_reported_with_the_address() -> None:
     port = free_port()
     with pytest.raises(ServerUnreachableError, match=f"reader at 127.0.0.1:{port}: cannot connect"):
         connect(Login("127.0.0.1", "reader", port))
 
 
-def test_a_host_that_is_not_known_is_unreachable() -> None:
+def test_an_unknown_host_is_unreachable() -> None:
     with pytest.raises(ServerUnreachableError, match=r"reader at no\.such\.invalid:3306"):
         connect(Login("no.such.invalid", "reader"))
 
 
 @pytest.mark.parametrize("which", ["server", "plain", "mariadb"])
-def test_a_socket_is_used_where_there_is_one(request: pytest.FixtureRequest, which: str) -> None:
+def test_a_socket_is_used_if_given(request: pytest.FixtureRequest, which: str) -> None:
     server: Server = request.getfixturevalue(which)
     login(server)
     who = Login("localhost", "reader", 1, socket=str(server.socket), password=SecretStr(PASSWORD))
@@ -184,7 +182,7 @@ def test_a_socket_is_used_where_there_is_one(request: pytest.FixtureRequest, whi
         assert cursor.fetchall() == (("utf8mb4", 1),)
 
 
-def test_a_socket_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_socket_is_reported(tmp_path: Path) -> None:
     socket = str(tmp_path / "mysqld.sock")
     with pytest.raises(ServerUnreachableError, match=f"reader at {socket}: cannot connect"):
         connect(Login("localhost", "reader", socket=socket))

@@ -1,4 +1,4 @@
-"""Servers and networks that say nothing: who asks gives up in time, and ends when it is told."""
+"""Servers and networks that do not answer: commands time out, and end when interrupted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ENDED_WITHIN = 5
 
 @pytest.fixture
 def black_hole() -> Iterator[SilentNetwork]:
-    """Takes connections, and says nothing."""
+    """Accept connections without ever answering."""
     with silent_network() as network:
         yield network
 
@@ -41,7 +41,7 @@ def login(port: int, host: str = "127.0.0.1") -> Login:
 
 
 def binlake(folder: Path, *command: str, port: int, limit: float = LIMIT) -> subprocess.Popen[str]:
-    """A command of a server at that port."""
+    """Start a command for a server at that port."""
     conf = folder / "conf.yml"
     conf.write_text(
         f"server: {{host: 127.0.0.1, port: {port}, user: root, connect_timeout: {limit}}}\n"
@@ -57,7 +57,7 @@ def binlake(folder: Path, *command: str, port: int, limit: float = LIMIT) -> sub
     )
 
 
-def test_a_server_that_takes_a_connection_and_stays_silent_is_given_up(
+def test_a_server_that_accepts_a_connection_and_stays_silent_times_out(
     black_hole: SilentNetwork,
 ) -> None:
     began = time.monotonic()
@@ -66,7 +66,7 @@ def test_a_server_that_takes_a_connection_and_stays_silent_is_given_up(
     assert LIMIT <= time.monotonic() - began < LIMIT + 2
 
 
-def test_a_host_that_drops_packets_is_given_up() -> None:
+def test_a_host_that_drops_packets_times_out() -> None:
     began = time.monotonic()
     with (
         full_listener() as port,
@@ -76,7 +76,7 @@ def test_a_host_that_drops_packets_is_given_up() -> None:
     assert LIMIT <= time.monotonic() - began < LIMIT + 2
 
 
-def test_a_name_server_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_name_server_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def hanging(*_: object, **__: object) -> list[object]:
         time.sleep(6)
         raise socket.gaierror(-3, "Temporary failure in name resolution")
@@ -89,10 +89,8 @@ def test_a_name_server_that_does_not_answer_is_given_up(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("after", [80, 1200, 2600])
-def test_a_server_that_falls_silent_in_the_middle_of_a_login_is_given_up(
-    mysql: MySQLServer, after: int
-) -> None:
-    """In TLS's handshake, or behind it: what comes after the greeting is bounded as that is."""
+def test_a_server_that_falls_silent_during_login_times_out(mysql: MySQLServer, after: int) -> None:
+    """In the TLS handshake or after it: the timeout covers everything after the greeting."""
     began = time.monotonic()
     with (
         silent_network(mysql.port, after) as network,
@@ -137,7 +135,7 @@ def test_a_capture_in_a_black_hole_ends_in_time_and_keeps_what_it_received(
         (("check",), signal.SIGTERM, 143),
     ],
 )
-def test_who_waits_for_a_silent_server_ends_in_time(
+def test_commands_waiting_for_a_silent_server_end_in_time(
     black_hole: SilentNetwork,
     tmp_path: Path,
     command: tuple[str, ...],
@@ -152,7 +150,7 @@ def test_who_waits_for_a_silent_server_ends_in_time(
     assert "Traceback" not in said
 
 
-def test_a_chunk_of_a_seed_gives_a_silent_server_up(
+def test_a_seed_chunk_times_out_on_a_silent_server(
     spark: SparkSession, black_hole: SilentNetwork
 ) -> None:
     source = JdbcSource(login(black_hole.port), ServerVersion.read("9.7.0"))
@@ -163,7 +161,7 @@ def test_a_chunk_of_a_seed_gives_a_silent_server_up(
 
 
 def ended_in_time(running: subprocess.Popen[str], number: signal.Signals, code: int) -> str:
-    """What it says on standard error."""
+    """Return the standard error of a process that has to end in time."""
     sent = time.monotonic()
     running.send_signal(number)
     try:

@@ -1,4 +1,4 @@
-"""The MariaDB servers that other tests rely on are what they say."""
+"""The MariaDB servers that other tests rely on are configured as documented."""
 
 from __future__ import annotations
 

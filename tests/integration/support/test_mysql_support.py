@@ -1,4 +1,4 @@
-"""The servers that other tests rely on are what they say."""
+"""The servers that other tests rely on behave as documented."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_stopped_server_closes_its_log_and_a_killed_one_does_not(
     assert flags == {"binlog.000001": 0, "binlog.000002": 1}
 
 
-def test_two_servers_have_ports_and_identities_of_their_own(
+def test_two_servers_have_separate_ports_and_uuids(
     mysql: MySQLServer, mysql_factory: MySQLFactory
 ) -> None:
     other = mysql_factory()
@@ -66,14 +66,14 @@ def test_two_servers_have_ports_and_identities_of_their_own(
     assert other.execute("SELECT @@port") == [(other.port,)]
 
 
-def test_a_server_that_refuses_its_options_is_told_with_its_own_words(
+def test_a_server_that_rejects_its_options_raises_with_its_log(
     mysql_factory: MySQLFactory,
 ) -> None:
     with pytest.raises(RuntimeError, match="no-such-option"):
         mysql_factory("--no-such-option")
 
 
-def test_a_mysqld_that_is_pointed_at_is_used_or_refused(
+def test_a_configured_mysqld_is_used_or_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     mysqld = tmp_path / "base" / "bin" / "mysqld"
@@ -82,7 +82,7 @@ def test_a_mysqld_that_is_pointed_at_is_used_or_refused(
     monkeypatch.setenv("BINLAKE_MYSQLD", str(mysqld))
     installation.cache_clear()
     try:
-        assert "is no program" in (why_unavailable() or "")
+        assert "is not a program" in (why_unavailable() or "")
         mysqld.chmod(0o755)
         assert why_unavailable() is None
         found = installation()

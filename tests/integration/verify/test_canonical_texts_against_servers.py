@@ -1,4 +1,4 @@
-"""What is decoded has the canonical texts that the script for servers gives, for every type."""
+"""Decoded values have the canonical texts that the script for servers produces, for every type."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPTIONS = {
 
 
 def texts_of_server(server: Server, zero_dates: str) -> dict[str, tuple[SourceTable, list[Any]]]:
-    """By table: its columns, each as the canonical texts of its rows in the key's order."""
+    """Return by table: its columns, each as the canonical texts of its rows in key order."""
     found = {}
     with server.connect(conv={}, use_unicode=False) as connection, connection.cursor() as cursor:
         for statement in SESSION:
@@ -44,7 +44,9 @@ def texts_of_server(server: Server, zero_dates: str) -> dict[str, tuple[SourceTa
 def assert_same_texts(
     server: Server, log: bytes, names: set[str], zero_dates: str, named: Names | None = None
 ) -> None:
-    """Of the tables with these `names`; `named` gives their columns', where the log does not."""
+    """Compare the tables with these `names`; `named` supplies their columns' names if the log
+    lacks them.
+    """
     options = OPTIONS[zero_dates]
     rows = inserted(log, options, names=named)
     theirs = texts_of_server(server, zero_dates)
@@ -70,7 +72,7 @@ def assert_same_texts(
     ],
     ids=["MySQL", "MariaDB", "the newest MariaDB"],
 )
-def test_decoded_values_have_the_texts_of_selected_ones(
+def test_decoded_and_selected_values_have_equal_texts(
     request: pytest.FixtureRequest, fixture: str, tables: list[type_zoo.Table]
 ) -> None:
     server: Server = request.getfixturevalue(fixture)

@@ -1,4 +1,4 @@
-"""Snapshots of real servers, as files: what is in them, and that they leave no trace."""
+"""Snapshots of real servers, as files: their contents, and that they leave no trace."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_nothing_is_written_to_the_servers_log(server: Server) -> None:
     assert before["has_gtids"]
 
 
-def test_rows_are_the_same_in_the_file_and_beside_it(server: Server, tmp_path: Path) -> None:
+def test_rows_in_the_file_equal_those_read_directly(server: Server, tmp_path: Path) -> None:
     inside, beside = io.StringIO(), io.StringIO()
     with connected(server) as connection:
         write_snapshot(connection, inside, tables=[f"{SCHEMA}.*"])
@@ -81,17 +81,17 @@ def test_rows_are_the_same_in_the_file_and_beside_it(server: Server, tmp_path: P
         assert counted.total() == 3
 
 
-def test_behind_reset_a_server_has_gtids_and_has_executed_none(server: Server) -> None:
+def test_after_reset_a_server_has_gtids_enabled_and_none_executed(server: Server) -> None:
     server.reset_logs()
     with connected(server) as connection, connection.cursor() as cursor:
         place = server_place(cursor)
     assert (place["has_gtids"], place["gtid_set"]) == (True, "")
 
 
-def test_a_client_that_is_lost_under_the_lock_leaves_it_soon(
+def test_the_lock_of_a_lost_client_is_released_soon(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It says nothing more, and does not close its connection either."""
+    """The client sends nothing more, and does not close its connection either."""
     monkeypatch.setattr(snapshot, "LOCKED_SECONDS", 1)
     place_of, left = snapshot.server_place, []
 
@@ -110,7 +110,7 @@ def test_a_client_that_is_lost_under_the_lock_leaves_it_soon(
     assert left == [True]
 
 
-def test_a_session_waits_for_its_client_as_before_behind_the_lock(server: Server) -> None:
+def test_the_session_timeout_is_restored_after_the_lock(server: Server) -> None:
     with connected(server) as connection, connection.cursor() as cursor:
         cursor.execute("SET SESSION wait_timeout = 1234")
         write_snapshot(connection, io.StringIO(), tables=[f"{SCHEMA}.*"])
@@ -119,19 +119,19 @@ def test_a_session_waits_for_its_client_as_before_behind_the_lock(server: Server
 
 
 class _Locking(Watcher):
-    """Somebody locks a table as soon as the snapshot has begun, and drops another one."""
+    """Locks a table as soon as the snapshot has begun, and drops another one."""
 
     def __init__(self, other: Any) -> None:
         self._other = other
 
     def begun(self, place: Mapping[str, Any]) -> None:
-        """Before any row is read."""
+        """Called before any row is read."""
         with self._other.cursor() as cursor:
             cursor.execute(f"DROP TABLE {SCHEMA}.bag")
             cursor.execute(f"LOCK TABLES {SCHEMA}.one WRITE")
 
 
-def test_a_table_that_is_locked_at_its_turn_is_told_and_the_others_are_read(
+def test_a_locked_table_is_reported_and_the_others_are_read(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     short = [s.replace("lock_wait_timeout = 5", "lock_wait_timeout = 1") for s in snapshot.SESSION]
@@ -147,7 +147,7 @@ def test_a_table_that_is_locked_at_its_turn_is_told_and_the_others_are_read(
     assert ends[2]["rows"] == 2
 
 
-def test_chunks_are_as_many_as_the_server_takes_rows_to_be(server: Server) -> None:
+def test_row_counts_are_estimated_by_the_server(server: Server) -> None:
     server.execute(f"USE {SCHEMA}; ANALYZE TABLE one, bag")
     with connected(server) as connection, connection.cursor() as cursor:
         one = SourceTable(SCHEMA, "one", (), (), transactional=True)

@@ -1,4 +1,4 @@
-"""`binlake verify` against a real server: equal for every type, then told what was changed."""
+"""`binlake verify` against a real server: equal for every type, then changes are reported."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ EVERY_TYPE = {
     "GEOMETRY": ["ST_GeomFromText('POINT(1 2)', 4326)", "ST_GeomFromText('LINESTRING(0 0, 1 1)')"],
     "VECTOR(2)": ["STRING_TO_VECTOR('[1.5, -0.1]')", "STRING_TO_VECTOR('[0]')"],
 }
-"""Two values of each. All that there are: see test_canonical_texts_against_servers."""
+"""Two values of each type. For all values see test_canonical_texts_against_servers."""
 
 
 def every_type() -> type_zoo.Table:
@@ -93,7 +93,7 @@ CHANGES = f"""
 
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Gold of the tables, from a log that holds all of their history."""
+    """Return gold of the tables, from a log that contains their whole history."""
     mysql.reset_logs()
     log_of(mysql, TABLES)
     folder = tmp_path_factory.mktemp("verify") / "lake"
@@ -106,7 +106,7 @@ def lake(spark: SparkSession, mysql: MySQLServer, tmp_path_factory: pytest.TempP
 
 
 def snapshot(script: Path, server: Server, file: Path, *options: str) -> Path:
-    """The file that the script makes, without anything of this repository."""
+    """Return the file that the script writes, without using anything of this repository."""
     place = (f"--socket={server.socket}", "--tables", f"{ZOO}.*")
     command = [sys.executable, "-I", str(script), str(file), *place, *options]
     environment = {**os.environ, "MYSQL_PWD": ""}
@@ -116,7 +116,7 @@ def snapshot(script: Path, server: Server, file: Path, *options: str) -> Path:
 
 
 def verify(lake: Path, *options: str | Path) -> tuple[int, dict[str, Any]]:
-    """The exit code and the JSON of `binlake verify`."""
+    """Return the exit code and the JSON of `binlake verify`."""
     found = CliRunner().invoke(app, ["verify", "--lake", str(lake), "--json", *map(str, options)])
     assert found.exit_code in (0, 3), (found.output, found.exception)
     return found.exit_code, json.loads(found.stdout)
@@ -128,7 +128,7 @@ def keys(difference: dict[str, Any]) -> list[tuple[list[str | None], str, int, i
     return sorted(told, key=str)
 
 
-def test_all_is_equal_until_something_is_changed_beside_the_log(
+def test_all_is_equal_until_something_changes_outside_the_log(
     mysql: MySQLServer, lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = tmp_path / "snapshot.pyz"
@@ -175,9 +175,7 @@ def test_all_is_equal_until_something_is_changed_beside_the_log(
     assert [table["table"] for table in found["tables"]] == ["pair"]
 
 
-def test_a_file_that_is_not_whole_is_refused(
-    mysql: MySQLServer, lake: Path, tmp_path: Path
-) -> None:
+def test_an_incomplete_file_is_refused(mysql: MySQLServer, lake: Path, tmp_path: Path) -> None:
     script = tmp_path / "snapshot.pyz"
     CliRunner().invoke(app, ["verify", "--script", str(script)])
     whole = gzip.decompress(snapshot(script, mysql, tmp_path / "whole.gz").read_bytes())
@@ -189,7 +187,7 @@ def test_a_file_that_is_not_whole_is_refused(
         assert str(file) in str(found.exception)
 
 
-def test_what_the_terminal_shows(lake: Path) -> None:
+def test_terminal_output(lake: Path) -> None:
     found = CliRunner().invoke(app, ["verify", "--lake", str(lake), "--tables", f"{ZOO}.pair"])
     assert found.exit_code == 0, found.output
     assert f"{ZOO}.pair" in found.output
@@ -213,10 +211,10 @@ WRITES = (
 )
 
 
-def test_a_snapshot_is_of_one_point_while_others_write(
+def test_a_snapshot_is_consistent_under_writes(
     spark: SparkSession, mysql: MySQLServer, tmp_path: Path
 ) -> None:
-    """Gold is brought to the position that the snapshot says it is of, and equals it."""
+    """Gold is brought to the position that the snapshot records, and equals it."""
     mysql.reset_logs()
     mysql.execute(WRITTEN)
     done, snapshots = threading.Event(), []

@@ -74,7 +74,7 @@ TOLD = {
 
 
 def fill(server: Server) -> None:
-    """Tables of every kind of key, of which each chunk has a few rows."""
+    """Fill tables with every kind of key, of which each chunk has a few rows."""
     server.execute(f"CREATE DATABASE {SCHEMA} CHARACTER SET utf8mb4")
     for table, (columns, values, key) in KEYS.items():
         primary = f", PRIMARY KEY ({key})" if key else ""
@@ -84,7 +84,9 @@ def fill(server: Server) -> None:
 
 
 def settings_of(log: Server, lake: Path, against: Server, **more: Any) -> Settings:
-    """Of a lake that takes the first one's log, and is compared with the second one."""
+    """Return settings of a lake that reads the primary's log and is compared with another
+    server.
+    """
     return Settings.load(
         None,
         source="shop",
@@ -166,7 +168,7 @@ def test_a_primary_and_its_replica_are_compared_with_the_same_lake(
 
 
 @pytest.mark.long
-def test_without_gtids_only_the_server_of_the_log_is_compared(
+def test_without_gtids_only_the_logs_own_server_is_compared(
     spark: SparkSession, mysql_factory: MySQLFactory, tmp_path: Path
 ) -> None:
     options = ("--gtid-mode=OFF", "--enforce-gtid-consistency=OFF")

@@ -1,4 +1,4 @@
-"""Whether a server's snapshot is of gold's cut, by places in the log where there are no GTIDs."""
+"""Compare a server's snapshot position with gold's, by log positions if there are no GTIDs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ GTIDS = [
 
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeLake:
-    """Silver has three transactions, in the second of which gold's cut is; bronze a file more."""
+    """Return a lake whose silver has three transactions, gold two, and bronze one more file."""
     made = MadeLake(spark, tmp_path_factory.mktemp("position") / "lake")
     made.silver.batch([Tx(n).insert(T, n, "a") for n in (1, 2, 3)], [item("create", 1, T)])
     rows = [
@@ -72,7 +72,7 @@ def server_file(spark: SparkSession, gtids: str, file: str | None, at: int | Non
     return ServerFile(hashes, "9.7", "", "null", (), gtids, file, at, {}, 1, bool(gtids), gtids)
 
 
-def test_places_in_the_log_and_gtids_say_what_a_snapshot_is_of(lake: MadeLake) -> None:
+def test_log_positions_and_gtids_determine_what_a_snapshot_contains(lake: MadeLake) -> None:
     for name, position, told in PLACES:
         cut = PublishedCut(SOURCE, lsn(2), None, (), frozenset(), ())
         found = server_file(lake.spark, "", name, position)
@@ -87,7 +87,7 @@ def test_places_in_the_log_and_gtids_say_what_a_snapshot_is_of(lake: MadeLake) -
         assert bool(sentence) == bool(told), (gold, snapshot)
 
 
-def test_a_domain_that_a_server_once_replicated_is_no_difference(lake: MadeLake) -> None:
+def test_a_domain_that_a_server_only_once_replicated_is_ignored(lake: MadeLake) -> None:
     cut = PublishedCut(SOURCE, lsn(2), "0-1-7", (), frozenset(), ())
     found = server_file(lake.spark, "0-1-7,9-4-3", "log.000001", 2500)
     where = lake.spark, Lake(lake.root), cut
@@ -102,14 +102,14 @@ def test_a_domain_that_a_server_once_replicated_is_no_difference(lake: MadeLake)
 
 
 def test_a_server_that_has_executed_nothing_is_before_gold(lake: MadeLake) -> None:
-    """Right behind RESET, at the same place in a file of the same name."""
+    """Right after RESET, at the same position in a file of the same name."""
     cut = PublishedCut(SOURCE, lsn(2), f"{SERVER}:3-9", (), frozenset(), ())
     found = replace(server_file(lake.spark, "", "log.000001", 2500), has_gtids=True)
     sentence = other_position(lake.spark, Lake(lake.root), cut, found)
     assert f"Gold's cut has {SERVER}:3-9" in sentence
 
 
-def test_a_place_in_the_log_of_another_server_tells_nothing(lake: MadeLake) -> None:
+def test_log_positions_of_another_server_are_not_comparable(lake: MadeLake) -> None:
     cut = PublishedCut(SOURCE, lsn(2), None, (), frozenset(), ())
     found = replace(server_file(lake.spark, "", "log.000001", 2500), server_id=2)
     assert "without GTIDs their positions" in other_position(
@@ -117,10 +117,10 @@ def test_a_place_in_the_log_of_another_server_tells_nothing(lake: MadeLake) -> N
     )
 
 
-def test_of_a_log_that_was_begun_anew_only_what_came_since_counts(
+def test_in_a_reset_log_only_later_transactions_count(
     lake: MadeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lake's transactions are of the second log, whose server was told of one before it."""
+    """The lake's transactions are from the second log; its server also reports one from before."""
     anew = file_row("log.000001", 1, source=SOURCE, previous_gtids=f"{OTHER}:1")
     files = [file_row("log.000003", 0, source=SOURCE, gtids=f"{SERVER}:1-99"), anew]
     monkeypatch.setattr(executed_at, "read_files", lambda *_: files)

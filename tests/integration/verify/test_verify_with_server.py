@@ -1,4 +1,4 @@
-"""`binlake verify` against a server that is written to: gold stops where its snapshot is."""
+"""`binlake verify` against a server under writes: gold stops at the snapshot's position."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WRITES = (
 
 
 def settings_of(server: Server, lake: Path, **more: Any) -> Settings:
-    """Of a lake that takes the server's own log, and is compared with the server."""
+    """Return settings of a lake that reads the server's own log and is compared with the server."""
     return Settings.load(
         None,
         source="live",
@@ -56,7 +56,7 @@ def settings_of(server: Server, lake: Path, **more: Any) -> Settings:
 
 @contextmanager
 def written(server: Server) -> Iterator[None]:
-    """Somebody writes meanwhile, has written before, and does not stop."""
+    """Write before and during the `with`, without pause."""
     begun, done = threading.Event(), threading.Event()
 
     def write() -> None:
@@ -78,7 +78,7 @@ def written(server: Server) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("kind", ["mysql", "mariadb"])
-def test_gold_equals_a_server_that_is_written_to(
+def test_gold_equals_a_server_under_writes(
     kind: str,
     request: pytest.FixtureRequest,
     spark: SparkSession,
@@ -115,7 +115,7 @@ def test_gold_equals_a_server_that_is_written_to(
     assert not [*(tmp_path / "silver" / "_staging").rglob("verify-*")]
 
 
-def test_a_difference_is_named_and_gold_that_does_not_come_is_told(
+def test_differences_and_gold_that_does_not_catch_up_are_reported(
     spark: SparkSession, mysql: Server, tmp_path: Path
 ) -> None:
     mysql.reset_logs()
@@ -158,10 +158,10 @@ DEPLOYED = {
     "zzz_emptied": f"TRUNCATE TABLE {SCHEMA}.zzz_emptied",
     "zzz_gone": f"DROP TABLE {SCHEMA}.zzz_gone",
 }
-"""The first is read already as they come, the others are not."""
+"""The first table has already been read when the changes run, the others have not."""
 
 
-def test_schema_changes_meanwhile_wait_for_nothing_and_are_told(
+def test_concurrent_schema_changes_do_not_wait_and_are_reported(
     spark: SparkSession, mysql: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mysql.reset_logs()
@@ -195,7 +195,7 @@ def test_schema_changes_meanwhile_wait_for_nothing_and_are_told(
     assert (found.against.compared, found.equal) == (3, False)
 
 
-def test_whoever_writes_does_not_wait_long_for_a_statement_that_takes_long(
+def test_writers_do_not_wait_long_for_a_slow_statement(
     spark: SparkSession, mysql: Server, tmp_path: Path
 ) -> None:
     mysql.reset_logs()

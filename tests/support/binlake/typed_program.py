@@ -1,4 +1,4 @@
-"""A user's program: `make types` fails where a name of `binlake` has another type than here."""
+"""A user's program: `make types` fails if a name of `binlake` has another type than here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bronze's job over recorded files, put into a folder as a test wants them."""
+"""Bronze's job over recorded files, in a folder arranged by a test."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.support.decoder.encrypted_log import encrypted
 
 FILES = sorted((Path(__file__).parents[3] / "demo" / "binlogs").glob("binlog.0*"))
 IN_USE = 21
-"""Where a file's in-use flag is."""
+"""Offset of a file's in-use flag."""
 
 
 class KilledError(BaseException):
-    """The process is gone: nothing after this line of it runs."""
+    """Simulates a killed process: nothing after this line runs."""
 
 
 def _die(*_: object, **__: object) -> None:
@@ -33,7 +33,7 @@ def _die(*_: object, **__: object) -> None:
 
 
 class Bronze:
-    """A folder of input and a lake; small segments, so that there are several to a file."""
+    """An input folder and a lake, with small segments, so that each file has several."""
 
     def __init__(self, spark: Spark, folder: Path, keyring: str | None = None) -> None:
         self.spark = spark
@@ -52,48 +52,48 @@ class Bronze:
     def put(
         self, file: Path, upto: int | None = None, *, in_use: bool = False, encrypt: bool = False
     ) -> None:
-        """A copy of a file, or of its beginning, among the input."""
+        """Put a copy of a file, or of its beginning, into the input folder."""
         content = bytearray(file.read_bytes()[:upto])
         content[IN_USE] |= in_use
         self.put_bytes(file.name, encrypted(bytes(content)) if encrypt else bytes(content))
 
     def put_bytes(self, name: str, content: bytes) -> None:
-        """A file among the input."""
+        """Put a file into the input folder."""
         (self.input / name).write_bytes(content)
 
     def run(self) -> LayerReport:
-        """Bronze's job."""
+        """Run bronze's job."""
         return run(self.spark, self.settings, QuietProgress())
 
     def plan(self) -> None:
-        """Bronze's job, killed once its plan is committed."""
+        """Run bronze's job, killed once its plan is committed."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("pipeline.bronze.job.carry_out", _die)
             with pytest.raises(KilledError):
                 self.run()
 
     def rows(self) -> dict[str, FileRow]:
-        """The files in the lake, by name."""
+        """Return the files in the lake, by name."""
         return {row.file: row for row in read_files(self.spark, self.lake, "shop")}
 
     def restored(self, file: str, fetch_bytes: int = FETCH_BYTES) -> bytes:
-        """A file as the lake gives it back."""
+        """Return a file as restored from the lake."""
         return b"".join(restore(self.spark, self.lake, "shop", file, fetch_bytes=fetch_bytes))
 
     def segments(self) -> list[tuple[Any, ...]]:
-        """Everything but which batch wrote it."""
+        """Return all segments, without the batch that wrote each."""
         columns = ("file", "ordinal", "start_pos", "end_pos", "part", "sha256", "transactions")
         return sorted(tuple(row.values()) for row in self.stored(*columns))
 
     def stored(self, *columns: str) -> list[dict[str, Any]]:
-        """These columns of every row of `bronze/segments`."""
+        """Return these columns of every row of `bronze/segments`."""
         table = segments_table(self.lake)
         rows = tables_of(self.spark, self.lake).read(table, columns=columns)
         found: list[dict[str, Any]] = rows.select(columns).to_pylist()
         return found
 
     def holds(self, *files: Path) -> bool:
-        """Whether the segments, one after the other, are these files."""
+        """True if the concatenated segments equal these files."""
         columns = ("file", "start_pos", "part", "content")
         held: dict[str, bytes] = {}
         for file, _, _, content in sorted(tuple(row.values()) for row in self.stored(*columns)):

@@ -1,4 +1,4 @@
-"""Rows of `bronze/files` put together by hand."""
+"""Handmade rows of `bronze/files`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.bronze.files import FileRow
 
 
 def file_row(name: str, ordinal: int, incarnation: str = "a", **columns: Any) -> FileRow:
-    """A complete file of bronze, of 1000 bytes."""
+    """Return a complete file of bronze, of 1000 bytes."""
     made = FileRow(
         source="shop",
         file=name,

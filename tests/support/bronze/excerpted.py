@@ -1,4 +1,6 @@
-"""What the survey finds in a log's segments: in bronze's excerpts of them, and in their bytes."""
+"""Compare what the survey finds in segments' excerpts in bronze with what it finds in their
+bytes.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,10 @@ ONE_SEGMENT = 1 << 40
 
 
 def segments(file: Path, target: int, part_size: int | None = None) -> Iterator[list[Row]]:
-    """The rows of each segment of a file, cut as soon as it holds `target` bytes, and inside of
-    transactions of twice as many; part 0 first."""
+    """Return the rows of each segment of a file; part 0 first.
+
+    A segment ends once it holds `target` bytes, inside of transactions twice as many.
+    """
     scanned = scan(ScanTask(str(file), file.name, None, None, True, target, 2 * target))
     row = file_row(file.name, 3, path=str(file))
     for cut in scanned.cuts:
@@ -31,7 +35,7 @@ def segments(file: Path, target: int, part_size: int | None = None) -> Iterator[
 
 
 def in_bytes(rows: list[Row]) -> list[Row]:
-    """What the survey finds in a segment that it reads."""
+    """Return what the survey finds in the bytes of each segment it reads."""
     columns = {name: [row[name] for row in rows] for name in SEGMENT_COLUMNS}
     columns["transaction_pos"] = pa.array(columns["transaction_pos"], pa.int64())
     (found,) = SURVEY([pa.RecordBatch.from_pydict(columns)])
@@ -40,7 +44,7 @@ def in_bytes(rows: list[Row]) -> list[Row]:
 
 
 def in_excerpt(rows: list[Row]) -> list[Row] | None:
-    """What it finds in the segment's excerpt, if it has one."""
+    """Return what it finds in the segment's excerpt, if there is one."""
     first = rows[0]
     if first["excerpt"] is None:
         return None
@@ -50,7 +54,7 @@ def in_excerpt(rows: list[Row]) -> list[Row] | None:
 
 
 def require_same(file: Path, target: int) -> int:
-    """Compare what both find in each segment of a file; returns how many have an excerpt."""
+    """Compare both for each segment of a file; return how many segments have an excerpt."""
     excerpts = 0
     for rows in segments(file, target):
         found = in_excerpt(rows)

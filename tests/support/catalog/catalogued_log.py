@@ -1,4 +1,4 @@
-"""A log's rows as silver has them, named and typed by the catalog: without Spark or a lake."""
+"""Decode a log under the catalog's definitions, as silver does, without Spark or a lake."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEGMENT = Segment("binlog.000001", 1)
 
 
 def surveyed(log: bytes, options: CatalogOptions) -> Surveyed:
-    """What the catalog makes of a whole log."""
+    """Return the survey and timeline of a whole log."""
     survey = Survey(options.types, options.wanted)
     segment = {
         "file": [_SEGMENT.file],
@@ -35,7 +35,7 @@ def surveyed(log: bytes, options: CatalogOptions) -> Surveyed:
 
 
 def changes(log: bytes, of: Surveyed, types: TypeOptions) -> Iterator[Changes]:
-    """The log's changes, under the definitions that the catalog knows. Raises the first fault."""
+    """Yield the log's changes under the catalog's definitions; raise the first fault."""
     unit = SegmentDecoder(_SEGMENT, types, names=of.names)
     for result in unit.decode([log]):
         if isinstance(result, Changes):
@@ -45,5 +45,5 @@ def changes(log: bytes, of: Surveyed, types: TypeOptions) -> Iterator[Changes]:
 
 
 def reasons(of: Surveyed) -> Mapping[str, str]:
-    """Why tables are held, by name."""
+    """Return the reason for each held table, by table name."""
     return {name: fault["reason"] for fault in of.faults for name in fault["tables"] or ("",)}

@@ -1,8 +1,8 @@
-"""What a real server puts into columns by their DEFAULT, and what the log leads Binlake to.
+"""Compare column DEFAULTs on a real server with what the catalog derives from the log.
 
-Each form of a DEFAULT is added to a table that has a row, in a session of its own kind; then a row
-of a MINIMAL image is inserted that leaves the columns out. The server's SELECT is the truth for
-both rows; the answer of the catalog comes from the statements as the log has them.
+Each form of DEFAULT is added to a table that already has a row, in its own kind of session; then a
+row is inserted under binlog_row_image=MINIMAL that omits the columns. The server's SELECT is the
+expected value of both rows; the catalog computes its answer from the logged statements.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _TYPES = TypeOptions()
 
 
 NOW = 1_717_228_800.654321
-"""When all columns are added, by the session's clock: 2024-06-01 08:00 in UTC."""
+"""The session's clock while all columns are added: 2024-06-01 08:00 UTC."""
 
 
 @dataclass(frozen=True, slots=True)
 class DefaultSession:
-    """A session: the charset of its client, what it sets besides, and what its tables are."""
+    """A session: its client charset, its settings, and the options of its tables."""
 
     name: str
     charset: str = "utf8mb4"
@@ -49,20 +49,20 @@ class DefaultSession:
 
 @dataclass(frozen=True, slots=True)
 class DefaultForm:
-    """A column's type and its DEFAULT, or another way to come to a value, as SQL has them."""
+    """A column type and its DEFAULT (or another clause that yields a value), in SQL."""
 
     type: str
     default: str
 
     @property
     def declared(self) -> str:
-        """The column's declaration."""
+        """Return the column's declaration."""
         return f"{self.type} {self.default}".strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What one row holds by the server and by the catalog, or why the catalog does not know."""
+    """A row's value on the server and in the catalog, or why the catalog cannot determine it."""
 
     server: Any
     catalog: Any = None
@@ -70,13 +70,13 @@ class Value:
 
     @property
     def differs(self) -> bool:
-        """Whether the catalog has another value than the server."""
+        """True if the catalog has another value than the server."""
         return self.refused is None and self.server != self.catalog
 
 
 @dataclass(slots=True)
 class DefaultAnswer:
-    """A form that the server took. `inserted` is None where the row's image has the value."""
+    """A form that the server accepted. `inserted` is None if the row's image contains the value."""
 
     session: str
     form: DefaultForm
@@ -86,7 +86,7 @@ class DefaultAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _Added:
-    """A column that the server has added."""
+    """A column that was added on the server."""
 
     table: str
     name: str
@@ -97,7 +97,7 @@ class _Added:
 def answers(
     server: Server, forms: Mapping[DefaultSession, Sequence[DefaultForm]]
 ) -> list[DefaultAnswer]:
-    """All forms that the server takes, with its values and the catalog's."""
+    """Return the values of the server and the catalog for every form that the server accepts."""
     server.execute(f"DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}")
     server.reset_logs()
     added: list[_Added] = []
@@ -116,10 +116,11 @@ def answers(
 def _add(
     server: Server, session: DefaultSession, forms: Sequence[DefaultForm], prefix: str
 ) -> Iterator[_Added]:
-    """Add a column for each form that the server takes, to as many tables as they need."""
+    """Add a column for each form that the server accepts, in as many tables as necessary."""
     with server.connect(charset=session.charset, database=SCHEMA) as connection:
         cursor = connection.cursor()
-        # What fits a type must not depend on the time of the day: CURTIME() as a number does.
+        # Fix the clock: whether CURTIME() as a number fits a type must not depend on the time of
+        # day.
         for setting in (f"timestamp = {NOW}", *session.settings):
             cursor.execute(f"SET {setting}")
         table, count = "", COLUMNS_OF_A_TABLE
@@ -132,14 +133,14 @@ def _add(
             try:
                 cursor.execute(f"ALTER TABLE {table} ADD c{count} {form.declared}")
             except (pymysql.err.MySQLError, UnicodeEncodeError):
-                continue  # no such form for this server, in this session
+                continue  # this server rejects the form in this session
             yield _Added(table, f"c{count}", session, form)
             count += 1
         _insert(cursor, table)
 
 
 def _insert(cursor: pymysql.cursors.Cursor, table: str) -> None:
-    """A second row, whose image leaves out what it can."""
+    """Insert a second row whose image omits as many columns as possible."""
     if table:
         cursor.execute("SET SESSION binlog_row_image = MINIMAL")
         cursor.execute(f"INSERT IGNORE INTO {table} (id) VALUES (2)")
@@ -147,7 +148,7 @@ def _insert(cursor: pymysql.cursors.Cursor, table: str) -> None:
 
 @dataclass(slots=True)
 class _Logged:
-    """The log's statements by the table and column that they are of, and each table's rows."""
+    """The log's statements by table and column, and each table's rows."""
 
     statements: dict[str, list[LoggedStatement]]
     rows: dict[str, Changes]
@@ -187,7 +188,7 @@ def _of_table(server: Server, added: list[_Added], logged: _Logged) -> Iterator[
 
 
 def _items(*statements: LoggedStatement) -> list[TimelineItem]:
-    """What the catalog makes of a table's CREATE and ALTER."""
+    """Return the catalog's items for a table's CREATE and ALTER statements."""
     timeline = Timeline((), CatalogOptions())
     for statement in statements:
         timeline.statement(statement)
@@ -213,18 +214,20 @@ def _inserted(items: Sequence[TimelineItem], column: ColumnDefinition, raw: Any)
 
 
 def _value(column: ColumnDefinition, raw: Any) -> Any:
-    """A value of the server's SELECT."""
+    """Convert a value of the server's SELECT."""
     return server_values.python_value(column, reader(column, _TYPES).arrow_type, raw)
 
 
 def _read_back(column: ColumnDefinition, text: str | None) -> Any:
-    """A value of the catalog, as gold reads it."""
+    """Convert a value of the catalog as gold does."""
     value = python_value(text, reader(column, _TYPES).arrow_type)
     return server_values.decoded_value(column, value)
 
 
 def refusals(found: Iterable[DefaultAnswer]) -> list[str]:
-    """What the catalog does not know, in order: row, session, DEFAULT and its types, with tabs."""
+    """Return what the catalog cannot determine, in order: row, session, DEFAULT, types,
+    tab-separated.
+    """
     types: dict[tuple[str, str, str], list[str]] = {}
     for answer in found:
         row = "existing" if answer.existing.refused else "inserted"

@@ -1,8 +1,8 @@
-"""Forms of DEFAULTs that MySQL's and MariaDB's grammars have, crossed with types and sessions.
+"""Forms of DEFAULT in the grammars of MySQL and MariaDB, crossed with types and sessions.
 
 Sources: `now_or_signed_literal`, `signed_literal`, `literal`, `text_literal` and `temporal_literal`
-of MySQL's `sql/sql_yacc.yy`; `column_default_expr` of MariaDB's. A server refuses many a form in
-many a type, which takes it no time; of those it takes, its SELECT tells what they mean.
+of MySQL's `sql/sql_yacc.yy`; `column_default_expr` of MariaDB's. A server rejects many combinations
+of form and type, which is cheap; for the rest, its SELECT defines the expected value.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NUMERIC_STRINGS = (
     *("'-1234567890123456789012345678.1234567891'",),
 )  # fmt: skip
 COLLATED = ("'x' COLLATE utf8mb4_bin", "'é' COLLATE utf8mb4_general_ci")
-"""Of text alone: MariaDB makes text of a VARBINARY that has a COLLATE."""
+"""For text columns only: MariaDB turns a VARBINARY with a COLLATE into text."""
 TIMES = (
     *("'2024-01-02'", "'2024-1-2'", "'24-1-2'", "'70-1-2'", "'1-1-1'", "'2024/01/02'"),
     *("'2024.01.02'", "'2024@01@02'", "'2024_01_02'", "'20240102'", "'240102'", "'0000-00-00'"),
@@ -136,17 +136,17 @@ IMPLICIT = (
 
 
 def crossed(defaults: Iterable[str], types: Iterable[str]) -> list[DefaultForm]:
-    """Each DEFAULT in each type."""
+    """Return each DEFAULT in each type."""
     types = tuple(types)
     return [DefaultForm(kind, f"DEFAULT {default}") for default in defaults for kind in types]
 
 
 def forms(*, mariadb: bool) -> list[DefaultForm]:
-    """Every form in every type that it may be of, for an ordinary session."""
+    """Return every form in every type that it may have, for an ordinary session."""
     literals = (*NUMBERS, *BYTES, *STRINGS, *NUMERIC_STRINGS, *TIMES)
     small = (*NUMERIC_TYPES, *TEXT_TYPES, *TEMPORAL_TYPES)
     own = OF_MARIADB if mariadb else ()
-    # MariaDB lets no row be without a document that has to be valid.
+    # MariaDB rejects an implicit DEFAULT for JSON, whose CHECK requires a valid document.
     implicit = [kind for kind in IMPLICIT if kind != "json" or not mariadb]
     return list(
         dict.fromkeys(

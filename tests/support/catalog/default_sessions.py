@@ -1,4 +1,4 @@
-"""Sessions in which DEFAULTs mean something else, and the forms to try in each."""
+"""Sessions in which DEFAULTs have other meanings, and the forms to try in each."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _LABELS = ("'a'", '"a"', "'A'", "1", "'1'", "(1)", "TRUE", "'a ' 'b'", "x'61'")
 
 
 def sessions(*, mariadb: bool) -> Mapping[DefaultSession, Sequence[DefaultForm]]:
-    """All sessions with their forms, those of an ordinary one first."""
+    """Return all sessions with their forms, the ordinary session first."""
     found = dict(_of_both())
     found.update(_OF_MARIADB if mariadb else _OF_MYSQL)
     plain = DefaultSession("plain", settings=("time_zone = '+01:00'",))

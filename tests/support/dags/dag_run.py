@@ -1,7 +1,7 @@
-"""Runs DAGs with Airflow's own runner, in a process and an Airflow of their own.
+"""Run DAGs with Airflow's own runner, in a separate process with its own Airflow home.
 
 `python -m tests.support.dags.dag_run '[["binlake_shop_replication", {}], …]'` runs one after the
-other, in the Airflow that the environment names, and prints a JSON object for each: how it ended.
+other, in the Airflow home of the environment, and prints the result of each as a JSON object.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Any
 
 ROOT = Path(__file__).parents[3]
 MARK = "dag_run: "
-"""Before each object, since Airflow prints too."""
+"""Precedes each object, since Airflow also prints."""
 
 
 class Airflow:
-    """A home with a database of its own, and a folder of sources."""
+    """An Airflow home with its own database, and a folder of sources."""
 
     def __init__(self, folder: Path, **environment: str) -> None:
         self.sources = folder / "sources"
         self.sources.mkdir(parents=True)
         self.home = folder / "home"
-        self.said = ""
-        """All that the last runs printed, their tasks' logs too."""
+        self.output = ""
+        """The output of the last runs, including their tasks' logs."""
         self._environment = {
             **os.environ,
             "AIRFLOW_HOME": str(self.home),
@@ -39,21 +39,21 @@ class Airflow:
         }
 
     def run(self, *runs: tuple[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """How each run of a DAG, with its parameters, ended: its state, tasks, and events."""
+        """Run DAGs with their parameters; return the state, tasks and events of each run."""
         command = [sys.executable, "-m", "tests.support.dags.dag_run", json.dumps(runs)]
         ran = subprocess.run(
             command, cwd=ROOT, env=self._environment, capture_output=True, text=True
         )
-        self.said = ran.stdout + ran.stderr
+        self.output = ran.stdout + ran.stderr
         lines = [line for line in ran.stdout.splitlines() if line.startswith(MARK)]
-        # pytest shows it with a test that fails.
+        # Pytest shows it if the test fails.
         print(ran.stdout[-6000:], ran.stderr[-2000:])
         assert len(lines) == len(runs), "Airflow itself failed"
         return [json.loads(line.removeprefix(MARK)) for line in lines]
 
 
 def main(runs: Sequence[tuple[str, dict[str, Any]]]) -> None:
-    """Make the database, then run."""
+    """Create the database, then run the DAGs."""
     from airflow.dag_processing.dagbag import DagBag
     from airflow.utils.db import initdb
 
@@ -65,7 +65,7 @@ def main(runs: Sequence[tuple[str, dict[str, Any]]]) -> None:
 
 
 def _ended(run: Any) -> dict[str, Any]:
-    """The state of a run, of its tasks in the order of their starts, and its assets' events."""
+    """Return the states of the run and its tasks, by start time, and the events of its assets."""
     from airflow.models.asset import AssetEvent
     from airflow.models.taskinstance import TaskInstance
     from airflow.utils.session import create_session

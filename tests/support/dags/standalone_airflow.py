@@ -1,6 +1,6 @@
-"""A whole Airflow as `make airflow` starts it: a scheduler, an executor, and the server of both.
+"""A complete Airflow as `make airflow` starts it: a scheduler, an executor, an API server.
 
-What Airflow's runner for tests has not: runs that wait for each other, and pools with slots.
+Unlike Airflow's test runner, it has pools with slots and runs that wait for each other.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class StandaloneAirflow:
         self._environment = {
             **os.environ,
             **settings(self.home, str(free_port())),
-            # Its two servers of logs, whose own ports another Airflow may have taken.
+            # Its two log servers: another Airflow may use their default ports.
             "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(free_port()),
             "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(free_port()),
             "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",
@@ -45,7 +45,9 @@ class StandaloneAirflow:
 
     @contextmanager
     def running(self, pools: Mapping[str, Any]) -> Iterator[None]:
-        """With these pools, until the end of the `with`, once it knows every source's DAGs."""
+        """Run Airflow with these pools until the end of the `with`; start once all DAGs are
+        parsed.
+        """
         file = self.home / "pools.json"
         file.write_text(json.dumps(pools))
         self.command("db", "migrate")
@@ -67,21 +69,21 @@ class StandaloneAirflow:
             _end(process)
 
     def command(self, *arguments: str) -> None:
-        """Run `airflow`; CalledProcessError, with what it said, where that fails."""
+        """Run `airflow`; raise CalledProcessError with its output if it fails."""
         subprocess.run(
             [AIRFLOW, *arguments], env=self._environment, check=True, capture_output=True
         )
 
     def trigger(self, dag: str, run: str) -> None:
-        """Ask for a run of a DAG, under this id."""
+        """Trigger a run of a DAG, with this id."""
         self.command("dags", "trigger", dag, "--run-id", run)
 
     def states(self) -> dict[str, str]:
-        """The state of each run, by its id."""
+        """Return the state of each run, by id."""
         return {run: str(state) for run, state in self._asked("SELECT run_id, state FROM dag_run")}
 
     def wait_for(self, *runs: str) -> None:
-        """Until all these have ended; TimeoutError where they do not."""
+        """Wait for all these runs to end; raise TimeoutError if they do not."""
         until(
             lambda: {self.states().get(run) for run in runs} <= {"success", "failed"},
             f"{', '.join(runs)} end",
@@ -94,13 +96,13 @@ class StandaloneAirflow:
         return wanted <= found
 
     def _asked(self, query: str) -> list[tuple[Any, ...]]:
-        """Its database itself: a command of Airflow's takes seconds."""
+        """Query the database directly: an `airflow` command takes seconds."""
         with closing(sqlite3.connect(f"file:{self.home}/airflow.db?mode=ro", uri=True)) as database:
             return database.execute(query).fetchall()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """It and all that it has started, as Ctrl-C does it, or by force."""
+    """End the process and all its children, as Ctrl-C does, or by force."""
     os.killpg(process.pid, signal.SIGINT)
     try:
         process.wait(STOP_SECONDS)

@@ -7,11 +7,11 @@ import gzip
 import pyarrow as pa
 
 SUFFIXES = {"gzip": ".gz", "zstd": ".zst", "lz4": ".lz4"}
-"""By codec, what its files are named with."""
+"""File name suffixes, by codec."""
 
 
 def pack(codec: str, log: bytes) -> bytes:
-    """The bytes of a file that `gzip`, `zstd` or `lz4` makes."""
+    """Return the bytes of a file written by `gzip`, `zstd` or `lz4`."""
     if codec == "gzip":
         return gzip.compress(log, mtime=0)
     sink = pa.BufferOutputStream()

@@ -1,6 +1,6 @@
-"""Writes MySQL's binary JSON, for tests: an encoder that shares nothing with the decoder.
+"""Encode MySQL's binary JSON, for tests, sharing no code with the decoder.
 
-Format: MySQL `sql-common/json_binary.h`. `Opaque` stands for a value of an SQL type.
+Format: MySQL `sql-common/json_binary.h`. `Opaque` represents a value of an SQL type.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ class Opaque:
 
 
 def encode(value: Any) -> bytes:
-    """A document."""
+    """Encode a document."""
     kind, data = _value(value)
     return bytes([kind]) + data
 
 
 def length(size: int) -> bytes:
-    """Seven bits to a byte, the lowest first."""
+    """Encode a length in seven bits per byte, the lowest first."""
     out = b""
     while size > 127:
         out += bytes([size & 127 | 128])
@@ -68,7 +68,9 @@ def _integer(value: int) -> tuple[int, bytes]:
 
 
 def container(value: list[Any] | dict[str, Any], *, large: bool) -> bytes:
-    """An array or object without its type byte; the small form may not fit (then it is long)."""
+    """Encode an array or object without its type byte; if the small form does not fit, the result
+    is too long.
+    """
     width = 4 if large else 2
     keys = [key.encode() for key in value] if isinstance(value, dict) else []
     members = list(value.values()) if isinstance(value, dict) else value

@@ -1,4 +1,4 @@
-"""Cells made by hand, and what readers make of them, for tests of column readers."""
+"""Handmade cells and readers of them, for tests of column readers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 
 FILLER = 0xA5
-"""Between and behind the cells: no reader may let it through."""
+"""Between and after the cells: must not appear in any result."""
 
 
 def cells(values: Sequence[bytes | None], gap: int = 3) -> Cells:
-    """These values (None: NULL) in a buffer, `gap` bytes of filler between them."""
+    """Return these values (None: NULL) in a buffer, with `gap` bytes of filler between them."""
     buffer = bytearray([FILLER] * HEAD_SLACK)
     positions, lengths = [], []
     for value in values:
@@ -35,7 +35,7 @@ def cells(values: Sequence[bytes | None], gap: int = 3) -> Cells:
 
 
 def column(kind: ColumnType, **fields: Any) -> ColumnDefinition:
-    """A column named `x`."""
+    """Return a column named `x`."""
     return ColumnDefinition("x", kind, **fields)
 
 
@@ -44,7 +44,7 @@ def read(
     values: Sequence[bytes | None],
     options: TypeOptions | None = None,
 ) -> Column:
-    """What the column's reader makes of the values, checked to be a valid Arrow array."""
+    """Return what the column's reader makes of the values, validated as an Arrow array."""
     found = reader(definition, options or TypeOptions())
     result = found.read(cells(values))
     result.array.validate(full=True)
@@ -58,6 +58,6 @@ def values(
     stored: Sequence[bytes | None],
     options: TypeOptions | None = None,
 ) -> list[Any]:
-    """The same as Python values."""
+    """Return the same as Python values."""
     found: list[Any] = read(definition, stored, options).array.to_pylist()
     return found

@@ -1,4 +1,4 @@
-"""A dump put together byte by byte: packets of events as a server sends them."""
+"""A binlog dump built byte by byte: packets of events as a server sends them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ LONGEST = 0xFFFFFF
 OK = b"\0"
 OK_SEMI_SYNC = bytes([0, SEMI_SYNC_MAGIC, 0])
 ASKING = bytes([0, SEMI_SYNC_MAGIC, 1])
-"""Before an event that asks for an acknowledgement: the packet behind it has number 1."""
+"""Precedes an event that requests an acknowledgement; the next packet has number 1."""
 
 
 def packets(payloads: Iterable[bytes], first: int = 1) -> bytes:
-    """Payloads as packets that are numbered from `first` on; long ones in several."""
+    """Return payloads as packets numbered from `first`; long ones span several packets."""
     made = []
     for payload in payloads:
         rest = payload
@@ -36,7 +36,7 @@ def packets(payloads: Iterable[bytes], first: int = 1) -> bytes:
 
 
 def rotate(file: str, position: int = 4) -> bytes:
-    """The artificial ROTATE that names the file which follows."""
+    """Return the artificial ROTATE that names the next file."""
     body = struct.pack("<Q", position) + file.encode()
     return event_bytes(EventType.ROTATE, body, flags=EventFlag.ARTIFICIAL)
 
@@ -44,7 +44,7 @@ def rotate(file: str, position: int = 4) -> bytes:
 def placed(
     bodies: Sequence[tuple[EventType, bytes]], *, start: int, checksum: bool = False
 ) -> list[bytes]:
-    """Events of those types and bodies that follow each other from position `start` on."""
+    """Return consecutive events of those types and bodies, starting at position `start`."""
     events = []
     for kind, body in bodies:
         size = 19 + len(body) + 4 * checksum
@@ -54,14 +54,14 @@ def placed(
 
 
 def description(*, checksum: bool = False) -> bytes:
-    """A file's own FORMAT_DESCRIPTION, which says where it ends."""
+    """Return a file's own FORMAT_DESCRIPTION, including its end position."""
     made = bytearray(format_description(algorithm=int(checksum)))
     made[13:17] = struct.pack("<I", len(MAGIC) + len(made))
     return bytes(made[:-4]) + struct.pack("<I", zlib.crc32(made[:-4]))
 
 
 def taken(stream: DumpStream, data: bytes, step: int) -> list[Received]:
-    """What a stream gives that receives at most `step` bytes at a time."""
+    """Return the items of a stream that receives at most `step` bytes at a time."""
     found: list[Received] = []
     at = 0
     while at < len(data):
@@ -75,7 +75,7 @@ def taken(stream: DumpStream, data: bytes, step: int) -> list[Received]:
 
 
 def bytes_of(items: Iterable[Received]) -> bytes:
-    """The log's bytes among them, which follow each other."""
+    """Return the log's bytes in these items, which must be contiguous."""
     landed = b""
     for item in items:
         if isinstance(item, LogBytes):

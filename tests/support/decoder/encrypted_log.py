@@ -1,4 +1,4 @@
-"""A log that a real server encrypted, its keyring, and the log as that server sends it."""
+"""A log encrypted by a real server, its keyring, and the log as that server sends it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ PASSWORD = HEADER.password(replication_keys(KEYRING)[HEADER.key_id])
 
 
 def encrypted(log: bytes) -> bytes:
-    """The log as that server would have encrypted it under the recorded header."""
-    # In counter mode encrypting and decrypting are the same.
+    """Return the log as that server would encrypt it under the recorded header."""
+    # In counter mode, encryption and decryption are the same operation.
     return LOG[:HEADER_LENGTH] + StreamCipher.of_password(PASSWORD).decrypt(log, 0)

@@ -1,4 +1,4 @@
-"""Events and logs put together byte by byte, for what no recording holds."""
+"""Events and logs built byte by byte, for cases that no recording contains."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAGIC = b"\xfebin"
 POST_HEADER_LENGTHS = bytes.fromhex(
     "000d0008000000000400040000006300041a08000000000000020000000a0a0a2a2a001234000a280000"
 )
-"""What MySQL 9.7 writes."""
+"""Those of MySQL 9.7."""
 MARIADB_POST_HEADER_LENGTHS = b"".join(
     [
         bytes.fromhex("380d0008001200040404041200003800041a08000000080808020000000a0a0a"),
@@ -26,19 +26,19 @@ MARIADB_POST_HEADER_LENGTHS = b"".join(
         bytes.fromhex("00041304000d0808080a0a0a"),
     ]
 )
-"""What MariaDB 10.11 writes: its own types begin at 160."""
+"""Those of MariaDB 10.11, whose own types begin at 160."""
 TYPES_OF_5_5 = 27
 
 
 def recorded(name: str) -> bytes:
-    """A file of tests/data."""
+    """Return a file of tests/data."""
     return (DATA / f"{name}.binlog").read_bytes()
 
 
 def event_bytes(
     event_type: int, body: bytes, *, log_pos: int = 0, flags: int = 0, checksum: bool = False
 ) -> bytes:
-    """A whole event: header, body and, if asked for, its CRC32."""
+    """Return a whole event: header, body and, with `checksum`, its CRC32."""
     size = 19 + len(body) + 4 * checksum
     event = struct.pack("<IBIIIH", 1_700_000_000, event_type, 1, size, log_pos, flags) + body
     return event + struct.pack("<I", zlib.crc32(event)) * checksum
@@ -51,9 +51,9 @@ def format_description(
     *,
     in_use: bool = False,
 ) -> bytes:
-    """A FORMAT_DESCRIPTION event; `algorithm` None leaves it out, as before MySQL 5.6.1.
+    """Return a FORMAT_DESCRIPTION event; `algorithm` None omits it, as before MySQL 5.6.1.
 
-    Its checksum is that of the event with its in-use flag clear, as servers write it.
+    Its checksum is that of the event with a clear in-use flag, as servers write it.
     """
     head = struct.pack("<H50sIB", 4, version.encode(), 0, 19)
     if algorithm is None:
@@ -64,7 +64,7 @@ def format_description(
 
 
 def log_bytes(*events: bytes, description: bytes | None = None) -> bytes:
-    """A log file of those events, without checksums unless the description says so."""
+    """Return a log file of those events, without checksums unless the description enables them."""
     return b"".join([MAGIC, description or format_description(), *events])
 
 
@@ -73,7 +73,7 @@ def described(
     lengths: bytes = POST_HEADER_LENGTHS,
     algorithm: int | None = ChecksumAlgorithm.OFF,
 ) -> FormatDescriptionEvent:
-    """The description that `format_description` holds."""
+    """Return the parsed description of `format_description`."""
     event = memoryview(format_description(version, algorithm, lengths))
     return FormatDescriptionEvent.parse(event[19:], EventHeader.parse(event, 0, 4), None)
 
@@ -81,13 +81,13 @@ def described(
 def parsed(
     event_type: int, body: bytes, description: FormatDescriptionEvent | None = None
 ) -> Event:
-    """The event of that type with that body, as the registry reads it."""
+    """Return the event of that type with that body, as the registry parses it."""
     header = EventHeader.parse(memoryview(event_bytes(event_type, body)), 0, 1234)
     return parse(memoryview(body), header, description or described())
 
 
 def length_encoded(value: int) -> bytes:
-    """The packed integer of MySQL's client protocol."""
+    """Encode a length-encoded integer of MySQL's client protocol."""
     for limit, prefix, size in ((251, b"", 1), (1 << 16, b"\xfc", 2), (1 << 24, b"\xfd", 3)):
         if value < limit:
             return prefix + value.to_bytes(size, "little")
@@ -102,7 +102,9 @@ def table_map(
     nullable: bytes = b"\xff" * 8,
     names: bytes = b"\x01s\0\x01t\0",
 ) -> bytes:
-    """The body of a TABLE_MAP of the table s.t under the id 7, all its columns nullable."""
+    """Return the body of a TABLE_MAP of the table s.t with id 7, by default all columns
+    nullable.
+    """
     return b"".join(
         [
             struct.pack("<IHH", 7, 0, 1),
@@ -118,12 +120,12 @@ def table_map(
 
 
 def metadata_field(code: int, value: bytes) -> bytes:
-    """A field of a TABLE_MAP's optional metadata."""
+    """Return a field of a TABLE_MAP's optional metadata."""
     return bytes([code]) + length_encoded(len(value)) + value
 
 
 def varint(value: int) -> bytes:
-    """MySQL's serialization integer: leading count in the first byte's low ones."""
+    """Encode an integer of MySQL's serialization library: leading bit count in the first byte."""
     for size in range(1, 9):
         if value < 1 << 7 * size:
             return (value << size | (1 << size - 1) - 1).to_bytes(size, "little")
@@ -131,14 +133,14 @@ def varint(value: int) -> bytes:
 
 
 def signed_varint(value: int) -> bytes:
-    """The same for a signed value: the sign in the lowest bit."""
+    """Encode a signed integer: the sign in the lowest bit."""
     return varint(value << 1 if value >= 0 else ~value << 1 | 1)
 
 
 def without_checksums(log: bytes) -> bytes:
-    """A recorded log as the server would have written it with `binlog_checksum=NONE`.
+    """Return a recorded log as the server would have written it with `binlog_checksum=NONE`.
 
-    What mutations break in it is not already found by a checksum. An event cut short at the end
+    Without checksums, mutations reach the code that they are to test. An event cut short at the end
     of the log is left out.
     """
     events = []
@@ -160,6 +162,8 @@ def _without_checksum(event: bytes) -> bytes:
 
 
 def mariadb_compressed(content: bytes) -> bytes:
-    """A piece that MariaDB compresses: 0x80 and bytes of the length, the length, a zlib stream."""
+    """Return a section as MariaDB compresses it: 0x80 and bytes of the length, the length, a zlib
+    stream.
+    """
     size = (len(content).bit_length() + 7) // 8
     return bytes([0x80 | size]) + len(content).to_bytes(size, "big") + zlib.compress(content)

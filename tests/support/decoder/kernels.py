@@ -1,4 +1,4 @@
-"""All kernels of the decoder, and the processor of another machine to compile them for."""
+"""All kernels of the decoder, and a foreign processor to compile them for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ARM_LINUX = "aarch64-unknown-linux-gnu"
 
 
 def kernels() -> Iterator[tuple[str, str, Any]]:
-    """Module, name and numba's dispatcher of each kernel, where it is defined."""
+    """Yield module, name and numba dispatcher of each kernel, where it is defined."""
     for found in pkgutil.walk_packages(importlib.import_module("decoder").__path__, "decoder."):
         module = importlib.import_module(found.name)
         for name, value in sorted(vars(module).items()):
@@ -23,9 +23,9 @@ def kernels() -> Iterator[tuple[str, str, Any]]:
 
 
 def pretend_arm(cpu: str, *features: str) -> None:
-    """Has numba compile for aarch64 from now on; nothing that it compiles can be run here.
+    """Make numba compile for aarch64 from now on; this machine cannot run the result.
 
-    To be called before numba makes its target, so in a process of its own.
+    Call this before numba creates its target, so in a separate process.
     """
     known = llvm.FeatureMap({feature: True for feature in features})
     llvm.initialize_all_targets()

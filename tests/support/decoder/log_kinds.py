@@ -1,4 +1,4 @@
-"""Small logs of every kind that no recording of MySQL holds, without checksums, to be damaged."""
+"""Small logs of every kind that no MySQL recording covers, without checksums, to be mutated."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ COMPRESSED = {
     T.UPDATE_ROWS: T.MARIADB_UPDATE_ROWS_COMPRESSED,
     T.DELETE_ROWS: T.MARIADB_DELETE_ROWS_COMPRESSED,
 }
-"""What MariaDB calls a rows event with its rows compressed."""
+"""MariaDB's compressed type of each rows event."""
 _DOCS = Table(5, "docs", (INT, JSON))
 _MARIADB = format_description("10.11.6-MariaDB-log", 0, MARIADB_POST_HEADER_LENGTHS)
 
@@ -69,7 +69,7 @@ def _partial_update() -> bytes:
 
 
 def compressed_rows(event: bytes, rows_offset: int) -> bytes:
-    """A rows event with its rows, which begin at that byte of it, as MariaDB compresses them."""
+    """Return a rows event with its rows, from `rows_offset` on, compressed as by MariaDB."""
     body = event[19:rows_offset] + mariadb_compressed(event[rows_offset:])
     return event_bytes(COMPRESSED[T(event[4])], body)
 
@@ -115,4 +115,4 @@ LOG_KINDS: dict[str, bytes] = {
     "version_3": _old(V3, NEW_OPTIONS),
     "encrypted": encrypted(without_checksums(PLAIN)),
 }
-"""By name; the encrypted one is opened by `tests.support.decoder.encrypted_log.KEYS`."""
+"""By name; `tests.support.decoder.encrypted_log.KEYS` decrypts the encrypted one."""

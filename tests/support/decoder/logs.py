@@ -1,4 +1,4 @@
-"""Bytes of row-based logs, built event by event: transactions over tables of INT and VARCHAR."""
+"""Row-based logs built event by event: transactions over tables of INT and VARCHAR."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CHARSET_UTF8MB4 = 45
 
 @dataclass(frozen=True)
 class Table:
-    """A table under an id, all its columns nullable."""
+    """A table with an id, all its columns nullable."""
 
     table_id: int
     name: str
@@ -38,7 +38,7 @@ class Table:
     schema: str = "shop"
 
     def map(self) -> bytes:
-        """Its TABLE_MAP, with signedness and charset."""
+        """Return its TABLE_MAP, with signedness and charset."""
         types = bytes(_TYPES[column][0] for column in self.columns)
         metadata = b"".join(_TYPES[column][1] for column in self.columns)
         count = len(self.columns)
@@ -53,7 +53,7 @@ class Table:
         return event_bytes(EventType.TABLE_MAP, body + optional)
 
     def image(self, row: Sequence[Value]) -> bytes:
-        """A row image: bitmap of NULLs, values."""
+        """Return a row image: NULL bitmap, values."""
         count = len(self.columns)
         nulls = sum(1 << index for index, value in enumerate(row) if value is None)
         unused = (1 << 8 * ((count + 7) // 8)) - (1 << count)
@@ -72,7 +72,7 @@ class Table:
         extra: bytes = b"",
         flags: int = 0,
     ) -> bytes:
-        """A rows event; for an update, images before and after in turn."""
+        """Return a rows event; an update has alternating before and after images."""
         count = len(self.columns)
         bitmap = present or b"\xff" * ((count + 7) // 8)
         version_1 = kind in (
@@ -94,7 +94,7 @@ def _value(column: str, value: int | str | bytes) -> bytes:
 
 
 def gtid(number: int, *, committed: int | None = 1_700_000_000_123_456) -> bytes:
-    """A GTID of 8.0; `committed` None: as 5.6 writes it."""
+    """Return a GTID event of 8.0; with `committed` None, of 5.6."""
     body = b"\x01" + SERVER_UUID + struct.pack("<q", number)
     if committed is not None:
         body += b"\x02" + struct.pack("<qq", 0, 1) + committed.to_bytes(7, "little")
@@ -102,23 +102,23 @@ def gtid(number: int, *, committed: int | None = 1_700_000_000_123_456) -> bytes
 
 
 def query(text: str, schema: str = "shop") -> bytes:
-    """A QUERY without status variables."""
+    """Return a QUERY without status variables."""
     head = struct.pack("<IIBHH", 9, 0, len(schema), 0, 0)
     return event_bytes(EventType.QUERY, head + schema.encode() + b"\0" + text.encode())
 
 
 def xid(number: int = 5) -> bytes:
-    """The commit of a transaction of InnoDB."""
+    """Return the XID that commits an InnoDB transaction."""
     return event_bytes(EventType.XID, struct.pack("<Q", number))
 
 
 def transaction(number: int, *events: bytes) -> bytes:
-    """GTID, BEGIN, the events, XID."""
+    """Return GTID, BEGIN, the events, XID."""
     return b"".join([gtid(number), query("BEGIN"), *events, xid(number)])
 
 
 def payload(events: bytes, *, compressed: bytes | None = None, size: int | None = None) -> bytes:
-    """A TRANSACTION_PAYLOAD, by default not compressed; `size` is the one that it announces."""
+    """Return a TRANSACTION_PAYLOAD, by default uncompressed; `size` is the announced size."""
     content = events if compressed is None else compressed
     kind = 255 if compressed is None else 0
     announced = length_encoded(len(events) if size is None else size)
@@ -130,7 +130,7 @@ def payload(events: bytes, *, compressed: bytes | None = None, size: int | None 
 
 
 def with_checksums(*events: bytes) -> bytes:
-    """A whole log of these events, each with a CRC32."""
+    """Return a whole log of these events, each with a CRC32."""
     described = format_description(algorithm=1)
     return b"".join([MAGIC, described, *(_with_checksum(event) for event in split(*events))])
 
@@ -141,7 +141,7 @@ def _with_checksum(event: bytes) -> bytes:
 
 
 def split(*events: bytes) -> list[bytes]:
-    """Single events out of a run of them (without checksums)."""
+    """Split concatenated events (without checksums)."""
     content, found = b"".join(events), []
     while content:
         size = int.from_bytes(content[9:13], "little")
@@ -151,13 +151,13 @@ def split(*events: bytes) -> list[bytes]:
 
 
 def decoded(log: bytes, segment: Segment | None = None, **options: Any) -> list[Result]:
-    """Everything that decoding a segment yields."""
+    """Return all results of decoding a segment."""
     unit = SegmentDecoder(segment or Segment("binlog.000001", 1), TypeOptions(), **options)
     return list(unit.decode([log]))
 
 
 def changed(results: Sequence[Result]) -> list[tuple[object, ...]]:
-    """(table, op, values before, values after) of every change, ordered by place in the log."""
+    """Return (table, op, values before, values after) of every change, in log order."""
     found = []
     for result in results:
         if isinstance(result, Changes):
@@ -175,22 +175,22 @@ def changed(results: Sequence[Result]) -> list[tuple[object, ...]]:
 
 
 def faults(results: Sequence[Result]) -> list[dict[str, object]]:
-    """The rows of all fault batches."""
+    """Return the rows of all fault batches."""
     return [row for r in results if isinstance(r, Faults) for row in r.batch.to_pylist()]
 
 
 def transactions(results: Sequence[Result]) -> list[dict[str, object]]:
-    """The rows of all transaction batches."""
+    """Return the rows of all transaction batches."""
     return [row for r in results if isinstance(r, Transactions) for row in r.batch.to_pylist()]
 
 
 CUP = Table(7, "cup", (INT, VARCHAR))
 POT = Table(8, "pot", (INT,))
-"""Tables for logs that need no others."""
+"""Tables for logs that do not need special ones."""
 
 
 def insert(table: Table, *rows: Any) -> bytes:
-    """A table's TABLE_MAP and the rows that are inserted."""
+    """Return a table's TABLE_MAP and the inserted rows."""
     return table.map() + table.rows(*rows)
 
 
@@ -200,4 +200,4 @@ def _overrunning() -> bytes:
 
 
 OVERRUN = _overrunning()
-"""Rows whose last value reaches beyond their event."""
+"""Rows whose last value extends beyond their event."""

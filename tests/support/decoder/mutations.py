@@ -1,9 +1,9 @@
-"""Damage done to logs, and the one rule of the decoder about it.
+"""Damaged logs, and the one rule of the decoder about them: raise a BinlogError, or decode.
 
-Run as a module it checks the rule on so many mutations and prints how many were refused: tests run
-it in processes of their own, with other settings of numba.
+Run as a module, it checks the rule on a number of mutations and prints how many were refused: tests
+run it in separate processes with other settings of numba.
 
-    python -m tests.support.decoder.mutations COUNT SEED READER…
+python -m tests.support.decoder.mutations COUNT SEED READER…
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ NAMES = (
 
 
 def read_events(data: bytes) -> int:
-    """How many events `decoder.events` gives."""
+    """Return how many events `decoder.events` yields."""
     return sum(1 for _ in decoder.events(data, keys=KEYS))
 
 
 def read_rows(data: bytes) -> int:
-    """How many changes `decoder.read` gives, every value of them looked at."""
+    """Return how many changes `decoder.read` yields, after reading every value."""
     count = 0
     for changes in decoder.read(data, keys=KEYS):
         changes.batch.validate(full=True)
@@ -48,9 +48,9 @@ def read_rows(data: bytes) -> int:
 
 
 def read_segment(data: bytes) -> int:
-    """How many results a `SegmentDecoder` gives, which takes bytes in parts and never raises.
+    """Return how many results a `SegmentDecoder` yields, which takes bytes in parts.
 
-    A fault that it reports is raised here.
+    It reports faults instead of raising them; this raises them.
     """
     data = KEYS.decrypted(data)
     segment = SegmentDecoder(Segment("log", 0), TypeOptions())
@@ -76,18 +76,18 @@ READERS: dict[str, Callable[[bytes], int]] = {
 
 
 def is_refused(read: Callable[[bytes], int], data: bytes) -> bool:
-    """Whether the data was refused; any exception but a BinlogError goes through."""
+    """True if the data was refused with a BinlogError; other exceptions propagate."""
     try:
         read(data)
     except BinlogError as error:
         if error.position is None or not 0 <= error.position <= len(data):
-            raise AssertionError(f"the error is outside of the log: {error}") from error
+            raise AssertionError(f"the error has a position outside of the log: {error}") from error
         return True
     return False
 
 
 def sources() -> list[bytes]:
-    """Logs to damage: without checksums, so that the damage is not found by them."""
+    """Return logs to damage, without checksums, which would detect the damage."""
     return [*(without_checksums(recorded(name)) for name in NAMES), *LOG_KINDS.values()]
 
 
@@ -132,7 +132,7 @@ EDITS: tuple[Callable[[bytearray, int, int], None], ...] = (
 
 
 def mutated(data: bytes, edits: list[tuple[int, int, int]]) -> bytes:
-    """The data after edits of (kind, place, value), each taken modulo what there is."""
+    """Return the data after edits of (kind, place, value), each modulo its limit."""
     changed = bytearray(data)
     for kind, place, value in edits:
         if len(changed) > 4:
@@ -141,7 +141,7 @@ def mutated(data: bytes, edits: list[tuple[int, int, int]]) -> bytes:
 
 
 def random_mutation(random: Random, logs: list[bytes]) -> bytes:
-    """One to three edits of one of the logs."""
+    """Return one of the logs after one to three random edits."""
     edits: list[Any] = [
         (random.randrange(len(EDITS)), random.randrange(1 << 16), random.randrange(1 << 16))
         for _ in range(random.randint(1, 3))
@@ -150,7 +150,7 @@ def random_mutation(random: Random, logs: list[bytes]) -> bytes:
 
 
 def main(count: int, seed: int, readers: list[str]) -> None:
-    """Check that many mutations; the first to break the rule ends it with its exception."""
+    """Check that many mutations; the first that breaks the rule raises its exception."""
     random = Random(seed)
     logs = sources()
     refused = 0

@@ -1,4 +1,4 @@
-"""Rows as `mysqlbinlog -vv --base64-output=decode-rows` prints them, and a decoder's in that form.
+"""Rows printed by `mysqlbinlog -vv --base64-output=decode-rows`, compared with decoded rows.
 
 The program is MySQL's own or MariaDB's; both print a row as lines of `###`, a value as
 `@number=value /* its type … */` (MySQL sql/log_event.cc, `log_event_print_value`).
@@ -32,12 +32,12 @@ class PrintedValue:
 
     @property
     def is_diff(self) -> bool:
-        """Whether it is what changes in a JSON column, not its value."""
+        """True if it is a JSON diff rather than the column's value."""
         return self.kind == "JSON" and self.text.startswith(b"JSON_")
 
 
 Image = dict[int, PrintedValue]
-"""Values by their column's number, from 1 on."""
+"""Values by column number, from 1."""
 
 
 @dataclass
@@ -51,7 +51,7 @@ class PrintedRow:
 
 
 def printed_rows(output: bytes) -> Iterator[PrintedRow]:
-    """The rows in the program's output, in its order."""
+    """Return the rows in the program's output, in order."""
     row: PrintedRow | None = None
     image: Image = {}
     for line in output.splitlines():
@@ -66,18 +66,18 @@ def printed_rows(output: bytes) -> Iterator[PrintedRow]:
             number, text, kind = found.groups()
             image[int(number)] = PrintedValue(text, kind.decode())
         elif line.startswith(b"###"):
-            raise AssertionError(f"a line of another form: {line!r}")
+            raise AssertionError(f"unexpected line: {line!r}")
     if row is not None:
         yield row
 
 
 def value_of(printed: PrintedValue, column: ColumnDefinition) -> Any:
-    """The value that the text stands for, as `comparable` makes it of a decoded one."""
+    """Return the value that the text represents, in the form of `comparable`."""
     return None if printed.text == b"NULL" else _READERS[printed.kind](printed.text, column)
 
 
 def comparable(value: Any, printed: PrintedValue) -> Any:
-    """A decoded value in the form of `value_of`: no more exact than what is printed."""
+    """Return a decoded value in the form of `value_of`, rounded like the printed one."""
     convert = _CONVERSIONS.get(printed.kind)
     return value if value is None or convert is None else convert(value)
 
@@ -88,7 +88,7 @@ def _integer(text: bytes, column: ColumnDefinition) -> int:
 
 
 def _content(text: bytes) -> bytes:
-    """What stands between quotes, its escapes undone."""
+    """Return the text between quotes, unescaped."""
     assert text[:1] == text[-1:] == b"'", text
     return re.sub(rb"\\x([0-9a-f]{2})", lambda found: bytes.fromhex(found[1].decode()), text[1:-1])
 
@@ -113,7 +113,7 @@ def _bits(text: bytes, column: ColumnDefinition) -> int:
 
 
 class Approximate:
-    """A FLOAT or DOUBLE that is printed with few digits: equal to any number that rounds to it."""
+    """A FLOAT or DOUBLE printed with few digits; equal to any number that rounds to it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -161,7 +161,7 @@ _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
 def differences(
     columns: Iterable[ColumnDefinition], image: dict[str, Any], printed: Image
 ) -> Iterator[tuple[str, Any, Any]]:
-    """(column, decoded, printed) of the values that are not the same."""
+    """Return (column, decoded, printed) of the values that differ."""
     for number, column in enumerate(columns, 1):
         if number in printed:
             ours = comparable(image[column.name], printed[number])

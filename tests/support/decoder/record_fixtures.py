@@ -1,11 +1,11 @@
-"""Records tests/data from a real MySQL server; run as a module from the repository's root.
+"""Record tests/data from a real MySQL server; run as a module from the repository's root.
 
-    python -m tests.support.decoder.record_fixtures [NAME…]
+python -m tests.support.decoder.record_fixtures [NAME…]
 
-Each recording is one binary log file of a server of its own, small enough to be mutated byte by
-byte in tests. Recordings differ in times, UUIDs and ports from run to run, so tests ask for what
-was done, not for those. "encrypted" is a folder: a log with `binlog_encryption=ON`, the server's
-keyring, and in `plain` the same log as the server itself sends it, decrypted.
+Each recording is one binary log file of a separate server, small enough to mutate byte by byte in
+tests. Times, UUIDs and ports differ between recordings, so tests do not depend on them. "encrypted"
+is a folder: a log with `binlog_encryption=ON`, the server's keyring, and in `plain` the same log as
+the server itself sends it, decrypted.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SERVER_OPTIONS = ("--innodb-buffer-pool-size=32M", "--log-bin-trust-function-cre
 
 @dataclass(frozen=True)
 class Recording:
-    """`statements` run in one session; what they log in the server's last file is kept.
+    """A recording of the log file in which one session runs `statements`.
 
-    `before` run in an earlier file (`FLUSH BINARY LOGS` between the two).
+    `before` runs in an earlier file (`FLUSH BINARY LOGS` between the two).
     """
 
     statements: tuple[str, ...]
@@ -160,7 +160,7 @@ RECORDINGS: dict[str, Recording] = {
 
 
 def record(name: str, folder: Path) -> Path:
-    """Run one recording on a new server in `folder`; the file written to tests/data."""
+    """Run a recording on a new server in `folder`; return the file written to tests/data."""
     recording = RECORDINGS[name]
     with MySQLServer(folder / name, *SERVER_OPTIONS, *recording.options) as server:
         with server.connect(autocommit=True) as connection, connection.cursor() as cursor:
@@ -182,7 +182,7 @@ def record(name: str, folder: Path) -> Path:
 
 
 def record_encrypted(folder: Path) -> Path:
-    """Record a log, its keyring and what it decrypts to; the folder written to tests/data."""
+    """Record a log, its keyring and its decrypted form; return the folder written to tests/data."""
     target = DATA / ENCRYPTED
     target.mkdir(exist_ok=True)
     keyring = folder / "keyring"
@@ -202,7 +202,7 @@ def record_encrypted(folder: Path) -> Path:
 
 
 def main(names: list[str]) -> None:
-    """Record those, or all."""
+    """Record these, or all."""
     DATA.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         for name in names or (*RECORDINGS, ENCRYPTED):

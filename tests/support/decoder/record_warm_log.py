@@ -1,10 +1,10 @@
-"""Records decoder/stream/warm.binlog.zst, by which `decoder.stream.precompile` has every kernel
-compiled.
+"""Record decoder/stream/warm.binlog.zst, from which `decoder.stream.precompile` compiles all
+kernels.
 
-    python -m tests.support.decoder.record_warm_log
+python -m tests.support.decoder.record_warm_log
 
-A few rows of each table of the type zoo are updated, some of them in compressed transactions, and a
-document with images and JSON values that are logged in part.
+The log updates a few rows of each table of the type zoo, some in compressed transactions, and a
+document with partial images and partial JSON updates.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ IN_PART = (
 
 
 def _shorten(cursor: Any, table: str) -> None:
-    """Cuts long texts, which tell a kernel nothing more."""
+    """Shorten long texts, which need no other kernels."""
     cursor.execute(
         "SELECT column_name FROM information_schema.columns WHERE table_schema = 'zoo'"
         " AND table_name = %s AND character_octet_length > 1000 AND extra NOT LIKE '%%GENERATED%%'"
@@ -46,7 +46,7 @@ def _shorten(cursor: Any, table: str) -> None:
 
 
 def main() -> None:
-    """Record it."""
+    """Record the log."""
     with tempfile.TemporaryDirectory() as folder, MySQLServer(Path(folder)) as server:
         with server.connect() as connection, connection.cursor() as cursor:
             cursor.execute("CREATE DATABASE zoo")

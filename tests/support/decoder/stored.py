@@ -1,10 +1,12 @@
-"""Values as MySQL stores them in rows, written anew for tests from MySQL's own description."""
+"""Values as MySQL stores them in rows, encoded independently of the decoder, by MySQL's own
+description.
+"""
 
 from __future__ import annotations
 
 
 def packed_decimal(number: int, precision: int, scale: int) -> bytes:
-    """`decimal2bin`, by strings."""
+    """Encode as `decimal2bin` does, by way of strings."""
     digits = f"{abs(number):0{precision}}"
     whole, fraction = digits[: precision - scale], digits[precision - scale :]
     first = len(whole) % 9
@@ -29,7 +31,7 @@ def stored_date(year: int, month: int, day: int) -> bytes:
 
 
 def stored_fraction(microsecond: int, digits: int) -> int:
-    """The fraction of the stored form: of an even number of digits."""
+    """Encode a fraction, stored in an even number of digits."""
     whole: int = microsecond // 10 ** (6 - digits)
     return whole * 10 if digits % 2 else whole
 
@@ -44,7 +46,7 @@ def stored_datetime(fields: tuple[int, ...], microsecond: int = 0, digits: int =
 
 
 def stored_time(microseconds: int, digits: int) -> bytes:
-    """TIME(digits) of this many microseconds."""
+    """Encode TIME(digits) of this many microseconds."""
     seconds, fraction = divmod(abs(microseconds), 1000000)
     whole = seconds // 3600 << 12 | seconds // 60 % 60 << 6 | seconds % 60
     size = (digits + 1) // 2

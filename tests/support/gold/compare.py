@@ -1,7 +1,8 @@
-"""Gold against the source itself: columns, their types, and every value of every row, exactly.
+"""Compare gold with the source exactly: columns, types, and every value of every row.
 
-The source is asked in a session in UTC, for text or hex wherever a client could round a value (see
-`server_values`). What gold cannot hold (dates that no calendar has) is expected to be NULL there.
+Queries run in a UTC session and select text or hex wherever a client could round a value (see
+`server_values`). Values that gold cannot represent, such as impossible dates, are expected to be
+NULL.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 
 SHOWN = 10
-"""Differences that a failure spells out."""
+"""Number of differences that a failure shows."""
 
 _INTEGERS = {
     "tinyint": ("tinyint", "smallint"),
@@ -35,7 +36,7 @@ _INTEGERS = {
     "int": ("int", "bigint"),
     "bigint": ("bigint", "decimal(20,0)"),
 }
-"""MySQL's name to Spark's, signed and unsigned."""
+"""MySQL's type names to Spark's, signed and unsigned."""
 _SPARK_TYPES = {
     "float": "float",
     "double": "double",
@@ -65,7 +66,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class SourceColumn:
-    """A column as information_schema shows it: `data_type` bare, `column_type` in full."""
+    """A column in information_schema: `data_type` is the bare type, `column_type` the full one."""
 
     name: str
     data_type: str
@@ -73,7 +74,7 @@ class SourceColumn:
 
     @property
     def definition(self) -> ColumnDefinition:
-        """As much of a definition as asking for its values takes."""
+        """Return the part of a definition that is needed to select its values."""
         kind = _KINDS.get(self.data_type, ColumnType.VARCHAR)
         if _SPATIAL.match(self.data_type):
             kind = ColumnType.GEOMETRY
@@ -82,12 +83,12 @@ class SourceColumn:
 
     @property
     def expression(self) -> str:
-        """What to ask for."""
+        """Return the expression to select."""
         return expression(self.definition)
 
     @property
     def spark_type(self) -> str:
-        """The type that gold must have, by the table in the design."""
+        """Return the type that gold must have, by the table in the design."""
         numbers = [int(n) for n in re.findall(r"\d+", self.column_type.partition(")")[0])]
         if self.data_type in _INTEGERS:
             return _INTEGERS[self.data_type]["unsigned" in self.column_type]
@@ -109,7 +110,7 @@ def assert_gold_equals_source(
     *,
     version: int | None = None,
 ) -> int:
-    """Fail, with the first differences, unless gold is what SELECT gives; how many rows that is."""
+    """Return the number of rows; fail with the first differences between gold and server."""
     from pipeline.lake import Lake
 
     columns = source_columns(server, schema, table)
@@ -129,7 +130,7 @@ def assert_gold_equals_source(
 
 
 def source_columns(server: Server, schema: str, table: str) -> list[SourceColumn]:
-    """The table's columns in order, invisible ones included."""
+    """Return the table's columns in order, including invisible ones."""
     rows = server.execute(
         "SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE FROM information_schema.COLUMNS"
         " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION",
@@ -140,7 +141,7 @@ def source_columns(server: Server, schema: str, table: str) -> list[SourceColumn
 
 
 def primary_key(server: Server, schema: str, table: str) -> list[str]:
-    """The names of its primary key's columns."""
+    """Return the column names of the primary key."""
     rows = server.execute(
         "SELECT COLUMN_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s"
         " AND TABLE_NAME = %s AND INDEX_NAME = 'PRIMARY' ORDER BY SEQ_IN_INDEX",
@@ -152,8 +153,8 @@ def primary_key(server: Server, schema: str, table: str) -> list[str]:
 def source_rows(
     server: Server, schema: str, table: str, columns: Sequence[SourceColumn]
 ) -> list[tuple[Any, ...]]:
-    """Every row, by the columns' expressions."""
-    # PyMySQL formats with %: only when there are arguments, so names may hold it.
+    """Return every row, by the columns' expressions."""
+    # PyMySQL interprets % only if arguments are passed, so names may contain it.
     wanted = ", ".join(_quoted(column.expression, column.name) for column in columns)
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SET time_zone = '+00:00'")
@@ -167,9 +168,9 @@ def compare(
     gold: pa.Table,
     rows: Iterable[tuple[Any, ...]],
 ) -> Iterator[str]:
-    """A sentence for each row or value that is not the same; `key` are places of columns.
+    """Return a sentence for each row or value that differs; `key` are column indexes.
 
-    Rows are counted: a table without a key (`key`: all columns) may hold the same one many times.
+    Duplicate rows count: a table without a key (`key`: all columns) may repeat a row.
     """
     definitions = [column.definition for column in columns]
     kinds = [field.type for field in gold.schema]
@@ -181,7 +182,7 @@ def compare(
 
 
 def _by_key(rows: Iterable[Row], key: Sequence[int]) -> dict[Row, list[Row]]:
-    """The rows of each key: several, where a table has no key or gold is wrong."""
+    """Group rows by key: several rows if the table has no key or gold is wrong."""
     found: dict[Row, list[Row]] = {}
     for row in rows:
         found.setdefault(_key(row, key), []).append(row)
@@ -191,7 +192,7 @@ def _by_key(rows: Iterable[Row], key: Sequence[int]) -> dict[Row, list[Row]]:
 def _of_one_key(
     columns: Sequence[SourceColumn], at: Row, ours: list[Row], theirs: list[Row]
 ) -> Iterator[str]:
-    """The differences between the rows of one key, as multisets."""
+    """Return the differences between the rows of one key, as multisets."""
     if not ours:
         yield f"key {at!r} is missing in gold{_times(theirs)}"
     elif not theirs:
@@ -207,7 +208,7 @@ def _of_one_key(
 
 
 def _unmatched(ours: list[Row], theirs: list[Row]) -> tuple[list[Row], list[Row]]:
-    """What is left of both once each row is paired with one that is the same."""
+    """Return the rest of both after pairing equal rows."""
     left = list(theirs)
     alone = []
     for row in ours:
@@ -224,7 +225,7 @@ def _times(rows: list[Row]) -> str:
 
 
 def _key(row: Row, key: Sequence[int]) -> Row:
-    """The key's values, of which dicts and lists (no key on a server) are taken as text."""
+    """Return the key's values; dicts and lists, which are never keys on a server, as text."""
     values = [row[place] for place in key]
     return tuple(_text_of(v) if isinstance(v, (dict, list)) else v for v in values)
 
@@ -240,7 +241,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    """information_schema gives some of its text as bytes."""
+    """Decode text that information_schema returns as bytes."""
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
@@ -249,5 +250,5 @@ def _name(name: str) -> str:
 
 
 def _quoted(sql: str, name: str) -> str:
-    """The expression with its column's name quoted whatever it holds."""
+    """Return the expression with its column name quoted, whatever it contains."""
     return sql.replace(f"`{name}`", _name(name))

@@ -1,7 +1,7 @@
-"""A gold table as the log and the files have it, read by delta-rs: no job of Spark's to wait for.
+"""Read gold tables by delta-rs, which is faster than a Spark job.
 
-By its query engine, which honours columns' physical names and deletion vectors; delta-rs's other
-readers refuse tables that have either.
+Uses its query engine, which supports column mapping and deletion vectors; delta-rs's other readers
+reject tables with either.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pipeline.lake import delta
 
 
 def read_gold(reference: str, version: int | None = None) -> tuple[st.StructType, pa.Table]:
-    """The table's schema in Spark's types, and all its rows as Spark gives them in Arrow."""
+    """Return the schema in Spark's types, and all rows in Arrow as Spark returns them."""
     opened = DeltaTable(reference, version=version)
     schema = st.StructType.fromJson(json.loads(opened.schema().to_json()))
     query = QueryBuilder().register("gold", opened).execute("SELECT * FROM gold")
@@ -31,12 +31,12 @@ def read_gold(reference: str, version: int | None = None) -> tuple[st.StructType
 
 
 def assert_spark_reads_it_so(spark: SparkSession, reference: str) -> None:
-    """Fail unless Spark, by which most users read, gives the rows and types of `read_gold`."""
+    """Fail unless Spark returns the same rows and types as `read_gold`."""
     by_spark, rows = delta.read(spark, reference).toArrow(), read_gold(reference)[1]
     assert by_spark.schema.types == rows.schema.types
     assert Counter(map(repr, by_spark.to_pylist())) == Counter(map(repr, rows.to_pylist()))
 
 
 def _plain(kind: pa.DataType) -> str:
-    """A type's name, which is the same for all of Arrow's ways to lay texts and binaries out."""
+    """Return a type's name without Arrow's variants of strings and binaries."""
     return re.sub(r"large_|_view|, metadata.*|( not null)", "", str(kind))

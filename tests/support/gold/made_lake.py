@@ -1,4 +1,4 @@
-"""A lake whose silver is made by hand, and gold's job on it."""
+"""A lake with handmade silver, and gold's job on it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.silver.made_silver import SOURCE, MadeSilver
 
 
 class MadeLake:
-    """`silver` writes its batches, `run` brings gold up to them."""
+    """A lake: `silver` writes batches of silver, `run` applies them to gold."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark = spark
@@ -23,11 +23,10 @@ class MadeLake:
         self.silver = MadeSilver(spark, self.root)
 
     def settings(self, **options: Any) -> Settings:
-        """The lake's own settings, and `options`. Nobody looks for drift: a look is half a
-        MERGE."""
+        """Return settings with `options`; drift checks, each half a MERGE's work, are off."""
         own = {"parallel_tables": 4, "drift": False}
         return Settings(source=SOURCE, lake=self.root, **{**own, **options})
 
     def run(self, **options: Any) -> LayerReport:
-        """One run of gold's job."""
+        """Run gold's job once."""
         return run(self.spark, self.settings(**options), QuietProgress())

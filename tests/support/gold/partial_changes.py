@@ -1,6 +1,6 @@
-"""A table's rows as its changes leave them, partial images and JSON diffs applied one by one.
+"""Apply a table's changes one by one, including partial images and JSON diffs.
 
-The slow and obvious way, for tests: what the pipeline's fold must come to as well.
+A slow, obvious reference implementation for the pipeline's fold.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _LEG = re.compile(r'\[(\d+)\]|\.(?:"((?:[^"\\]|\\.)*)"|([^.\["]+))')
 
 
 def path_legs(path: str) -> list[str | int]:
-    """The members and indexes of a JSON path such as `$.a[0]."b c"`."""
+    """Return the members and indexes of a JSON path such as `$.a[0]."b c"`."""
     assert path[0] == "$"
     legs: list[str | int] = []
     at = 1
@@ -32,7 +32,7 @@ def path_legs(path: str) -> list[str | int]:
 
 
 def apply_diff(document: Any, diff: dict[str, Any]) -> None:
-    """Changes the document in place."""
+    """Apply a diff to the document in place."""
     legs: list[Any] = path_legs(diff["path"])
     *parents, last = legs
     for leg in parents:
@@ -47,7 +47,7 @@ def apply_diff(document: Any, diff: dict[str, Any]) -> None:
 
 
 class Replica:
-    """Rows by key, as Python values, JSON parsed; `defaults` for what an insert leaves out."""
+    """Rows by key, as Python values with parsed JSON; `defaults` fill columns an insert omits."""
 
     def __init__(self, key: str, json_columns: Iterable[str], defaults: Row) -> None:
         self._key = key
@@ -56,7 +56,7 @@ class Replica:
         self.rows: dict[Any, Row] = {}
 
     def apply(self, change: Row) -> None:
-        """Takes over one change, a row of silver as Python values."""
+        """Apply one change: a row of silver as Python values."""
         before, after = change["before"], change["after"]
         row = dict(self._defaults)
         if change["__op"] != "insert":

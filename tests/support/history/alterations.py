@@ -1,7 +1,7 @@
-"""ALTER TABLE: one or several changes of columns and keys, which succeed whatever the rows are.
+"""ALTER TABLE with one or several changes of columns and keys, valid whatever the rows are.
 
-Each action takes a table, of which it may use the columns that no other action of the statement
-has touched yet, changes what is known of it, and gives its clause; None if it does not fit.
+Each action takes a table, of which it may use the columns that no other action of the statement has
+touched, updates the model of the table, and returns its clause, or None if it does not apply.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ COMMENTS = (
     *(("", ""), ("", ""), ("", " -- the end"), ("", " # it's the end")),
     *(("/* it's; a `comment */ ", ""), ("-- before\n", ""), ("/*!50000 ", " */")),
 )
-"""Around a statement."""
+"""Comments placed around a statement."""
 
 _Action = Callable[[World, Table, set[str]], "str | None"]
 
 
 def alter(world: World, session: Session, table: Table) -> None:
-    """ALTER TABLE with one to three actions, then perhaps one on its key or its name."""
+    """ALTER TABLE with one to three actions, perhaps followed by one on the key or the name."""
     old = table.sql
     touched: set[str] = set()
     clauses = [
@@ -45,9 +45,9 @@ def alter(world: World, session: Session, table: Table) -> None:
 
 
 def _stays_beside(world: World, table: Table) -> bool:
-    """Whether ALTER TABLE … RENAME TO may leave the table there, too.
+    """True if ALTER TABLE … RENAME TO may leave the table under its old name as well.
 
-    MariaDB 10.11 and 11.8 do, where they copy a table whose file's name has signs that are encoded.
+    MariaDB 10.11 and 11.8 do if they copy a table whose file name contains encoded characters.
     """
     return world.mariadb and re.fullmatch("[A-Za-z0-9_]+", table.name) is None
 
@@ -59,7 +59,7 @@ def alter_any(world: World, session: Session) -> None:
 
 
 def add_columns(world: World, session: Session) -> None:
-    """ADD COLUMN, one or two, anywhere."""
+    """ADD COLUMN for one or two columns, at any place."""
     tables = world.free()
     if not tables:
         return
@@ -79,7 +79,7 @@ def truncate(world: World, session: Session) -> None:
 
 
 def rekey(world: World, session: Session) -> None:
-    """The table's key added, dropped or declared in another way."""
+    """Add, drop or redeclare the table's key."""
     alone = (table for table in world.alone() if not table.references)
     tables = [table for table in alone if not table.key[0].numbered]
     if not tables:
@@ -88,7 +88,7 @@ def rekey(world: World, session: Session) -> None:
     known = table.index
     choices = {"PRIMARY", "UNIQUE", *([""] if Feature.BAGS in world.features else [])} - {known}
     index = world.rng.choice(sorted(choices))
-    if not known:  # rows of one key may be there many times
+    if not known:  # without a unique key, rows may repeat
         world.take(session, f"TRUNCATE TABLE {table.sql}", table)
     dropped = {"PRIMARY": "DROP PRIMARY KEY", "UNIQUE": "DROP INDEX `u`", "": ""}[known]
     table.index = index
@@ -102,7 +102,7 @@ def rekey(world: World, session: Session) -> None:
 
 
 def widen_key(world: World, session: Session) -> None:
-    """The key with one more column, or with its columns in another order."""
+    """Extend the key by a column, or reorder its columns."""
     alone = (table for table in world.alone() if table.index and not table.references)
     tables = [table for table in alone if not table.key[0].numbered]
     if not tables:
@@ -124,7 +124,7 @@ _KEYS = ("INT", "BIGINT", "DECIMAL", "DATE", "ENUM", "SET", "YEAR", "BIT", "VARB
 
 
 def uncertain(world: World, session: Session) -> None:
-    """A change of which the log does not tell what became of the rows."""
+    """A change whose effect on the rows cannot be determined from the log."""
     alone = (table for table in world.alone() if not table.references)
     tables = [table for table in alone if len(table.plain) > 1]
     if not tables:
@@ -144,7 +144,7 @@ def uncertain(world: World, session: Session) -> None:
 
 
 def key_clause(table: Table) -> str:
-    """How its key is declared, without the columns."""
+    """Return the clause that declares the key, without its columns."""
     return "PRIMARY KEY" if table.index == "PRIMARY" else "UNIQUE KEY `u`"
 
 
@@ -161,7 +161,7 @@ def _any(world: World, table: Table, touched: set[str]) -> str | None:
 
 
 def _untouched(table: Table, touched: set[str], *, keys: bool = True) -> list[Column]:
-    """Columns that may be changed: none that others are generated from, or that refer to any."""
+    """Return columns that may change: not used by generated columns or foreign keys."""
     if any(column.generated for column in table.columns):
         touched |= {table.columns[0].name}
     columns = table.given if keys and not table.references else table.plain
@@ -197,7 +197,7 @@ def _drop(world: World, table: Table, touched: set[str]) -> str | None:
     table.columns.remove(column)
     touched.add(column.name)
     clause = f"DROP COLUMN {column.sql}"
-    if world.rng.random() < 0.3:  # one that is new takes its name
+    if world.rng.random() < 0.3:  # a new column takes its name
         new = replace(column, kind=world.rng.choice(KINDS), default=None, nullable=True)
         table.columns.append(new)
         clause += f", ADD {new.declaration}"
@@ -272,7 +272,7 @@ def _convert(world: World, table: Table, touched: set[str]) -> str | None:
 
 
 def _conversions(table: Table, column: Column) -> tuple[Kind, ...]:
-    """What it may become: nothing where others may be generated from it, and change with it."""
+    """Return possible types of a column; none if a generated column may depend on it."""
     known = KEY_CONVERSIONS if column in table.key else CONVERSIONS
     if column.numbered or any(other.generated for other in table.columns):
         return ()

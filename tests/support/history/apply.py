@@ -1,4 +1,4 @@
-"""The ways that a log comes to gold: at once, file by file, by runs that die, with files twice."""
+"""Ways in which a log reaches gold: at once, file by file, by killed runs, with duplicate files."""
 
 from __future__ import annotations
 
@@ -19,53 +19,53 @@ from tests.support.lake.kills import Executioner, Killed, at_commits
 
 SOURCE = "history"
 SETTINGS: dict[str, object] = {"source": SOURCE, "drift": "full"}
-"""Of all runs, beside their places."""
+"""Settings of all runs, besides their locations."""
 MOST_COMMITS: Mapping[str, int] = {"bronze": 6, "silver": 30, "gold": 30}
-"""By layer: so many of its commits at most are let through, if it makes as many."""
+"""By layer: the largest number of commits to allow before the kill."""
 
 _FLAGS = len(MAGIC) + 17
-"""Where the flags of a file's first event are."""
+"""Offset of the flags in a file's first event."""
 _IN_USE = 1
 _HEAD = 300
-"""A file's first two events are shorter than that."""
+"""A file's first two events are shorter than this."""
 
 Way = Callable[[SparkSession, Sequence[Path], Path, random.Random], None]
-"""(session, the log's files in order, an empty folder for the lake and copies, chances)."""
+"""(session, the log's files in order, an empty folder for the lake and copies, random numbers)."""
 
 
 def run(spark: SparkSession, binlogs: Path, lake: Path) -> list[LayerReport]:
-    """One run of all layers."""
+    """Run all layers once."""
     settings = Settings.load(None, **SETTINGS, binlogs=str(binlogs), lake=str(lake))
     return run_layers(spark, settings, QuietProgress())
 
 
 def lake_of(folder: Path) -> Path:
-    """Where a way puts its lake."""
+    """Return the folder of a way's lake."""
     return folder / "lake"
 
 
 def at_once(spark: SparkSession, files: Sequence[Path], folder: Path, _: random.Random) -> None:
-    """All files in one run."""
+    """Apply all files in one run."""
     run(spark, _copied(files, folder / "binlogs"), lake_of(folder))
 
 
 def in_portions(
     spark: SparkSession, files: Sequence[Path], folder: Path, rng: random.Random, most: int = 3
 ) -> None:
-    """Some more files in each of `most` portions; some with a part of the next one, still open."""
+    """Apply the files in at most `most` portions; some also contain part of the next, open file."""
     for portion in _portions(files, folder / "binlogs", rng, most):
         run(spark, portion, lake_of(folder))
 
 
 def by_file(spark: SparkSession, files: Sequence[Path], folder: Path, rng: random.Random) -> None:
-    """A run for each file."""
+    """Apply each file in a run of its own."""
     in_portions(spark, files, folder, rng, most=len(files))
 
 
 def killed(spark: SparkSession, files: Sequence[Path], folder: Path, rng: random.Random) -> None:
-    """In portions by runs that die at any commit; what one leaves, the next one takes up.
+    """Apply the files in portions by runs that die at some commit and are resumed by the next.
 
-    One dies in any layer, the next one in gold, which has the most to do.
+    One run dies in any layer, the next one in gold, which makes the most commits.
     """
     for portion in _portions(files, folder / "binlogs", rng, 2):
         for layer in (rng.choice(list(MOST_COMMITS)), "gold"):
@@ -81,13 +81,13 @@ def killed(spark: SparkSession, files: Sequence[Path], folder: Path, rng: random
 
 
 def twice(spark: SparkSession, files: Sequence[Path], folder: Path, rng: random.Random) -> None:
-    """All files, and all of them again from another folder, where the first are gone."""
+    """Apply all files, and then all again from another folder, with the first files gone."""
     in_portions(spark, files, folder, rng, most=2)
     run(spark, _copied(files, folder / "again"), lake_of(folder))
 
 
 def renamed(spark: SparkSession, files: Sequence[Path], folder: Path, rng: random.Random) -> None:
-    """Some files, and then all of them as an archive has them: under other names and numbers."""
+    """Apply some files, then all of them renamed and renumbered as in an archive."""
     first = files[: rng.randrange(1, len(files) + 1)]
     run(spark, _copied(first, folder / "binlogs"), lake_of(folder))
     archive = folder / "archive"
@@ -108,7 +108,7 @@ WAYS: dict[str, Way] = {
 
 
 def _portions(files: Sequence[Path], folder: Path, rng: random.Random, most: int) -> Iterator[Path]:
-    """The folder, once with each portion of the files in it."""
+    """Yield the folder after adding each portion of the files to it."""
     cuts = sorted(rng.sample(range(1, len(files)), min(most, len(files)) - 1))
     for cut in cuts:
         yield _copied(files[:cut], folder)
@@ -119,7 +119,7 @@ def _portions(files: Sequence[Path], folder: Path, rng: random.Random, most: int
 
 
 def _copy_open(file: Path, folder: Path, rng: random.Random) -> None:
-    """A file as it was while the server wrote it: a part of it, flagged as in use."""
+    """Copy part of a file as it was while the server wrote it, with the in-use flag set."""
     content = bytearray(file.read_bytes())
     content[_FLAGS] |= _IN_USE
     (folder / file.name).write_bytes(content[: rng.randrange(_HEAD, len(content))])

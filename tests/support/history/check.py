@@ -1,5 +1,7 @@
-"""Gold against the server after a history: equal at the published cut, or held for a reason that
-the history's steps allow."""
+"""Compare gold with the server after a history.
+
+Each table must be equal at the published snapshot, or held for a reason that the history allows.
+"""
 
 from __future__ import annotations
 
@@ -22,29 +24,29 @@ from tests.support.servers.server import Server
 
 
 class UnequalError(AssertionError):
-    """Gold is not what SELECT gives; what to run again is in the message."""
+    """Gold differs from the server's SELECT; the message contains how to reproduce it."""
 
 
 def check(
     spark: SparkSession, server: Server, folder: Path, histories: Mapping[str, Sequence[Step]]
 ) -> int:
-    """Compare all tables of these schemas; how many were equal.
+    """Compare all tables of these schemas and return how many were equal.
 
-    Raises `UnequalError`, with every table that is neither equal nor held for an allowed reason.
+    Raises `UnequalError` listing every table that is neither equal nor held for an allowed reason.
     """
     lake = str(lake_of(folder))
-    told = read_status(spark, Settings.load(None, source=SOURCE, lake=lake))
-    # What holds a table is judged with the table, whose steps tell whether it may.
-    problems = [problem for problem in told.problems if not _HOLDS.search(problem)]
-    # The source is never changed outside its log here: whatever drifted is a false alarm.
+    status = read_status(spark, Settings.load(None, source=SOURCE, lake=lake))
+    # A table's steps decide whether it may be held, so faults are judged per table.
+    problems = [problem for problem in status.problems if not _HOLDS.search(problem)]
+    # These tests change the source only through its log, so any reported drift is a false alarm.
     problems += [
         f"{table.schema}.{table.table}: {table.drift} drifted"
-        for table in told.tables
+        for table in status.tables
         if table.drift
     ]
     state = GoldState.of(Ledger(spark, Lake(lake), SOURCE))
     if not state.tables:
-        raise UnequalError("there is no gold")
+        raise UnequalError("gold has no tables")
     if state.cut_held:
         raise UnequalError(f"every table is held: {state.cut_held}")
     versions = _published(spark, lake)
@@ -74,14 +76,14 @@ def _problem(
     name: tuple[str, str],
     steps: Sequence[Step],
 ) -> str | None:
-    """Why a table cannot be compared; None where it can."""
+    """Return why a table cannot be compared, or None."""
     exists = name[1] in _source_tables(server, name[0])
     if table is None:
         return "it is not replicated"
     if reason := state.holds(table) or _incomplete(table):
         return _judged(reason, name[1], steps)
     if table.dropped and exists:
-        return "gold takes it for dropped"
+        return "gold considers it dropped"
     if not table.dropped and not exists:
         return "the source has dropped it"
     return None
@@ -94,9 +96,9 @@ def _incomplete(table: TableState) -> str | None:
 
 
 def _judged(reason: str, table: str, steps: Sequence[Step]) -> str:
-    """The reason, told apart whether the last step on the table allows it.
+    """Return the reason, marked by whether the table's last step allows it.
 
-    A step has all features of its tables until then, since a table that begins anew has none.
+    A step has all features of its tables until then, since a table that is created again has none.
     """
     last = next((step for step in reversed(steps) if table in step.tables), None)
     features = last.features if last else frozenset()
@@ -119,7 +121,7 @@ def _difference(
 
 
 def _published(spark: SparkSession, lake: str) -> dict[tuple[str, str], int | None]:
-    """Each table's Delta version in the last published cut."""
+    """Return each table's Delta version in the last published snapshot."""
     cuts = delta.read(spark, Lake(lake).cuts).where(sf.col("source") == SOURCE)
     last = cuts.orderBy(sf.desc("batch")).first()
     entries: list[Any] = list(last["tables"]) if last is not None else []
@@ -127,7 +129,7 @@ def _published(spark: SparkSession, lake: str) -> dict[tuple[str, str], int | No
 
 
 def _names(server: Server, schema: str, state: GoldState) -> Iterator[tuple[str, str]]:
-    """Every table of a schema that the server or gold has."""
+    """Return every table of a schema that exists on the server or in gold."""
     ours = [table.table for table in state.tables.values() if table.schema == schema]
     for table in dict.fromkeys([*_source_tables(server, schema), *ours]):
         yield schema, table

@@ -1,4 +1,4 @@
-"""Tables that begin, end and take each other's place."""
+"""Tables that are created, dropped and swapped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_TABLES = 5
 
 
 def create(world: World, session: Session) -> None:
-    """A new table, or one under the name of a table that was dropped."""
+    """Create a table, possibly under the name of a dropped one."""
     if len(world.tables) >= MOST_TABLES:
         return
     rng = world.rng
@@ -35,7 +35,7 @@ def create(world: World, session: Session) -> None:
 
 
 def declared(table: Table) -> str:
-    """CREATE TABLE."""
+    """Return the table's CREATE TABLE."""
     parts = [column.declaration for column in table.all_columns]
     if table.index:
         parts.append(f"{alterations.key_clause(table)} ({table.names})")
@@ -47,7 +47,7 @@ def declared(table: Table) -> str:
 
 def _begin(world: World, session: Session, table: Table, sql: str) -> None:
     table.family = table.family or table.name
-    # MariaDB logs a REPLACE as an update without the columns that it leaves out.
+    # MariaDB logs a REPLACE as an update, without the columns that it omits.
     if Feature.DEFAULTS in world.features and not world.mariadb:
         table.features.add(Feature.DEFAULTS)
     world.tables.append(table)
@@ -75,10 +75,10 @@ def _columns(world: World) -> list[Column]:
 
 
 def _child(world: World, session: Session) -> bool:
-    """A new table whose rows go and change with those of a parent that they name, if one can be.
+    """Create a table with a cascading foreign key to a suitable parent, if one exists.
 
-    Its key begins with the parent's, or it has columns beside its own for that, or it is its own
-    parent. No text: which one refers to which would depend on collations.
+    Its key begins with the parent's, or it has separate columns for the foreign key, or it is its
+    own parent. No text columns: which row refers to which would depend on collations.
     """
     rng = world.rng
     free = [t for t in world.free() if t.index == "PRIMARY" and not any(map(_is_text, t.key))]
@@ -89,12 +89,12 @@ def _child(world: World, session: Session) -> bool:
         table = Table(world.schema, world.new_name(), (*key, child), _columns(world))
         names, actions = parent.names, ["CASCADE"]
     else:
-        bag = free and Feature.BAGS in world.features and rng.random() < 0.2
-        index = "" if bag else "PRIMARY"
+        keyless = free and Feature.BAGS in world.features and rng.random() < 0.2
+        index = "" if keyless else "PRIMARY"
         kind = rng.choice([kind for kind in KEY_KINDS if not _is_text(Column("", kind))])
         own = (Column("k0", kind, nullable=False),)
         table = Table(world.schema, world.new_name(), own, _columns(world), index)
-        parent = rng.choice([*free, *([] if bag else [table])])
+        parent = rng.choice([*free, *([] if keyless else [table])])
         up = [Column(f"up{n}", c.kind, refers=True) for n, c in enumerate(parent.key)]
         table.columns += up
         names, actions = ", ".join(column.sql for column in up), ["CASCADE", "SET NULL"]
@@ -113,7 +113,7 @@ def _is_text(column: Column) -> bool:
 
 
 def drop(world: World, session: Session) -> None:
-    """DROP TABLE, of one or two."""
+    """DROP TABLE of one or two tables."""
     alone = world.alone()
     most = min(len(alone), len(world.tables) - 1, world.rng.choice((1, 1, 2)))
     gone = world.rng.sample(alone, max(most, 0))
@@ -123,7 +123,7 @@ def drop(world: World, session: Session) -> None:
 
 
 def drop_schema(world: World, session: Session) -> None:
-    """DROP DATABASE, and what was in it begins anew."""
+    """DROP DATABASE; its tables start from scratch."""
     others = any(other.temporary for other in world.sessions)
     if others or len(world.free()) < len(world.tables):
         return
@@ -150,12 +150,12 @@ def _like(world: World, session: Session, model: Table) -> Table:
 
 
 def as_select(world: World, session: Session) -> None:
-    """CREATE TABLE … AS SELECT, with a key or without one."""
+    """CREATE TABLE … AS SELECT, with or without a key."""
     models = world.free()
     if not models or len(world.tables) >= MOST_TABLES:
         return
     model = world.rng.choice(models)
-    # A generated column's values become a column like others, whose values may be given.
+    # A generated column becomes an ordinary one, whose values may be assigned.
     columns = [replace(column, generated=None, refers=False) for column in model.columns]
     key = tuple(replace(column, numbered=False) for column in model.key)
     table = Table(world.schema, world.new_name(), key, columns, model.index)
@@ -167,7 +167,7 @@ def as_select(world: World, session: Session) -> None:
 
 
 def rename(world: World, session: Session) -> None:
-    """A table to a new name, or two that change names."""
+    """Rename a table, or swap the names of two."""
     alone = world.alone()
     if not alone:
         return
@@ -182,7 +182,7 @@ def rename(world: World, session: Session) -> None:
 
 
 def exchange(world: World, session: Session, first: Table, second: Table) -> None:
-    """Two tables change names; what may hold one of them may hold both then."""
+    """Swap the names of two tables; whatever may hold one of them may then hold both."""
     between = f"{quoted(world.schema)}.`between {world.next_number()}`"
     pairs = ((first.sql, between), (second.sql, first.sql), (between, second.sql))
     first.features = second.features = first.features | second.features
@@ -194,7 +194,7 @@ def exchange(world: World, session: Session, first: Table, second: Table) -> Non
 
 
 def rebuild(world: World, session: Session) -> None:
-    """A copy takes a table's place, as tools for changes of large tables do it."""
+    """Replace a table by a copy, as tools for online schema changes do."""
     models = world.alone()
     if not models or len(world.tables) >= MOST_TABLES:
         return

@@ -1,4 +1,4 @@
-"""Random histories of one schema: the steps that sessions take, from a seed."""
+"""Random histories of one schema: the steps of several sessions, reproducible from a seed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tests.support.history.model import APPLIED, Feature, Session, Step, World
 
 SESSIONS = 3
 TABLES = 2
-"""That a history begins with."""
+"""Number of tables that a history begins with."""
 
 _Decision = Callable[[World, Session], None]
 _Choices = tuple[tuple["Feature | None", _Decision, int], ...]
-"""(the feature that it takes, what is decided, its weight)."""
+"""(required feature, decision, weight)."""
 
 _DEFINITIONS: _Choices = (
     (Feature.DEFINITIONS, definitions.create, 2),
@@ -37,7 +37,7 @@ def _definition(world: World, session: Session) -> None:
 
 
 def _implicit_commit(world: World, session: Session) -> None:
-    """DDL within a transaction, which it commits."""
+    """Run DDL within a transaction, which commits it implicitly."""
     transactions.ended(world, session)
     world.take(session, f"DROP TABLE IF EXISTS `{world.schema}`.`nor there`")
     _definition(world, session)
@@ -79,7 +79,7 @@ def generate(
     length: int = 60,
     mariadb: bool = False,
 ) -> list[Step]:
-    """One history: about `length` decisions, then every transaction is ended."""
+    """Return one history of about `length` decisions; every transaction is ended."""
     users = [Session(f"{schema}/{n}") for n in range(SESSIONS)]
     world = World(random.Random(seed), features, schema, mariadb, users)
     first = users[0]
@@ -104,7 +104,7 @@ def _possible(session: Session) -> _Choices:
 
 
 def _decide(world: World, session: Session, choices: _Choices) -> None:
-    """One thing of those that the features allow."""
+    """Take one decision that the features allow."""
     allowed = [
         (decision, weight)
         for feature, decision, weight in choices
@@ -116,7 +116,7 @@ def _decide(world: World, session: Session, choices: _Choices) -> None:
 
 
 def mixed(histories: Sequence[Sequence[Step]], seed: int) -> list[Step]:
-    """Several histories, each in its order, the steps of all of them mixed."""
+    """Interleave the steps of several histories, each in its own order."""
     rng = random.Random(seed)
     left = [list(reversed(history)) for history in histories]
     result = []

@@ -1,7 +1,7 @@
-"""The types that columns of histories have, their values, and what they may be changed to.
+"""Column types used in histories, their values, and their possible conversions.
 
-Values come from small pools, so that keys are met again. Every value of a type, and of those that
-lead to it, fits into each type that it may be changed to.
+Values come from small pools, so that keys recur. Every value of a type, and of the types that
+convert to it, fits into each type that it may be converted to.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from tests.support.history.model import Kind, Literal
 
 
 def pool(*values: str) -> Literal:
-    """One of these values."""
+    """Return a generator that picks one of these values."""
     return lambda rng: rng.choice(values)
 
 
 def number(low: int, high: int) -> Literal:
-    """An integer, `high` itself left out."""
+    """Return a generator of integers; `high` is exclusive."""
     return lambda rng: str(rng.randrange(low, high))
 
 
@@ -157,7 +157,7 @@ CONVERSIONS: Mapping[str, tuple[Kind, ...]] = {
     ),
     "YEAR": (INT, Kind("SMALLINT UNSIGNED", number(0, 65536), "7")),
 }
-"""What MODIFY may make of a column that is not of a key, by its type."""
+"""The types that MODIFY may give to a column outside of the key, by its type."""
 KEY_CONVERSIONS: Mapping[str, tuple[Kind, ...]] = {
     "INT": (Kind("BIGINT", number(-5, 25), "0"), Kind("DECIMAL(12,2)", number(-5, 25), "0")),
     "SMALLINT": (Kind("INT", number(0, 12), "3"),),
@@ -170,9 +170,9 @@ KEY_CONVERSIONS: Mapping[str, tuple[Kind, ...]] = {
     "YEAR": (Kind("SMALLINT", number(2000, 2012), "2000"),),
     "BIT(5)": (Kind("INT", number(0, 32), "0"),),
 }
-"""The same for a column of a key: no two values become one."""
+"""The same for a key column, where no two values may become equal."""
 OUTSIDE: tuple[Kind, ...] = (
     Kind("VARCHAR(300) CHARACTER SET latin1", pool("'a'"), "'latin'"),
     Kind("VARBINARY(900)", _bytes),
 )
-"""What no column is changed to for certain."""
+"""Target types of conversions whose effect on the values is uncertain."""

@@ -1,7 +1,7 @@
-"""What the generator of histories knows of the histories it makes: features, tables, sessions.
+"""The history generator's model: features, tables, sessions.
 
-It does not know what rows there are: values come from small pools, so that keys are met again, and
-statements are made so that they succeed whatever is in the tables.
+It does not track rows: values come from small pools, so that keys recur, and every statement
+succeeds whatever the tables contain.
 """
 
 from __future__ import annotations
@@ -17,30 +17,32 @@ COLUMN_NAMES = (
     *("v{}", "p{}", "k{}9", "before", "order", "__op", "__base", "__life"),
     *("value", "after", "comment", "first", "date", "time", "status", "visible", "engine"),
 )
-"""Some are those of columns that gold's own work goes by, some are words of ALTER TABLE."""
+"""Some are names that gold uses internally, some are keywords of ALTER TABLE."""
 _BARE = ("value", "after", "comment", "first", "date", "time", "status", "visible", "engine")
-"""Words that may be names without quotes."""
+"""Keywords that may be names without quotes."""
 
 Literal = Callable[[random.Random], str]
-"""Draws a value, as SQL."""
+"""Draws a value, in SQL."""
 
 
 class Feature(Enum):
-    """What a history may hold besides rows of keyed tables and autocommit."""
+    """A feature of histories, besides rows of keyed tables under autocommit."""
 
     DEFINITIONS = auto()  # CREATE (LIKE, AS SELECT), ADD COLUMN, DROP, creation again
     TRANSACTIONS = auto()  # several statements, ROLLBACK, SAVEPOINT, implicit commits
     SESSIONS = auto()  # sql_mode, time zone, compression, tags of GTIDs
-    NOISE = auto()  # what changes no replicated column: users, views, indexes, comments, files
-    TEMPORARY = auto()  # temporary tables, also of a table's name, also logged
+    NOISE = (
+        auto()
+    )  # statements that change no replicated column: users, views, indexes, comments, files
+    TEMPORARY = auto()  # temporary tables, including logged ones and ones that hide a table
     XA = auto()
     BAGS = auto()  # tables without a key
-    KEYS = auto()  # keys added, dropped and changed; UNIQUE ones that stand for a primary key
+    KEYS = auto()  # keys added, dropped and changed; UNIQUE keys in place of a primary key
     IMAGES = auto()  # binlog_row_image, binlog_row_value_options
-    DEFAULTS = auto()  # inserts that leave columns out
+    DEFAULTS = auto()  # inserts that omit columns
     SCHEMA_CHANGES = auto()  # ALTER TABLE in all its forms, TRUNCATE
-    RENAMES = auto()  # RENAME TABLE, also of several; copies that take a table's place
-    UNCERTAIN = auto()  # changes of which the log does not tell what became of the rows
+    RENAMES = auto()  # RENAME TABLE, also of several; copies that replace a table
+    UNCERTAIN = auto()  # changes whose effect on the rows is not in the log
     FOREIGN_KEYS = auto()  # ON DELETE and ON UPDATE CASCADE and SET NULL
     STATEMENTS = auto()  # binlog_format=STATEMENT
 
@@ -49,17 +51,17 @@ HELD: Mapping[Feature, str] = {
     Feature.UNCERTAIN: "not certain|not in the log",
     Feature.STATEMENTS: "logged as a statement|foreign key actions",
 }
-"""Features that gold does not apply (yet), and what the reason of a table held for one matches.
+"""Features that gold does not apply yet, and a pattern for the reason of a table held for one.
 
-What is not here must not hold any table: when a feature is done, its line goes.
+Other features must not hold any table: once gold applies a feature, remove its line.
 """
 APPLIED = frozenset(Feature) - frozenset(HELD)
-"""Features after which every table must be equal."""
+"""Features for which every table must be equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One statement of one session; each of `features` may hold each of `tables` from here on."""
+    """A statement of one session; from here on, each of `features` may hold each of `tables`."""
 
     session: str
     sql: str
@@ -68,7 +70,7 @@ class Step:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL, in quotes unless they may be left out."""
+    """Return a name in SQL, sometimes without quotes if they are optional."""
     if name in _BARE:
         return name
     return "`" + name.replace("`", "``") + "`"
@@ -76,7 +78,7 @@ def quoted(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A type that columns have: its SQL, values, and a DEFAULT that they may have."""
+    """A column type: its SQL, values, and possible DEFAULTs."""
 
     sql: str
     value: Literal
@@ -85,9 +87,9 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column; `default` is its DEFAULT, `generated` the expression that its values are from.
+    """A column; `default` is its DEFAULT, `generated` the expression of a generated column.
 
-    `numbered`: AUTO_INCREMENT; `refers`: it is of a foreign key, and stays as it is.
+    `numbered`: AUTO_INCREMENT; `refers`: part of a foreign key, and never changed.
     """
 
     name: str
@@ -100,12 +102,12 @@ class Column:
 
     @property
     def sql(self) -> str:
-        """Its name, quoted."""
+        """Return the quoted name."""
         return quoted(self.name)
 
     @property
     def declaration(self) -> str:
-        """It as CREATE and ALTER TABLE declare it."""
+        """Return the declaration for CREATE and ALTER TABLE."""
         if self.generated is not None:
             return f"{self.sql} {self.kind.sql} {self.generated}"
         if self.numbered:
@@ -117,10 +119,11 @@ class Column:
 
 @dataclass(slots=True)
 class Table:
-    """A table that exists; `owner` is the session whose open transaction has locks in it.
+    """A table; `owner` is the session whose open transaction holds locks in it.
 
-    Tables of one `family`, joined by foreign keys, have one owner. `index` is how its `key` is
-    declared: PRIMARY, UNIQUE, or not at all (a bag, whose rows are still found by these columns).
+    Tables of one `family`, joined by foreign keys, have one owner. `index` is how `key` is
+    declared: PRIMARY, UNIQUE, or not at all (a keyless table, whose rows are still found by these
+    columns).
     """
 
     schema: str
@@ -131,56 +134,56 @@ class Table:
     owner: str | None = None
     family: str = ""
     references: str = ""
-    """Its foreign key, as SQL."""
+    """Its foreign key, in SQL."""
     referred: bool = False
-    """Whether one of another table refers to its key."""
+    """True if a foreign key of another table refers to its key."""
     features: set[Feature] = field(default_factory=set)
-    """Those because of which it may be held from now on."""
+    """The features because of which it may be held from now on."""
 
     @property
-    def bag(self) -> bool:
-        """Whether it has no key."""
+    def keyless(self) -> bool:
+        """True if the table has no key."""
         return not self.index
 
     @property
     def sql(self) -> str:
-        """Its name, quoted."""
+        """Return the quoted name."""
         return f"{quoted(self.schema)}.{quoted(self.name)}"
 
     @property
     def all_columns(self) -> list[Column]:
-        """Those of the key first."""
+        """Return all columns, those of the key first."""
         return [*self.key, *self.columns]
 
     @property
     def given(self) -> list[Column]:
-        """The columns that statements give values to."""
+        """Return the columns that statements assign values to."""
         return [column for column in self.all_columns if column.generated is None]
 
     @property
     def plain(self) -> list[Column]:
-        """Those of them that are not of the key."""
+        """Return the assigned columns outside of the key."""
         return [column for column in self.columns if column.generated is None]
 
     @property
     def column_names(self) -> set[str]:
-        """Of all of them."""
+        """Return the names of all columns."""
         return {column.name for column in self.all_columns}
 
     @property
     def names(self) -> str:
-        """Its key's columns, quoted."""
+        """Return the quoted names of the key's columns."""
         return ", ".join(column.sql for column in self.key)
 
     def replace(self, old: Column, new: Column) -> None:
-        """Put another column into a column's place."""
+        """Replace a column by another one, at the same place."""
         self.key = tuple(new if column == old else column for column in self.key)
         self.columns = [new if column == old else column for column in self.columns]
 
 
 @dataclass(slots=True)
 class Session:
-    """A connection: what of a transaction is open in it."""
+    """A connection and the state of its open transaction."""
 
     name: str
     in_transaction: bool = False
@@ -191,10 +194,10 @@ class Session:
 
 @dataclass(slots=True)
 class World:
-    """A schema while its history is made: what there is, and the steps so far.
+    """A schema while its history is generated: its current tables, and the steps so far.
 
-    `names` are all that a table ever had; `prepared` the XA transactions that wait for their end,
-    with the tables that they have locks in.
+    `names` are all names a table ever had; `prepared` the XA transactions waiting for COMMIT or
+    ROLLBACK, with the tables they hold locks in.
     """
 
     rng: random.Random
@@ -209,9 +212,9 @@ class World:
     number: int = 0
 
     def take(self, session: Session, sql: str, *tables: Table) -> None:
-        """A step; what may be held for it is told by the tables' features.
+        """Add a step; the features of its tables determine what may hold them.
 
-        Names of tables are given without their schema in some: sessions have it as their default.
+        Some statements name tables without their schema, which is the sessions' default.
         """
         if self.rng.random() < 0.3 and "DATABASE" not in sql:
             sql = sql.replace(f"{quoted(self.schema)}.", "")
@@ -220,16 +223,16 @@ class World:
         self.steps.append(Step(session.name, sql, names, frozenset(features & set(HELD))))
 
     def free(self) -> list[Table]:
-        """The tables that no transaction has locks in."""
+        """Return the tables that no transaction holds locks in."""
         return [table for table in self.tables if table.owner is None]
 
     def alone(self) -> list[Table]:
-        """Those of them that no foreign key joins to others."""
+        """Return the free tables that have no foreign keys to or from others."""
         families = [table.family for table in self.tables]
         return [table for table in self.free() if families.count(table.family) == 1]
 
     def column_name(self, taken: Iterable[str]) -> str:
-        """A name that no column of a table has."""
+        """Return a column name that is not taken."""
         folded = {name.casefold() for name in taken}
         while True:
             name = self.rng.choice(COLUMN_NAMES).format(self.rng.randrange(10))
@@ -237,12 +240,12 @@ class World:
                 return name
 
     def next_number(self) -> int:
-        """One that no name has."""
+        """Return a number that no name contains."""
         self.number += 1
         return self.number
 
     def new_name(self) -> str:
-        """A name that no table has now; one may have had it."""
+        """Return a table name that is currently unused, possibly one of a dropped table."""
         alive = {table.name for table in self.tables}
         gone = [name for name in self.names if name not in alive]
         if gone and self.rng.random() < 0.5:

@@ -1,4 +1,4 @@
-"""Histories on a real server: each session of their steps is a connection."""
+"""Play histories on a real server, with one connection for each session."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.support.history.model import Step
 from tests.support.servers.server import Server
 
 _IMPATIENT = "SET SESSION lock_wait_timeout = 2, innodb_lock_wait_timeout = 2"
-"""In seconds. Sessions do not wait for each other unless steps were left out (`shrink`)."""
+"""Lock timeouts, in seconds. Sessions wait for each other only if steps were omitted (`shrink`)."""
 
 
 @dataclass(slots=True)
 class Played:
-    """How the server took a history; a statement that fails is part of it."""
+    """The result of playing a history; statements that failed are part of it."""
 
     done: int = 0
     failed: list[tuple[Step, str]] = field(default_factory=list)
@@ -26,7 +26,7 @@ class Played:
 
 @contextmanager
 def played(server: Server, steps: Iterable[Step]) -> Iterator[Played]:
-    """Plays the steps; at the end, connections are closed and XA transactions rolled back."""
+    """Play the steps; finally, close the connections and roll back XA transactions."""
     connections: dict[str, pymysql.Connection[Any]] = {}
     result = Played()
     try:
@@ -48,7 +48,7 @@ def played(server: Server, steps: Iterable[Step]) -> Iterator[Played]:
 
 @contextmanager
 def settings(server: Server, **variables: str | int) -> Iterator[None]:
-    """Global variables of a server for a while: they are in force for connections from then on."""
+    """Set global variables for the duration of the `with`; they apply to new connections."""
     before = {name: server.execute(f"SELECT @@GLOBAL.{name}")[0][0] for name in variables}
     try:
         for name, value in variables.items():

@@ -1,4 +1,4 @@
-"""What sessions do besides rows: their settings, noise, temporary tables."""
+"""Session activity besides rows: settings, noise, temporary tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def create_schema(schema: str) -> str:
 
 
 def setting(world: World, session: Session) -> None:
-    """A SET that may stand between transactions, of those that the features allow."""
+    """Change a setting between transactions, one that the features allow."""
     rng, features = world.rng, world.features
     choices = []
     if Feature.SESSIONS in features:
@@ -39,18 +39,18 @@ def setting(world: World, session: Session) -> None:
 
 
 def image(rng: random.Random) -> str:
-    """SET of what images hold."""
+    """SET binlog_row_image."""
     return f"SET SESSION binlog_row_image = {rng.choice(ROW_IMAGES)}"
 
 
 def value_options(rng: random.Random) -> str:
-    """SET of whether documents are logged as what changed in them."""
+    """SET binlog_row_value_options, which enables partial JSON updates."""
     value = rng.choice(("''", "'PARTIAL_JSON'", "'PARTIAL_JSON'"))
     return f"SET SESSION binlog_row_value_options = {value}"
 
 
 def noise(world: World, session: Session) -> None:
-    """Statements that change no replicated column; each undoes what would be in the way later."""
+    """Statements that change no replicated column; each reverts what would affect later steps."""
     rng, schema, number = world.rng, world.schema, world.next_number()
     user, view = f"'u{number}'@'localhost'", f"`{schema}`.`view {number}`"
     routine = f"`{schema}`.`routine {number}`"
@@ -88,7 +88,7 @@ def _on_table(table: Table, view: str, number: int) -> list[list[str]]:
 
 
 def temporary(world: World, session: Session) -> None:
-    """A temporary table that transactions write to, or no longer."""
+    """Create or drop a temporary table that transactions write to."""
     if world.rng.random() < 0.4:
         _hiding(world, session)
     elif session.temporary is None:
@@ -100,13 +100,13 @@ def temporary(world: World, session: Session) -> None:
 
 
 def _hiding(world: World, session: Session) -> None:
-    """A temporary table that hides one of the same name for a while, logged where it can be."""
+    """Create a temporary table that hides a table of the same name, logged if possible."""
     if session.temporary is not None or not world.tables:
         return
     table = world.rng.choice(world.tables)
     name, formats, relatives = table.sql, ["ROW", "MIXED"], []
     if world.mariadb and Feature.STATEMENTS not in world.features:
-        formats = ["ROW"]  # with MIXED it logs what is done to the hiding table as text
+        formats = ["ROW"]  # under MIXED, changes of the hiding table are logged as statements
     elif world.mariadb:
         relatives = _held_by_statements(world, table)
     altered = (
@@ -128,7 +128,7 @@ def _hiding(world: World, session: Session) -> None:
 
 
 def _held_by_statements(world: World, table: Table) -> list[Table]:
-    """The tables that statements on this one may hold."""
+    """Return the tables that statements on this one may hold."""
     relatives = [other for other in world.tables if other.family == table.family]
     for relative in relatives:
         relative.features.add(Feature.STATEMENTS)
@@ -136,7 +136,7 @@ def _held_by_statements(world: World, table: Table) -> list[Table]:
 
 
 def statement_format(world: World, session: Session) -> None:
-    """A change of rows that is logged as a statement."""
+    """Change rows in a way that is logged as a statement."""
     free = world.free()
     if not free or session.temporary is not None:
         return

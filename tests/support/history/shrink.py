@@ -1,4 +1,4 @@
-"""The few steps of a history that still fail, for a failure that someone is to read."""
+"""Reduce a failing history to a few steps that still fail."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tests.support.history.model import Step
 def shrink(
     steps: Sequence[Step], fails: Callable[[Sequence[Step]], bool], *, tries: int = 100
 ) -> list[Step]:
-    """Leaves steps out, in ever smaller pieces, as long as what is left fails.
+    """Remove steps in ever smaller chunks while the rest still fails.
 
-    `steps` itself must fail. `tries`: how often `fails` may be asked, since each is a run.
+    `steps` itself must fail. `tries`: the limit of calls of `fails`, each of which is a run.
     """
     left = list(steps)
     size = max(len(left) // 2, 1)
@@ -33,5 +33,5 @@ def shrink(
 
 
 def as_sql(steps: Sequence[Step]) -> str:
-    """The steps to read, and to type: each with its session."""
+    """Return the steps as SQL, each with its session."""
     return "\n".join(f"/* {step.session} */ {step.sql};" for step in steps)

@@ -1,4 +1,4 @@
-"""Statements that change rows of one table: values, documents, keys that move."""
+"""Statements that change rows of one table: values, documents, moved keys."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _DOCUMENTS = (
     "JSON_REMOVE({}, '$.tags[1]', '$.n')",
     "JSON_ARRAY_INSERT({}, '$.tags[0]', {})",
 )
-"""Changes within a document, most of which are logged as such (PARTIAL_JSON)."""
+"""Changes within a document, most of them logged as partial updates (PARTIAL_JSON)."""
 
 
 def value(rng: random.Random, column: Column) -> str:
-    """A value, or NULL where a column may be NULL."""
+    """Return a value, sometimes NULL if the column is nullable."""
     if column.nullable and rng.random() < NULL_SHARE:
         return "NULL"
     return column.kind.value(rng)
 
 
 def key_values(rng: random.Random, table: Table) -> list[str]:
-    """A key, which may or may not be there."""
+    """Return a key, which may or may not exist."""
     return [column.kind.value(rng) for column in table.key]
 
 
 def where(table: Table, key: Sequence[str]) -> str:
-    """The condition for a key."""
+    """Return the condition for a key."""
     pairs = zip(table.key, key, strict=True)
     return " AND ".join(f"{column.sql} = {text}" for column, text in pairs)
 
@@ -46,7 +46,7 @@ def where(table: Table, key: Sequence[str]) -> str:
 def insertion(
     rng: random.Random, table: Table, rows: int, keys: Sequence[Sequence[str]] | None = None
 ) -> str:
-    """`(column, …) VALUES (value, …), …` of so many rows; some columns may be left out."""
+    """Return `(column, …) VALUES (value, …), …` of this many rows; some columns may be omitted."""
     plain = [column for column in table.plain if not _left_out(rng, table, column)]
     keys = keys or [key_values(rng, table) for _ in range(rows)]
     if table.key[0].numbered and rng.random() < 0.5:
@@ -63,31 +63,31 @@ def _left_out(rng: random.Random, table: Table, column: Column) -> bool:
 
 
 def insert(rng: random.Random, table: Table) -> list[str]:
-    """Some rows; those whose key is there already are left out."""
+    """Insert some rows, ignoring duplicates."""
     return [f"INSERT IGNORE INTO {table.sql} {insertion(rng, table, rng.choice((1, 1, 2, 6)))}"]
 
 
 def replace(rng: random.Random, table: Table) -> list[str]:
-    """Rows that delete what has their key."""
+    """Insert rows, replacing those of the same key."""
     return [f"REPLACE INTO {table.sql} {insertion(rng, table, rng.choice((1, 2, 4)))}"]
 
 
 def upsert(rng: random.Random, table: Table) -> list[str]:
-    """Rows, or a change of those that have their key."""
+    """Insert rows, or update those of the same key."""
     inserted = f"INSERT INTO {table.sql} {insertion(rng, table, rng.choice((1, 1, 3)))}"
     change = assignment(rng, table)
-    if rng.random() < 0.2:  # the same key, perhaps spelled another way
+    if rng.random() < 0.2:  # the same key, perhaps spelled differently
         change += f", {table.key[0].sql} = VALUES({table.key[0].sql})"
     return [f"{inserted} ON DUPLICATE KEY UPDATE {change}"]
 
 
 def update(rng: random.Random, table: Table) -> list[str]:
-    """A column of some rows."""
+    """Update a column of some rows."""
     return [f"UPDATE {table.sql} SET {assignment(rng, table)} WHERE {some(rng, table)}"]
 
 
 def edit(rng: random.Random, table: Table) -> list[str]:
-    """A part of the documents of some rows, or a column where there are none."""
+    """Update part of a document in some rows, or a column if the table has no documents."""
     documents = [column for column in table.plain if column.kind.sql == "JSON"]
     if not documents:
         return update(rng, table)
@@ -102,12 +102,12 @@ def edit(rng: random.Random, table: Table) -> list[str]:
 
 
 def delete(rng: random.Random, table: Table) -> list[str]:
-    """Some rows."""
+    """Delete some rows."""
     return [f"DELETE FROM {table.sql} WHERE {some(rng, table)} LIMIT {rng.choice((1, 3))}"]
 
 
 def move(rng: random.Random, table: Table) -> list[str]:
-    """A row to another key, if that is free; some of its other columns with it."""
+    """Move a row to another key if that is free, changing other columns as well."""
     old, new = key_values(rng, table), key_values(rng, table)
     assigned = ", ".join(f"{c.sql} = {v}" for c, v in zip(table.key, new, strict=True))
     if rng.random() < 0.3:
@@ -116,7 +116,7 @@ def move(rng: random.Random, table: Table) -> list[str]:
 
 
 def swap(rng: random.Random, table: Table) -> list[str]:
-    """Two rows' keys against each other over a third key (in one transaction, if one is open)."""
+    """Swap the keys of two rows through a third key (in one transaction, if one is open)."""
     first, second, third = (key_values(rng, table) for _ in range(3))
     column = table.key[0]
     order = ((first, third), (second, first), (third, second))
@@ -127,7 +127,7 @@ def swap(rng: random.Random, table: Table) -> list[str]:
 
 
 def shift(rng: random.Random, table: Table) -> list[str]:
-    """A chain of rows, each to the key that the one before it has just left."""
+    """Move a chain of rows, each to the key that the previous one just left."""
     column = table.key[0]
     if column.kind.sql not in ("INT", "BIGINT", "SMALLINT"):
         return swap(rng, table)
@@ -137,7 +137,7 @@ def shift(rng: random.Random, table: Table) -> list[str]:
 
 
 def again(rng: random.Random, table: Table) -> list[str]:
-    """Delete a row and insert one of the same key."""
+    """Delete a row and insert one with the same key."""
     key = key_values(rng, table)
     return [
         f"DELETE FROM {table.sql} WHERE {where(table, key)}",
@@ -146,19 +146,19 @@ def again(rng: random.Random, table: Table) -> list[str]:
 
 
 def twice(rng: random.Random, table: Table) -> list[str]:
-    """The same row two times."""
+    """Insert the same row twice."""
     inserted = f"INSERT IGNORE INTO {table.sql} {insertion(rng, table, 1)}"
     return [inserted, inserted]
 
 
 def assignment(rng: random.Random, table: Table) -> str:
-    """`column = value` for one or two columns that are not of the key."""
+    """Return `column = value` for one or two columns outside of the key."""
     chosen = rng.sample(table.plain, min(len(table.plain), rng.choice((1, 2))))
     return ", ".join(f"{column.sql} = {value(rng, column)}" for column in chosen)
 
 
 def some(rng: random.Random, table: Table) -> str:
-    """A condition that holds for a few rows."""
+    """Return a condition that holds for a few rows."""
     column = rng.choice(table.key)
     operator = rng.choice(("=", "=", "<", ">"))
     return f"{column.sql} {operator} {column.kind.value(rng)}"
@@ -168,14 +168,14 @@ KEYED: tuple[tuple[RowStatement, int], ...] = (
     *((insert, 8), (replace, 4), (upsert, 4), (update, 6), (edit, 4)),
     *((delete, 2), (move, 3), (swap, 1), (shift, 1), (again, 2)),
 )
-"""With weights."""
+"""Statements with their weights."""
 KEYLESS: tuple[tuple[RowStatement, int], ...] = (
     *((insert, 6), (twice, 2), (update, 3), (edit, 2), (delete, 2)),
 )
 
 
 def rows(rng: random.Random, table: Table) -> list[str]:
-    """Any change of rows that fits the table."""
-    kinds = KEYLESS if table.bag else KEYED
+    """Return any change of rows that suits the table."""
+    kinds = KEYLESS if table.keyless else KEYED
     (chosen,) = rng.choices([kind for kind, _ in kinds], [weight for _, weight in kinds])
     return chosen(rng, table)

@@ -1,7 +1,7 @@
 """How transactions begin and end, and the rows in them.
 
-The steps of several sessions are mixed as a server could mix them without one waiting for another:
-a table that an open transaction has changed belongs to its session until that ends.
+The steps of several sessions interleave as on a server where no session waits for another: a table
+changed in an open transaction belongs to its session until the transaction ends.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tests.support.history.model import Feature, Session, Table, World, quoted
 
 
 def rows(world: World, session: Session) -> None:
-    """A change of rows of one table, or of one by another."""
+    """Change rows of one table, or of one from another."""
     mine = [table for table in world.tables if table.owner in (None, session.name)]
     if not mine:
         return
@@ -38,12 +38,12 @@ def _own(world: World, session: Session, table: Table) -> None:
 
 
 def _alike(one: Table, other: Table) -> bool:
-    """Whether rows of one fit into the other."""
+    """True if rows of one table fit into the other."""
     return [(c.name, c.kind.sql) for c in one.given] == [(c.name, c.kind.sql) for c in other.given]
 
 
 def _copied(world: World, table: Table, source: Table) -> str:
-    """Rows of one table into another, or rows that go or change by what another has."""
+    """Copy rows from one table to another, or update or delete rows by a join."""
     names = ", ".join(column.sql for column in table.given)
     joined = " AND ".join(f"a.{column.sql} = b.{column.sql}" for column in table.key)
     texts = [
@@ -77,7 +77,7 @@ def rollback(world: World, session: Session) -> None:
 
 
 def savepoint(world: World, session: Session) -> None:
-    """SAVEPOINT, perhaps under a name that there is."""
+    """SAVEPOINT, perhaps reusing a name."""
     name = world.rng.choice(("a", "B", "save `point`"))
     session.savepoints = [s for s in session.savepoints if s.lower() != name.lower()] + [name]
     world.take(session, f"SAVEPOINT {quoted(name)}")
@@ -86,7 +86,7 @@ def savepoint(world: World, session: Session) -> None:
 
 
 def rollback_to(world: World, session: Session) -> None:
-    """ROLLBACK TO, or RELEASE, of a savepoint that there is."""
+    """ROLLBACK TO or RELEASE of an existing savepoint."""
     if not session.savepoints:
         return
     at = world.rng.randrange(len(session.savepoints))
@@ -97,7 +97,7 @@ def rollback_to(world: World, session: Session) -> None:
 
 
 def ended(world: World, session: Session) -> None:
-    """The session has no transaction any more."""
+    """Clear the session's transaction."""
     session.in_transaction, session.savepoints, session.xa = False, [], None
     for table in world.tables:
         if table.owner == session.name:
@@ -105,7 +105,7 @@ def ended(world: World, session: Session) -> None:
 
 
 def end(world: World, session: Session) -> None:
-    """Whatever is open in the session."""
+    """End the session's open transaction, if any."""
     if session.xa:
         xa_one_phase(world, session)
     elif session.in_transaction:
@@ -116,7 +116,7 @@ def xa_start(world: World, session: Session) -> None:
     """XA START."""
     if session.temporary is not None or (world.mariadb and session.name in world.prepared):
         return
-    # An id comes back once its transaction is done: in the log it is not unique.
+    # An id is reused once its transaction has ended: it is not unique in the log.
     free = [f"'{world.schema}',X'{n:02x}',{n}" for n in range(4)]
     free = [f"'{session.name}'"] if world.mariadb else free
     taken = {*world.prepared, *(other.xa for other in world.sessions)}
@@ -126,7 +126,7 @@ def xa_start(world: World, session: Session) -> None:
 
 
 def xa_prepare(world: World, session: Session) -> None:
-    """XA END and XA PREPARE: any session may end it."""
+    """XA END and XA PREPARE; any session may then end the transaction."""
     xa = session.xa
     assert xa is not None
     for verb in ("END", "PREPARE"):
@@ -136,12 +136,12 @@ def xa_prepare(world: World, session: Session) -> None:
     ended(world, session)
     for table in owned:
         table.owner = xa
-    if world.mariadb:  # its session can do nothing else before it
+    if world.mariadb:  # the session must do this first
         _end_prepared(world, session, xa)
 
 
 def xa_one_phase(world: World, session: Session) -> None:
-    """XA COMMIT … ONE PHASE, or XA ROLLBACK of what was never prepared."""
+    """XA COMMIT … ONE PHASE, or XA ROLLBACK without XA PREPARE."""
     world.take(session, f"XA END {session.xa}")
     ways = ("COMMIT {} ONE PHASE", "COMMIT {} ONE PHASE", "ROLLBACK {}")
     world.take(session, "XA " + world.rng.choice(ways).format(session.xa))
@@ -149,13 +149,13 @@ def xa_one_phase(world: World, session: Session) -> None:
 
 
 def xa_end_one(world: World, session: Session) -> None:
-    """XA COMMIT or ROLLBACK of any that is prepared."""
+    """XA COMMIT or ROLLBACK of any prepared transaction."""
     if world.prepared:
         _end_prepared(world, session, world.rng.choice(list(world.prepared)))
 
 
 def xa_end_all(world: World, session: Session) -> None:
-    """The same of all of them."""
+    """XA COMMIT or ROLLBACK of all prepared transactions."""
     while world.prepared:
         xa_end_one(world, session)
 

@@ -1,4 +1,4 @@
-"""One trial: histories played on a server, its log applied in a way, gold compared."""
+"""One trial: play histories on a server, apply its log in some way, compare gold."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ GOLD: Mapping[str, Mapping[str, int]] = {
     "unfit": {"pipeline.gold.changes.small_batch.HELD_BYTES": -1},
     "many": {"pipeline.gold.changes.small_batch.FEW": -1},
 }
-"""Changes that are few in tables that are small; in tables taken for large; taken for too large to
-be held; taken for many."""
+"""Few changes to small tables; tables treated as large; as too large for memory; as having many
+changes.
+"""
 ENGINES = ("local", "spark")
-"""Where tasks of bronze and silver run, as conf's `engine` says it."""
+"""Where tasks of bronze and silver run: values of the setting `engine`."""
 FEWEST_DONE = 0.9
-"""The share of steps that must succeed: a history of errors shows nothing."""
+"""The minimum share of steps that must succeed: a history of errors proves nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What is tried, all of it told by these values: `str` is what to run again."""
+    """The complete parameters of a trial; `str` shows how to reproduce it."""
 
     seed: int
     way: str = "at once"
@@ -45,9 +46,9 @@ class Trial:
     length: int = 60
     features: frozenset[Feature] = APPLIED
     variables: Mapping[str, str | int] = field(default_factory=dict)
-    """Global variables of the server while the histories are played."""
+    """Global variables of the server while it plays the histories."""
     gold: str = "small"
-    """One of `GOLD`: how large gold takes batches and tables for."""
+    """A key of `GOLD`: the thresholds by which gold sizes batches and tables."""
     engine: str = ENGINES[0]
 
     def __str__(self) -> str:
@@ -65,7 +66,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a trial came to: tables that were equal, steps that the server did and refused."""
+    """A trial's result: equal tables, steps that the server accepted, and rejected ones."""
 
     equal: int
     done: int
@@ -73,7 +74,7 @@ class Outcome:
 
 
 def histories(trial: Trial, *, mariadb: bool) -> dict[str, list[Step]]:
-    """The trial's histories, by schema."""
+    """Return the trial's histories, by schema."""
     return {
         f"h{n}": generate(
             trial.seed * 1000 + n,
@@ -87,7 +88,7 @@ def histories(trial: Trial, *, mariadb: bool) -> dict[str, list[Step]]:
 
 
 def attempt(spark: SparkSession, server: Server, trial: Trial) -> Outcome:
-    """Raises `UnequalError` with the seed in its message where gold is not what SELECT gives."""
+    """Run the trial; raise `UnequalError` with the seed if gold differs from the server."""
     made = histories(trial, mariadb=isinstance(server, MariaDBServer))
     try:
         return _attempt(spark, server, trial, made, mixed(list(made.values()), trial.seed))
@@ -96,7 +97,7 @@ def attempt(spark: SparkSession, server: Server, trial: Trial) -> Outcome:
 
 
 def smallest(spark: SparkSession, server: Server, trial: Trial, *, tries: int) -> str:
-    """The fewest steps of a trial that fails that still fail, as SQL."""
+    """Return the fewest steps of a failing trial that still fail, as SQL."""
     made = histories(trial, mariadb=isinstance(server, MariaDBServer))
 
     def fails(steps: Sequence[Step]) -> bool:
@@ -126,7 +127,7 @@ def _attempt(
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="history.")))
         if result.done < fewest_done * len(steps):
             shown = "\n".join(f"{step.sql}: {error}" for step, error in result.failed[:10])
-            raise UnequalError(f"{len(result.failed)} of {len(steps)} steps fail\n{shown}")
+            raise UnequalError(f"{len(result.failed)} of {len(steps)} steps failed\n{shown}")
         for name, value in GOLD[trial.gold].items():
             stack.enter_context(patch(name, value))
         stack.enter_context(patch.dict(SETTINGS, engine=trial.engine))

@@ -1,4 +1,4 @@
-"""Delta tables that were written some days ago: their files and logs say so, Delta believes it."""
+"""Age Delta tables by some days: in their files and logs, which is what Delta goes by."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 
 def age(spark: SparkSession, root: Path, by: timedelta) -> None:
-    """Every Delta table below `root` becomes older; none may have a checkpoint yet."""
+    """Age every Delta table below `root`; none may have a checkpoint yet."""
     for log in root.rglob("_delta_log"):
         assert not list(log.glob("*.parquet")), f"{log} has a checkpoint"
         for commit in log.glob("*.json"):

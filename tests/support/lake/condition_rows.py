@@ -1,4 +1,4 @@
-"""A table of values and nulls in many files, for conditions on its columns."""
+"""A table of values and nulls in many files, for tests of conditions on its columns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LISTS: tuple[list[str | None] | None, ...] = (None, [], [None], ["b"], ["it's \\
 
 
 def table_rows() -> pa.Table:
-    """Each value with each of every second other column, nulls among them."""
+    """Return rows that combine each value with every second other column, nulls included."""
     together = product(*((None, *VALUES[name]) for name in ("n", "a `b`", "flag")), LISTS)
     days = (None, *VALUES["day"])
     rows = [
@@ -46,7 +46,7 @@ def table_rows() -> pa.Table:
 
 
 def native_table(root: str) -> tuple[NativeTables, LakeTable]:
-    """The rows in several files of a new lake, so that statistics exclude some of them."""
+    """Write the rows to several files of a new lake, some of which statistics exclude."""
     statistics = ("n", "k", "a `b`")
     tables, table = NativeTables(Lake(root)), LakeTable(f"{root}/t", SCHEMA, statistics=statistics)
     rows = table_rows().sort_by("n")

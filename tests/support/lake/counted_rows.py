@@ -1,4 +1,4 @@
-"""A table whose rows are in groups and have numbers, for look-ups of the last of each group."""
+"""A table of numbered rows in groups, for look-ups of the last row of each group."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COUNTED = pa.schema(
 
 
 def counted_table(tables: NativeTables) -> LakeTable:
-    """Rows in files of their own, some of them in one with others, and one without a number."""
+    """Write rows to several files, some of them shared, and one row without a number."""
     made = LakeTable(f"{tables.lake.root}/counted", COUNTED, statistics=("of", "n"))
     files: list[list[tuple[str | None, int | None]]] = [
         [("a", 1), ("b", 9), ("a", 2), (None, 99)],
@@ -23,6 +23,6 @@ def counted_table(tables: NativeTables) -> LakeTable:
         [("c", 4)],
     ]
     for number, rows in enumerate(files):
-        told = [{"of": of, "n": n, "body": f"{of}{n}"} for of, n in rows]
-        tables.append(made, pa.Table.from_pylist(told, schema=COUNTED), Step("made", number))
+        written = [{"of": of, "n": n, "body": f"{of}{n}"} for of, n in rows]
+        tables.append(made, pa.Table.from_pylist(written, schema=COUNTED), Step("made", number))
     return made

@@ -1,4 +1,4 @@
-"""Runs that die at a commit: the stand-in for SIGKILL that tests and soaks share."""
+"""Runs that die at a commit: a stand-in for SIGKILL, shared by tests and soaks."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from pipeline.lake.tables.native import NativeTables
 
 
 class Killed(BaseException):
-    """Stands for SIGKILL: nothing in the pipeline may catch it and go on."""
+    """A stand-in for SIGKILL: the pipeline must not catch it and continue."""
 
 
 class Killer(Protocol):
-    """Sees every commit: `commit` makes it, as the step of `app`, to `table`."""
+    """Called for every commit: `commit` makes it, as the step of `app`, to `table`."""
 
     def __call__(self, commit: Callable[[], object], app: str, table: str) -> None: ...
 
 
 def at_commits(patch: pytest.MonkeyPatch, killer: Killer) -> None:
-    """Have all commits of the pipeline, by Spark and by delta-rs, pass by the killer.
+    """Route all commits of the pipeline, by Spark and by delta-rs, through the killer.
 
-    delta-rs's do when their files are written; a step that is done already is none.
+    Those of delta-rs once their files are written; a step that is already done makes no commit.
     """
     by_spark = delta.commit
     by_delta_rs: Callable[..., Any] = NativeTables._write
@@ -57,9 +57,9 @@ def at_commits(patch: pytest.MonkeyPatch, killer: Killer) -> None:
 
 
 class Executioner:
-    """Lets a given number of commits through, then kills the run instead of, or after, the next.
+    """Allows a number of commits, then kills the run before or after the next one.
 
-    With `layer`, only that layer's commits count, and its plans and records in the ledger.
+    With `layer`, only that layer's commits count, including its plans and records in the ledger.
     `killed_at`: the table of the commit at which the run died.
     """
 
@@ -86,10 +86,10 @@ class Executioner:
 
 
 class AfterEachCommit:
-    """Kills a run right after each commit that it makes, or each `nth`: the next one goes on from
-    there.
+    """Kills a run right after each, or each `nth`, of its commits; the next run resumes there.
 
-    `commits`: the tables of the commits that were made, in order. A step that is done makes none.
+    `commits`: the tables of the commits that were made, in order. A step that is already done makes
+    no commit.
     """
 
     def __init__(self, nth: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""A ledger without a lake, for tests of what is planned from it."""
+"""A ledger in memory, for tests of planning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipeline.lake.tables.tables import Tables
 
 @dataclass
 class MemoryTables:
-    """As much of `Tables` as a ledger asks for, in memory, which several runs may share."""
+    """The part of `Tables` that a ledger uses, in memory; several runs may share it."""
 
     lake: Lake
     kept: dict[str, pa.Table] = field(default_factory=dict)
@@ -60,14 +60,14 @@ class MemoryTables:
 
 
 class MemoryLedger(Ledger):
-    """Plans and records in memory, which several ledgers may share as runs share a table."""
+    """Plans and records in memory, shared between ledgers as runs share a table."""
 
     def __init__(self, shared: MemoryTables | None = None) -> None:
         self.shared = shared or MemoryTables(Lake("/lake"))
         super().__init__(None, self.shared.lake, "shop", _tables=cast(Tables, self.shared))
 
     def did(self, layer: Layer, body: dict[str, Any], record: dict[str, Any] | None = None) -> Plan:
-        """One more batch, planned and finished."""
+        """Add a batch: its plan and its record."""
         plan = self.propose(layer, body)
         self.finish(plan, record or {})
         return plan

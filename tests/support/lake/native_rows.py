@@ -1,4 +1,4 @@
-"""A small table that `NativeTables` writes, its rows, and what delta-rs itself says of it."""
+"""A small table that `NativeTables` writes, its rows, and how delta-rs itself reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real S3 server of this machine (moto's), and what finds it."""
+"""A local S3 server (moto), and the settings of its clients."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "object-stores.md"
 
 
 def spark_conf() -> dict[str, str]:
-    """The guide's own settings of Spark, with jars kept from run to run and little work for few
-    rows. Ivy locks nothing: test processes side by side have folders of their own."""
+    """Return the Spark settings of the guide, with cached jars and few tasks.
+
+    Ivy does not lock its folders, so parallel test processes use separate ones.
+    """
     (block,) = re.findall(r"run with this block -->\n```yaml\n(.+?)```", GUIDE.read_text(), re.S)
     return {
         **cast("dict[str, str]", yaml.safe_load(block)["spark"]["conf"]),
@@ -37,18 +39,18 @@ def spark_conf() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class ObjectStore:
-    """The server: `environment` is what its clients need."""
+    """The server; `environment` holds the variables that its clients need."""
 
     endpoint: str
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Where it is, and who one is there."""
+        """Return the endpoint and credentials as environment variables."""
         return {**CREDENTIALS, "AWS_ENDPOINT_URL": self.endpoint}
 
     @property
     def conf(self) -> dict[str, str]:
-        """The same as settings of Spark, which need nothing of the environment."""
+        """Return the same as Spark settings, independent of the environment."""
         return {
             "spark.hadoop.fs.s3a.endpoint": self.endpoint,
             "spark.hadoop.fs.s3a.path.style.access": "true",
@@ -57,8 +59,8 @@ class ObjectStore:
         }
 
     @contextmanager
-    def knowing_nobody(self) -> Iterator[None]:
-        """Refuse every request, as a store does that does not know its keys."""
+    def rejecting_all_keys(self) -> Iterator[None]:
+        """Reject every request, as a store does that does not know the keys."""
         self._ask_for_keys_after("0")
         try:
             yield
@@ -71,7 +73,7 @@ class ObjectStore:
 
     @property
     def files(self) -> Any:
-        """The objects, through a client that remembers nothing."""
+        """Return the objects, through a client without a cache."""
         return S3FileSystem(
             key=CREDENTIALS["AWS_ACCESS_KEY_ID"],
             secret=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
@@ -80,33 +82,33 @@ class ObjectStore:
         )
 
     def put(self, path: str, content: bytes) -> None:
-        """Put an object, into a bucket that is made for it."""
+        """Put an object, into a bucket created for it."""
         bucket = path.partition("/")[0]
         if not self.files.exists(bucket):
             self.files.mkdir(bucket)
         self.files.pipe_file(path, content)
 
     def fetch(self, folder: str, into: Path) -> None:
-        """Copy a folder: Delta tables may be moved to where this process's Spark can read them."""
+        """Copy a folder, such as Delta tables, to where this process's Spark can read it."""
         self.files.get(f"{folder}/", f"{into}/", recursive=True)
 
     def put_file(self, file: Path, path: str) -> None:
-        """Put a file."""
+        """Upload a file."""
         self.put(path, file.read_bytes())
 
 
 @contextmanager
 def object_store() -> Iterator[ObjectStore]:
-    """A server with no buckets, until the end of the `with`."""
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line for each request
+    """Start a server without buckets, until the end of the `with`."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # logs a line for each request
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     try:
         host, port = server.get_host_and_port()
         endpoint = f"http://{host}:{port}"
-        # Servers of one process share what they hold.
+        # Servers in one process share their objects.
         urlopen(Request(f"{endpoint}/moto-api/reset", method="POST")).close()
-        S3FileSystem.clear_instance_cache()  # clients of before this one's environment
+        S3FileSystem.clear_instance_cache()  # clients created under an earlier environment
         yield ObjectStore(endpoint)
     finally:
         server.stop()

@@ -1,10 +1,10 @@
-"""A task of progress for tests that look at what work reports to it."""
+"""A progress task for tests of what work reports to it."""
 
 from __future__ import annotations
 
 
 class CountedTask:
-    """Keeps each amount that it is advanced by."""
+    """Records each amount that it is advanced by."""
 
     def __init__(self) -> None:
         self.amounts: list[int] = []

@@ -1,4 +1,4 @@
-"""What the pipeline says in its log, kept for a test to look at."""
+"""Capture the pipeline's log records in tests."""
 
 from __future__ import annotations
 
@@ -10,33 +10,35 @@ from typing import Any
 from pipeline.observe.log import LOGGER
 
 
-class Said(logging.Handler):
-    """Every line as a dict: its fields, and its message as `message`."""
+class LogRecords(logging.Handler):
+    """Every record as a dict: its fields, and its text as `message`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[dict[str, Any]] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep it."""
+        """Keep the record."""
         self.lines.append({**vars(record), "message": record.getMessage()})
 
     def of(self, event: str) -> list[dict[str, Any]]:
-        """The lines of one kind."""
+        """Return the records of one event."""
         return [line for line in self.lines if line["event"] == event]
 
 
 @contextmanager
-def listening() -> Iterator[Said]:
-    """Instead of whatever the logger has; it is as it was afterwards, as the root logger is."""
+def listening() -> Iterator[LogRecords]:
+    """Replace the logger's handlers for the duration of the `with`, then restore them and the root
+    logger's.
+    """
     root = logging.getLogger()
     others = root.handlers
     handlers, level, propagate = LOGGER.handlers, LOGGER.level, LOGGER.propagate
-    said = Said()
-    LOGGER.handlers, LOGGER.propagate = [said], False
+    records = LogRecords()
+    LOGGER.handlers, LOGGER.propagate = [records], False
     LOGGER.setLevel(logging.INFO)
     try:
-        yield said
+        yield records
     finally:
         LOGGER.handlers, LOGGER.propagate = handlers, propagate
         LOGGER.setLevel(level)

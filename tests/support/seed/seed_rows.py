@@ -22,7 +22,7 @@ from tests.support.zoo.zoo_rows import ZOO
 
 
 def selected_cells(server: Server, definition: TableDefinition) -> list[Any]:
-    """A cell array for each column, of the rows in the order of `id`."""
+    """Return an array of cells for each column, rows in the order of `id`."""
     expressions = ", ".join(select_expression(column) for column in definition.columns)
     with server.connect(database=ZOO, conv={}) as connection, connection.cursor() as cursor:
         cursor.execute(SESSION)
@@ -32,10 +32,11 @@ def selected_cells(server: Server, definition: TableDefinition) -> list[Any]:
 
 
 def cells_through_spark(server: Server, definition: TableDefinition) -> list[tuple[Any, ...]]:
-    """Its rows, in any order, as the server gives them to Spark's own query around ours: it is not
-    to put them into a temporary table, as it is told to here.
+    """Return the table's rows, in any order, as the server returns them to Spark's wrapped query.
 
-    That would cut values: it makes the columns too narrow for them.
+    optimizer_switch asks the server to materialise the inner query in a temporary table, whose
+    columns would be too narrow and truncate values; the seed's session settings have to prevent
+    that.
     """
     expressions = ", ".join(
         f"{select_expression(column)} AS c{n}" for n, column in enumerate(definition.columns)
@@ -49,7 +50,7 @@ def cells_through_spark(server: Server, definition: TableDefinition) -> list[tup
 
 
 def assert_whole_through_spark(server: Server, definition: TableDefinition) -> None:
-    """Fails where a row is not what `selected_cells` has."""
+    """Fail if a row differs from `selected_cells`."""
     found = set(cells_through_spark(server, definition))
     cells = [column.to_pylist() for column in selected_cells(server, definition)]
     assert found == set(zip(*cells, strict=True)), definition.table
@@ -61,8 +62,10 @@ def assert_read_as_logged(
     batches: Sequence[Any],
     left_out: Collection[str] = (),
 ) -> None:
-    """Fails with the first values of rows that are not what the decoder gave, in the same order,
-    but for columns that are `left_out`."""
+    """Fail with the first values that differ from the decoder's, rows in the same order.
+
+    Columns in `left_out` are not compared.
+    """
     read = pa.Table.from_batches(batches)
     read.validate(full=True)
     fields = list(row_type(definition, TypeOptions()))
@@ -76,7 +79,7 @@ def assert_read_as_logged(
 def differences(
     name: str, ours: Sequence[Any], theirs: Sequence[Any]
 ) -> list[tuple[str, int, Any, Any]]:
-    """Where two columns' values are not the same, −0.0 and 0.0 told apart."""
+    """Return where two columns' values differ; −0.0 and 0.0 are different."""
     return [
         (name, row + 1, one, other)
         for row, (one, other) in enumerate(zip(ours, theirs, strict=True))
@@ -85,20 +88,20 @@ def differences(
 
 
 def all_columns(table: DumpedTable) -> tuple[ColumnDefinition, ...]:
-    """What its CREATE TABLE declares."""
+    """Return the columns declared by the table's CREATE TABLE."""
     effect = created(table.statement, table.schema, table.sql_mode)
     assert effect is not None
     return effect.definition.columns
 
 
 def held_columns(table: DumpedTable) -> list[ColumnDefinition]:
-    """Those of them that its rows hold."""
+    """Return the columns that the dump's rows contain."""
     lacks = table.lacks(all_columns(table))
     return [column for column in all_columns(table) if column.name not in lacks]
 
 
 def rows_of(table: DumpedTable) -> list[list[bytes | None]]:
-    """Its rows as cells, each chunk read as by a worker."""
+    """Return the table's rows as cells, each chunk read as a worker reads it."""
     columns = held_columns(table)
     found: list[list[bytes | None]] = []
     for chunk in pickle.loads(pickle.dumps(tuple(table.chunks))):

@@ -1,8 +1,8 @@
-"""A primary under writers: thousands of small transactions a second, paced, in the server's own
-procedures, so that the clients cost next to nothing.
+"""A primary under load: thousands of small transactions a second, at a fixed rate, run in stored
+procedures so that clients cost next to nothing.
 
-Each writer has rows of its own (`id % WRITERS`), so that none waits for another one's locks, and a
-number that only grows, by which a transaction takes its rows.
+Each writer has its own rows (`id % WRITERS`), so that none waits for another one's locks, and an
+increasing number by which a transaction picks its rows.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from tests.support.servers.server import Server
 SCHEMA = "busy"
 WRITERS = 4
 ROWS = 200_000
-"""Of `account`, before the log begins."""
+"""Rows of `account` before the log begins."""
 AT_ONCE = 50
-"""Transactions of one call; the pace is kept between calls."""
+"""Transactions per call; the rate is kept across calls."""
 
 DIGITS = f"(SELECT 0 AS n{' UNION ALL SELECT '.join(['', *map(str, range(1, 10))])})"
 TABLES = f"""
@@ -82,18 +82,20 @@ WORK = f"""
 
 @dataclass
 class Work:
-    """What the writers did until now."""
+    """Progress of the writers."""
 
     began: float = field(default_factory=time.monotonic)
     transactions: list[int] = field(default_factory=lambda: [0] * WRITERS)
 
     def rate(self) -> float:
-        """Transactions a second since they began."""
+        """Return transactions a second since the start."""
         return sum(self.transactions) / (time.monotonic() - self.began)
 
 
 def made(server: Server) -> None:
-    """The tables with their first rows, of which the log, begun anew behind them, has nothing."""
+    """Create the tables with their first rows, then reset the logs, so that they do not contain
+    these.
+    """
     server.execute(TABLES)
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute(WORK)
@@ -102,7 +104,7 @@ def made(server: Server) -> None:
 
 @contextmanager
 def busy(server: Server, rate: float) -> Iterator[Work]:
-    """Writers that commit `rate` transactions a second together, or as many as they can."""
+    """Run writers that together commit `rate` transactions a second, or as many as they can."""
     work, done = Work(), threading.Event()
 
     def write(writer: int) -> None:

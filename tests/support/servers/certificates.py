@@ -1,4 +1,4 @@
-"""Certificates for servers: an authority, and what it signs for 127.0.0.1."""
+"""Certificates for servers: a CA, and a certificate that it signs for 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cryptography.x509.oid import NameOID
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """PEM files: the authority's certificate, and a server's with its key."""
+    """PEM files: the CA's certificate, and a server's certificate with its key."""
 
     ca: Path
     cert: Path
@@ -23,12 +23,12 @@ class Certificates:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What a server is started with to have them."""
+        """Return the server options that enable them."""
         return (f"--ssl-ca={self.ca}", f"--ssl-cert={self.cert}", f"--ssl-key={self.key}")
 
 
 def certificates(folder: Path, host: str = "127.0.0.1") -> Certificates:
-    """An authority of its own, and a server's certificate that names `host`, in `folder`."""
+    """Create a CA and a server certificate for `host` in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     authority_key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)

@@ -1,4 +1,4 @@
-"""A way to a server that cuts connections off: a proxy that ends each after so many bytes."""
+"""A proxy to a server that closes each connection after a number of bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CHUNK = 1 << 14
 
 @dataclass
 class CutNetwork:
-    """Listens on `port`; `cuts` counts the connections that it has ended."""
+    """Listens on `port`; `cuts` counts the connections it has closed."""
 
     to: int
     after: int
@@ -22,11 +22,11 @@ class CutNetwork:
 
     @property
     def port(self) -> int:
-        """Where it listens, on 127.0.0.1."""
+        """Return the port on 127.0.0.1."""
         return int(self.listener.getsockname()[1])
 
     def serve(self) -> None:
-        """Until the listener is closed."""
+        """Accept connections until the listener is closed."""
         with suppress(OSError):
             while True:
                 client, _ = self.listener.accept()
@@ -54,7 +54,7 @@ class CutNetwork:
 
 @contextmanager
 def cut_network(to: int, after: int) -> Iterator[CutNetwork]:
-    """A way to port `to` of this machine, of `after` bytes from there for each connection."""
+    """Start a proxy to the local port `to` that passes `after` bytes of each connection."""
     network = CutNetwork(to, after)
     threading.Thread(target=network.serve, daemon=True).start()
     try:

@@ -1,7 +1,7 @@
-"""Debian's packages, downloaded with apt and unpacked without root: how tests get real servers.
+"""Debian packages, downloaded with apt and unpacked without root, as the source of real servers.
 
-Packages of one suite of the distribution are downloaded with apt folders of our own, and unpacked
-with all that they depend on, the C library included, so that they run beside another one.
+Packages of one suite are downloaded with separate apt folders and unpacked with all their
+dependencies, the C library included, so that they run beside the system's.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ Signed-By: {keyring}
 
 
 class UnavailableError(Exception):
-    """There is no such server here and none can be installed; the message says why."""
+    """The server is neither here nor installable; the message states why."""
 
 
 def unpacked(root: Path, suite: str, packages: tuple[str, ...]) -> Path:
-    """The folder `root` with these packages in it, made once. Raises UnavailableError."""
+    """Return the folder `root` with these packages, created once. Raises UnavailableError."""
     with lock(root.with_name("install")):
         if not root.is_dir():
             _install(root, suite, packages)
@@ -51,7 +51,7 @@ def unpacked(root: Path, suite: str, packages: tuple[str, ...]) -> Path:
 
 
 def loader(root: Path) -> tuple[str, ...]:
-    """The beginning of a command line that runs a program with the C library in `root`."""
+    """Return the command-line prefix that runs a program with the C library in `root`."""
     folders = [*root.glob("usr/lib/*-linux-gnu"), *root.glob("lib/*-linux-gnu")]
     program = next(found for folder in folders for found in folder.glob("ld-linux-*.so.*"))
     return (str(program), "--library-path", ":".join(map(str, folders)))
@@ -59,7 +59,7 @@ def loader(root: Path) -> tuple[str, ...]:
 
 @contextmanager
 def lock(path: Path) -> Iterator[None]:
-    """One process at a time for `path`; the others wait, and then find what it made."""
+    """Allow one process at a time for `path`; the others wait, and then find the result."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_name(f"{path.name}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -77,23 +77,23 @@ def _install(root: Path, suite: str, packages: tuple[str, ...]) -> None:
 
 
 def _debian_mirror() -> str:
-    """The mirror that this machine's apt uses already."""
+    """Return the mirror that this machine's apt uses."""
     for program in ("apt-get", "dpkg-deb"):
         if shutil.which(program) is None:
-            raise UnavailableError(f"{program} is missing, and servers are installed with Debian's")
+            raise UnavailableError(f"{program} is missing, and servers need it to be installed")
     if not KEYRING.exists():
-        raise UnavailableError(f"{KEYRING} is missing: this is not Debian")
-    told = _run(
+        raise UnavailableError(f"{KEYRING} is missing: this machine does not run Debian")
+    output = _run(
         *("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages")
     ).split()
-    mirrors = [uri for uri in told if "security" not in uri]
+    mirrors = [uri for uri in output if "security" not in uri]
     if not mirrors:
-        raise UnavailableError("apt knows no mirror of Debian")
+        raise UnavailableError("apt has no Debian mirror configured")
     return mirrors[0]
 
 
 def _download(apt: Path, mirror: str, suite: str, packages: tuple[str, ...]) -> list[Path]:
-    """The packages and everything they depend on, the C library included."""
+    """Download the packages and all their dependencies, the C library included."""
     for folder in ("lists/partial", "cache/archives/partial", "etc"):
         (apt / folder).mkdir(parents=True)
     (apt / "status").touch()
@@ -116,8 +116,8 @@ def _download(apt: Path, mirror: str, suite: str, packages: tuple[str, ...]) -> 
 
 
 def _run(*command: str, environment: dict[str, str] | None = None) -> str:
-    told = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    if told.returncode != 0:
-        lines = (told.stderr or told.stdout).strip().splitlines() or ["no message"]
+    output = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    if output.returncode != 0:
+        lines = (output.stderr or output.stdout).strip().splitlines() or ["no message"]
         raise UnavailableError(f"{' '.join(command[:3])} failed: {lines[-1]}")
-    return told.stdout
+    return output.stdout

@@ -1,4 +1,4 @@
-"""Real MariaDB servers for tests: 10.11, and the newest one there is."""
+"""Real MariaDB servers for tests: 10.11 and the newest release."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _SYSTEM_TABLES = ("system_tables.sql", "performance_tables.sql", "system_tables_
 def bootstrapped(
     command: list[str], share: Path, afterwards: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """What `mariadb-install-db` and `mysql_install_db` do, scripts that find nothing outside of
-    /usr: `command` (the server, its paths) runs the SQL in `share` that makes the schema `mysql`,
-    and what comes `afterwards`.
+    """Run the SQL in `share` that creates the schema `mysql`, then the statements in `afterwards`.
+
+    Does what `mariadb-install-db` and `mysql_install_db` do, scripts that only work in /usr.
+    `command` is the server with its paths.
     """
     data = Path(next(o for o in command if o.startswith("--datadir=")).partition("=")[2])
     (data / "mysql").mkdir(parents=True)
@@ -41,14 +42,14 @@ def _system_tables(share: Path) -> str:
 
 
 class MariaDBServer(Server):
-    """A server with checksums on, FULL metadata, full row images; `binlog_format` ROW."""
+    """A server with checksums, FULL metadata, full row images; `binlog_format` ROW."""
 
     DEFAULTS = ("--binlog-checksum=CRC32",)
     RESET = "RESET MASTER"
 
     @property
     def programs(self) -> Installation:
-        """MariaDB 10.11's."""
+        """Return MariaDB 10.11's programs."""
         return installation()
 
     @property
@@ -61,11 +62,11 @@ class MariaDBServer(Server):
 
 
 class NewestMariaDBServer(MariaDBServer):
-    """The same of the newest release."""
+    """A server of the newest release."""
 
     @property
     def programs(self) -> Installation:
-        """The newest MariaDB's."""
+        """Return the newest MariaDB's programs."""
         return installation(NEWEST)
 
 

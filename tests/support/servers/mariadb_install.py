@@ -1,6 +1,6 @@
 """MariaDB's programs, of the releases in Debian's suites, installed in `.cache/mariadb`.
 
-About 30 MB to download for a release, once.
+About 30 MB of downloads for each release, once.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from functools import cache
 from tests.support.servers.installation import (
     CACHE as ALL,
     Installation,
+    from_environment,
     installed,
-    pointed_at,
-    why_not,
+    why_unavailable_from,
 )
 
 CACHE = ALL / "mariadb"
@@ -22,18 +22,18 @@ STABLE, NEWEST = "bookworm", "sid"
 
 
 def why_unavailable(suite: str = STABLE) -> str | None:
-    """None if there is a server, installed now if need be; else the reason."""
-    reason = why_not(lambda: installation(suite))
+    """Return None if the server is installed, if necessary now, else why it cannot be."""
+    reason = why_unavailable_from(lambda: installation(suite))
     return reason and f"no MariaDB server: {reason}; BINLAKE_MARIADBD can point at a mariadbd"
 
 
 @cache
 def installation(suite: str = STABLE) -> Installation:
-    """The programs to use. Raises UnavailableError."""
-    given = pointed_at("BINLAKE_MARIADBD")
+    """Return the programs to use. Raises UnavailableError."""
+    given = from_environment("BINLAKE_MARIADBD")
     return given or installed(CACHE / suite, suite, PACKAGES, "usr/sbin/mariadbd")
 
 
 def why_newest_unavailable() -> str | None:
-    """The same of the newest release."""
+    """Return the same for the newest release."""
     return why_unavailable(NEWEST)

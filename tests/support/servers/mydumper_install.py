@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tests.support.servers.installation import CACHE as ALL, Installation, installed, why_not
+from tests.support.servers.installation import (
+    CACHE as ALL,
+    Installation,
+    installed,
+    why_unavailable_from,
+)
 
 CACHE = ALL / "mydumper"
 
 
 def why_unavailable() -> str | None:
-    """None if there is a mydumper, installed now if need be; else the reason."""
-    reason = why_not(installation)
+    """Return None if mydumper is installed, if necessary now, else why it cannot be."""
+    reason = why_unavailable_from(installation)
     return reason and f"no mydumper: {reason}"
 
 
 @lru_cache(maxsize=1)
 def installation() -> Installation:
-    """The program to use. Raises UnavailableError."""
+    """Return the program to use. Raises UnavailableError."""
     return installed(CACHE / "root", "sid", ("mydumper",), "usr/bin/mydumper")

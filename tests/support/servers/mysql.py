@@ -13,10 +13,10 @@ from tests.support.servers.server import Server, ServerFactory
 
 
 class MySQLServer(Server):
-    """A server with GTIDs on, checksums on, FULL metadata, full row images.
+    """A server with GTIDs, checksums, FULL metadata, full row images.
 
-    With `keyring` it keeps its keys in that file, as `--binlog-encryption=ON` among the options
-    needs it.
+    With `keyring`, it keeps its keys in that file, which the option `--binlog-encryption=ON`
+    requires.
     """
 
     DEFAULTS: ClassVar[tuple[str, ...]] = (
@@ -33,7 +33,7 @@ class MySQLServer(Server):
 
     @property
     def programs(self) -> Installation:
-        """MySQL's."""
+        """Return MySQL's programs."""
         if self.keyring is None:
             return installation()
         return with_keyring(installation(), self.folder / "programs", self.keyring)
@@ -44,7 +44,7 @@ class MySQLServer(Server):
         return CACHE
 
     def sent_log(self, name: str, folder: Path) -> Path:
-        """A closed binary log as the server sends it to replicas, decrypted, put into `folder`."""
+        """Return a closed binary log as the server sends it to replicas: decrypted, in `folder`."""
         self.tool(
             "mysqlbinlog",
             *("--read-from-remote-server", "--raw", f"--socket={self.socket}", "--user=root"),

@@ -1,6 +1,6 @@
-"""MySQL's programs: those that BINLAKE_MYSQLD points at, or MySQL 9.7 installed in `.cache/mysql`.
+"""MySQL's programs: those at BINLAKE_MYSQLD, or MySQL 9.7 installed in `.cache/mysql`.
 
-Installed are packages of Debian's "sid" suite: about 65 MB to download, once.
+The packages are those of Debian's "sid" suite: about 65 MB of downloads, once.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from functools import lru_cache
 from tests.support.servers.installation import (
     CACHE as ALL,
     Installation,
+    from_environment,
     installed,
-    pointed_at,
-    why_not,
+    why_unavailable_from,
 )
 
 CACHE = ALL / "mysql"
@@ -20,13 +20,13 @@ PACKAGES = ("mysql-server-core", "mysql-client-core")
 
 
 def why_unavailable() -> str | None:
-    """None if there is a server, installed now if need be; else the reason."""
-    reason = why_not(installation)
+    """Return None if the server is installed, if necessary now, else why it cannot be."""
+    reason = why_unavailable_from(installation)
     return reason and f"no MySQL server: {reason}; BINLAKE_MYSQLD can point at a mysqld"
 
 
 @lru_cache(maxsize=1)
 def installation() -> Installation:
-    """The programs to use. Raises UnavailableError."""
-    given = pointed_at("BINLAKE_MYSQLD")
+    """Return the programs to use. Raises UnavailableError."""
+    given = from_environment("BINLAKE_MYSQLD")
     return given or installed(CACHE / "root", "sid", PACKAGES, "usr/sbin/mysqld")

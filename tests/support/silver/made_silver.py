@@ -1,4 +1,4 @@
-"""Silver and its ledger made by hand, for tests of gold that need no binary log.
+"""Handmade silver and its ledger, for tests of gold that need no binary log.
 
 A transaction's LSN is `1 << 40 | n * 1000` for the n-th; its events follow at 100, 200, ….
 """
@@ -44,14 +44,14 @@ Row = tuple[TableDefinition, int, str, Image | None, Image | None]
 
 
 def lsn(n: int) -> int:
-    """The LSN of the n-th transaction."""
+    """Return the LSN of the n-th transaction."""
     return 1 << 40 | n * 1000
 
 
 def definition(
     table: str = "t", *columns: ColumnDefinition, key: Sequence[int] = (0,), schema: str = "shop"
 ) -> TableDefinition:
-    """A table, of `id INT NOT NULL, v VARCHAR(20)` if nothing else is said."""
+    """Return a table definition, by default of `id INT NOT NULL, v VARCHAR(20)`."""
     default = (
         ColumnDefinition("id", ColumnType.LONG, nullable=False),
         ColumnDefinition("v", ColumnType.VARCHAR, length=80, length_bytes=1, collation=255),
@@ -68,11 +68,11 @@ class MadeTransaction:
     rolled_back: list[tuple[int, int]] | None = None
     committed: bool = True
     xa: tuple[str, str] | None = None
-    """The name of an XA transaction, and what this one is to it."""
+    """The id of an XA transaction, and what this transaction does to it."""
     cascades: str | None = "unlogged"
-    """What silver says of foreign keys."""
+    """Silver's record of cascades by foreign keys."""
     partial: dict[int, dict[str, Any]] = field(default_factory=dict)
-    """By the number of a row: what silver has besides of images that are not complete."""
+    """By row number: silver's additional columns for incomplete images."""
 
     def insert(self, table: TableDefinition, *image: Any, version: int = 1) -> MadeTransaction:
         """Log an insert."""
@@ -97,7 +97,7 @@ class MadeTransaction:
         after: Sequence[str] = (),
         diff: dict[str, str] | None = None,
     ) -> MadeTransaction:
-        """The last row's images leave out these columns, or have JSON diffs in their place."""
+        """Omit these columns from the last row's images, or replace them by JSON diffs."""
         self.partial[len(self.rows) - 1] = {
             "__absent_before": list(before) or None,
             "__absent_after": list(after) or None,
@@ -119,7 +119,7 @@ def item(
     other: TableDefinition | None = None,
     model: TableModel | None = None,
 ) -> TimelineItem:
-    """What happens to a table in the n-th transaction, before its rows if nothing else is said."""
+    """Add a catalog item to the n-th transaction, by default before its rows."""
     bare = kind in ("drop", "unsupported", "truncate", "moved", "keys", "model")
     return TimelineItem(
         lsn(n),
@@ -139,7 +139,7 @@ def item(
 
 
 class MadeSilver:
-    """Writes batches of silver into a lake, each a finished batch of the ledger."""
+    """Writes batches of silver into a lake, each as a finished batch of the ledger."""
 
     def __init__(self, spark: Spark, lake: str) -> None:
         self.spark = spark
@@ -154,8 +154,9 @@ class MadeSilver:
         cut: int = 0,
         kind: str = "undecodable",
     ) -> None:
-        """One batch: `faults` are (n, tables), of a `kind`, `cut` is the number of its last
-        transaction."""
+        """Write a batch: `faults` are (n, tables), of a `kind`; `cut` is its last transaction's
+        number.
+        """
         self.batches += 1
         made = list(transactions)
         append_items(self.spark, self.lake, SOURCE, self.batches, items)
@@ -170,7 +171,7 @@ class MadeSilver:
         ledger.finish(plan, {})
 
     def resolve(self) -> None:
-        """Mark every fault as taken up."""
+        """Mark every fault as resolved."""
         started(self.spark).sql(f"UPDATE {in_sql(self.lake.quarantine)} SET resolved_batch = 1")
 
     def _changes(self, transactions: list[MadeTransaction]) -> None:

@@ -1,4 +1,4 @@
-"""Captures of real servers: in this process, or as the command that may be killed."""
+"""Captures of real servers: in this process, or as a separate command that can be killed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REPOSITORY = Path(__file__).parent.parent.parent.parent
 
 
 def login_of(server: Server) -> Login:
-    """Root, by the socket."""
+    """Return a login as root, over the socket."""
     return Login("localhost", "root", socket=str(server.socket))
 
 
@@ -35,26 +35,27 @@ def capture(server: Server, to: Path, **settings: Any) -> CaptureState:
 
 
 def differing(server: Server, to: Path, *, first: int = 0, end: int | None = None) -> list[str]:
-    """The server's files, from the `first` on and before the one at `end`, whose sha256 is not that
-    of the landed file."""
+    """Return the server's files, from `first` to before `end`, whose sha256 differs from the landed
+    file.
+    """
     logs = server.binlogs()[first:end]
     return [log.name for log in logs if sha256(log) != sha256(to / log.name)]
 
 
 def sha256(file: Path) -> str:
-    """Of a file; of nothing where there is none."""
+    """Return the sha256 of a file; of no bytes if it does not exist."""
     return hashlib.sha256(file.read_bytes() if file.exists() else b"").hexdigest()
 
 
 def begins_like(landed: Path, log: Path) -> bool:
-    """Whether what is landed is how the server's file begins, but for its in-use flag."""
+    """True if the landed bytes are a prefix of the server's file, except for its in-use flag."""
     return _without_flag(log).startswith(_without_flag(landed))
 
 
 def differing_in_content(server: Server, to: Path) -> list[str]:
-    """The server's files that differ from the landed ones in more than the in-use flag.
+    """Return the server's files that differ from the landed ones beyond the in-use flag.
 
-    The last one may go on meanwhile: MariaDB says there when a checkpoint is done.
+    The last file may grow meanwhile: MariaDB logs there when a checkpoint is complete.
     """
     *closed, last = server.binlogs()
     different = [log for log in closed if _without_flag(log) != _without_flag(to / log.name)]
@@ -62,7 +63,7 @@ def differing_in_content(server: Server, to: Path) -> list[str]:
 
 
 def is_in_use(log: Path) -> bool:
-    """Whether a file's in-use flag is set."""
+    """True if a file's in-use flag is set."""
     with log.open("rb") as file:
         beginning = file.read(FLAGS_POSITION + 1)
     return has_in_use_flag(beginning) and bool(beginning[-1] & EventFlag.BINLOG_IN_USE)
@@ -79,9 +80,9 @@ def _without_flag(log: Path) -> bytes:
 def capturing(
     server: Server, to: Path, login: Login | None = None, **settings: Any
 ) -> Iterator[Capture]:
-    """A capture that runs for ever, in a thread, until the end of the `with`.
+    """Run an endless capture in a thread, until the end of the `with`.
 
-    As root unless `login` says otherwise: its socket is another after a restart.
+    Connects as root unless `login` is given: after a restart the socket is a different one.
     """
     wanted = CaptureSettings(to=str(to), forever=True, **settings)
     running = Capture(wanted, login or login_of(server))
@@ -106,7 +107,7 @@ def _run(running: Capture, errors: list[BaseException]) -> None:
 
 
 def command(server: Server, to: Path, *options: str) -> subprocess.Popen[bytes]:
-    """`binlake capture`, started."""
+    """Start `binlake capture`."""
     conf = to.parent / f"{to.name}.yml"
     conf.write_text(f"server: {{socket: {server.socket}, user: root}}\ncapture: {{to: {to}}}\n")
     return subprocess.Popen(
@@ -119,7 +120,7 @@ def command(server: Server, to: Path, *options: str) -> subprocess.Popen[bytes]:
 
 
 def eventually(holds: Callable[[], bool], seconds: float = 60) -> None:
-    """Waits until something holds; AssertionError where it does not in time."""
+    """Wait until `holds` returns True; raise AssertionError after `seconds`."""
     until = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < until, "it does not come to hold"

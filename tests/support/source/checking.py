@@ -1,4 +1,4 @@
-"""What `check` finds of real servers, in this process."""
+"""Run `check` on real servers, in this process."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ PASSWORD = "unheard-of-password"
 
 
 def root(server: Server) -> Login:
-    """By the socket."""
+    """Return a login as root, over the socket."""
     return Login("localhost", "root", socket=str(server.socket))
 
 
 def reader(server: Server) -> Login:
-    """A user with PASSWORD, by the network."""
+    """Return a login with PASSWORD, over TCP."""
     return Login("127.0.0.1", "reader", server.port, password=SecretStr(PASSWORD))
 
 
 def checked(server: Server, who: Login | None = None, **conf: Any) -> CheckReport:
-    """As root, of the schema `shop`, unless told otherwise."""
+    """Return the report on the schema `shop`, by default as root."""
     settings = Settings.load(**{"include": ["shop.*"], **conf})
     return check_server(who or root(server), settings)
 
 
 def finding(report: CheckReport, check: str) -> Finding:
-    """The one of that name."""
+    """Return the finding of that name."""
     (found,) = (found for found in report.findings if found.check == check)
     return found
 
 
 def not_fit(report: CheckReport) -> list[str]:
-    """The names of those that are not."""
+    """Return the names of findings that are not ok."""
     return [found.check for found in report.findings if found.verdict != "fit"]

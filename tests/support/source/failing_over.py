@@ -1,4 +1,4 @@
-"""Servers between which captures change, and what is looked at in between."""
+"""Servers that captures fail over between, and what tests check in between."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ TABLES = """
     CREATE TABLE item (id INT PRIMARY KEY AUTO_INCREMENT, n INT);
     CREATE TABLE bag (n INT);
 """
-"""What `insert` writes to."""
+"""The tables that `insert` writes to."""
 
 
 def started(factory: MySQLFactory | MariaDBFactory, count: int) -> list[Server]:
-    """Servers that keep what they replicate in their logs, and have nothing yet.
+    """Return empty servers that log the transactions they replicate.
 
-    A module's tests get the same ones, emptied: starting one takes longer than most of the tests.
+    A module's tests share them, reset: starting a server takes longer than most of the tests.
     """
     keep = "--log-replica-updates" if isinstance(factory, MySQLFactory) else "--log-slave-updates"
-    # What is committed outlives a kill, or the server comes back with a log that is ahead of it.
+    # Commits survive a kill; otherwise the server would come back with a log that is ahead of its
+    # data.
     kept = (keep, "--innodb-flush-log-at-trx-commit=2")
     found = [factory.running(f"--server-id={11 + number}", *kept) for number in range(count)]
     used = [server for server, was_there in found if was_there]
-    for server in used:  # before any of them drops what the others would drop with it
+    for server in used:  # for all, before any of them drops what the others would also drop
         promote(server)
     for server in used:
         server.execute("SET sql_log_bin = 0; DROP DATABASE IF EXISTS shop")
@@ -39,19 +40,19 @@ def started(factory: MySQLFactory | MariaDBFactory, count: int) -> list[Server]:
 
 
 def insert(server: Server, number: int) -> None:
-    """A transaction with one row."""
+    """Run a transaction of one row."""
     server.execute(f"INSERT INTO shop.bag VALUES ({number})")
 
 
 def state_of(landed: Path) -> CaptureState:
-    """What a capture has noted of itself."""
+    """Return the recorded state of a capture."""
     state = read_state(landed)
     assert state is not None
     return state
 
 
 def has_all(landed: Path, server: Server) -> bool:
-    """Whether a capture is at the end of a server's log."""
+    """True if a capture has reached the end of a server's log."""
     state = read_state(landed)
     last = server.binlogs()[-1]
     return state is not None and (state.file, state.position) == (last.name, last.stat().st_size)

@@ -1,12 +1,12 @@
-"""What servers that are not here would say of themselves: their variables, by version.
+"""Variables as servers of various versions report them, without such servers.
 
-Of each version the variables that it has, well set. Which these are was looked up: for MySQL 5.7
-and 8.0 in mysql-test/r/mysqld--help-notwin.result of 5.7.18 and 8.0.41; for 8.4 in what
+Each version has its own variables, with recommended values. Sources: for MySQL 5.7 and 8.0
+mysql-test/r/mysqld--help-notwin.result of 5.7.18 and 8.0.41; for 8.4 what
 https://dev.mysql.com/doc/mysqld-version-reference/en/ lists of 8.2, 8.3 and 8.4 up to the letter h
-(8.2 removed expire_logs_days); for MariaDB 10.3 at
-https://mariadb.com/docs/server/ref/mdb/system-variables/ what is MariaDB's own
-(binlog_row_metadata came with 10.5, binlog_expire_logs_seconds with 10.6). The rest, and how old
-versions spell values, is from memory of the manuals. tests/integration/source/test_check.py asks
+(8.2 removed expire_logs_days); for MariaDB 10.3 the variables that
+https://mariadb.com/docs/server/ref/mdb/system-variables/ lists as MariaDB's own
+(binlog_row_metadata was added in 10.5, binlog_expire_logs_seconds in 10.6). The rest, and how old
+versions spell values, is from memory of the manuals. tests/integration/source/test_check.py queries
 9.7, 10.11 and the newest MariaDB themselves.
 """
 
@@ -72,7 +72,7 @@ EVERYTHING = "GRANT ALL PRIVILEGES ON *.* TO `binlake`@`%`"
 def made_facts(
     version: str, variables: Mapping[str, str | None] | None = None, **others: Any
 ) -> ServerFacts:
-    """A well-set server of a version, but for `variables` (None: it has none of that name)."""
+    """Return a well-configured server of a version, with `variables` changed (None: missing)."""
     changed = {**VARIABLES[version], **(variables or {})}
     facts: dict[str, Any] = {
         "version": ServerVersion.read(version),

@@ -1,4 +1,4 @@
-"""A server of Spark Connect in a process of its own, with Delta and a Hive-style warehouse."""
+"""A Spark Connect server in a separate process, with Delta and a Hive-style warehouse."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _PATIENCE = 240.0
 
 
 class ConnectServer:
-    """Started by `with`; `url` is what a client connects to.
+    """Started by `with`; clients connect to `url`.
 
-    Its tables are in `folder`: a warehouse with a metastore of Hive's beside it.
+    Its tables are in `folder`: a warehouse and a Hive metastore.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -81,8 +81,8 @@ class ConnectServer:
         while not _listens(self._port):
             ended = self._process is None or self._process.poll() is not None
             if ended or time.monotonic() > patience:
-                told = (self._folder / "server.log").read_text(errors="replace")[-4000:]
-                raise RuntimeError(f"Spark Connect's server does not start:\n{told}")
+                logged = (self._folder / "server.log").read_text(errors="replace")[-4000:]
+                raise RuntimeError(f"Spark Connect's server failed to start:\n{logged}")
             time.sleep(0.2)
 
     def _stop(self) -> None:

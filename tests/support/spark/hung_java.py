@@ -1,4 +1,4 @@
-"""A JDK that tells its version, and hangs as it starts: Spark is starting until it is ended."""
+"""A JDK that prints its version but hangs on start: Spark keeps starting until killed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ fi
 exec sleep 600
 """
 HUNG = "sleep"
-"""What it is called while it hangs."""
+"""The name of the hung process."""
 
 
 def made_in(folder: Path) -> Path:
-    """A JAVA_HOME of it."""
+    """Return a JAVA_HOME with it."""
     java = folder / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(JAVA)

@@ -1,4 +1,4 @@
-"""Stand-ins for Spark's session, for tests of what works without one."""
+"""Stand-ins for the Spark session, for tests of what works without one."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from pipeline.lake.starting import StartingSpark
 
 
 class _Untouched:
-    """Has what tells a session of this process from one of Spark Connect, and nothing else."""
+    """Distinguishes a local session from one of Spark Connect, and supports nothing else."""
 
     def __getattr__(self, name: str) -> object:
         if name == "_jsparkSession":
             return None
-        raise AssertionError(f"Spark is asked for {name}")
+        raise AssertionError(f"Spark was asked for {name}")
 
 
 NO_SPARK = cast(SparkSession, _Untouched())
 
 
 def _refused() -> SparkSession:
-    raise AssertionError("Spark is started")
+    raise AssertionError("Spark was started")
 
 
 NEVER_STARTED = StartingSpark(_refused, "local[2]")
-"""Spark on two cores of this machine, which fails the test that starts it: for jobs that ask where
-tasks run, which `NO_SPARK` does not tell."""
+"""Local Spark on two cores that fails a test by starting: for jobs that ask where tasks run, which
+`NO_SPARK` cannot answer.
+"""

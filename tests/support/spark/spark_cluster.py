@@ -1,7 +1,7 @@
-"""A standalone cluster of the installed Spark: a master and workers as processes of their own.
+"""A standalone cluster of the installed Spark: a master and workers in separate processes.
 
-Nothing of this process's Python path reaches them. Their Python has every package that this one
-has, but for Binlake: what they know of it, Spark has brought them.
+They do not inherit this process's Python path. Their Python has every package of this one except
+Binlake, so that any Binlake they have was shipped by Spark.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from tests.support.servers.server import free_port
 ROOT = Path(__file__).parents[3]
 HOST = "127.0.0.1"
 PATIENCE = 120.0
-# Of each job: on two cores beside other tests, a session with its executors takes a minute or two.
+# For each job: on two cores beside other tests, a session with executors takes a minute or two.
 JOB_SECONDS = 600.0
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
 
 Found = TypeVar("Found")
 Job: TypeAlias = subprocess.Popen[bytes]
-"""A spark-submit."""
+"""A spark-submit process."""
 
 
 class SparkCluster:
-    """Started by `with`. `url` is what spark-submit is given; each worker has one core.
+    """Started by `with`. `url` is for spark-submit; each worker has one core.
 
-    `environment`: what the workers' machines have in theirs.
+    `environment`: the environment variables of the workers' machines.
     """
 
     def __init__(self, folder: Path, workers: int = 2, **environment: str) -> None:
@@ -75,7 +75,7 @@ class SparkCluster:
         self._stop()
 
     def add_worker(self) -> None:
-        """Start one more, and wait until the master knows it."""
+        """Start one more worker, and wait until the master has registered it."""
         name = f"worker-{len(self.workers)}"
         folder = self._folder / name
         size = ("--cores", "1", "--memory", "1g", "--work-dir", str(folder))
@@ -88,7 +88,9 @@ class SparkCluster:
 
     @property
     def settings(self) -> dict[str, str]:
-        """What an application is submitted with: the workers' Python, and room for both of them."""
+        """Return the settings to submit an application with: the workers' Python, and memory
+        limits.
+        """
         return {
             "spark.pyspark.python": str(self.python),
             "spark.executor.memory": "512m",
@@ -105,9 +107,9 @@ class SparkCluster:
         connector: bool = False,
         **environment: str,
     ) -> Job:
-        """spark-submit a program with a wheel; what it says is in `log`.
+        """Submit a program with a wheel by spark-submit; its output is in `log`.
 
-        With `connector`, MariaDB's is among the jars; `environment` is its driver's.
+        With `connector`, the jars include MariaDB's; `environment` is the driver's.
         """
         settings = {**self.settings, **conf}
         jars = delta_jars(java_home(), {}) + (connector_jars(java_home(), {}) if connector else [])
@@ -131,7 +133,7 @@ class SparkCluster:
         self, command: list[str], log: Path, **environment: str
     ) -> subprocess.Popen[bytes]:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-        with log.open("wb") as told:
+        with log.open("wb") as output:
             return subprocess.Popen(
                 command,
                 cwd=self._folder,
@@ -145,7 +147,7 @@ class SparkCluster:
                     "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
                     **environment,
                 },
-                stdout=told,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
@@ -165,23 +167,23 @@ class SparkCluster:
 
 
 class Worker:
-    """A worker of the cluster, and the executors that it has started."""
+    """A worker of the cluster, and the executors it has started."""
 
     def __init__(self, folder: Path, process: subprocess.Popen[bytes]) -> None:
         self._folder = folder
         self._process = process
 
     def kill(self) -> None:
-        """SIGKILL to it, its executors and their Pythons, at once."""
+        """Send SIGKILL to the worker, its executors and their Python processes at once."""
         kill(self._process)
 
     @property
     def is_alive(self) -> bool:
-        """Whether it was not killed."""
+        """True unless the worker was killed."""
         return self._process.poll() is None
 
     def writing(self, folder: Path) -> list[Path]:
-        """Files in a folder that its executors' Pythons have open to write to."""
+        """Return files in a folder that its executors' Python processes have open for writing."""
         return [
             path
             for process in _session(self._process.pid)
@@ -190,33 +192,35 @@ class Worker:
         ]
 
     def stop(self) -> None:
-        """Hold it and its executors, until they go on or are killed."""
+        """Stop the worker and its executors until they are resumed or killed."""
         _signal(self._process.pid, signal.SIGSTOP)
         until(
             lambda: all(map(_is_stopped, _session(self._process.pid))), "the executors stand still"
         )
 
-    def go_on(self) -> None:
-        """The other end of `stop`."""
+    def resume(self) -> None:
+        """Resume after `stop`."""
         _signal(self._process.pid, signal.SIGCONT)
 
     def has(self, process: int) -> bool:
-        """Whether a process is one of its executors, or of their Pythons."""
+        """True if a process is one of its executors, or of their Python processes."""
         return Path("/proc", str(process)) in _session(self._process.pid)
 
     def files(self, pattern: str) -> set[tuple[str, str]]:
-        """What applications have brought to its executors, each with its application."""
+        """Yield the files that applications have shipped to its executors, each with its
+        application.
+        """
         return {(file.parents[1].name, file.name) for file in self._folder.glob(f"*/*/{pattern}")}
 
-    def said(self) -> Iterator[tuple[str, str]]:
-        """What its executors wrote, a line at a time, each with its application."""
+    def log_lines(self) -> Iterator[tuple[str, str]]:
+        """Yield the lines that its executors logged, each with its application."""
         for file in sorted(self._folder.glob("*/*/std*")):
             for line in file.read_text(errors="replace").splitlines():
                 yield file.parent.parent.name, line
 
 
 def built_wheel(folder: Path) -> Path:
-    """Binlake's wheel, as `make wheel` builds it."""
+    """Return Binlake's wheel, as `make wheel` builds it."""
     command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory"]
     subprocess.run([*command, folder / "dist"], cwd=ROOT, check=True, capture_output=True)
     (built,) = (folder / "dist").glob("binlake-*.whl")
@@ -224,7 +228,9 @@ def built_wheel(folder: Path) -> Path:
 
 
 def finish(job: Job, log: Path, meanwhile: Callable[[Job], None] = lambda _: None) -> str:
-    """Wait until a job has ended well, while something is done to the cluster; what it said."""
+    """Wait until a job has succeeded while `meanwhile` acts on the cluster; return the job's
+    output.
+    """
     try:
         meanwhile(job)
         code: object = job.wait(timeout=JOB_SECONDS)
@@ -232,13 +238,13 @@ def finish(job: Job, log: Path, meanwhile: Callable[[Job], None] = lambda _: Non
         code = error
     finally:
         kill(job)
-    said = log.read_text(errors="replace")
-    assert code == 0, f"{log.stem}: {code}\n{said[-4000:]}"
-    return said
+    output = log.read_text(errors="replace")
+    assert code == 0, f"{log.stem}: {code}\n{output[-4000:]}"
+    return output
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """SIGKILL to a process that was started here and to those that it has started."""
+    """Send SIGKILL to a process that was started here, and to its children."""
     if process.poll() is None:
         _signal(process.pid, signal.SIGKILL)
         process.wait()
@@ -251,15 +257,19 @@ def _signal(leader: int, number: signal.Signals) -> None:
 
 
 def _session(leader: int) -> list[Path]:
-    """The processes of a session, in /proc: Spark gives an executor's Pythons a group of theirs."""
+    """Return the processes of a session, from /proc: an executor's Pythons are in their own
+    group.
+    """
     return [
         process for process in Path("/proc").glob("[0-9]*") if _stat(process)[3:4] == [str(leader)]
     ]
 
 
 def _stat(process: Path) -> list[str]:
-    """What follows a process's name: its state, parent, group, session, …; nothing of one that has
-    ended. Source: proc_pid_stat(5)."""
+    """Return the fields after a process's name: state, parent, group, session, …
+
+    Empty if the process has ended. Source: proc_pid_stat(5).
+    """
     try:
         return (process / "stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -267,26 +277,27 @@ def _stat(process: Path) -> list[str]:
 
 
 def _is_stopped(process: Path) -> bool:
-    """Or has ended."""
+    """True if the process is stopped or has ended."""
     return _stat(process)[:1] in ([], ["T"], ["Z"])
 
 
 def _written(process: Path) -> Iterator[Path]:
-    """The files that a process has open to write to. Source: proc_pid_fdinfo(5)."""
+    """Return the files that a process has open for writing. Source: proc_pid_fdinfo(5)."""
     for opened in (process / "fd").glob("*"):
         try:
-            told = (process / "fdinfo" / opened.name).read_text()
-            if int(told.split("flags:")[1].split()[0], 8) & os.O_ACCMODE != os.O_RDONLY:
+            output = (process / "fdinfo" / opened.name).read_text()
+            if int(output.split("flags:")[1].split()[0], 8) & os.O_ACCMODE != os.O_RDONLY:
                 yield opened.readlink()
         except OSError:
             continue  # closed meanwhile
 
 
 def _python_without_binlake(folder: Path) -> Path:
-    """The Python of an environment with this one's packages.
+    """Return the Python of an environment with this one's packages, by a path file with their
+    folders.
 
-    Its path names their folders. Of what a path file names, Python reads no path files in turn, and
-    one of these is all there is of Binlake where it is installed to be edited.
+    Python does not follow path files in the folders that a path file names, and an editable install
+    of Binlake is nothing but such a file, so Binlake stays excluded.
     """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     (site,) = folder.glob("lib/python*/site-packages")
@@ -296,7 +307,7 @@ def _python_without_binlake(folder: Path) -> Path:
 
 
 def _fetched(url: str) -> Any:
-    """What a server of Spark's says in JSON; None where it does not."""
+    """Return a JSON response of a Spark server, or None without one."""
     try:
         with urllib.request.urlopen(url, timeout=10) as answer:
             return json.load(answer)
@@ -307,10 +318,10 @@ def _fetched(url: str) -> Any:
 def until(
     found: Callable[[], Found | None], what: str, *, patience: float = PATIENCE, pause: float = 0.1
 ) -> Found:
-    """What `found` gives once that is something; TimeoutError where it stays nothing."""
+    """Return the result of `found` once it is not None; raise TimeoutError after `patience`."""
     deadline = time.monotonic() + patience
     while not (answer := found()):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"not in {patience:.0f} seconds: {what}")
+            raise TimeoutError(f"not within {patience:.0f} seconds: {what}")
         time.sleep(pause)
     return answer

@@ -1,4 +1,4 @@
-"""Tables that go through every width of a type (see `type_zoo`), which samples may miss."""
+"""Tables that cover every width of a type (see `type_zoo`), which samples may miss."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ ROWS = 12
 
 
 def every_decimal() -> Table:
-    """DECIMAL of every precision, with no digits after the point, less than a group of nine, one
-    group, a group and a digit, and as many as there can be."""
+    """DECIMAL of every precision, with fractions of no digits, less than a group of nine, one
+    group, a group and a digit, and the maximum.
+    """
     chance = random.Random(11)
 
     def samples(precision: int, scale: int) -> list[str]:
@@ -37,7 +38,7 @@ def every_decimal() -> Table:
 
 
 def every_bit() -> Table:
-    """BIT(1) to BIT(64): no bit, all bits, the highest one, random ones."""
+    """BIT(1) to BIT(64): no bits, all bits, the highest bit, random bits."""
     chance = random.Random(12)
     values = {
         f"b{width}": [
@@ -50,7 +51,7 @@ def every_bit() -> Table:
 
 
 def every_set() -> Table:
-    """SET of 1 to 64 members, in all the sizes it is packed in."""
+    """SET of 1 to 64 members, in every size it is stored in."""
     chance = random.Random(13)
     columns, values = {}, {}
     for size in range(1, 65):
@@ -63,7 +64,7 @@ def every_set() -> Table:
 
 
 def enum_of_two_bytes() -> Table:
-    """ENUM of more labels than one byte can number."""
+    """ENUM of more labels than a byte can number."""
     labels = ",".join(f"'{n:x}'" for n in range(MANY_LABELS))
     indexes = [1, 2, 255, 256, 257, MANY_LABELS - 1, MANY_LABELS]
     rows = [[str(index)] for index in indexes] + [[NULL]]
@@ -77,7 +78,7 @@ def every_year() -> Table:
 
 
 def every_length() -> Table:
-    """CHAR and BINARY whose length does not fit a byte, and values around each length prefix."""
+    """CHAR and BINARY whose length exceeds a byte, and values around each length prefix."""
     lengths = [0, 1, 63, 64, 127, 128, 255]
     columns: dict[str, str] = {f"c{n}": f"CHAR({n}) CHARACTER SET utf8mb4" for n in lengths[1:]}
     columns |= {f"b{n}": f"BINARY({n})" for n in lengths[1:]}

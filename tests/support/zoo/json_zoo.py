@@ -1,4 +1,6 @@
-"""Tables of JSON that is large, deep, or made of other types' values (see `type_zoo`)."""
+"""Tables of JSON that is large, deeply nested, or made from values of other types (see
+`type_zoo`).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from tests.support.zoo.type_zoo import NULL, SESSION, Table, literal, table
 
 DEEPEST = 100
 LARGE = 64 * 1024
-"""From this size in bytes on, an object or array is of the large form."""
+"""Size in bytes from which an object or array has the large form."""
 SOURCES = {
     "ts": ("TIMESTAMP(6) NULL", "'2038-01-19 03:14:07.999999'"),
     "dt": ("DATETIME(2)", "'1000-01-01 23:59:59.99'"),
@@ -33,11 +35,11 @@ SOURCES = {
     "g": ("GEOMETRY", "ST_GeomFromText('POLYGON((0 0, 1 0, 1 1, 0 0))')"),
     "c": ("CHAR(9) CHARACTER SET sjis", "'日本'"),
 }
-"""Columns whose values become JSON: opaque ones, where JSON has no type for them."""
+"""Columns whose values are converted to JSON; types that JSON lacks become opaque values."""
 
 
 def from_columns() -> Table:
-    """Values of other types as JSON values, as array elements and as members of an object."""
+    """Values of other types as JSON scalars, array elements and object members."""
     columns = {name: kind for name, (kind, _) in SOURCES.items()}
     create, _ = table("zoo_json_columns", {"j": "JSON"}, [])
     source, inserts = table("zoo_json_sources", columns, [[v for _, v in SOURCES.values()]])
@@ -87,7 +89,7 @@ def large_documents() -> Table:
 
 
 def deep_documents() -> Table:
-    """Objects and arrays inside each other, as deep as MySQL allows, small and large."""
+    """Nested objects and arrays, as deep as MySQL allows, small and large."""
 
     def nested(value: Any, depth: int, *, objects: bool) -> str:
         for level in range(depth):

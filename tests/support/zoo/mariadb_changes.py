@@ -1,12 +1,12 @@
-"""Histories of tables with what only MariaDB has: its own types, table elements, hidden columns.
+"""Histories of tables with features that only MariaDB has: types, table elements, hidden columns.
 
-By table, `{}` in its statements. Each is run under every `binlog_row_metadata`.
+By table, which is `{}` in its statements. Each runs under every `binlog_row_metadata`.
 """
 
 from __future__ import annotations
 
 UUIDS = (
-    "6ccd780c-baba-1026-9564-5b8c656024db",  # of version 1, which tables keep in another order
+    "6ccd780c-baba-1026-9564-5b8c656024db",  # version 1, which tables store in another byte order
     "0190163d-8694-739b-aea5-966c26f8ad00",
     "123e4567-e89b-42d3-a456-426614174000",
     "00000000-0000-0000-0000-000000000000",
@@ -54,7 +54,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
         "ALTER TABLE {} MODIFY c TEXT, MODIFY d BINARY(16), MODIFY f BLOB, MODIFY h CHAR(40)",
         "INSERT INTO {} VALUES (4, 'a', 'b', 'c', 'd', 'e', 'f', '::2', 'g')",
     ),
-    "became": (  # BINARY(16) in the log before and after
+    "became": (  # BINARY(16) in the log, before and after
         "CREATE TABLE {} (id BINARY(16) PRIMARY KEY, v INT)",
         f"INSERT INTO {{}} VALUES ({_RAW_ONE}, 1), ({_RAW_TWO}, 2)",
         "ALTER TABLE {} MODIFY id UUID NOT NULL",
@@ -93,7 +93,7 @@ ADDRESSES: dict[str, tuple[str, ...]] = {
         f"DELETE FROM {{}} WHERE u = {_TWO}",
     ),
 }
-"""Of MariaDB 10.11 and newer."""
+"""For MariaDB 10.11 and newer."""
 
 ELEMENTS: dict[str, tuple[str, ...]] = {
     "periods": (
@@ -120,7 +120,7 @@ ELEMENTS: dict[str, tuple[str, ...]] = {
         "ALTER TABLE {} DROP KEY u, DROP PERIOD IF EXISTS FOR q",
         "INSERT INTO {} VALUES (9, '2020-01-01', '2020-02-02', 6, 1)",
     ),
-    "named": (  # as what begins other elements
+    "named": (  # also the first word of other table elements
         "CREATE TABLE {} (period INT, `check` INT, id INT PRIMARY KEY, system INT, `vector` INT)",
         "INSERT INTO {} VALUES (1, 2, 3, 4, 5)",
         "ALTER TABLE {} DROP COLUMN period, DROP `vector`, ADD COLUMN period VARCHAR(3)",
@@ -175,7 +175,7 @@ ELEMENTS: dict[str, tuple[str, ...]] = {
         "UPDATE {} SET a = 'ł' WHERE id = 1",
     ),
 }
-"""The same: table elements that are no columns, and columns that no SELECT gives."""
+"""The same for table elements other than columns, and for columns that SELECT * omits."""
 
 NEWEST: dict[str, tuple[str, ...]] = {
     "vectors": (
@@ -218,4 +218,4 @@ NEWEST: dict[str, tuple[str, ...]] = {
         "DELETE FROM {} WHERE id = 2",
     ),
 }
-"""Of the newest release: VECTOR (11.7), INET4 to INET6 (11.3)."""
+"""For the newest release: VECTOR (11.7), INET4 to INET6 (11.3)."""

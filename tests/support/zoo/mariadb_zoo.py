@@ -1,4 +1,4 @@
-"""The type zoo of MariaDB: what it has of MySQL's types (see `type_zoo`), and types of its own."""
+"""The type zoo of MariaDB: the types it shares with MySQL (see `type_zoo`), and its own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def charsets() -> Table:
 
 
 def geometries() -> Table:
-    """Every spatial type, behind and before texts whose charset is listed after theirs."""
+    """Every spatial type, after and before texts whose charset is listed after theirs."""
     points = [f"ST_GeomFromText('{text}', {srid})" for text, srid in GEOMETRIES]
     columns = {
         "g": "GEOMETRY", "l1": "VARCHAR(9) CHARACTER SET latin1", "p": "POINT",
@@ -48,7 +48,7 @@ def geometries() -> Table:
 
 
 def compressed() -> Table:
-    """COMPRESSED columns with values that are and that are not worth compressing."""
+    """COMPRESSED columns, with values that are worth compressing and values that are not."""
     chance = random.Random(21)
     texts = ["", "a", "short", "x" * 99, "x" * 100, "é" * 250, "日本 " * 80]
     noise = ["".join(chance.choices("abcdefghijklmnop", k=200)) for _ in range(5)]
@@ -71,7 +71,7 @@ def compressed() -> Table:
     }  # fmt: skip
     create, statements = table("zoo_compressed", columns, by_column(values, 40))
     inserts = statements[len(type_zoo.SESSION) :]
-    # What a session can choose: how long a value is worth it, and zlib's header.
+    # Session settings: the length from which a value is compressed, and zlib's header.
     everything = "SET column_compression_threshold = 1, column_compression_zlib_wrap = ON"
     return create, [*type_zoo.SESSION, inserts[0], everything, *inserts[1:]]
 
@@ -84,7 +84,7 @@ def addresses() -> Table:
 
 
 def documents() -> Table:
-    """JSON, which is LONGTEXT: the text as it was inserted."""
+    """JSON, which is LONGTEXT: the text is stored as inserted."""
     chance = random.Random(22)
     texts = [*JSON_DOCUMENTS, *(random_document(chance) for _ in range(30))]
     rows = [[literal(text)] for text in texts] + [[NULL]]
@@ -100,7 +100,7 @@ TABLES: list[Table] = [
 
 
 def newest() -> Table:
-    """What the newest release has besides: INET4, VECTOR (VARBINARY in the log), collations."""
+    """Additions of the newest release: INET4, VECTOR (VARBINARY in the log), collations."""
     vectors = ["[1, 2, 3]", "[0, -1.5, 3.25]"]
     uca1400 = "VARCHAR(30) CHARACTER SET {0} COLLATE {0}_uca1400_swedish_as_cs"
     columns = {

@@ -1,4 +1,4 @@
-"""The type zoo (see `type_zoo`) of older servers: the tables whose types and functions each has."""
+"""The type zoo (see `type_zoo`) of older servers, limited to the types and functions of each."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tests.support.zoo.zoo_rows import name_of
 ROWS = 500
 GEOMETRIES = [(text, srid) for text, srid in type_zoo.GEOMETRIES if "EMPTY" not in text]
 _NO_FUNCTION = ("CAST(2020 AS YEAR)",)
-"""What expressions of JSON have that MySQL 5.7 has not."""
+"""Used in expressions of JSON, but missing in MySQL 5.7."""
 
 
 def plain_geometries() -> Table:
-    """Every spatial type, as MySQL 5.6 and 5.7 write it: no column has an SRID of its own."""
+    """Every spatial type, as MySQL 5.6 and 5.7 write it: columns have no SRID."""
     points = [f"ST_GeomFromText('{text}', {srid})" for text, srid in GEOMETRIES]
     columns = {"g": "GEOMETRY", "p": "POINT", "c": "GEOMETRYCOLLECTION"}
     values = {"g": points, "p": points[:2], "c": points[-1:]}
@@ -34,7 +34,7 @@ def plain_geometries() -> Table:
 
 
 def documents() -> Table:
-    """JSON of every kind that MySQL 5.7 has an expression for."""
+    """Every kind of JSON that MySQL 5.7 has an expression for."""
     every = [f"CAST({literal(document)} AS JSON)" for document in type_zoo.JSON_DOCUMENTS]
     every += [
         expression

@@ -1,4 +1,4 @@
-"""A table and statements on it that log images with columns left out, and JSON diffs."""
+"""A table, and statements that log images with omitted columns and JSON diffs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def statements(chance: random.Random) -> Iterator[str]:
 
 
 def settings(chance: random.Random) -> str:
-    """What the session logs of the statement that follows."""
+    """Session variables for what the next statement logs."""
     options = chance.choice(("PARTIAL_JSON", "PARTIAL_JSON", ""))
     return (
         f"SET binlog_row_image = '{chance.choice(IMAGES)}', binlog_row_value_options = '{options}'"

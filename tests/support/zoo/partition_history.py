@@ -1,4 +1,4 @@
-"""What ALTER TABLE does to partitions, as SQL: where the log tells the rows, and where not."""
+"""ALTER TABLE of partitions, as SQL: with and without the affected rows in the log."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ NOT_TOLD = (
     "CREATE TABLE refreshed LIKE truncated",
     "INSERT INTO refreshed VALUES (1), (2), (3)",
     "ALTER TABLE refreshed TRUNCATE PARTITION p1",
-    # the way back
+    # the reverse
     "CREATE TABLE copied LIKE refreshed",
     "INSERT INTO copied SELECT * FROM refreshed",
     "RENAME TABLE refreshed TO old_refreshed, copied TO refreshed",

@@ -1,4 +1,4 @@
-"""A table of thousands of rows of random values (see `type_zoo`), the same in every run."""
+"""A table of thousands of random rows (see `type_zoo`), the same in every run."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ class Chance:
         self._random = random.Random(seed)
 
     def some(self, value: Any) -> str:
-        """The value, or now and then NULL."""
+        """Return the value, or sometimes NULL."""
         return "NULL" if self._random.random() < 0.1 else str(value)
 
     def decimal(self, precision: int, scale: int) -> str:
-        """DECIMAL of any number of digits."""
+        """Return a DECIMAL of any number of digits."""
         limit = 10 ** self._random.randint(1, precision) - 1
         return fixed_point(self._random.randint(-limit, limit), scale)
 
     def clock(self) -> str:
-        """mm:ss.ffffff."""
+        """Return mm:ss.ffffff."""
         minute, second = self._random.randint(0, 59), self._random.randint(0, 59)
         return f"{minute:02}:{second:02}.{self._random.randint(0, 999999):06}"
 
     def moment(self, first: int, last: int) -> str:
-        """A date and time of the years from first to last."""
+        """Return a date and time between the years first and last."""
         year, month = self._random.randint(first, last), self._random.randint(1, 12)
         day, hour = self._random.randint(1, 28), self._random.randint(0, 23)
         return f"'{year:04}-{month:02}-{day:02} {hour:02}:{self.clock()}'"
 
     def text(self) -> str:
-        """Characters of one to four bytes, and those that SQL and JSON escape."""
+        """Return characters of one to four bytes, including those that SQL and JSON escape."""
         letters = "abc é日😀ß\\'\"\t"
         return "".join(self._random.choices(letters, k=self._random.randint(0, 60)))
 
     def row(self) -> list[str]:
-        """A value for each of COLUMNS."""
+        """Return a value for each of COLUMNS."""
         chance = self._random
         return [
             self.some(chance.getrandbits(64)),

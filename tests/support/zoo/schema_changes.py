@@ -1,4 +1,4 @@
-"""Histories of tables that change in every way that statements can, as SQL."""
+"""Histories of tables that change in every way that DDL allows, as SQL."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FILES = 2
 FILL = "INSERT INTO {} VALUES (1, 'a', 10), (2, 'b', NULL), (3, NULL, 30)"
 TABLE = "CREATE TABLE {} (id INT PRIMARY KEY, v VARCHAR(20), `n m.o` INT)"
 
-# By table: ALTERs, with rows between them that only the right definition can read.
+# By table: ALTERs, with rows in between that only the right definition can decode.
 ALTERED: dict[str, tuple[str, ...]] = {
     "adds": (
         (
@@ -110,7 +110,7 @@ BY_FILE = (
     *("converts", "rekeyed", "promoted", "renames", "ranged", "truncated", "exchanged*"),
     *("a", "b", "tmp", "c d", "e", "ctas", "a2", "refreshed", "copied", "old_refreshed"),
 )
-"""Tables (patterns) that are applied in a run per file, too."""
+"""Tables (patterns) that are also applied in one run per file."""
 ALTERED_ON_MYSQL: dict[str, tuple[str, ...]] = {
     "renames": (
         "ALTER TABLE {} RENAME COLUMN v TO `w ``x`, RENAME COLUMN `n m.o` TO n",
@@ -139,7 +139,7 @@ RENAMED = (
     "UPDATE ctas SET z = 0",
     "RENAME TABLE b TO a2, a TO b, a2 TO a",
 )
-ONLINE = (  # as pt-online-schema-change does it; the ghost is replicated too
+ONLINE = (  # as pt-online-schema-change does; the ghost table is replicated, too
     "CREATE TABLE osc (id INT PRIMARY KEY, v INT)",
     "INSERT INTO osc VALUES (1, 1), (2, 2)",
     "CREATE TABLE _osc_new LIKE osc",
@@ -173,7 +173,7 @@ GENERATED = (
         " STORED, sum BIGINT AS (CRC32(id)) STORED, far BIGINT AS (COALESCE(hid, 0) + ABS(n))"
         " STORED)"
     ),
-    # which no one has checked for values that do not fit
+    # for whose values there is no check that they fit
     "ALTER TABLE made ADD (r INT AS (n * (id - w)) VIRTUAL, `bigger than` INT AS (ID + 1))",
     "INSERT INTO made (id, v) VALUES (3, 'c')",
 )
@@ -200,7 +200,7 @@ DATABASES = (
     "CREATE TABLE gone.u (id INT PRIMARY KEY)",
     "INSERT INTO gone.u VALUES (1)",
     "DROP TABLE gone.u",
-    # to another schema, there against another table, and back
+    # to another schema, swapped with another table there, and back
     "CREATE TABLE moves_out (id INT PRIMARY KEY, v VARCHAR(9))",
     "INSERT INTO moves_out VALUES (1, 'a'), (2, 'b')",
     f"RENAME TABLE {SCHEMA}.moves_out TO gone.moved",
@@ -211,7 +211,7 @@ DATABASES = (
     "INSERT INTO moved VALUES ('was gone', 2)",
     "DELETE FROM gone.t WHERE id = 2",
 )
-NOTHING = (  # changes no replicated column, parsable or not
+NOTHING = (  # change no replicated column, parsable or not
     "CREATE TABLE stays (v INT, id VARCHAR(9) PRIMARY KEY)",
     "INSERT INTO stays VALUES (1, 'a')",
     "CREATE USER IF NOT EXISTS 'ddl'@'%'",

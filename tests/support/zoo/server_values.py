@@ -1,7 +1,7 @@
-"""A table's rows as the server itself gives them, as the Python values that Arrow would give.
+"""A table's rows as the server returns them, as the Python values that Arrow would return.
 
-Everything is asked for as text or hex, so that no client library rounds or refuses it; a date that
-no calendar has (zero, impossible, before year 1) becomes None.
+Everything is selected as text or hex, so that no client library rounds or rejects it; dates that do
+not exist (zero, impossible, before year 1) become None.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from decoder.constants import ColumnType as T, LogicalType
 from decoder.model.definition import ColumnDefinition
 
 ReadDocument = Callable[[str], object]
-"""What JSON text is compared as."""
+"""Converts JSON text to what it is compared as."""
 _AS_HEX = {T.VECTOR, T.GEOMETRY}
 _NUMBERS = {T.BIT}
 _EXACT_DIGITS = 17
-"""Doubles have no more significant digits than this; what has more is a decimal."""
+"""Significant digits of a double; numbers with more digits are decimals."""
 
 
 def expression(column: ColumnDefinition) -> str:
-    """The SQL expression whose value `python_value` understands."""
+    """Return the SQL expression whose value `python_value` converts."""
     name = f"`{column.name}`"
     if column.logical not in (None, LogicalType.VECTOR):
         return f"CAST({name} AS CHAR)"
@@ -36,7 +36,7 @@ def expression(column: ColumnDefinition) -> str:
     if column.type in _NUMBERS:
         return f"CAST({name} + 0 AS CHAR)"
     if column.type == T.FLOAT:
-        # CAST to DOUBLE is of MySQL 8.0.17 and newer.
+        # CAST to DOUBLE needs MySQL 8.0.17.
         return f"{name} * 1e0"
     if column.type == T.DOUBLE:
         return name
@@ -49,8 +49,10 @@ def python_value(
     value: Any,
     document: ReadDocument | None = None,
 ) -> Any:
-    """What an Arrow array of the column holds for this value of its `expression`; of JSON what
-    `document` makes of it, if not `Document`."""
+    """Return what an Arrow array of the column has for this value of its `expression`.
+
+    JSON text is converted by `document`, by default `Document`.
+    """
     if value is None:
         return None
     if column.type == T.GEOMETRY:
@@ -67,7 +69,7 @@ def python_value(
 def decoded_value(
     column: ColumnDefinition, value: Any, document: ReadDocument | None = None
 ) -> Any:
-    """A decoded value in the form to compare with `python_value`: JSON parsed, others as it is."""
+    """Return a decoded value in the form of `python_value`: JSON parsed, others unchanged."""
     is_json = column.type == T.JSON and value is not None
     return (document or Document)(value) if is_json else value
 
@@ -76,7 +78,7 @@ def _kind(arrow_type: pa.DataType) -> str:
     for kind, is_kind in _KINDS.items():
         if is_kind(arrow_type):
             return kind
-    raise AssertionError(f"no column of the type table is {arrow_type}")
+    raise AssertionError(f"no type of the zoo decodes to {arrow_type}")
 
 
 def _date(text: str) -> date | None:
@@ -125,7 +127,7 @@ _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
 
 
 class Number:
-    """A JSON number with a point or exponent, equal to another one of the same value."""
+    """A JSON number with a point or exponent; equal to any number of the same value."""
 
     def __init__(self, text: str) -> None:
         self.value = Decimal(text)
@@ -145,11 +147,11 @@ class Number:
 
 
 class Document:
-    """JSON text, equal to another spelling of the same value: integers are never doubles."""
+    """JSON text, equal to other spellings of the same value; integers never equal doubles."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        # MySQL 5.7 has line breaks in base64, as they are.
+        # MySQL 5.7 puts unescaped line breaks into base64.
         self.value = json.loads(text, parse_float=Number, strict=False)
 
     def __eq__(self, other: object) -> bool:

@@ -1,8 +1,8 @@
-"""Tables with every type of MySQL at its edges, as SQL: `TABLES` is (CREATE, statements) pairs.
+"""Tables with the edge cases of every MySQL type, as SQL: `TABLES` is (CREATE, statements) pairs.
 
 Every table has the primary key `id`. Run the statements of a table in one session, in order (some
 set a session variable first), then compare what was decoded with SELECT. Values are the same in
-every run. `LOSSY` tables hold what Arrow and Delta cannot keep as such (zero and impossible dates).
+every run. `LOSSY` tables hold what Arrow and Delta cannot represent (zero and impossible dates).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ CHARSET_SAMPLES = {
     "utf8mb3": "Ünï 日本 ✓ Ж",
     "utf8mb4": "Ünï 😀 日本 ✓ 𠀀\t\n\\'\"",
 }
-"""Text in each charset of MySQL 9.7, of characters that it has."""
+"""Text in each charset of MySQL 9.7, of characters it supports."""
 
 JSON_DOCUMENTS = [
     "null", "true", "false", "0", "-1", "32767", "-32768", "32768", "65535", "65536", "-32769",
@@ -116,14 +116,16 @@ TIMESTAMPS = ["1970-01-01 00:00:01", "1999-12-31 23:59:59.999999", "2024-02-29 1
 
 
 def literal(value: Any) -> str:
-    """A Python value as an SQL literal, bytes in hex."""
+    """Return a Python value as an SQL literal, bytes in hex."""
     if isinstance(value, bytes):
         return f"x'{value.hex()}'"
     return NULL if value is None else str(escape_item(value, "utf8mb4"))
 
 
 def table(name: str, columns: dict[str, str], rows: Iterable[Iterable[str]]) -> Table:
-    """A table of these columns (name: type) and rows of SQL expressions, 20 rows a statement."""
+    """Return a table of these columns (name: type) and rows of SQL expressions, 20 rows a
+    statement.
+    """
     defined = ", ".join(f"`{column}` {kind}" for column, kind in columns.items())
     create = f"CREATE TABLE {name} (id INT NOT NULL PRIMARY KEY, {defined})"
     values = [f"({', '.join([str(number), *row])})" for number, row in enumerate(rows, 1)]
@@ -135,7 +137,7 @@ def table(name: str, columns: dict[str, str], rows: Iterable[Iterable[str]]) -> 
 
 
 def by_column(columns: dict[str, list[str]], count: int | None = None) -> list[list[str]]:
-    """Rows out of values for each column, each column's values over and over, a NULL in between."""
+    """Return rows that repeat each column's values, with a NULL in between."""
     longest = max(len(values) for values in columns.values()) + 1
     cycles = [[*values, NULL] for values in columns.values()]
     return [[cycle[row % len(cycle)] for cycle in cycles] for row in range(count or longest)]
@@ -161,14 +163,14 @@ def integers() -> Table:
 
 
 def fixed_point(number: int, scale: int) -> str:
-    """number / 10**scale, exactly."""
+    """Return number / 10**scale, exactly."""
     digits = f"{abs(number):0{scale + 1}}"
     point = len(digits) - scale
     return f"{'-' * (number < 0)}{digits[:point]}{'.' * (scale > 0)}{digits[point:]}"
 
 
 def decimals() -> Table:
-    """DECIMAL of many shapes up to 65 digits: all nines, the smallest steps, random values."""
+    """DECIMAL of many shapes up to 65 digits: all nines, smallest steps, random values."""
     chance = random.Random(2)
 
     def samples(precision: int, scale: int) -> list[str]:
@@ -187,7 +189,7 @@ def decimals() -> Table:
 
 
 def floats() -> Table:
-    """FLOAT and DOUBLE at their limits, denormal ones, negative zero, random bits."""
+    """FLOAT and DOUBLE at their limits, denormals, negative zero, random bits."""
     chance = random.Random(3)
     doubles = ["0", "-0e0", "1.5", "-1e308", "1.7976931348623157e308", "2.2250738585072014e-308",
                "5e-324", "0.1", "1e16", "3.141592653589793"]  # fmt: skip
@@ -235,7 +237,7 @@ def temporal() -> Table:
 
 
 def zero_dates() -> Table:
-    """Dates that are none: zero, without a month or day, the 30th of February, the year 0."""
+    """Invalid dates: zero, without a month or day, February 30, the year 0."""
     days = ["0000-00-00", "2020-00-10", "2020-10-00", "2023-02-30", "0000-01-01", "2023-02-28"]
     columns = {"d": "DATE", "dt": "DATETIME", "dt3": "DATETIME(3)"}
     columns |= {"ts": "TIMESTAMP NULL", "ts6": "TIMESTAMP(6) NULL"}
@@ -276,7 +278,7 @@ def text() -> Table:
 
 
 def charsets(lacks: Collection[str] = ()) -> Table:
-    """Text in every charset of the server, which has not those that it `lacks`."""
+    """Text in every charset of the server, except those it `lacks`."""
     samples = {name: sample for name, sample in CHARSET_SAMPLES.items() if name not in lacks}
     values = {
         charset: [literal(sample), literal(sample * 3), "''", literal("A1")]
@@ -287,7 +289,7 @@ def charsets(lacks: Collection[str] = ()) -> Table:
 
 
 def binary() -> Table:
-    """BINARY with zeros at its end, VARBINARY and BLOB of every length prefix."""
+    """BINARY with trailing zeros, VARBINARY and BLOB of every length prefix."""
     columns = {
         "b": "BINARY(8)", "b1": "BINARY", "b255": "BINARY(255)", "v": "VARBINARY(20)",
         "v300": "VARBINARY(300)", "tb": "TINYBLOB", "bl": "BLOB", "mb": "MEDIUMBLOB",
@@ -343,7 +345,7 @@ def labels() -> Table:
 
 
 def documents() -> Table:
-    """JSON of every kind, as column and inside an object."""
+    """Every kind of JSON, as a column and inside an object."""
     chance = random.Random(7)
     plain = [f"CAST({literal(document)} AS JSON)" for document in JSON_DOCUMENTS]
     plain += [f"CAST({literal(random_document(chance))} AS JSON)" for _ in range(150)]
@@ -352,7 +354,7 @@ def documents() -> Table:
 
 
 def random_document(chance: random.Random, depth: int = 0) -> str:
-    """JSON text of random shape, its numbers and strings from the edges."""
+    """Return JSON text of random shape, with edge-case numbers and strings."""
     kind = chance.randrange(7 if depth < 5 else 5)
     if kind < 2:
         return str(chance.choice((1, -1)) * chance.getrandbits(chance.choice((7, 15, 16, 31, 63))))

@@ -1,4 +1,6 @@
-"""The rows of a type zoo (see `type_zoo`): decoded from a server's log, and as it selects them."""
+"""The rows of a type zoo (see `type_zoo`): decoded from a server's log, and as SELECT returns
+them.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +30,16 @@ from tests.support.zoo.type_zoo import Table
 ZOO = "type_zoo"
 
 Rows = dict[str, tuple[TableDefinition, list[Any]]]
-"""By table: its definition, and its columns as Arrow arrays in the table's order."""
+"""By table: its definition, and its columns as Arrow arrays in table order."""
 
 
 def name_of(table: Table) -> str:
-    """The name in its CREATE TABLE."""
+    """Return the name in the table's CREATE TABLE."""
     return table[0].split()[2]
 
 
 def log_of(server: Server, tables: Iterable[Table]) -> bytes:
-    """The bytes of a binary log that holds these tables' statements."""
+    """Return the bytes of a binary log with these tables' statements."""
     server.execute(f"DROP DATABASE IF EXISTS {ZOO}; CREATE DATABASE {ZOO} CHARACTER SET utf8mb4")
     server.flush_logs()
     log = server.binlogs()[-1]
@@ -50,8 +52,10 @@ def log_of(server: Server, tables: Iterable[Table]) -> bytes:
 
 
 def names_of(tables: Iterable[Table]) -> Names:
-    """What a log lacks, from the tables' statements: types of MariaDB, and where it has no names
-    all else. Their schema is utf8mb4."""
+    """Return what the log does not record, from the tables' statements, in a utf8mb4 schema.
+
+    These are MariaDB's types and, in a log without column names, everything else.
+    """
     statements = [one for create, more in tables for one in (create, *more)]
     effects = [created(one, ZOO) for one in statements if one.startswith("CREATE TABLE")]
     known = {effect.name.table: effect.definition for effect in effects if effect is not None}
@@ -68,7 +72,7 @@ def names_of(tables: Iterable[Table]) -> Names:
 
 
 def inserted(log: bytes, options: TypeOptions | None = None, *, names: Names | None = None) -> Rows:
-    """The after images of a log's inserts; `names` are of a log that does not tell them."""
+    """Return the after images of a log's inserts; `names` supply what the log does not record."""
     batches: dict[str, list[Any]] = {}
     definitions = {}
     for changes in _changes(log, options or TypeOptions(), names):
@@ -93,7 +97,7 @@ def _changes(log: bytes, options: TypeOptions, names: Names | None) -> Iterator[
 
 
 def selected(server: Server, definition: TableDefinition) -> list[tuple[Any, ...]]:
-    """The table's rows, as columns."""
+    """Select the table's rows, as columns."""
     expressions = ", ".join(expression(column) for column in definition.columns)
     with server.connect(database=ZOO) as connection, connection.cursor() as cursor:
         cursor.execute("SET time_zone = '+00:00'")
@@ -104,8 +108,10 @@ def selected(server: Server, definition: TableDefinition) -> list[tuple[Any, ...
 def differences(
     column: ColumnDefinition, array: Any, server: tuple[Any, ...], document: ReadDocument = Document
 ) -> Iterator[tuple[str, int, Any, Any]]:
-    """Where decoded and selected values are not the same, −0.0 and 0.0 told apart; of JSON what
-    `document` makes of the texts."""
+    """Return where decoded and selected values differ; −0.0 and 0.0 are different.
+
+    `document` converts JSON text before the comparison.
+    """
     assert len(array) == len(server)
     for row, (ours, theirs) in enumerate(zip(array.to_pylist(), server, strict=True)):
         found = decoded_value(column, ours, document)
@@ -121,7 +127,7 @@ def assert_same(
     arrays: list[Any],
     document: ReadDocument = Document,
 ) -> None:
-    """Fails with the first values that are not what the server selects."""
+    """Fail with the first values that differ from the server's SELECT."""
     rows = selected(server, definition)
     found = [
         difference

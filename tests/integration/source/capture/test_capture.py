@@ -1,4 +1,4 @@
-"""`binlake capture` against real servers: what is landed is what the server has, byte for byte."""
+"""`binlake capture` with real servers: landed files equal the server's, byte for byte."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def make_table(server: Server) -> None:
 
 
 @pytest.mark.parametrize("fixture", ["mysql", "mariadb", "newest_mariadb"])
-def test_every_file_is_landed_as_the_server_has_it(
+def test_landed_files_equal_the_servers(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     server: Server = request.getfixturevalue(fixture)
@@ -70,7 +70,7 @@ def test_bronze_finds_the_landed_files_and_nothing_else(mysql: MySQLServer, tmp_
     assert not listing.notes
 
 
-def test_bronze_takes_a_landed_file_that_ends_inside_a_transaction_for_a_growing_one(
+def test_bronze_treats_a_landed_file_that_ends_inside_a_transaction_as_growing(
     mysql: MySQLServer, tmp_path: Path
 ) -> None:
     mysql.reset_logs()
@@ -99,7 +99,7 @@ def test_a_file_has_the_in_use_flag_until_the_server_closes_it(
     assert not (tmp_path / "binlog.000001").read_bytes()[FLAGS_POSITION] & EventFlag.BINLOG_IN_USE
 
 
-def test_a_log_that_is_written_meanwhile_is_followed(mysql: MySQLServer, tmp_path: Path) -> None:
+def test_a_log_is_followed_while_it_is_written(mysql: MySQLServer, tmp_path: Path) -> None:
     mysql.reset_logs()
     with capturing(mysql, tmp_path):
         for seed in range(4):
@@ -109,7 +109,7 @@ def test_a_log_that_is_written_meanwhile_is_followed(mysql: MySQLServer, tmp_pat
     assert len(list(tmp_path.glob("binlog.*"))) == 5
 
 
-def test_a_capture_that_is_told_to_end_has_all_it_took_on_disk(
+def test_a_stopped_capture_has_everything_it_received_on_disk(
     mysql: MySQLServer, tmp_path: Path
 ) -> None:
     mysql.reset_logs()
@@ -126,7 +126,9 @@ def test_a_capture_that_is_told_to_end_has_all_it_took_on_disk(
 @pytest.mark.parametrize(
     "megabytes", [3, 17, 40], ids=["one packet", "two packets", "three packets"]
 )
-def test_large_events(megabytes: int, mysql_factory: MySQLFactory, tmp_path: Path) -> None:
+def test_large_events_are_landed(
+    megabytes: int, mysql_factory: MySQLFactory, tmp_path: Path
+) -> None:
     server = mysql_factory("--max-allowed-packet=128M")
     make_table(server)
     # Nothing else: PyMySQL's own limit is on what it sends.
@@ -137,7 +139,7 @@ def test_large_events(megabytes: int, mysql_factory: MySQLFactory, tmp_path: Pat
     server.stop()
 
 
-def test_compressed_transactions(mysql_factory: MySQLFactory, tmp_path: Path) -> None:
+def test_compressed_transactions_are_landed(mysql_factory: MySQLFactory, tmp_path: Path) -> None:
     server = mysql_factory("--binlog-transaction-compression=ON")
     write(server, seed=5)
     server.flush_logs()
@@ -146,9 +148,7 @@ def test_compressed_transactions(mysql_factory: MySQLFactory, tmp_path: Path) ->
     server.stop()
 
 
-def test_checksums_that_are_switched_off_and_on(
-    mysql_factory: MySQLFactory, tmp_path: Path
-) -> None:
+def test_checksums_may_be_switched_off_and_on(mysql_factory: MySQLFactory, tmp_path: Path) -> None:
     server = mysql_factory("--binlog-checksum=NONE")
     make_table(server)
     capture(server, tmp_path)
@@ -178,7 +178,9 @@ def test_an_encrypted_log_is_landed_as_the_server_sends_it_decrypted(
     server.stop()
 
 
-def test_a_restarted_server_is_gone_on_with(mysql_factory: MySQLFactory, tmp_path: Path) -> None:
+def test_a_capture_continues_after_a_server_restart(
+    mysql_factory: MySQLFactory, tmp_path: Path
+) -> None:
     server = mysql_factory()
     landed = tmp_path / "landed"
     make_table(server)
@@ -217,7 +219,7 @@ def test_purged_files_stop_a_capture_and_are_named(mysql: MySQLServer, tmp_path:
     assert len(capture(mysql, tmp_path).gaps) == 1
 
 
-def test_files_that_are_purged_after_they_were_landed_are_no_gap(
+def test_files_purged_after_they_were_landed_leave_no_gap(
     mysql: MySQLServer, tmp_path: Path
 ) -> None:
     mysql.reset_logs()
@@ -258,7 +260,7 @@ def test_the_servers_own_id_is_refused(mysql: MySQLServer, tmp_path: Path) -> No
         capture(mysql, tmp_path, server_id=1)
 
 
-def test_a_capture_may_begin_with_a_later_file(mysql: MySQLServer, tmp_path: Path) -> None:
+def test_a_capture_may_start_at_a_later_file(mysql: MySQLServer, tmp_path: Path) -> None:
     mysql.reset_logs()
     mysql.flush_logs()
     make_table(mysql)
@@ -267,14 +269,12 @@ def test_a_capture_may_begin_with_a_later_file(mysql: MySQLServer, tmp_path: Pat
     assert not differing(mysql, tmp_path, first=1)
 
 
-def test_it_shows_among_the_servers_replicas(mysql: MySQLServer, tmp_path: Path) -> None:
+def test_a_capture_is_listed_among_the_servers_replicas(mysql: MySQLServer, tmp_path: Path) -> None:
     with capturing(mysql, tmp_path, server_id=4_000_000_007):
         eventually(lambda: 4_000_000_007 in {row[0] for row in mysql.execute("SHOW REPLICAS")})
 
 
-def test_a_capture_with_nothing_to_do_shows_that_it_lives(
-    mysql: MySQLServer, tmp_path: Path
-) -> None:
+def test_an_idle_capture_shows_that_it_is_alive(mysql: MySQLServer, tmp_path: Path) -> None:
     mysql.reset_logs()
     with capturing(mysql, tmp_path):
         eventually(lambda: (tmp_path / "binlog.000001").exists())

@@ -1,4 +1,4 @@
-"""Semi-synchronous replication: a COMMIT that returns is on the capture's disk."""
+"""Semi-synchronous replication: when COMMIT returns, the transaction is on the capture's disk."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.support.source.capturing import capture, capturing, differing, eventu
 
 PATIENCE = 20_000
 INSERTS = ("INSERT INTO shop.t VALUES ()", "INSERT INTO shop.b VALUES (REPEAT('x', 1500000))")
-"""Of few bytes, and of an event that is passed on in pieces."""
+"""Small ones, and one whose event is passed on in pieces."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How a server is made to wait for its replicas, and what its variables are called."""
+    """How a server is configured to wait for its replicas, and the names of its variables."""
 
     factory: str
     variables: str
@@ -46,7 +46,7 @@ def status(server: Server, name: str) -> int:
 
 
 def waiting(kind: Kind, request: pytest.FixtureRequest) -> Server:
-    """A server, one for the module, that waits twenty seconds for an acknowledgement."""
+    """Return a server, one for the module, that waits twenty seconds for an acknowledgement."""
     factory: MySQLFactory | MariaDBFactory = request.getfixturevalue(kind.factory)
     server, was_there = factory.running()
     if was_there:
@@ -63,7 +63,7 @@ def waiting(kind: Kind, request: pytest.FixtureRequest) -> Server:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.factory)
-def test_a_commit_that_returns_is_durable(
+def test_a_returned_commit_is_durable(
     kind: Kind, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     server = waiting(kind, request)
@@ -87,7 +87,7 @@ def test_a_commit_that_returns_is_durable(
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.factory)
-def test_a_server_that_waits_need_not_be_answered(
+def test_a_capture_does_not_acknowledge_by_default(
     kind: Kind, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     server = waiting(kind, request)

@@ -1,4 +1,4 @@
-"""Captures that are killed, cut off, slowed down and refused: nothing is lost, nothing doubled."""
+"""Captures that are killed, disconnected, slowed down and refused: nothing is lost or repeated."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def make_table(server: Server) -> None:
 
 
 def fill(server: Server, megabytes: int) -> None:
-    """Transactions of a hundred kilobytes, a new file every ten megabytes."""
+    """Write transactions of a hundred kilobytes, with a new file every ten megabytes."""
     make_table(server)
     for number in range(megabytes * 10):
         server.execute(
@@ -67,9 +67,9 @@ def fill(server: Server, megabytes: int) -> None:
 
 @contextmanager
 def written(server: Server, *, flush_every: int = 40) -> Iterator[None]:
-    """A writer that never rests until the end of the `with`; it waits for a server that is down.
+    """Write without pause until the end of the `with`, waiting whenever the server is down.
 
-    `flush_every`: statements of a file.
+    `flush_every`: statements per file.
     """
     ended = threading.Event()
 
@@ -95,7 +95,7 @@ def written(server: Server, *, flush_every: int = 40) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("fixture", ["mysql_factory", "mariadb_factory"])
-def test_killed_again_and_again_while_the_server_is_restarted(
+def test_a_capture_survives_repeated_kills_and_server_restarts(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     factory: MySQLFactory | MariaDBFactory = request.getfixturevalue(fixture)
@@ -138,10 +138,11 @@ def landed_bytes(landed: Path) -> int:
 
 
 @pytest.mark.usefixtures("mariadb_factory")
-def test_a_server_that_crashes_between_two_files(tmp_path: Path) -> None:
-    """MariaDB sets the flag in the next file before it clears it in the one before.
+def test_a_capture_continues_after_a_crash_between_two_files(tmp_path: Path) -> None:
+    """MariaDB sets the flag in the next file before it clears it in the previous one.
 
-    It is on a disk: in memory, where tests keep their files, it is too fast to be held there.
+    The server's files are on disk: in memory, where tests usually keep them, it is too fast to be
+    stopped in between.
     """
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -157,7 +158,9 @@ def test_a_server_that_crashes_between_two_files(tmp_path: Path) -> None:
 
 
 def kill_between_two_files(server: Server) -> list[str]:
-    """Hold it now and then, until it is between two files, and kill it there: these files."""
+    """Pause the server at intervals until it is between two files, and kill it there; return
+    them.
+    """
     until = time.monotonic() + 60
     while time.monotonic() < until:
         server.pause()
@@ -172,7 +175,7 @@ def kill_between_two_files(server: Server) -> list[str]:
     raise AssertionError("it was never held between two files")
 
 
-def test_sigterm_ends_the_command_in_order(mysql: MySQLServer, tmp_path: Path) -> None:
+def test_sigterm_ends_the_command_cleanly(mysql: MySQLServer, tmp_path: Path) -> None:
     landed = tmp_path / "landed"
     make_table(mysql)
     running = command(mysql, landed, "--forever", "--log", "json")
@@ -185,7 +188,9 @@ def test_sigterm_ends_the_command_in_order(mysql: MySQLServer, tmp_path: Path) -
     assert not differing(mysql, landed, first=last)
 
 
-def test_a_network_that_is_cut_again_and_again(mysql_factory: MySQLFactory, tmp_path: Path) -> None:
+def test_a_capture_survives_repeated_network_failures(
+    mysql_factory: MySQLFactory, tmp_path: Path
+) -> None:
     server = mysql_factory()
     fill(server, 20)
     server.execute("CREATE USER reader IDENTIFIED BY ''; GRANT ALL ON *.* TO reader")
@@ -201,7 +206,7 @@ def test_a_network_that_is_cut_again_and_again(mysql_factory: MySQLFactory, tmp_
 
 
 @pytest.mark.parametrize("mode", ["required", "disabled"])
-def test_a_user_with_a_password_and_what_it_may_do(
+def test_a_user_with_a_password_and_minimal_grants(
     mode: str, mysql: MySQLServer, tmp_path: Path
 ) -> None:
     mysql.reset_logs()
@@ -221,7 +226,7 @@ def test_a_user_with_a_password_and_what_it_may_do(
             Capture(CaptureSettings(to=str(tmp_path)), login).run()
 
 
-def test_a_password_is_read_nowhere(mysql: MySQLServer, tmp_path: Path) -> None:
+def test_the_password_appears_nowhere(mysql: MySQLServer, tmp_path: Path) -> None:
     mysql.execute(
         f"DROP USER IF EXISTS capturer; CREATE USER capturer IDENTIFIED BY '{PASSWORD}';"
         " GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO capturer"
@@ -284,12 +289,14 @@ def test_memory_stays_flat_when_the_disk_is_slow(
 
 
 def _resident() -> int:
-    """Bytes of memory that this process has."""
+    """Return the resident memory of this process in bytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_a_full_disk_is_told_and_gone_on_behind(mysql: MySQLServer, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_the_capture_continues_after_it(
+    mysql: MySQLServer, tmp_path: Path
+) -> None:
     mysql.reset_logs()
     fill(mysql, 2)
     room = [1 << 20]
@@ -308,7 +315,7 @@ def test_a_full_disk_is_told_and_gone_on_behind(mysql: MySQLServer, tmp_path: Pa
     assert not differing(mysql, tmp_path)
 
 
-def test_a_server_that_is_down_is_given_up_on_unless_it_is_for_ever(
+def test_a_server_that_is_down_is_given_up_on_unless_forever(
     mysql_factory: MySQLFactory, tmp_path: Path
 ) -> None:
     server = mysql_factory()
@@ -331,7 +338,7 @@ def test_a_server_that_is_down_is_given_up_on_unless_it_is_for_ever(
     assert not thread.is_alive()
 
 
-def test_a_dump_that_the_server_kills_is_asked_for_anew(mysql: MySQLServer, tmp_path: Path) -> None:
+def test_a_dump_killed_by_the_server_is_requested_again(mysql: MySQLServer, tmp_path: Path) -> None:
     mysql.reset_logs()
     make_table(mysql)
     with capturing(mysql, tmp_path, retry={"longest": 0.1}):
@@ -346,9 +353,7 @@ def test_a_dump_that_the_server_kills_is_asked_for_anew(mysql: MySQLServer, tmp_
     assert state.reconnects >= 3
 
 
-def test_how_far_it_is_behind_is_asked_anew_when_that_connection_is_lost(
-    mysql: MySQLServer, tmp_path: Path
-) -> None:
+def test_lag_is_queried_again_after_a_lost_connection(mysql: MySQLServer, tmp_path: Path) -> None:
     mysql.reset_logs()
     make_table(mysql)
     with capturing(mysql, tmp_path, checkpoint={"seconds": 0.1}):
@@ -367,7 +372,7 @@ def _server_position(landed: Path) -> int:
 
 
 def _kill(server: MySQLServer, thread: int) -> None:
-    """End a connection, unless it has ended by itself since it was listed."""
+    """Kill a connection, unless it has ended since it was listed."""
     try:
         server.execute(f"KILL {thread}")
     except pymysql.err.OperationalError as error:
@@ -380,6 +385,6 @@ def _dumps(server: MySQLServer) -> list[tuple[int]]:
     return [(int(row[0]),) for row in server.execute(dumping)]
 
 
-def test_lost_connections_and_full_disks_may_be_tried_again() -> None:
+def test_lost_connections_and_full_disks_may_be_retried() -> None:
     retryable: tuple[type[BinlakeError], ...] = (LostConnectionError, NotLandedError)
     assert all(kind.retryable for kind in retryable)

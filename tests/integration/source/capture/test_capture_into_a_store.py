@@ -1,4 +1,4 @@
-"""Captures into an object store: whole objects, as the server had its files."""
+"""Captures into an object store: complete objects that equal the server's files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def capture(server: MySQLServer, spool: Path, **settings: Any) -> CaptureState:
 
 
 def stored(store: ObjectStore) -> dict[str, bytes]:
-    """What the capture's folder holds, but for the definitions of tables, which must be there."""
+    """Return the contents of the capture's folder, except for the table definitions, which must
+    exist.
+    """
     found = store.files.ls("landing/binlogs", detail=True)
     paths = [entry["name"] for entry in found if entry["type"] == "file"]
     objects = {path.rpartition("/")[2]: store.files.cat_file(path) for path in paths}
@@ -67,7 +69,7 @@ def begun_anew(server: MySQLServer) -> None:
     insert(server, 20)
 
 
-def test_objects_are_what_the_server_has(
+def test_objects_equal_the_servers_files(
     mysql: MySQLServer, store: ObjectStore, tmp_path: Path
 ) -> None:
     begun_anew(mysql)
@@ -88,7 +90,7 @@ def test_objects_are_what_the_server_has(
     assert not listing.faults
 
 
-def test_a_spool_that_is_lost_is_made_from_the_store(
+def test_a_lost_spool_is_rebuilt_from_the_store(
     mysql: MySQLServer, store: ObjectStore, tmp_path: Path
 ) -> None:
     begun_anew(mysql)
@@ -103,7 +105,7 @@ def test_a_spool_that_is_lost_is_made_from_the_store(
     assert stored(store)["binlog.000002"] == mysql.binlogs()[-1].read_bytes()
 
 
-def test_a_spool_that_is_older_than_the_store_is_not_gone_on_from(
+def test_a_spool_older_than_the_store_is_not_resumed(
     mysql: MySQLServer, store: ObjectStore, tmp_path: Path
 ) -> None:
     begun_anew(mysql)
@@ -150,7 +152,7 @@ def test_a_slow_store_fills_the_queue_and_no_more(
     assert {name: found for name, found in stored(store).items() if name != STATE} == logs
 
 
-def test_a_store_that_does_not_take_it_is_told(
+def test_a_failing_store_is_reported(
     mysql: MySQLServer, store: ObjectStore, tmp_path: Path
 ) -> None:
     settings = CaptureSettings.model_validate(
@@ -180,7 +182,7 @@ def test_a_store_needs_a_spool(mysql: MySQLServer) -> None:
         (900, 60, False, False),
     ],
 )
-def test_a_growing_file_is_put_when_it_has_grown_by_a_part(
+def test_a_growing_file_is_uploaded_once_it_has_grown_by_a_part(
     position: int, waited: float, final: bool, due: bool, tmp_path: Path
 ) -> None:
     published = Published(f"memory://{tmp_path}", PublishSettings(seconds=waited, growth=0.25))
@@ -188,7 +190,7 @@ def test_a_growing_file_is_put_when_it_has_grown_by_a_part(
     assert published._is_due("binlog.000001", position, final=final) is due
 
 
-def test_a_server_that_takes_over_has_a_folder_in_the_store_even_where_the_spool_is_lost(
+def test_a_failover_target_has_a_folder_in_the_store_even_after_the_spool_is_lost(
     mysql: MySQLServer, mysql_factory: MySQLFactory, store: ObjectStore, tmp_path: Path
 ) -> None:
     begun_anew(mysql)

@@ -1,4 +1,4 @@
-"""Dumps that end too early, or begin far behind: a capture is not done before all is landed."""
+"""Dumps that end early or start at a far position: the capture continues until all is landed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def reconnects(landed: Path) -> int:
 
 
 def prepared(factory: MySQLFactory | MariaDBFactory) -> Server:
-    """The module's server of a kind, with nothing in its log but an empty table."""
+    """Return the module's server of a kind, with only an empty table in its log."""
     server, was_there = factory.running()
     for thread in dumps(server):
         server.execute(f"KILL {thread}")
@@ -43,7 +43,7 @@ def prepared(factory: MySQLFactory | MariaDBFactory) -> Server:
 
 
 @pytest.mark.parametrize("fixture", ["mysql_factory", "mariadb_factory"])
-def test_one_that_is_for_ever_goes_on_behind_an_ended_dump(
+def test_a_forever_capture_continues_after_an_ended_dump(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     server = prepared(request.getfixturevalue(fixture))
@@ -64,7 +64,7 @@ def test_one_that_is_for_ever_goes_on_behind_an_ended_dump(
 
 
 @pytest.mark.parametrize("fixture", ["mysql_factory", "mariadb_factory"])
-def test_one_whose_dump_is_ended_has_not_caught_up(
+def test_a_capture_whose_dump_ended_has_not_caught_up(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     server = prepared(request.getfixturevalue(fixture))
@@ -89,7 +89,7 @@ def test_one_whose_dump_is_ended_has_not_caught_up(
     assert reconnects(tmp_path) >= 1
 
 
-def test_a_dump_from_a_far_position_is_asked_for_by_the_other_command(
+def test_a_dump_from_a_far_position_uses_the_other_command(
     mysql_factory: MySQLFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dump_connection, "LAST_POSITION_OF_DUMP", 100)
@@ -101,7 +101,7 @@ def test_a_dump_from_a_far_position_is_asked_for_by_the_other_command(
     assert reconnects(tmp_path) == 0
 
 
-def test_a_folder_of_other_files_is_refused_each_time_and_left_as_it_is(
+def test_a_folder_of_other_files_is_refused_each_time_and_left_unchanged(
     mysql: MySQLServer, tmp_path: Path
 ) -> None:
     contents = {"backup.20240131": b"of January", "binlog.000004": b"\xfdbin" + bytes(700)}

@@ -1,4 +1,6 @@
-"""What `binlake capture` keeps of a server's tables beside its logs, by the rights of its user."""
+"""The table definitions that `binlake capture` keeps beside the logs, as its user's grants
+allow.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ TABLES = f"""
 
 @pytest.fixture(params=["mysql", "mariadb"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """One whose log does not name columns, and a user who may only capture it."""
+    """Return a server whose log does not name columns, and a user who may only capture it."""
     found: Server = request.getfixturevalue(request.param)
     found.execute(f"SET time_zone = '+03:00'; {TABLES}")
     logs = "BINLOG MONITOR" if request.param == "mariadb" else "REPLICATION CLIENT"
@@ -53,9 +55,7 @@ def kept(folder: Path) -> list[CreateStatements]:
     return readings_in(file.read_bytes()) if file.exists() else []
 
 
-def test_definitions_are_kept_of_the_tables_that_the_user_may_see(
-    server: Server, tmp_path: Path
-) -> None:
+def test_definitions_of_visible_tables_are_kept(server: Server, tmp_path: Path) -> None:
     with listening() as said:
         captured(server, tmp_path)
     assert kept(tmp_path) == []

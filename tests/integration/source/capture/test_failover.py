@@ -1,4 +1,4 @@
-"""A capture goes on from another server where one was lost: nothing is missing, nothing doubled."""
+"""A capture fails over to another server: nothing is missing, nothing repeated."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CHANGES = """
 
 
 class Writer:
-    """Writes to `server`, which may be another one from one moment to the next."""
+    """Writes to `server`, which may change at any time."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -58,7 +58,7 @@ class Writer:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """From here to the end of the `with`."""
+        """Write until the end of the `with`."""
         self._thread.start()
         try:
             yield
@@ -66,19 +66,19 @@ class Writer:
             self.end()
 
     def end(self) -> None:
-        """Nothing is written any more."""
+        """Stop writing."""
         self._ended.set()
         self._thread.join()
 
     def goes_on(self, transactions: int = 12) -> None:
-        """Wait for some more."""
+        """Wait for some more transactions."""
         until = self.written + transactions
         eventually(lambda: self.written >= until or not self._thread.is_alive())
         assert self._thread.is_alive()
 
 
 class Address:
-    """A socket's name that leads to one server, and then to another one."""
+    """The name of a socket that leads to one server, and later to another."""
 
     def __init__(self, link: Path) -> None:
         self.link = link
@@ -90,7 +90,7 @@ class Address:
 
 
 def lost(server: Server, replicas: list[Server], writer: Writer) -> None:
-    """A server dies; the first replica takes over, and the others follow that one."""
+    """Kill a server; its first replica is promoted, and the others follow it."""
     for replica in replicas:
         follow(server, replica)
     server.kill()
@@ -106,7 +106,7 @@ def ran(spark: SparkSession, landed: Path, lake: Path) -> None:
         assert (report.faults, report.gaps) == ((), ()), report
 
 
-def test_mysql_a_primary_and_two_replicas_fail_over_twice_and_back_under_a_writer(
+def test_two_mysql_failovers_and_a_failback_under_a_writer(
     spark: SparkSession, mysql_factory: MySQLFactory, tmp_path: Path
 ) -> None:
     first, second, third = started(mysql_factory, 3)
@@ -163,7 +163,7 @@ def test_mysql_a_primary_and_two_replicas_fail_over_twice_and_back_under_a_write
 
 
 @pytest.mark.long
-def test_mariadb_a_primary_and_a_replica_fail_over_and_back(
+def test_a_mariadb_failover_and_failback(
     spark: SparkSession, mariadb_factory: MariaDBFactory, tmp_path: Path
 ) -> None:
     first, second = started(mariadb_factory, 2)
@@ -205,7 +205,7 @@ def test_mariadb_a_primary_and_a_replica_fail_over_and_back(
     assert GtidSet.of(cut["gtid_set"]) == GtidSet.of(executed)
 
 
-def test_what_a_replica_has_purged_is_named_and_what_it_lacks_is_told(
+def test_purged_and_missing_transactions_of_a_replica_are_reported(
     mysql_factory: MySQLFactory, tmp_path: Path
 ) -> None:
     first, second = started(mysql_factory, 2)
@@ -233,7 +233,7 @@ def test_what_a_replica_has_purged_is_named_and_what_it_lacks_is_told(
     assert (state.turn, state.lacking, state.gaps) == (2, "", ())
 
 
-def test_a_replica_that_does_not_log_what_it_replicates_is_refused_for_what_is_missing(
+def test_a_replica_without_log_replica_updates_is_refused(
     mysql_factory: MySQLFactory, tmp_path: Path
 ) -> None:
     (first,) = started(mysql_factory, 1)
@@ -257,7 +257,7 @@ def test_a_replica_that_does_not_log_what_it_replicates_is_refused_for_what_is_m
     assert capture(replica, tmp_path).turn == 2
 
 
-def test_a_mariadb_replica_that_does_not_log_what_it_replicates_is_refused_until_it_is_none(
+def test_a_mariadb_replica_without_log_slave_updates_is_refused_until_promoted_and_complete(
     mariadb_factory: MariaDBFactory, tmp_path: Path
 ) -> None:
     (first,) = started(mariadb_factory, 1)
@@ -281,7 +281,7 @@ def test_a_mariadb_replica_that_does_not_log_what_it_replicates_is_refused_until
     assert not differing(replica, tmp_path / "turn-0002")
 
 
-def test_with_purged_continue_it_goes_on_behind_what_is_lost(
+def test_with_purged_continue_a_capture_continues_after_the_gap(
     mysql_factory: MySQLFactory, tmp_path: Path
 ) -> None:
     first, second = started(mysql_factory, 2)
@@ -299,7 +299,7 @@ def test_with_purged_continue_it_goes_on_behind_what_is_lost(
     assert (tmp_path / "turn-0002" / "binlog.000002").exists()
 
 
-def test_a_server_of_which_gtids_tell_nothing_is_refused(
+def test_a_server_without_comparable_gtids_is_refused(
     mysql_factory: MySQLFactory, tmp_path: Path
 ) -> None:
     first, stranger = started(mysql_factory, 2)
@@ -318,9 +318,7 @@ def test_a_server_of_which_gtids_tell_nothing_is_refused(
         stranger.execute(f"SET GLOBAL gtid_mode = {mode}")
 
 
-def test_a_takeover_that_is_cut_short_is_gone_on_with(
-    mysql_factory: MySQLFactory, tmp_path: Path
-) -> None:
+def test_an_interrupted_failover_is_resumed(mysql_factory: MySQLFactory, tmp_path: Path) -> None:
     first, second = started(mysql_factory, 2)
     replicate(first, second)
     first.execute(TABLES)
@@ -353,7 +351,7 @@ def test_a_takeover_that_is_cut_short_is_gone_on_with(
     assert has_all(tmp_path, second)
 
 
-def test_a_capture_that_has_landed_nothing_is_of_whichever_server_answers(
+def test_a_capture_without_landed_files_accepts_any_server(
     mysql_factory: MySQLFactory, tmp_path: Path
 ) -> None:
     first, second = started(mysql_factory, 2)

@@ -1,4 +1,4 @@
-"""MariaDB's numbers: which server's a transaction is, where several used the same ones."""
+"""MariaDB's GTIDs: the server that wrote a transaction, if several used the same numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.source.capturing import capture, differing
 from tests.support.source.failing_over import TABLES, insert, started, state_of
 
 
-def test_mariadbs_numbers_that_two_servers_used_are_told_apart(
+def test_equal_gtid_numbers_of_two_mariadb_servers_are_distinguished(
     mariadb_factory: MariaDBFactory, tmp_path: Path
 ) -> None:
     first, second = started(mariadb_factory, 2)
@@ -40,7 +40,7 @@ def test_mariadbs_numbers_that_two_servers_used_are_told_apart(
     assert not differing(second, tmp_path / "turn-0002")
 
 
-def test_a_mariadb_replica_from_a_copy_that_has_replicated_nothing_since_is_gone_on_with(
+def test_a_mariadb_replica_from_a_copy_without_later_transactions_is_accepted(
     mariadb_factory: MariaDBFactory, tmp_path: Path
 ) -> None:
     first, second = started(mariadb_factory, 2)
@@ -59,7 +59,7 @@ def test_a_mariadb_replica_from_a_copy_that_has_replicated_nothing_since_is_gone
     assert not differing(second, tmp_path / "turn-0002")
 
 
-def test_of_mariadbs_numbers_that_two_servers_used_and_one_has_of_both_each_is_landed(
+def test_equal_gtid_numbers_of_two_servers_in_one_log_are_all_landed(
     mariadb_factory: MariaDBFactory, tmp_path: Path
 ) -> None:
     first, second = started(mariadb_factory, 2)

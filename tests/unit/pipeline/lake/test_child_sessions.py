@@ -7,7 +7,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from pipeline.lake.child_sessions import setting, tasks_of_a_job
-from tests.support.servers.untold_settings import Untold
+from tests.support.servers.untold_settings import HiddenSettings
 
 
 @pytest.mark.parametrize(
@@ -21,12 +21,12 @@ def test_the_number_of_tasks_is_that_of_shuffle_partitions(value: str | None, ta
 
 
 def test_a_setting_that_a_server_does_not_return_is_none() -> None:
-    serverless: Any = SimpleNamespace(conf=Untold("CONFIG_NOT_AVAILABLE"))
+    serverless: Any = SimpleNamespace(conf=HiddenSettings("CONFIG_NOT_AVAILABLE"))
     assert setting(serverless, "spark.master") is None
     assert tasks_of_a_job(serverless) == 200
 
 
 def test_another_error_about_a_setting_is_raised() -> None:
-    spark: Any = SimpleNamespace(conf=Untold("SESSION_CLOSED"))
+    spark: Any = SimpleNamespace(conf=HiddenSettings("SESSION_CLOSED"))
     with pytest.raises(PySparkException):
         setting(spark, "spark.master")

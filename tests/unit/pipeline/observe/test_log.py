@@ -16,7 +16,7 @@ from pipeline.observe import log as log_lines, say
 from pipeline.observe.current_run import begin
 from pipeline.observe.log import LOGGER, Kind, says_everything, says_json, set_up
 from pipeline.observe.redaction import Redaction
-from tests.support.observe.said_lines import Said, listening
+from tests.support.observe.said_lines import LogRecords, listening
 
 ROOT = Path(__file__).parents[4]
 
@@ -150,7 +150,7 @@ def test_secrets_are_hidden_in_texts_and_nothing_else_is_changed() -> None:
 
 
 def test_other_handlers_get_no_secrets() -> None:
-    theirs = Said()
+    theirs = LogRecords()
     theirs.setFormatter(logging.Formatter("%(message)s"))
     LOGGER.handlers = [theirs]
     try:

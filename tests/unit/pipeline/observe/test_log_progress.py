@@ -8,10 +8,10 @@ import pytest
 
 from pipeline.observe.current_run import begin
 from pipeline.observe.log_progress import LogProgress, amount
-from tests.support.observe.said_lines import Said, listening
+from tests.support.observe.said_lines import LogRecords, listening
 
 
-def wait_for(said: Said, done: int) -> None:
+def wait_for(said: LogRecords, done: int) -> None:
     """Wait for a line with this amount done."""
     while not any(line["done"] == done for line in list(said.lines)):
         time.sleep(0.01)
@@ -38,7 +38,7 @@ def test_a_short_task_logs_nothing() -> None:
 
 
 def test_a_failed_task_is_not_logged_as_done() -> None:
-    def fail(said: Said) -> None:
+    def fail(said: LogRecords) -> None:
         with LogProgress(0.01).task("decode"):
             wait_for(said, 0)
             raise ValueError("broken")

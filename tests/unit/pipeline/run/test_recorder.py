@@ -20,7 +20,7 @@ from pipeline.observe.current_run import FinishedBatch, under_way
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import commands as runs, recorder, run_command
 from pipeline.settings import Settings
-from tests.support.observe.said_lines import Said, listening
+from tests.support.observe.said_lines import LogRecords, listening
 
 SPARK: Any = SimpleNamespace(version="4.2.0", conf={"spark.app.id": "app-1"})
 SECRET = "0123456789abcdef" * 4
@@ -31,7 +31,7 @@ BRONZE = LayerReport("bronze", (4,), {"files": 1}, notes=("log.index is left out
 
 
 @pytest.fixture
-def log() -> Iterator[Said]:
+def log() -> Iterator[LogRecords]:
     with listening() as lines:
         yield lines
 
@@ -76,7 +76,7 @@ def raising(error: BaseException) -> Any:
 
 
 def test_a_run_is_logged_from_start_to_end_and_recorded(
-    log: Said, kept: list[RunRecord], jobs: Any
+    log: LogRecords, kept: list[RunRecord], jobs: Any
 ) -> None:
     assert run()[0] == BRONZE
     (record,) = kept
@@ -97,7 +97,7 @@ def test_a_run_is_logged_from_start_to_end_and_recorded(
 
 
 def test_a_run_that_fails_after_spark_started_records_its_version(
-    log: Said, kept: list[RunRecord], jobs: Any
+    log: LogRecords, kept: list[RunRecord], jobs: Any
 ) -> None:
     spark = StartingSpark(lambda: SPARK, "local[2]")
 
@@ -113,7 +113,7 @@ def test_a_run_that_fails_after_spark_started_records_its_version(
 
 
 def test_a_single_layer_with_nothing_to_do_is_a_run(
-    log: Said, kept: list[RunRecord], jobs: Any
+    log: LogRecords, kept: list[RunRecord], jobs: Any
 ) -> None:
     run("apply")
     assert [(r.command, r.outcome, r.layers) for r in kept] == [("apply", "nothing_new", ("gold",))]
@@ -121,7 +121,7 @@ def test_a_single_layer_with_nothing_to_do_is_a_run(
 
 @pytest.mark.parametrize(("tables", "outcome"), [(0, "nothing_new"), (2, "done")])
 def test_work_without_batches_counts_as_done(
-    log: Said, kept: list[RunRecord], jobs: Any, tables: int, outcome: str
+    log: LogRecords, kept: list[RunRecord], jobs: Any, tables: int, outcome: str
 ) -> None:
     for layer in jobs:
         jobs[layer] = lambda *_: LayerReport("seed", counts={"tables": tables, "rows": 0})
@@ -130,7 +130,7 @@ def test_work_without_batches_counts_as_done(
 
 
 def test_faults_and_gaps_are_recorded_with_exit_code_3(
-    log: Said, kept: list[RunRecord], jobs: Any
+    log: LogRecords, kept: list[RunRecord], jobs: Any
 ) -> None:
     faults = tuple(f"fault {n}" for n in range(recorder.KEPT + 5))
     report = LayerReport("gold", faults=faults, gaps=(f"a file that {SECRET} opens",))
@@ -154,7 +154,7 @@ def test_faults_and_gaps_are_recorded_with_exit_code_3(
     ],
 )
 def test_an_error_that_ends_a_run_is_recorded_and_raised(
-    log: Said,
+    log: LogRecords,
     kept: list[RunRecord],
     jobs: Any,
     error: BaseException,
@@ -181,7 +181,7 @@ def test_an_error_that_ends_a_run_is_recorded_and_raised(
 
 
 def test_a_run_that_lost_the_lease_has_failed(
-    log: Said, kept: list[RunRecord], jobs: Any, monkeypatch: pytest.MonkeyPatch
+    log: LogRecords, kept: list[RunRecord], jobs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may not write its record either, since another run holds the lake."""
     settings = SETTINGS.model_copy(update={"lake": "s3a://bucket/lake"})
@@ -217,7 +217,7 @@ def test_a_run_that_lost_the_lease_has_failed(
 )
 @pytest.mark.parametrize("where", ["only_writer", "Recorder"])
 def test_an_error_before_the_recorder_exists_is_logged(
-    log: Said,
+    log: LogRecords,
     kept: list[RunRecord],
     jobs: Any,
     monkeypatch: pytest.MonkeyPatch,
@@ -237,7 +237,7 @@ def test_an_error_before_the_recorder_exists_is_logged(
 
 
 def test_a_record_that_cannot_be_written_is_a_warning(
-    log: Said, jobs: Any, monkeypatch: pytest.MonkeyPatch
+    log: LogRecords, jobs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder, "append_run", raising(OSError(f"no space for {SECRET}")))
     assert run()[0] == BRONZE
@@ -249,7 +249,7 @@ def test_a_record_that_cannot_be_written_is_a_warning(
     assert len(log.of("run_finished")) == len(log.of("run_failed")) == 1
 
 
-def test_a_killed_run_leaves_no_record(log: Said, kept: list[RunRecord], jobs: Any) -> None:
+def test_a_killed_run_leaves_no_record(log: LogRecords, kept: list[RunRecord], jobs: Any) -> None:
     jobs["silver"] = raising(GeneratorExit())
     with pytest.raises(GeneratorExit):
         run()

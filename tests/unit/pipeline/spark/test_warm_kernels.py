@@ -12,7 +12,7 @@ import pytest
 from pipeline.observe.progress import QuietProgress
 from pipeline.spark import warm_kernels as kernels
 from pipeline.spark.warm_kernels import warm_kernels
-from tests.support.servers.untold_settings import Untold
+from tests.support.servers.untold_settings import HiddenSettings
 
 
 def test_a_task_compiles_kernels_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,7 +31,7 @@ def test_a_task_compiles_kernels_before_it_begins(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("connected", "conf"),
     [
-        (False, Untold("CONFIG_NOT_AVAILABLE")),
+        (False, HiddenSettings("CONFIG_NOT_AVAILABLE")),
         (False, SimpleNamespace(get=lambda *_: "spark://master:7077")),
         # A server's `local` is its own machine, not this one.
         (True, SimpleNamespace(get=lambda *_: "local[2]")),

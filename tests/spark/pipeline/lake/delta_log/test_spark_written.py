@@ -36,7 +36,7 @@ def asks_spark(look: Callable[[], object]) -> bool:
     try:
         look()
     except AssertionError as error:
-        return "Spark is asked" in str(error)
+        return "Spark was asked" in str(error)
     return False
 
 

@@ -133,7 +133,7 @@ def test_a_missing_bucket_is_an_error_with_a_sentence(store: ObjectStore) -> Non
 def test_refused_credentials_are_not_taken_for_a_missing_table(store: ObjectStore) -> None:
     tables, table = lake_table("s3a", "refused")
     tables.append(table, rows(1), Step("a", 1))
-    with store.knowing_nobody():
+    with store.rejecting_all_keys():
         for ask in (tables.exists, tables.read):
             with pytest.raises(UnreachableError, match="s3a://bucket/a lake") as error:
                 ask(table)
