@@ -53,7 +53,7 @@ __all__ = [
     "verify",
 ]
 
-_HOMES = {
+_MODULES = {
     "BinlakeError": "pipeline.errors",
     "BinlogError": "decoder.errors",
     "Changes": "decoder.model.results",
@@ -79,9 +79,9 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         if name == "__version__":
             return _version()
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

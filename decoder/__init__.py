@@ -2,7 +2,7 @@
 
     for changes in decoder.read(data):      # row changes of one table, an Arrow record batch
     for event in decoder.events(data):      # every event, as an object
-    keys = decoder.Keys.of_keyring(bytes)   # encrypted logs: pass keys=keys to either function
+    keys = decoder.Keys.from_keyring(bytes)   # encrypted logs: pass keys=keys to either function
     except decoder.BinlogError:             # raised for any malformed byte
 
 Names are imported on first use, so `import decoder` is cheap.
@@ -38,7 +38,7 @@ __all__ = [
     "read",
 ]
 
-_HOMES = {
+_MODULES = {
     "BinlogError": "decoder.errors",
     "Framer": "decoder.segments.framer",
     "Keys": "decoder.encryption.keys",
@@ -54,6 +54,6 @@ _HOMES = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_MODULES[name]), name)

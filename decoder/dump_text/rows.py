@@ -66,7 +66,7 @@ def is_space(byte: int) -> bool:
 
 
 @kernel
-def behind_space(buffer: Bytes, at: int, end: int) -> int:
+def skip_space(buffer: Bytes, at: int, end: int) -> int:
     """Return the position of the next byte that is not whitespace."""
     while at < end and is_space(load_u8(buffer, at)):
         at += 1
@@ -171,7 +171,7 @@ def skip_introducer(buffer: Bytes, at: int, end: int) -> int:
         if byte == _OPEN:
             return at + 1
         if not is_word(byte):
-            return behind_space(buffer, at, end)
+            return skip_space(buffer, at, end)
         at += 1
     return at
 
@@ -237,14 +237,14 @@ def read_tuple(
     """Read a tuple whose opening parenthesis is at `at`; returns like `read_literal`."""
     at += 1
     for column in range(columns):
-        at, stop = read_literal(buffer, behind_space(buffer, at, end), end, escapes, out, to)
+        at, stop = read_literal(buffer, skip_space(buffer, at, end), end, escapes, out, to)
         if at < 0:
             return at, to
         cell = column * max_rows + row
         set_item(positions, cell, to if stop != _NULL else -1)
         set_item(lengths, cell, stop - to if stop != _NULL else 0)
         to = stop if stop != _NULL else to
-        at = behind_space(buffer, at, end)
+        at = skip_space(buffer, at, end)
         if at >= end:
             return _INCOMPLETE, to
         if load_u8(buffer, at) != (_COMMA if column + 1 < columns else _CLOSE):
@@ -271,7 +271,7 @@ def insert_rows(
     `escapes`: a backslash escapes the next character (no NO_BACKSLASH_ESCAPES).
     """
     while True:
-        at = behind_space(buffer, at, end)
+        at = skip_space(buffer, at, end)
         if at >= end:
             return at, MORE
         byte = load_u8(buffer, at)

@@ -28,7 +28,7 @@ class Keys:
     passwords: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of_keyring(cls, data: bytes) -> Keys:
+    def from_keyring(cls, data: bytes) -> Keys:
         """Return the keys in a MySQL keyring file. Raises BinlogError if it is not one."""
         return cls(replication_keys(data))
 
@@ -58,7 +58,7 @@ class Keys:
         header = EncryptionHeader.parse(head)
         if len(head) < HEAD_LENGTH:
             raise TruncatedError("the file ends right after its encryption header", position=0)
-        cipher = StreamCipher.of_password(self._password(header, name))
+        cipher = StreamCipher.from_password(self._password(header, name))
         if cipher.decrypt(head[HEADER_LENGTH:HEAD_LENGTH], 0) != MAGIC:
             used = "password" if name in self.passwords else f"key {header.key_id}"
             reason = f"the file is encrypted, and the given {used} does not decrypt it"

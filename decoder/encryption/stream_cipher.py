@@ -27,7 +27,7 @@ class StreamCipher:
     nonce: bytes = field(repr=False)
 
     @classmethod
-    def of_password(cls, password: bytes) -> StreamCipher:
+    def from_password(cls, password: bytes) -> StreamCipher:
         """Return the cipher for a file's password, whose SHA-512 is the key and the nonce."""
         digest = hashlib.sha512(password).digest()
         return cls(digest[:_KEY_LENGTH], digest[_KEY_LENGTH : _KEY_LENGTH + _NONCE_LENGTH])

@@ -40,7 +40,7 @@ LONGEST_PACKET = 0xFFFFFF
 SLACK = 32
 """Bytes that must be allocated after the packets; wide copies read them, with any content."""
 SEMI_SYNC_MAGIC = 0xEF
-AFTER_ASKING = 1
+SEQUENCE_AFTER_ACK_REQUEST = 1
 """Sequence number of the packet after an event that requests an acknowledgement."""
 
 _OK = 0x00
@@ -118,7 +118,7 @@ def _unpack(packets: Bytes, end: int, limit: int, events: Bytes, state: Array) -
                 sequence = (sequence + 1) & 0xFF
                 if prefix == _SEMI_SYNC_PREFIX and load_u8(packets, body + 2) & 1 != 0:
                     set_item(state, _ASKED, 1)
-                    sequence = AFTER_ASKING
+                    sequence = SEQUENCE_AFTER_ACK_REQUEST
     set_item(state, _AT, at)
     set_item(state, _TO, to)
     set_item(state, _SEQUENCE, sequence)

@@ -86,7 +86,7 @@ class Faults:
 
     batch: pa.RecordBatch
 
-    def but_for(self, kind: str) -> Faults:
+    def excluding(self, kind: str) -> Faults:
         """Return the faults of all other kinds."""
         return Faults(self.batch.filter(pc.not_equal(self.batch.column("kind"), kind)))
 

@@ -29,7 +29,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True)
-class Tally:
+class EventStatistics:
     """Totals of the events of windows.
 
     Times are microseconds since 1970: commit times, or the events' timestamps if the log has none.

@@ -24,7 +24,7 @@ from decoder.columns import HEAD_SLACK, SLACK, Cells
 from decoder.columns.cells import CellError
 from decoder.columns.registry import reader
 from decoder.constants import BINARY_COLLATION, ColumnType, LogicalType
-from decoder.dump_text.rows import behind_space, insert_rows, line_rows
+from decoder.dump_text.rows import insert_rows, line_rows, skip_space
 from decoder.dump_text.statements import statement_end
 from decoder.events.table_map import TableMapEvent
 from decoder.framing.replication_packets import unpack
@@ -164,7 +164,7 @@ def _read_dumped_rows() -> None:
     insert_rows(text, 0, 4, True, 1, 1, out, positions, lengths, state)
     line_rows(text, 0, 4, 9, 10, -1, 92, 1, 1, out, positions, lengths, state)
     statement_end(text, 0, 4, True, 59, False, state)
-    behind_space(text, 0, 4)
+    skip_space(text, 0, 4)
 
 
 def _one_cell(byte: int) -> Cells:

@@ -377,7 +377,7 @@ class SegmentDecoder:
         decoder = self._replay_decoder(replayed, trusted=True)
         for result in decoder.decode(self._feed.reread(replayed.start_pos, stop)):
             if isinstance(result, Faults):  # statements were already reported
-                result = result.but_for(STATEMENT_DML)
+                result = result.excluding(STATEMENT_DML)
             if isinstance(result, (Changes, Faults)):
                 yield result
 

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 __all__ = ["continuity", "executed_gtids", "files", "job", "read_files", "run", "tables"]
 
-_HOMES = {"read_files": "pipeline.bronze.files", "run": "pipeline.bronze.job"}
+_MODULES = {"read_files": "pipeline.bronze.files", "run": "pipeline.bronze.job"}
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_MODULES[name]), name)

@@ -39,7 +39,7 @@ def _between(rows: Sequence[FileRow]) -> Iterator[tuple[FileRow, FileRow, str | 
     ordinals = {row.ordinal for row in rows}
     executed = Executed()
     for number, row in enumerate(rows):
-        how = follows(rows[number - 1], row, ordinals) if number else Following.ANEW
+        how = follows(rows[number - 1], row, ordinals) if number else Following.AFTER_RESET
         executed = executed.entering(row, how).behind(GtidSet.of(row.gtids))
         if number + 1 < len(rows):
             following = rows[number + 1]
@@ -71,7 +71,7 @@ def gap_between(
         return gap
     return (
         _after_reset(following, executed)
-        if how is Following.ANEW
+        if how is Following.AFTER_RESET
         else _other_history(row, following, executed)
     )
 
@@ -102,7 +102,7 @@ def _after_reset(following: FileRow, executed: Executed) -> str | None:
 def _foreign(following: FileRow, executed: Executed) -> str | None:
     """Check for a server with the same file names and id as the lake's, but another UUID."""
     its = GtidSet.of(following.previous_gtids, following.gtids)
-    if not its.is_foreign_to(executed.gtids):
+    if not its.shares_no_origin_with(executed.gtids):
         return None
     return (
         f"{following.file} has {its}, and shares no transaction with the files before it. If it is"
@@ -119,8 +119,8 @@ def _of_another_server(following: FileRow, executed: Executed) -> str | None:
     previous = GtidSet.of(following.previous_gtids)
     # Two servers may use the same sequence numbers of a MariaDB domain: for each server that the
     # lake has, its own transactions must be in the lake.
-    lacking = executed.gtids.lacking(previous) or executed.gtids.lacking_of_servers(
-        previous.of_servers_in(executed.gtids)
+    lacking = executed.gtids.lacking(previous) or executed.gtids.missing_by_server(
+        previous.restricted_to_servers_of(executed.gtids)
     )
     return _comes_after(following, lacking) if lacking else None
 

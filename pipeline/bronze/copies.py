@@ -78,7 +78,11 @@ def foreign(binlogs: Sequence[Binlog], known: Sequence[FileRow]) -> dict[str, st
     may have, but share no GTID's source with it: not even RESET changes a server's UUID.
     """
     held = GtidSet.of(*(gtids for row in known for gtids in (row.previous_gtids, row.gtids)))
-    return {b.stored.path: _foreign(b, known) for b in binlogs if _gtids_at(b).is_foreign_to(held)}
+    return {
+        b.stored.path: _foreign(b, known)
+        for b in binlogs
+        if _gtids_at(b).shares_no_origin_with(held)
+    }
 
 
 def _gtids_at(binlog: Binlog) -> GtidSet:

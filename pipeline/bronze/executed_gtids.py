@@ -22,7 +22,7 @@ class Following(Enum):
     """How a file's log relates to that of the previous file."""
 
     SAME = "same"
-    ANEW = "after RESET"
+    AFTER_RESET = "after RESET"
     OTHER = "another server's, or under other names"
 
 
@@ -40,17 +40,17 @@ def follows(row: FileRow, following: FileRow, ordinals: Collection[int]) -> Foll
     base = log_base(following)
     if base == log_base(row):
         return Following.SAME
-    return Following.ANEW if base in ordinals else Following.OTHER
+    return Following.AFTER_RESET if base in ordinals else Following.OTHER
 
 
-def last_begun_anew(rows: Sequence[FileRow], upto: int) -> FileRow | None:
+def first_after_reset(rows: Sequence[FileRow], upto: int) -> FileRow | None:
     """Return the first file after the last RESET, of files up to an ordinal; None if the log was
     never reset. `rows` are the source's, in order of ordinals."""
     ordinals = {row.ordinal for row in rows}
     after_reset = [
         following
         for row, following in pairwise(rows)
-        if following.ordinal <= upto and follows(row, following, ordinals) is Following.ANEW
+        if following.ordinal <= upto and follows(row, following, ordinals) is Following.AFTER_RESET
     ]
     return after_reset[-1] if after_reset else None
 
@@ -74,7 +74,7 @@ class Executed:
         previous = GtidSet.of(following.previous_gtids)
         if how is Following.SAME:
             return replace(self, gtids=self.gtids | previous, shown=self.shown | previous)
-        if how is Following.ANEW:
+        if how is Following.AFTER_RESET:
             return Executed(previous, NO_GTIDS, previous)
         return Executed(self.gtids | previous, self.gtids, previous)
 
@@ -88,8 +88,8 @@ class Executed:
         In MariaDB, the lake may have more transactions of a server than a log that names it, while
         the domain continues with another server's: these were lost in a failover.
         """
-        lacking = shown.lacking(self.seen.from_first_of(shown))
-        return lacking or shown.lacking_of_servers(self.seen.of_servers_in(shown))
+        lacking = shown.lacking(self.seen.without_numbers_before_first_of(shown))
+        return lacking or shown.missing_by_server(self.seen.restricted_to_servers_of(shown))
 
     @property
     def is_whole(self) -> bool:

@@ -23,7 +23,7 @@ from pipeline.lake.files.target_writer import Destination, TargetWriter, Written
 from pipeline.lake.tables.tables import Change, Tables
 from pipeline.observe.progress import Task
 from pipeline.source.logs.archive import ArchiveError
-from pipeline.source.logs.storage import opened, read_anew, read_windows
+from pipeline.source.logs.storage import opened, read_windows, read_with_retries
 from pipeline.spark.engine import Engine
 
 Ciphers = Mapping[str, StreamCipher]
@@ -103,7 +103,7 @@ def still_as_planned(
 def _is_as_planned(planned: tuple[FilePlan, StreamCipher | None]) -> bool:
     file, cipher = planned
     try:
-        return not file.cuts or read_anew(partial(_has_planned_bytes, file, cipher))
+        return not file.cuts or read_with_retries(partial(_has_planned_bytes, file, cipher))
     except (OSError, ArchiveError):
         return False
 

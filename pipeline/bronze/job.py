@@ -19,13 +19,13 @@ from pipeline.errors import SettingsError
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.history_removed import removed
 from pipeline.lake.ledger.ledger_table import Layer
-from pipeline.lake.ledger.refill import refilled_upto
+from pipeline.lake.ledger.refill import position_before_refresh
 from pipeline.lake.starting import Spark
 from pipeline.observe import LayerReport, Progress
 from pipeline.settings import Settings
 from pipeline.source import find_binlogs
 from pipeline.source.logs.encrypted import read_keys
-from pipeline.source.logs.kept_statements import take_from_captures
+from pipeline.source.logs.kept_statements import copy_captured_readings
 from pipeline.source.logs.listing import Listing
 from pipeline.spark.warm_kernels import warm_kernels
 
@@ -40,7 +40,7 @@ def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     ledger = Ledger(spark, lake, settings.source)
     committed, removed_until = _lookup(spark, settings, ledger)
     done: list[Done] = []
-    if plan := ledger.take_up(LAYER):
+    if plan := ledger.resume_open(LAYER):
         done.append(carry_out(spark, settings, ledger, plan, progress))
     while True:
         known = read_files(spark, lake, settings.source)
@@ -55,7 +55,7 @@ def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
         known = list(done[-1].files)
         if plan.body == body and not body["more"]:
             break
-    problems = take_from_captures(lake, settings.source, settings.binlogs, _begun(known))
+    problems = copy_captured_readings(lake, settings.source, settings.binlogs, _begun(known))
     counts: Counter[str] = Counter()
     for batch in done:
         counts.update(batch.counts)
@@ -73,7 +73,7 @@ def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
 def _lookup(spark: Spark, settings: Settings, ledger: Ledger) -> tuple[Committed, int]:
     """Return the lookup of the lake's transactions in silver, and until when silver's history was
     removed (see `order.place`); an empty lookup during a full refresh of silver."""
-    if refilled_upto(ledger) is not None:
+    if position_before_refresh(ledger) is not None:
         return (lambda _: None), 0
     return commits(spark, settings.layout, settings.source), removed(ledger).committed_at
 
@@ -81,7 +81,7 @@ def _lookup(spark: Spark, settings: Settings, ledger: Ledger) -> tuple[Committed
 def _reached(ledger: Ledger) -> int:
     """Return the ordinal of the last file that silver has reached, or had before a full refresh."""
     plan = ledger.open("silver") or ledger.last("silver")
-    before, _ = refilled_upto(ledger) or (0, 0)
+    before, _ = position_before_refresh(ledger) or (0, 0)
     return max(int(plan.body["to"][0]), before) if plan else 0
 
 

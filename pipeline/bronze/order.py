@@ -22,7 +22,7 @@ from pipeline.errors import SettingsError
 from pipeline.source import GtidSet
 from pipeline.source.logs.listing import Binlog, split_name
 from pipeline.source.logs.server_folders import turn_of
-from pipeline.source.logs.server_logs import Log, has_gtids, split_logs
+from pipeline.source.logs.server_logs import Log, has_gtids, logs_by_server
 
 ROOM = 4096
 """Ordinals between two logs. An LSN has 23 bits for ordinals: eight million."""
@@ -61,7 +61,7 @@ def place(
     Raises SettingsError for files of several logs, or of another log than the known one, if they
     have no GTIDs to determine their order.
     """
-    logs, notes = split_logs(binlogs)
+    logs, notes = logs_by_server(binlogs)
     orders = [Order((), (), notes)]
     last = known[-1].ordinal if known else None
     origins = [(log, _origin(log, known, committed, removed_until)) for log in logs]

@@ -19,7 +19,7 @@ from decoder.events.format_description import FormatDescriptionEvent
 from decoder.segments.framer import FLAGS_POSITION, has_in_use_flag
 from decoder.segments.log_header import read_description
 from decoder.segments.segmenter import Cut
-from decoder.segments.statistics import Tally
+from decoder.segments.statistics import EventStatistics
 from decoder.stream.excerpt import Excerpt
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.tables import SEGMENTS
@@ -121,7 +121,7 @@ class _SegmentStatistics:
 
     def __init__(self, segment: PlannedSegment) -> None:
         self._segment = segment
-        self._tally = Tally()
+        self._tally = EventStatistics()
         self._excerpt = Excerpt()
         self._framer = Framer(verify=False)
         cut = segment.cut

@@ -17,13 +17,13 @@ from decoder.events.format_description import FormatDescriptionEvent
 from decoder.framing.large_event import Mark
 from decoder.segments.log_header import read_description
 from decoder.segments.segmenter import Cut
-from decoder.segments.statistics import Tally
+from decoder.segments.statistics import EventStatistics
 from pipeline.errors import MissingRequirementError
 from pipeline.lake import stores
-from pipeline.lake.stores import said_by
+from pipeline.lake.stores import error_text
 from pipeline.observe.progress import Task
 from pipeline.source.logs.archive import ArchiveError
-from pipeline.source.logs.storage import file_name, opened, read_anew, read_windows
+from pipeline.source.logs.storage import file_name, opened, read_windows, read_with_retries
 from pipeline.spark.engine import Engine
 
 _ENDS = (EventType.ROTATE, EventType.STOP)
@@ -152,9 +152,9 @@ def scan_all(
 def _attempt(task: ScanTask) -> Scan | str:
     """Return the scan, or a message if the file cannot be read."""
     try:
-        return read_anew(partial(scan, task))
+        return read_with_retries(partial(scan, task))
     except (OSError, ImportError) as error:
-        return said_by(error)
+        return error_text(error)
 
 
 def _require_gone(path: str, problem: str, readers: str) -> None:
@@ -167,7 +167,7 @@ def _require_gone(path: str, problem: str, readers: str) -> None:
 
 def _gtids(task: ScanTask, boundary: Mark) -> str:
     """Return the GTIDs of the transactions before the boundary."""
-    framer, tally = Framer(verify=False), Tally()
+    framer, tally = Framer(verify=False), EventStatistics()
     description: FormatDescriptionEvent | None = None
     with opened(task.path, task.cipher, task.codec) as stream:
         for window in read_windows(stream, boundary.position):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TableName", "Timeline", "alter", "ddl", "timeline"]
 
-_HOMES = {
+_MODULES = {
     "TableName": "pipeline.catalog.ddl.effects",
     "Timeline": "pipeline.catalog.timeline.timeline",
 }
@@ -19,6 +19,6 @@ _HOMES = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_MODULES[name]), name)

@@ -42,7 +42,7 @@ from pipeline.cli.run_commands import (
 from pipeline.cli.seed_command import seed
 from pipeline.cli.server_command import check
 from pipeline.errors import DONE, DONE_WITH_FAULTS, exit_code_of
-from pipeline.observe.interruption import heeding_signals
+from pipeline.observe.interruption import handling_signals
 from pipeline.run.operations import lake_status, verification
 
 
@@ -327,7 +327,7 @@ def main(*command: str) -> None:
     `command` comes before the process's own arguments: a layer's job.py passes its own.
     """
     gc.set_threshold(_OBJECTS)
-    with heeding_signals(print_error) as interruption:
+    with handling_signals(print_error) as interruption:
         try:
             app([*command, *sys.argv[1:]], prog_name="binlake")
         except SystemExit:

@@ -36,7 +36,7 @@ from pipeline.cli.inspect_rows import ROW_COLUMNS, row_cells, row_object, rows_i
 from pipeline.cli.run_commands import starting
 from pipeline.observe import redact
 from pipeline.source.logs.archive import MAGIC_LENGTH, ArchivedFile, codec_of
-from pipeline.source.logs.encrypted import GIVE_A_KEY
+from pipeline.source.logs.encrypted import ENCRYPTION_REMEDY
 
 _CATALOG = CatalogOptions()
 _PAGE = 500
@@ -77,7 +77,7 @@ def inspect_files(
                 lines = _begun(lines, file)
                 _show(lines, ROW_COLUMNS if rows else EVENT_COLUMNS, out, str(file))
             except BinlogError as error:
-                remedy = f". {GIVE_A_KEY}" if isinstance(error, EncryptedError) else ""
+                remedy = f". {ENCRYPTION_REMEDY}" if isinstance(error, EncryptedError) else ""
                 _print_error(f"{error.at(file=str(file))}{remedy}", errors)
                 worst = max(worst, _FAULT)
             except BrokenPipeError:

@@ -245,12 +245,12 @@ def set_up_run(
 def print_error(error: BaseException) -> None:
     """Print an error, or log it with `--log json`; with a stack trace if it is unexpected."""
     from pipeline.observe import redact, say
-    from pipeline.observe.log import says_json
+    from pipeline.observe.log import logs_json
 
     unexpected = isinstance(error, Exception) and not has_sentence(error)
     if isinstance(error, Interrupted):
         error.told = True
-    if says_json():
+    if logs_json():
         mistakes = getattr(error, "mistakes", ())
         fields = {"mistakes": [str(mistake) for mistake in mistakes]} if mistakes else {}
         say(

@@ -23,7 +23,7 @@ __all__ = [
     "table",
 ]
 
-_HOMES = {
+_MODULES = {
     "Cut": "pipeline.gold.plan.cut",
     "GoldState": "pipeline.gold.table.state",
     "refresh": "pipeline.gold.job",
@@ -34,6 +34,6 @@ _HOMES = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_MODULES[name]), name)

@@ -14,7 +14,7 @@ from typing import Any
 
 from pipeline.gold.carry_out import execute
 from pipeline.gold.changes.drift import sentences
-from pipeline.gold.plan.inspection import signing
+from pipeline.gold.plan.inspection import signed_session
 from pipeline.gold.plan.rebuild import (
     WAITS,
     begin,
@@ -32,7 +32,7 @@ from pipeline.lake import Ledger
 from pipeline.lake.starting import Spark, started
 from pipeline.observe import LayerReport, Progress
 from pipeline.settings import Settings
-from pipeline.silver.plan.progress import require_same_types, silver_standing, silver_to_be
+from pipeline.silver.plan.progress import require_same_types, silver_progress, silver_progress_ahead
 
 
 def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
@@ -68,7 +68,7 @@ def _run(
     rebuild_all: bool = False,
     refresh_some: bool = False,
 ) -> LayerReport:
-    with signing(spark) as session:
+    with signed_session(spark) as session:
         return _signed(
             session,
             settings,
@@ -103,7 +103,7 @@ def _signed(
     counts: Counter[str] = Counter()
     batches = []
     tried: GoldState | None = None
-    if plan := ledger.take_up("gold"):
+    if plan := ledger.resume_open("gold"):
         executed = execute(
             started(spark), settings, ledger, plan, progress, rebuild_all=rebuild_all
         )
@@ -158,7 +158,7 @@ def _signed(
 
 def _is_due(ledger: Ledger) -> bool:
     """Return True if a finished full refresh of silver requires gold to be rebuilt."""
-    return is_stale(ledger) and not silver_to_be(ledger).refresh.under_way
+    return is_stale(ledger) and not silver_progress_ahead(ledger).refresh.under_way
 
 
 def _require_until(spark: Spark, settings: Settings, ledger: Ledger) -> None:
@@ -166,7 +166,7 @@ def _require_until(spark: Spark, settings: Settings, ledger: Ledger) -> None:
 
     Checked before gold is rebuilt, since a rebuild that cannot reach it would publish no cut.
     """
-    silver = silver_standing(ledger).plan
+    silver = silver_progress(ledger).plan
     if settings.until is not None and silver is not None:
         last_wanted(spark, settings, NO_LSN, silver.cut_lsn)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from pipeline.bronze import read_files
 from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import NOT_OF_GOLD, TimelineItem, in_force
+from pipeline.catalog.alter.items import KINDS_IGNORED_BY_GOLD, TimelineItem, in_force
 from pipeline.catalog.timeline.definitions import read_items
 from pipeline.gold.apply.seed_rows import first_seed
 from pipeline.gold.cascades.foresight import foresee
@@ -41,7 +41,7 @@ from pipeline.lake import Ledger
 from pipeline.lake.ledger.history_removed import Removed, removed
 from pipeline.lake.starting import Spark
 from pipeline.settings import Settings
-from pipeline.silver.plan.progress import silver_standing, silver_to_be
+from pipeline.silver.plan.progress import silver_progress, silver_progress_ahead
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ def plan_next(
     RefreshRefusedError if silver no longer has all of their changes.
     """
     previous = GoldState.of(ledger)
-    silver = silver_standing(ledger)
-    if silver_to_be(ledger).refresh.under_way or is_stale(ledger):
+    silver = silver_progress(ledger)
+    if silver_progress_ahead(ledger).refresh.under_way or is_stale(ledger):
         return Planned(previous, awaits_silver=True)
     if silver.plan is None:
         return Planned(previous)
@@ -277,7 +277,7 @@ def look(
     """Read the timeline and the facts of silver's transactions (see `gather`)."""
     lake = settings.layout
     known = in_force(read_items(spark, lake, settings.source))
-    items = [item for item in known if item.kind not in NOT_OF_GOLD]
+    items = [item for item in known if item.kind not in KINDS_IGNORED_BY_GOLD]
     # Items written by `retry` are stored after later ones.
     items.sort(key=lambda item: item.position)
     found = gather(spark, lake, settings.source, low, high, xa_from, cut_before=cut_before)

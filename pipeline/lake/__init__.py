@@ -27,11 +27,11 @@ __all__ = [
     "tables",
 ]
 
-_HOMES = {"Lake": "pipeline.lake.layout", "Ledger": "pipeline.lake.ledger.ledger"}
+_MODULES = {"Lake": "pipeline.lake.layout", "Ledger": "pipeline.lake.ledger.ledger"}
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_MODULES[name]), name)

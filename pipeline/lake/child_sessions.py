@@ -28,7 +28,7 @@ _CONNECTED: set[SparkSession] = set()
 """Spark Connect sessions to close when the program ends."""
 
 
-def own_session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
+def child_session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
     """Return a clone of the session with the settings of `conf` that the server accepts."""
     session = _clone(spark)
     for key, value in conf.items():
@@ -60,7 +60,7 @@ def setting(session: SparkSession, key: str) -> str | None:
         return None
 
 
-def tasks_of_a_job(spark: SparkSession) -> int:
+def tasks_per_job(spark: SparkSession) -> int:
     """Return the number of tasks to split a job into: `spark.sql.shuffle.partitions`.
 
     It is the setting that reflects a cluster's size, and Spark's own jobs use it too.

@@ -32,10 +32,10 @@ from pyspark.sql import (
 )
 
 from pipeline.lake.child_sessions import (
+    child_session,
     condition,
     is_connected,
     let_go,
-    own_session,
     set_if_allowed,
 )
 from pipeline.lake.delta_conflicts import ATTEMPTS, conflict_error, is_conflict, wait_after
@@ -270,7 +270,7 @@ def _step_session(
 
     If they may not be set, as on Databricks' serverless compute, also yield a marker for the step.
     """
-    session = own_session(spark, conf)
+    session = child_session(spark, conf)
     named = set_if_allowed(session, TXN_VERSION, str(version))
     named = set_if_allowed(session, TXN_APP_ID, app) and named
     marker = hashlib.sha256(f"{app}#{version}".encode()).hexdigest()

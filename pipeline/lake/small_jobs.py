@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from pipeline.lake.child_sessions import own_session
+from pipeline.lake.child_sessions import child_session
 
 FEW = 20_000
 """Changes of a batch, over all tables, up to which planning a job takes longer than running it."""
@@ -22,7 +22,7 @@ INTERPRETED = {
 
 def interpreted(spark: SparkSession) -> SparkSession:
     """Return a child session of `spark` without code generation."""
-    return own_session(spark, INTERPRETED)
+    return child_session(spark, INTERPRETED)
 
 
 @contextmanager

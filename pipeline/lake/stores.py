@@ -75,7 +75,7 @@ def sentences(location: str, *, key: str) -> Iterator[None]:
         yield
     except Exception as error:
         raise UnreachableError(
-            f"{location} cannot be reached: {said_by(error)}.",
+            f"{location} cannot be reached: {error_text(error)}.",
             key=key,
             remedy=REMEDY,
         ) from error
@@ -219,7 +219,7 @@ def _fresh(location: str) -> tuple[Any, str]:
     return filesystem, path
 
 
-def said_by(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Return the message of an error of a store or its client, in one line."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return " ".join(str(text).split()).rstrip(".")

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 __all__ = ["job", "run"]
 
-_HOMES = {"run": "pipeline.maintenance.job"}
+_MODULES = {"run": "pipeline.maintenance.job"}
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_MODULES[name]), name)

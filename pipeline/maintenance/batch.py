@@ -9,7 +9,7 @@ from datetime import datetime
 
 from pipeline.errors import UnreachableError
 from pipeline.gold.plan.rebuild import refresh_under_way
-from pipeline.gold.table.damage import met_in
+from pipeline.gold.table.damage import damage_in
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.history_removed import SPARED, spared
 from pipeline.lake.ledger.ledger import Plan
@@ -133,7 +133,7 @@ def skip_reason(table: Table, error: Exception) -> str | None:
         return None
     if isinstance(error, UnreachableError):
         return error.reason.rstrip(".")  # only this table's log cannot be read
-    damage = met_in(error, table.stored.reference, None)
+    damage = damage_in(error, table.stored.reference, None)
     return None if damage is None else damage.reason
 
 

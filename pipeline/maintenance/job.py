@@ -65,7 +65,7 @@ def _batches(
     *,
     shared: bool,
 ) -> Iterator[Done]:
-    if plan := ledger.take_up(LAYER):
+    if plan := ledger.resume_open(LAYER):
         yield execute(spark, settings, ledger, plan, progress, now, shared=False)
     plan = ledger.propose(LAYER, plan_next(spark, settings, ledger, now).to_body())
     yield execute(spark, settings, ledger, plan, progress, now, shared=shared)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from pipeline.bronze.tables import segments_table
-from pipeline.catalog.timeline.consequences import TOLD_BY
+from pipeline.catalog.timeline.consequences import CONSEQUENCES_PATTERN
 from pipeline.gold.cascades.store import cascades_table
 from pipeline.gold.plan.published_cuts import cuts_table
 from pipeline.lake import Ledger
@@ -134,7 +134,7 @@ def _of_silver(settings: Settings, body: MaintenancePlan) -> Iterator[Removal]:
     new = missing("seen_before") | equal("seen_before", False)
     unneeded = new | compare("__lsn", "<", body.bronze.need.lsn)
     yield Removal("silver/transactions", transactions_table(lake), old & unneeded)
-    inconsequential = missing("query") | ~matches("query", TOLD_BY)
+    inconsequential = missing("query") | ~matches("query", CONSEQUENCES_PATTERN)
     yield Removal("silver/statements", statements_table(lake), old & inconsequential)
     resolved = old & ~missing("resolved_batch")
     yield Removal("silver/quarantine", quarantine_table(lake), resolved)

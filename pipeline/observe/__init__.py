@@ -28,7 +28,7 @@ __all__ = [
     "spark_job_progress",
 ]
 
-_HOMES = {
+_MODULES = {
     "LayerReport": "pipeline.observe.report",
     "Progress": "pipeline.observe.progress",
     "redact": "pipeline.observe.redaction",
@@ -38,6 +38,6 @@ _HOMES = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_MODULES[name]), name)

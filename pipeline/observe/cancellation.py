@@ -25,7 +25,7 @@ def cancel_when_set(cancelled: threading.Event) -> None:
     _OF_THIS_THREAD.cancelled = cancelled
 
 
-def require_wanted() -> None:
+def raise_if_cancelled() -> None:
     """Raise CancelledTaskError if the task of this thread was cancelled."""
     cancelled = _OF_THIS_THREAD.cancelled
     if cancelled is not None and cancelled.is_set():

@@ -138,7 +138,7 @@ _current: Interruption | None = None
 
 
 @contextmanager
-def heeding_signals(show: Callable[[Interrupted], None]) -> Iterator[Interruption]:
+def handling_signals(show: Callable[[Interrupted], None]) -> Iterator[Interruption]:
     """Handle the signals until the end of the block; a no-op outside of the main thread."""
     global _current
     interruption = Interruption(show)

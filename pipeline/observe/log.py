@@ -126,12 +126,12 @@ def set_up(
     return own.complete
 
 
-def says_json() -> bool:
+def logs_json() -> bool:
     """Return True if standard error must contain nothing but JSON lines."""
     return any(isinstance(handler, _JsonLines) for handler in LOGGER.handlers)
 
 
-def says_everything() -> bool:
+def log_is_complete() -> bool:
     """Return True if the log's lines include the error that ends a run."""
     return any(isinstance(handler, _Lines) and handler.complete for handler in LOGGER.handlers)
 

@@ -44,7 +44,7 @@ class LayerReport:
         return not self.faults and not self.gaps
 
 
-def one_for_each_cause(
+def sentences_by_cause(
     held_tables: Iterable[tuple[str, str]], single: Callable[[str, str], str]
 ) -> list[str]:
     """Return sentences about held tables, given as (name, reason).

@@ -19,11 +19,11 @@ __all__ = [
     "status",
 ]
 
-_HOMES = {"read_status": "pipeline.run.status", "run_command": "pipeline.run.commands"}
+_MODULES = {"read_status": "pipeline.run.status", "run_command": "pipeline.run.commands"}
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_MODULES[name]), name)

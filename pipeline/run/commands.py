@@ -12,7 +12,7 @@ from types import MappingProxyType
 from pipeline.bronze import job as bronze, read_files
 from pipeline.errors import DONE, DONE_WITH_FAULTS, SettingsError
 from pipeline.gold import job as gold
-from pipeline.gold.plan.rebuild import follows_silver
+from pipeline.gold.plan.rebuild import awaits_rebuild
 from pipeline.gold.plan.until import require_in_log
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.run_record import RunRecord
@@ -29,7 +29,7 @@ from pipeline.seed import job as seed
 from pipeline.settings import Settings
 from pipeline.silver import job as silver
 from pipeline.silver.full_refresh import require_refreshable
-from pipeline.silver.plan.progress import silver_to_be
+from pipeline.silver.plan.progress import silver_progress_ahead
 from pipeline.silver.plan.refresh import asked
 from pipeline.spark.spark_submit import use_stores
 
@@ -64,8 +64,8 @@ def _refresh_silver(spark: Spark, settings: Settings, progress: Progress) -> Lay
 
 
 def _is_under_way(ledger: Ledger, settings: Settings) -> bool:
-    same = silver_to_be(ledger).refresh.asked == asked(settings)
-    return same and follows_silver(ledger)
+    same = silver_progress_ahead(ledger).refresh.asked == asked(settings)
+    return same and awaits_rebuild(ledger)
 
 
 COMMANDS: Mapping[str, Mapping[str, Job]] = MappingProxyType(

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.errors import BinlakeError, Interrupted, exit_code_of, has_sentence, sentence_of
 from pipeline.observe import redact, say
-from pipeline.observe.log import says_everything
+from pipeline.observe.log import log_is_complete
 
 
 class Failure:
@@ -35,7 +35,7 @@ class Failure:
         level = logging.ERROR if failed else logging.WARNING
         say("run_failed", message, level=level, trace=error if unexpected else None, **ending)
         if isinstance(error, Interrupted):
-            error.told = says_everything()
+            error.told = log_is_complete()
         return ending
 
 

@@ -29,9 +29,9 @@ from pipeline.lake.starting import Spark
 from pipeline.observe import redact
 from pipeline.run.source_status import SourceStatus, source_status
 from pipeline.settings import Settings
-from pipeline.silver.plan.progress import silver_standing
-from pipeline.silver.planning import what_is_new
-from pipeline.source.capture.capture_status import CaptureStanding, capture_standing
+from pipeline.silver.plan.progress import silver_progress
+from pipeline.silver.planning import new_segments
+from pipeline.source.capture.capture_status import CaptureStatus, read_capture_status
 
 NO_ORDINAL = 0
 LAYERS = ("bronze", "silver", "gold", "maintenance")
@@ -86,7 +86,7 @@ class Status:
     tables: tuple[TableStatus, ...]
     problems: tuple[str, ...]
     sources: tuple[SourceStatus, ...] = ()
-    capture: CaptureStanding | None = None
+    capture: CaptureStatus | None = None
 
     @property
     def clean(self) -> bool:
@@ -146,7 +146,7 @@ def read_status(spark: Spark, settings: Settings) -> Status:
         tuple(tables),
         tuple(problems),
         tuple(sorted(sources, key=lambda status: status.source)),
-        capture_standing(settings, now),
+        read_capture_status(settings, now),
     )
 
 
@@ -213,11 +213,11 @@ def _missing(
     """Yield sentences about damaged files, and about gaps that silver waits at."""
     files = read_files(spark, lake, source)
     yield from (row.fault for row in files if row.fault)
-    before = silver_standing(ledger).plan
+    before = silver_progress(ledger).plan
     reached = before.end[0] if before else NO_ORDINAL
     found = list(gaps(files, given_up, reached))
     if any(log_base(row) != log_base(files[0]) for row in files):
         # In the logs of several servers, gaps follow from their transactions.
-        new = what_is_new(spark, lake, source, before, given_up)
+        new = new_segments(spark, lake, source, before, given_up)
         found += [gap for gap in new.gaps if gap not in found]
     yield from found

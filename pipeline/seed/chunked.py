@@ -57,7 +57,7 @@ class ChunkedReader:
         # before its time is asked for.
         gtids = server.places.executed()
         place = server.places.settled()
-        log = {**server.places.log_now(), "gtids": gtids}
+        log = {**server.places.log_identity(), "gtids": gtids}
         begun = begun_now(table.name, server.id, table.query, place, parts, types, log)
         SeedFolder(lake, source, begun.id).begin(begun)
         return begun

@@ -23,7 +23,7 @@ from pipeline.seed.values.rows import row_reader
 from pipeline.settings import Settings
 from pipeline.silver.plan.seeds import Seed, new_id
 from pipeline.source.server.connection import asked, connect
-from pipeline.source.server.log_place import LogPlace, Places
+from pipeline.source.server.log_place import LogCoordinates, Places
 from pipeline.source.server.login import Login
 from pipeline.source.server.version import ServerVersion
 from pipeline.verify.snapshot import CHANGED, SESSION
@@ -41,7 +41,7 @@ class Snapshot:
     """
 
     def __init__(
-        self, connection: Any, place: LogPlace, log: dict[str, Any], options: TypeOptions
+        self, connection: Any, place: LogCoordinates, log: dict[str, Any], options: TypeOptions
     ) -> None:
         self.place = place
         self.log = log
@@ -130,11 +130,11 @@ def snapshot(login: Login, version: ServerVersion, options: TypeOptions) -> Iter
                 cursor.execute(statement)
         places = Places(connection, version, address=login.address, user=login.user)
         place, gtids = _begin(connection, places, version)
-        log = {**places.log_now(), "gtids": gtids}
+        log = {**places.log_identity(), "gtids": gtids}
         yield Snapshot(connection, place, log, options)
 
 
-def _begin(connection: Any, places: Places, version: ServerVersion) -> tuple[LogPlace, str]:
+def _begin(connection: Any, places: Places, version: ServerVersion) -> tuple[LogCoordinates, str]:
     """Start the snapshot. Return its log position and the GTIDs executed by then."""
     if version.is_mariadb:
         gtids = places.executed()

@@ -24,7 +24,7 @@ from pipeline.seed.folder import Begun, SeedFolder, begun_now, under_way
 from pipeline.seed.source_table import definition_of
 from pipeline.seed.values.rows import row_reader
 from pipeline.settings import Settings
-from pipeline.silver.plan.seeds import LogPlace, Seed, staged_schema
+from pipeline.silver.plan.seeds import LogCoordinates, Seed, staged_schema
 from pipeline.source.server.version import server_number
 from pipeline.spark.warm_kernels import Batches, warm_first
 
@@ -49,7 +49,7 @@ def open_configured_dump(settings: Settings) -> Dump:
     return _GIVEN[seed.form](seed.dump, table)
 
 
-def _place(settings: Settings, recorded: LogPlace | None) -> LogPlace:
+def _place(settings: Settings, recorded: LogCoordinates | None) -> LogCoordinates:
     """Return the log position: `seed.at`, or the dump's own. Raises SettingsError without one."""
     if settings.seed.at is not None:
         file, _, position = settings.seed.at.rpartition(":")
@@ -112,7 +112,7 @@ class DumpReader:
         is_mariadb = server_number(self.dump.server)[1]
         return "" if is_mariadb else self.dump.gtids or ""
 
-    def _begun(self, name: TableName, table: DumpedTable, place: LogPlace) -> Begun:
+    def _begun(self, name: TableName, table: DumpedTable, place: LogCoordinates) -> Begun:
         settings = self.filling.settings
         lake, source, types = settings.layout, settings.source, settings.decoding["types"]
         parts = tuple(f"{chunk.name}:{chunk.size}" for chunk in table.chunks)

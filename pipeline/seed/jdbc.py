@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from decoder import TableDefinition, TypeOptions
 from pipeline.errors import MissingRequirementError, SettingsError
-from pipeline.lake.child_sessions import is_connected, own_session
+from pipeline.lake.child_sessions import child_session, is_connected
 from pipeline.seed.selection import VARIABLES
 from pipeline.seed.values.rows import row_reader
 from pipeline.settings.server import TlsMode, TlsSettings
@@ -62,13 +62,13 @@ class JdbcSource:
     def read(self, spark: SparkSession, query: str, row_bytes: int = 0) -> DataFrame:
         """Return the result of a query, read in one task; `row_bytes`: average size of a row."""
         batch = str(at_most(BATCH_ROWS, BATCH_BYTES, row_bytes))
-        own = own_session(spark, {"spark.sql.execution.arrow.maxRecordsPerBatch": batch})
+        own = child_session(spark, {"spark.sql.execution.arrow.maxRecordsPerBatch": batch})
         reader = own.read.format("jdbc").options(**self.options)
         reader = reader.option("fetchsize", str(at_most(FETCHED_ROWS, FETCHED_BYTES, row_bytes)))
         return reader.option("dbtable", f"({query}) AS chunk").load()
 
 
-def keeps_whole_values(version: ServerVersion) -> bool:
+def returns_values_unchanged(version: ServerVersion) -> bool:
     """True if Spark's query returns values unchanged.
 
     Spark reads from a derived table. MySQL before 5.7.6 cannot merge it, and makes a temporary

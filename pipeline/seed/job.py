@@ -27,7 +27,7 @@ from pipeline.seed.consistent import copy_table, snapshot
 from pipeline.seed.errors import SeedError
 from pipeline.seed.filling import Filling
 from pipeline.seed.from_dump import DumpReader, open_configured_dump
-from pipeline.seed.jdbc import keeps_whole_values
+from pipeline.seed.jdbc import returns_values_unchanged
 from pipeline.seed.server import SourceServer, source_server
 from pipeline.seed.source_table import SourceTable, source_table, table_errors
 from pipeline.settings import Settings
@@ -163,7 +163,7 @@ class _Seeding:
             self._settings.seed.consistent
             or not table.definition.primary_key
             or not server.logs_whole_images
-            or not keeps_whole_values(server.version)
+            or not returns_values_unchanged(server.version)
         )
 
     def _seed_in_snapshot(self, server: SourceServer, tables: Sequence[SourceTable]) -> None:

@@ -14,7 +14,7 @@ from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.lake.sql_text import quoted
 from pipeline.seed.errors import SeedError
 from pipeline.seed.selection import select_expression
-from pipeline.source.server.connection import BROKEN_OFF
+from pipeline.source.server.connection import LOST_CONNECTION_CODES
 from pipeline.source.server.create_statements import create_statement
 from pipeline.source.server.version import ServerVersion, server_number
 
@@ -67,7 +67,7 @@ def table_errors(name: TableName) -> Iterator[None]:
     try:
         yield
     except pymysql.MySQLError as error:
-        if not error.args or error.args[0] in BROKEN_OFF:
+        if not error.args or error.args[0] in LOST_CONNECTION_CODES:
             raise
         raise NotSeedableError(
             name,

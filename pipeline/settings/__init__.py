@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Settings", "capture", "server", "settings", "shown", "time_zone", "until"]
 
-_HOMES = {"Settings": "pipeline.settings.settings"}
+_MODULES = {"Settings": "pipeline.settings.settings"}
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_MODULES[name]), name)

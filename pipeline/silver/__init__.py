@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["decode", "full_refresh", "job", "plan", "planning", "refresh", "retry", "run", "tables"]
 
-_HOMES = {
+_MODULES = {
     "refresh": "pipeline.silver.job",
     "retry": "pipeline.silver.job",
     "run": "pipeline.silver.job",
@@ -19,6 +19,6 @@ _HOMES = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_MODULES[name]), name)

@@ -38,10 +38,10 @@ from pipeline.silver.decode.silver_tables import (
     transactions_table,
 )
 from pipeline.silver.plan.batch_plan import SilverPlan
-from pipeline.silver.plan.progress import Standing, silver_standing, silver_to_be
+from pipeline.silver.plan.progress import Standing, silver_progress, silver_progress_ahead
 from pipeline.silver.plan.refresh import Begins, asked
 from pipeline.silver.plan.seen_before import AvailableSegments
-from pipeline.silver.planning import what_is_new
+from pipeline.silver.planning import new_segments
 from pipeline.silver.tables.views import drop_view
 
 NAMED = 5
@@ -56,7 +56,7 @@ class RefreshRefusedError(BinlakeError):
 
 def resumes_refresh(ledger: Ledger, settings: Settings) -> bool:
     """Return True if a full refresh of silver is in progress with the same settings."""
-    refresh = silver_to_be(ledger).refresh
+    refresh = silver_progress_ahead(ledger).refresh
     return refresh.under_way and refresh.asked == asked(settings)
 
 
@@ -68,8 +68,8 @@ def require_refreshable(spark: Spark, settings: Settings, ledger: Ledger) -> Non
     require_no_maintenance(ledger)
     lake, source = settings.layout, settings.source
     files = read_files(spark, lake, source)
-    new = what_is_new(spark, lake, source, None, settings.given_up)
-    upto = previous_end(silver_standing(ledger), (last.body["to"][0], last.body["to"][1]))
+    new = new_segments(spark, lake, source, None, settings.given_up)
+    upto = previous_end(silver_progress(ledger), (last.body["to"][0], last.body["to"][1]))
     require_whole(files, stored_ordinals(spark, lake, source), source, new, upto)
 
 
@@ -140,7 +140,7 @@ def beginning_plan(spark: Spark, settings: Settings, ledger: Ledger) -> SilverPl
 
     It is at the position of the batch before it, where silver stays if the refresh is abandoned.
     """
-    standing, last = silver_standing(ledger), ledger.last("silver")
+    standing, last = silver_progress(ledger), ledger.last("silver")
     if last is None:
         return None
     before = standing.plan or SilverPlan.from_body(last.body)

@@ -14,7 +14,7 @@ from pipeline.observe import LayerReport, Progress
 from pipeline.settings import Settings
 from pipeline.silver.carry_out import Done, execute
 from pipeline.silver.full_refresh import beginning_plan, require_refreshable, resumes_refresh
-from pipeline.silver.plan.progress import require_same_types, silver_to_be
+from pipeline.silver.plan.progress import require_same_types, silver_progress_ahead
 from pipeline.silver.planning import next_plan, retry_plan
 from pipeline.spark.warm_kernels import warm_kernels
 
@@ -84,7 +84,7 @@ def retry(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """
     started = time.monotonic()
     ledger = Ledger(spark, settings.layout, settings.source)
-    if silver_to_be(ledger).refresh.under_way:
+    if silver_progress_ahead(ledger).refresh.under_way:
         return run(spark, settings, progress)
     warm_kernels(spark, progress)
     require_same_types(ledger, settings)
@@ -99,7 +99,7 @@ def retry(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
 def _finish_open(
     spark: Spark, settings: Settings, ledger: Ledger, progress: Progress
 ) -> list[Done]:
-    plan = ledger.take_up("silver")
+    plan = ledger.resume_open("silver")
     return [execute(spark, settings, ledger, plan, progress)] if plan else []
 
 

@@ -26,7 +26,7 @@ from pipeline.silver.plan import take_seeds as seeding
 from pipeline.silver.plan.batch_plan import Retried, SilverPlan, planned_tables
 from pipeline.silver.plan.known_tables import beginnings, locate, needed_readings, waits_for
 from pipeline.silver.plan.late_names import late_names
-from pipeline.silver.plan.progress import silver_standing
+from pipeline.silver.plan.progress import silver_progress
 from pipeline.silver.plan.refresh import FROM_START, Refresh
 from pipeline.silver.plan.seeds import seed_ids
 from pipeline.silver.plan.seen_before import (
@@ -60,9 +60,9 @@ class Next(NamedTuple):
 def next_plan(spark: Spark, settings: Settings, ledger: Ledger, progress: Progress) -> Next:
     """Plan the part of bronze after silver's position that fits one batch."""
     lake = settings.layout
-    standing = silver_standing(ledger)
+    standing = silver_progress(ledger)
     before, refresh = standing.plan, standing.refresh
-    whole = what_is_new(spark, lake, settings.source, before, settings.given_up)
+    whole = new_segments(spark, lake, settings.source, before, settings.given_up)
     if not whole.segments:
         found = _seeds_alone(spark, settings, ledger, before, whole)
         return found._replace(gaps=whole.gaps or _waiting_for_log(refresh, before))
@@ -167,7 +167,7 @@ def _described(position: Mark) -> str:
     return f"byte {position[1]} of file number {position[0]}"
 
 
-def what_is_new(
+def new_segments(
     spark: Spark,
     lake: Lake,
     source: str,
@@ -191,7 +191,7 @@ def retry_plan(
     Also return sentences about what cannot be retried.
     """
     lake = settings.layout
-    before = silver_standing(ledger).plan
+    before = silver_progress(ledger).plan
     if before is None:
         return None, ()
     options = catalog_options(settings, from_start=before.from_start)

@@ -23,7 +23,7 @@ __all__ = [
     "server",
 ]
 
-_HOMES = {
+_MODULES = {
     "Capture": "pipeline.source.capture.run",
     "GtidSet": "pipeline.source.gtid_set",
     "check_server": "pipeline.source.check.run",
@@ -33,6 +33,6 @@ _HOMES = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_MODULES[name]), name)

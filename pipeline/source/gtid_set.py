@@ -111,7 +111,7 @@ class GtidSet:
         numbers = sum(end - first + 1 for found in self.intervals.values() for first, end in found)
         return numbers + sum(self._ends().values())
 
-    def is_foreign_to(self, other: GtidSet) -> bool:
+    def shares_no_origin_with(self, other: GtidSet) -> bool:
         """Return True if neither set is empty and they share no MySQL UUID or MariaDB domain."""
         return bool(self and other) and not self._origins() & other._origins()
 
@@ -131,11 +131,11 @@ class GtidSet:
         )
         return ",".join(filter(None, [mysql, *mariadb]))
 
-    def lacking_of_servers(self, wanted: GtidSet) -> str:
+    def missing_by_server(self, wanted: GtidSet) -> str:
         """Do the same as `lacking`, but compare MariaDB's by domain and server, as `in` does."""
         return str(wanted - self)
 
-    def of_servers_in(self, other: GtidSet) -> GtidSet:
+    def restricted_to_servers_of(self, other: GtidSet) -> GtidSet:
         """Return MariaDB's GTIDs whose domain and server also occur in `other`."""
         return GtidSet(last={p: number for p, number in self.last.items() if p in other.last})
 
@@ -169,7 +169,7 @@ class GtidSet:
         ends = self._ends()
         return GtidSet(last={place: n for place, n in self.last.items() if n == ends[place[0]]})
 
-    def has_any_of(self, server_uuid: str, server_id: int) -> bool:
+    def includes_server(self, server_uuid: str, server_id: int) -> bool:
         """Return True if the server with this UUID (MySQL) or id (MariaDB) wrote any of them."""
         own = server_uuid.lower()
         uuids = {source.partition(":")[0] for source in self.intervals}
@@ -184,7 +184,7 @@ class GtidSet:
         """Return MariaDB's GTIDs of one server."""
         return GtidSet(last={p: number for p, number in self.last.items() if p[1] == server_id})
 
-    def from_first_of(self, shown: GtidSet) -> GtidSet:
+    def without_numbers_before_first_of(self, shown: GtidSet) -> GtidSet:
         """Return the set without MySQL's numbers below the first that `shown` has of their source.
 
         A server that logs another server's number 5 already had the numbers below it.

@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar
 import pyarrow as pa
 
 from decoder.stream.precompile import warm
-from pipeline.lake.child_sessions import is_connected, master_of, tasks_of_a_job
+from pipeline.lake.child_sessions import is_connected, master_of, tasks_per_job
 from pipeline.lake.starting import Spark, started
 from pipeline.observe.cancellation import cancel_when_set
 from pipeline.observe.memory import give_back
@@ -145,7 +145,7 @@ class SparkEngine:
     @property
     def tasks(self) -> int:
         """See `Engine.tasks`."""
-        return tasks_of_a_job(started(self.spark))
+        return tasks_per_job(started(self.spark))
 
     def run(
         self,

@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pipeline.errors import MissingRequirementError
-from pipeline.lake.child_sessions import close_session_at_exit, own_session, setting
+from pipeline.lake.child_sessions import child_session, close_session_at_exit, setting
 from pipeline.lake.starting import Spark, StartingSpark
 from pipeline.lake.stores import hadoop_conf
 from pipeline.observe import Progress, say
@@ -225,7 +225,7 @@ def _as_needed(active: SparkSession) -> SparkSession:
     needed = {**RELIED_ON, **modifiable}
     if all(setting(active, name) == value for name, value in needed.items()):
         return active
-    own = own_session(active, needed)
+    own = child_session(active, needed)
     for name, value in RELIED_ON.items():
         if setting(own, name) != value:
             raise MissingRequirementError(

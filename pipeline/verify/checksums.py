@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import NOT_OF_GOLD, TimelineItem, in_force
+from pipeline.catalog.alter.items import KINDS_IGNORED_BY_GOLD, TimelineItem, in_force
 from pipeline.catalog.timeline.definitions import read_items
 from pipeline.errors import BinlakeError, ConcurrentRunError, SettingsError
 from pipeline.gold import Cut, GoldState
@@ -19,7 +19,7 @@ from pipeline.gold.plan.rebuild import refresh_under_way
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import TableState
 from pipeline.lake import Ledger, delta
-from pipeline.lake.child_sessions import own_session
+from pipeline.lake.child_sessions import child_session
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.observe.progress import Task
 from pipeline.settings import Settings
@@ -97,8 +97,8 @@ def published_cut(
         raise BinlakeError(reason, remedy="If maintenance removed it meanwhile, run verify again.")
     state, cut = GoldState.after(*done), Cut.of(done[1])
     valid = in_force(read_items(spark, settings.layout, settings.source))
-    items = [item for item in valid if item.kind not in NOT_OF_GOLD]
-    session = own_session(spark, BATCH)
+    items = [item for item in valid if item.kind not in KINDS_IGNORED_BY_GOLD]
+    session = child_session(spark, BATCH)
     chosen = [
         entry
         for entry in cut.tables

@@ -165,7 +165,7 @@ def read_encryption(data: bytes) -> None:
     if data[:1] == LOG[:1]:
         KEYS.decrypted(data.ljust(len(LOG), b"\0"))
     else:
-        Keys.of_keyring(data)
+        Keys.from_keyring(data)
 
 
 def read_dump(data: bytes) -> None:

@@ -62,10 +62,10 @@ ItemKind = Literal[
   seeds depend on it.
 """
 
-NOT_OF_GOLD = ("temporary", "declared", "schema", "told")
+KINDS_IGNORED_BY_GOLD = ("temporary", "declared", "schema", "told")
 """Kinds that do not affect gold, only the interpretation of later items."""
 
-NOBODYS = ("schema", "told", "declared")
+UNOWNED_KINDS = ("schema", "told", "declared")
 """Kinds that do not make a table the source's: another source of the lake may have it."""
 
 Position = tuple[int, int]

@@ -18,7 +18,7 @@ from pipeline.catalog.ddl.actions import (
     TruncatePartitions,
 )
 from pipeline.catalog.ddl.model import TableModel
-from pipeline.catalog.ddl.partition_clause import WAY_BACK
+from pipeline.catalog.ddl.partition_clause import COPY_REMEDY
 from pipeline.catalog.ddl.partitions import Partitioning, UnknownPartitionRowsError
 
 _UNKNOWN_PARTITIONING = (
@@ -66,7 +66,7 @@ def _rows(
         return {"gone": model.partitioning.rows(names, table, types)}
     except UnknownPartitionRowsError as error:
         which = f"which rows {verb} PARTITION removes is not in the log"
-        reason = f"{which}: {error}{WAY_BACK}"
+        reason = f"{which}: {error}{COPY_REMEDY}"
         return {"not_logged": reason}
 
 

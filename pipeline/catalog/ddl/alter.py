@@ -33,7 +33,7 @@ from pipeline.catalog.ddl.keys import PRIMARY, read_key
 from pipeline.catalog.ddl.lexer import Kind, Token
 from pipeline.catalog.ddl.names import read_name
 from pipeline.catalog.ddl.partition_clause import (
-    WAY_BACK,
+    COPY_REMEDY,
     partition_action,
     split_partition_options,
 )
@@ -80,7 +80,7 @@ def read_alter(
 def _actions(cursor: Cursor, sql_mode: int) -> Iterator[Action]:
     verb = cursor.next().text.upper() if cursor.peek().kind is Kind.WORD else ""
     if verb in ("IMPORT", "DISCARD") and cursor.accept("TABLESPACE"):
-        yield RowsNotLogged(f"{verb} TABLESPACE changes unlogged rows{WAY_BACK}")
+        yield RowsNotLogged(f"{verb} TABLESPACE changes unlogged rows{COPY_REMEDY}")
     elif verb in _VERBS:
         yield from _VERBS[verb](cursor, TypeContext(sql_mode=sql_mode))
 

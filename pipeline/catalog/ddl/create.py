@@ -25,7 +25,7 @@ from pipeline.catalog.ddl.keys import Key, read_key
 from pipeline.catalog.ddl.lexer import Kind, Token
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.ddl.names import read_name
-from pipeline.catalog.ddl.partition_clause import WAY_BACK, partitioned_by
+from pipeline.catalog.ddl.partition_clause import COPY_REMEDY, partitioned_by
 from pipeline.catalog.ddl.rekeying import declared_key
 
 BLACKHOLE = "a BLACKHOLE table stores no rows: it is not replicated"
@@ -59,7 +59,9 @@ def _body(
     if reason := _left_out(elements, options):
         return Unsupported(name, reason, creates=True, left_out=True)
     if not elements or elements[0].is_word(*_SELECTS) or _selects(options):
-        reason = f"CREATE TABLE … SELECT in statement format: its rows are not in the log{WAY_BACK}"
+        reason = (
+            f"CREATE TABLE … SELECT in statement format: its rows are not in the log{COPY_REMEDY}"
+        )
         return Unsupported(name, reason, creates=True)
     charset = _options(options)[0]
     parts = split(elements)

@@ -22,7 +22,7 @@ from pipeline.catalog.ddl.lexer import Kind, Token
 from pipeline.catalog.ddl.names import read_name
 from pipeline.catalog.ddl.partitions import Function, Partition, Partitioning
 
-WAY_BACK = (
+COPY_REMEDY = (
     "; to replicate it again, replace it with a copy"
     " (CREATE TABLE … LIKE, INSERT … SELECT, RENAME TABLE)"
 )
@@ -214,7 +214,7 @@ def _reorganized(cursor: Cursor) -> list[Action]:
 
 
 def _from_files(_cursor: Cursor) -> list[Action]:
-    return [RowsNotLogged(f"DISCARD and IMPORT PARTITION change unlogged rows{WAY_BACK}")]
+    return [RowsNotLogged(f"DISCARD and IMPORT PARTITION change unlogged rows{COPY_REMEDY}")]
 
 
 def _nothing(_cursor: Cursor) -> list[Action]:
@@ -242,8 +242,8 @@ def _exchanged(
     cursor.expect("WITH", "TABLE")
     other = read_name(cursor, schema)
     return (
-        [RowsNotLogged(f"one of its partitions is exchanged with {other}{WAY_BACK}")],
-        [RowsChanged(other, f"its rows are exchanged with a partition of {name}{WAY_BACK}")],
+        [RowsNotLogged(f"one of its partitions is exchanged with {other}{COPY_REMEDY}")],
+        [RowsChanged(other, f"its rows are exchanged with a partition of {name}{COPY_REMEDY}")],
     )
 
 
@@ -256,11 +256,11 @@ def _converted(
         cursor.name()
         cursor.expect("TO", "TABLE")
         other = read_name(cursor, schema)
-        created = f"it is created from a partition of {name}{WAY_BACK}"
-        reason = f"one of its partitions becomes table {other}{WAY_BACK}"
+        created = f"it is created from a partition of {name}{COPY_REMEDY}"
+        reason = f"one of its partitions becomes table {other}{COPY_REMEDY}"
         effect = Unsupported(other, created, creates=True)
         return [RowsNotLogged(reason), Repartition(None)], [effect]
     cursor.expect("TABLE")
     other = read_name(cursor, schema)
-    reason = f"table {other} becomes one of its partitions{WAY_BACK}"
+    reason = f"table {other} becomes one of its partitions{COPY_REMEDY}"
     return [RowsNotLogged(reason), Repartition(None)], [DropTable(other)]

@@ -17,7 +17,7 @@ from pipeline.catalog.ddl.effects import TableName
 from pipeline.catalog.ddl.lexer import Kind, LexError, Token
 from pipeline.catalog.ddl.names import read_name
 
-TOLD_BY = r"(?i)\b(trigger|references|procedure|function|view)\b"
+CONSEQUENCES_PATTERN = r"(?i)\b(trigger|references|procedure|function|view)\b"
 """Matches every statement that declares such a consequence (others may match too)."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 
-from pipeline.catalog.alter.items import NOBODYS, TimelineItem
+from pipeline.catalog.alter.items import UNOWNED_KINDS, TimelineItem
 from pipeline.catalog.ddl.effects import TableName
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
@@ -66,16 +66,16 @@ def require_own_tables(spark: Spark, lake: Lake, source: str, names: Collection[
     if not names:
         return
     # A statement on a table that a source does not have does not make the table its own.
-    others = ~equal("source", source) & ~among("kind", NOBODYS)
+    others = ~equal("source", source) & ~among("kind", UNOWNED_KINDS)
     columns = ("source", "schema", "table")
     rows = tables_of(spark, lake).read(definitions(lake), others, columns).to_pylist()
     for other, schema, table in sorted({tuple(row.values()) for row in rows}):
         name = TableName(schema, table)
         if name in names:
-            raise no_own_table(name, other, source)
+            raise table_of_other_source(name, other, source)
 
 
-def no_own_table(name: TableName, other: str, source: str) -> SettingsError:
+def table_of_other_source(name: TableName, other: str, source: str) -> SettingsError:
     """Return the error for a table that another source of the lake writes."""
     return SettingsError(
         f"{name} is already in this lake, from source {other}.",

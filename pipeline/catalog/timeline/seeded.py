@@ -18,7 +18,7 @@ from pipeline.catalog.timeline.logged import LoggedStatement
 from pipeline.catalog.timeline.naming import without_logical_types
 from pipeline.catalog.timeline.tables import NO_NAMES, TableState, with_key
 
-BEHIND_ALL = 1 << 62
+AFTER_ALL_EVENTS = 1 << 62
 """A position after every event of a transaction; seeds at one transaction are numbered from it."""
 _EMPTYING: tuple[ItemKind, ...] = ("create", "truncate")
 _ENDING: tuple[ItemKind, ...] = ("drop", "moved")
@@ -40,7 +40,7 @@ class NotSeededError(ValueError):
     """A seed cannot be used; the message is a clause that says why."""
 
 
-class UntoldTypesError(NotSeededError):
+class UnloggedTypesError(NotSeededError):
     """The lake has bytes where the seed has MariaDB's UUID, INET4, INET6 or VECTOR."""
 
 
@@ -82,7 +82,7 @@ def seeded(
     earlier = sum(item.seed is not None and item.lsn == at.lsn for item in items)
     return TimelineItem(
         at.lsn,
-        BEHIND_ALL + earlier,
+        AFTER_ALL_EVENTS + earlier,
         name.schema,
         name.table,
         "seeded",
@@ -142,7 +142,7 @@ def _require_fit(declared: TableDefinition, shown: TableDefinition, types: TypeO
     if fits(declared, shown, types):
         return
     if fits(without_logical_types(declared), shown, types):
-        raise UntoldTypesError(
+        raise UnloggedTypesError(
             "the lake has bytes for values of types that MariaDB's log does not record"
             f" ({difference(shown, declared, types)}): decode its rows again with the"
             " seed's types, by binlake decode --full-refresh"

@@ -30,7 +30,7 @@ from pipeline.catalog.ddl.effects import (
 )
 from pipeline.catalog.ddl.literals import UnknownDefaultError
 from pipeline.catalog.ddl.model import ColumnDefault, TableModel
-from pipeline.catalog.ddl.partition_clause import WAY_BACK
+from pipeline.catalog.ddl.partition_clause import COPY_REMEDY
 from pipeline.catalog.timeline import foreign_keys
 from pipeline.catalog.timeline.insert_defaults import insert_default
 from pipeline.catalog.timeline.logged import CatalogOptions, LoggedStatement
@@ -392,7 +392,7 @@ def _unknown_rows(source: TableName, was: TableState) -> str:
     if was.held:
         return f"renamed from {source}, which is held"
     if not was.rows_known:
-        return f"renamed from {source}, some of whose rows are not in the log{WAY_BACK}"
+        return f"renamed from {source}, some of whose rows are not in the log{COPY_REMEDY}"
     return (
         f"renamed from {source}, whose rows are not replicated: if conf excludes that name,"
         " include it, in a new lake"

@@ -25,7 +25,7 @@ from pipeline.gold.plan.stopped_tables import Stop, stops
 from pipeline.gold.plan.table_refresh import prepare_place
 from pipeline.gold.schema.insert_defaults import left_out
 from pipeline.gold.schema.renames import Step, change, in_order
-from pipeline.gold.table.damage import REFUSED, Damage, met_in
+from pipeline.gold.table.damage import REFUSED, Damage, damage_in
 from pipeline.gold.table.gold_table import GoldTable, table_progress
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.refusal import Refusal, TableRefusedError
@@ -168,7 +168,7 @@ def _stopped_by(error: Exception, group: Sequence[Step]) -> tuple[TableName, Ref
         return group[0].name, error.refusal
     text = str(error)
     step = next((one for one in group if one.table.reference in text), group[0])
-    damage = met_in(error, step.table.reference, version_of(step.table.reference))
+    damage = damage_in(error, step.table.reference, version_of(step.table.reference))
     if damage is None:
         raise error
     if isinstance(step.part, Rows) and not step.part.key:

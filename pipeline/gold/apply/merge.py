@@ -14,7 +14,7 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, MergeIntoWriter, SparkSession, functions as sf
 
-from pipeline.gold.changes.bags import keyless_misfits, put_bag
+from pipeline.gold.changes.bags import keyless_misfits, put_keyless
 from pipeline.gold.changes.change_stats import Extent, all_of, extent, first_lsn, within
 from pipeline.gold.changes.changes import Taken
 from pipeline.gold.changes.drift import Look
@@ -245,7 +245,7 @@ def _put_keyless(
     if count:
         known = left_out.known(changes)
         write_documents(
-            lambda: put_bag(spark, known, shape, write, left_out),
+            lambda: put_keyless(spark, known, shape, write, left_out),
             lambda: keyless_misfits(known, left_out),
         )
     return int(count)

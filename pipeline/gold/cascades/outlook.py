@@ -13,7 +13,7 @@ from pipeline.gold.changes.blockers import Fault
 from pipeline.gold.table.state import TableState
 from pipeline.silver.decode.decode import OFFSET_BITS
 
-WAY_BACK = (
+COPY_REMEDY = (
     "A copy that takes its place (CREATE TABLE … LIKE, INSERT … SELECT, RENAME TABLE) is"
     " replicated again."
 )
@@ -51,7 +51,7 @@ class Outlook:
         names = {child} if alone else {child, *descendants(links, child)}
         sentence = (
             f"{file}, position {position}: foreign key actions on rows of {child} are not in the"
-            f" log and cannot be derived: {why}. {WAY_BACK}"
+            f" log and cannot be derived: {why}. {COPY_REMEDY}"
         )
         return Fault(lsn, sentence, tuple(sorted(names)))
 

@@ -21,7 +21,7 @@ from pipeline.gold.cascades.rows import ChangeRequest, LoggedCascades, events, k
 from pipeline.gold.changes.faults import Resolved, resolved_faults
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.transactions import chosen_rows, have_rows_of, slices
-from pipeline.gold.table.damage import Damage, met_in
+from pipeline.gold.table.damage import Damage, damage_in
 from pipeline.gold.table.names import gold_name
 from pipeline.lake import delta
 from pipeline.lake.delta_log.conditions import among
@@ -175,7 +175,7 @@ class Reader:
             return look()
         except Exception as error:
             name = gold_name(self._settings, table.schema, table.table)
-            damage = met_in(error, name, version_of(name))
+            damage = damage_in(error, name, version_of(name))
             # Errors of Binlake are not about the table.
             if damage is None or isinstance(error, BinlakeError):
                 raise

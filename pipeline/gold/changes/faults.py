@@ -12,10 +12,16 @@ from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import among, compare, equal, missing
 from pipeline.lake.starting import Spark
 from pipeline.lake.tables.opening import tables_of
-from pipeline.observe.report import one_for_each_cause
+from pipeline.observe.report import sentences_by_cause
 from pipeline.silver.decode.decode import OFFSET_BITS
 from pipeline.silver.decode.silver_tables import quarantine_table
-from pipeline.silver.tables.quarantine import GIVEN_UP, RETRYABLE, is_in_first, sentence, unresolved
+from pipeline.silver.tables.quarantine import (
+    GIVEN_UP,
+    RETRYABLE,
+    is_of_first_table,
+    sentence,
+    unresolved,
+)
 
 
 def open_faults(spark: Spark, lake: Lake, source: str) -> list[Fault]:
@@ -27,7 +33,7 @@ def in_words(faults: Sequence[Fault]) -> list[str]:
     """Return sentences on faults, in their order; one for all faults with the same cause."""
     of_one = [(str(f.tables[0]), f.sentence) for f in faults if f.tables and len(f.tables) == 1]
     others = [f.sentence for f in faults if not f.tables or len(f.tables) > 1]
-    return [*one_for_each_cause(of_one, lambda _, sentence: sentence), *others]
+    return [*sentences_by_cause(of_one, lambda _, sentence: sentence), *others]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,5 +75,5 @@ def _fault(row: Mapping[str, Any]) -> Fault:
     lsn = row["__lsn"] if row["__lsn"] is not None else row["ordinal"] << OFFSET_BITS | row["__pos"]
     tables = row["tables"]
     named = None if tables is None else tuple(TableName.read(name) for name in tables)
-    cause = named[0] if named and is_in_first(row) else None
+    cause = named[0] if named and is_of_first_table(row) else None
     return Fault(lsn, sentence(row), named, given_up=row["kind"] == GIVEN_UP, cause=cause)

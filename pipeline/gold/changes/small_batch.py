@@ -20,7 +20,7 @@ from pipeline.gold.changes.changes import between
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.steps import Rows
 from pipeline.lake import Lake
-from pipeline.lake.child_sessions import is_connected, own_session
+from pipeline.lake.child_sessions import child_session, is_connected
 from pipeline.lake.delta_log.delta_rs import AlteredTableError
 from pipeline.lake.delta_log.spark_written import state
 from pipeline.lake.small_jobs import FEW, INTERPRETED, staying_active
@@ -175,7 +175,7 @@ def session_for(spark: SparkSession, table: str, looking: SparkSession) -> Spark
     now = state(looking, table)
     if now is None or now.bytes > SMALL_BYTES:
         return spark
-    return own_session(spark, ON_SMALL_TABLES)
+    return child_session(spark, ON_SMALL_TABLES)
 
 
 def local(

@@ -19,7 +19,7 @@ from pipeline.catalog import TableName
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.plan.published_cuts import CUTS, cuts_table
 from pipeline.gold.table.commit_stats import Written, written_since
-from pipeline.gold.table.damage import Damage, gone, met_in
+from pipeline.gold.table.damage import Damage, damage_in, gone
 from pipeline.gold.table.foreign_commits import by_others, is_own, signs
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import GoldState, TableState
@@ -173,7 +173,7 @@ def _looked(
                 return replace(as_it_was, damage=table.damage or gone(path))
             commits = commits_since(spark, path, since)
         except Exception as error:
-            damage = met_in(error, path, version_of(path))
+            damage = damage_in(error, path, version_of(path))
             if damage is None:
                 raise
             return replace(as_it_was, damage=table.damage or damage)

@@ -16,12 +16,12 @@ from pyspark.sql import SparkSession
 
 from pipeline.catalog import TableName
 from pipeline.gold.plan.cut import Cut
-from pipeline.gold.table.damage import Damage, gone, met_in
+from pipeline.gold.table.damage import Damage, damage_in, gone
 from pipeline.gold.table.foreign_commits import MARK, by_others, signs
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import GoldState
 from pipeline.lake import delta, stores
-from pipeline.lake.child_sessions import is_connected, let_go, own_session
+from pipeline.lake.child_sessions import child_session, is_connected, let_go
 from pipeline.lake.delta_log.spark_written import (
     commits_since,
     has_log,
@@ -42,14 +42,14 @@ class Inspected:
 
 
 @contextmanager
-def signing(spark: Spark) -> Iterator[Spark]:
+def signed_session(spark: Spark) -> Iterator[Spark]:
     """Yield a session derived from `spark` whose commits carry gold's signature, if it may be set.
 
     It starts with `spark`, when it is first needed.
     """
 
     def begin() -> SparkSession:
-        return own_session(started(spark), {delta.USER_METADATA: MARK})
+        return child_session(started(spark), {delta.USER_METADATA: MARK})
 
     signed = StartingSpark(begin, spark.master) if isinstance(spark, StartingSpark) else begin()
     try:
@@ -110,7 +110,7 @@ def _look(spark: Spark, table: str, delta_id: str, before: int) -> Damage | int 
     try:
         return _looked(spark, table, delta_id, before)
     except Exception as error:
-        damage = met_in(error, table, None)
+        damage = damage_in(error, table, None)
         if damage is None:
             raise
         return Damage(damage.reason)

@@ -29,7 +29,7 @@ from pipeline.lake.starting import Spark
 from pipeline.lake.tables.opening import tables_of
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError, require_no_maintenance
-from pipeline.silver.plan.progress import Standing, silver_standing, silver_to_be
+from pipeline.silver.plan.progress import Standing, silver_progress, silver_progress_ahead
 
 GONE = "The log as decoded by the last full refresh does not contain it."
 BEING_BUILT = "A full refresh is under way and has not rebuilt it yet."
@@ -55,12 +55,14 @@ def settings_digest(settings: Settings) -> str:
 def is_stale(ledger: Ledger) -> bool:
     """Return True if gold was built from silver as it was before silver's last full refresh."""
     known = ledger.last("gold") is not None
-    return known and GoldState.of(ledger).rebuild.silver != silver_to_be(ledger).refresh.batch
+    return (
+        known and GoldState.of(ledger).rebuild.silver != silver_progress_ahead(ledger).refresh.batch
+    )
 
 
 def is_overtaken(ledger: Ledger, state: GoldState) -> bool:
     """Return True if a full refresh of silver has begun since, so a plan's rows may be gone."""
-    return silver_to_be(ledger).refresh.batch != state.rebuild.silver
+    return silver_progress_ahead(ledger).refresh.batch != state.rebuild.silver
 
 
 def begins_refresh(plan: Plan) -> bool:
@@ -73,14 +75,17 @@ def refresh_under_way(ledger: Ledger) -> bool:
     plan = ledger.open("gold")
     gold = ledger.last("gold") is not None and GoldState.of(ledger).rebuild.under_way
     opened = plan is not None and begins_refresh(plan)
-    return silver_to_be(ledger).refresh.under_way or gold or opened or is_stale(ledger)
+    return silver_progress_ahead(ledger).refresh.under_way or gold or opened or is_stale(ledger)
 
 
 def progress(ledger: Ledger) -> str | None:
     """Return a sentence on the progress of a full refresh; None if none is under way."""
     if not refresh_under_way(ledger):
         return None
-    silver, cut = silver_to_be(ledger), "the previously published cut stays until it is finished."
+    silver, cut = (
+        silver_progress_ahead(ledger),
+        "the previously published cut stays until it is finished.",
+    )
     if silver.refresh.under_way:
         upto = f"up to LSN {silver.plan.cut_lsn}" if silver.plan else "from the start"
         return f"a full refresh is under way: silver is being decoded again, {upto} so far; {cut}"
@@ -103,9 +108,9 @@ def is_resumed(ledger: Ledger, settings: Settings) -> bool:
     )
 
 
-def follows_silver(ledger: Ledger) -> bool:
+def awaits_rebuild(ledger: Ledger) -> bool:
     """Return True if silver had a full refresh for which gold has published no cut yet."""
-    begun = silver_to_be(ledger).refresh.batch
+    begun = silver_progress_ahead(ledger).refresh.batch
     return begun > 0 and GoldState.of(ledger).rebuild.reached != begun
 
 
@@ -133,7 +138,7 @@ def beginning_state(
     `instead`: the state that an open batch was to reach; it may already have created tables.
     Tables that conf now excludes stay as they are.
     """
-    previous, silver = GoldState.of(ledger), silver_standing(ledger)
+    previous, silver = GoldState.of(ledger), silver_progress(ledger)
     before = previous.rebuild
     known = {**(instead.tables if instead else {}), **previous.tables}
     tables = {
@@ -147,7 +152,7 @@ def beginning_state(
         tables=tables,
         rebuild=Rebuild(
             batch,
-            silver_to_be(ledger).refresh.batch,
+            silver_progress_ahead(ledger).refresh.batch,
             before.reached,
             under_way=True,
             upto=before.upto if before.under_way else previous.cut_lsn,

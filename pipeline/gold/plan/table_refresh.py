@@ -21,7 +21,7 @@ from pipeline.catalog.alter.items import TimelineItem
 from pipeline.errors import BinlakeError, SettingsError
 from pipeline.gold.plan.inspection import Inspected
 from pipeline.gold.schema.renames import connected_groups
-from pipeline.gold.table.damage import Damage, met_in
+from pipeline.gold.table.damage import Damage, damage_in
 from pipeline.gold.table.gold_table import GoldTable, properties_in_sql, table_progress
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
 from pipeline.lake import Ledger, delta, stores
@@ -167,7 +167,7 @@ def prepare_place(
             return
         why: Damage | None = None
     except Exception as error:
-        why = met_in(error, table.reference, None)
+        why = damage_in(error, table.reference, None)
         if why is None:
             raise
     if is_name(table.reference):
@@ -229,7 +229,7 @@ def _move_away(
         try:
             begun = _is_ready(spark, table)
         except Exception as error:
-            if met_in(error, table.reference, None) is None:
+            if damage_in(error, table.reference, None) is None:
                 raise
             begun = False
         if not begun:

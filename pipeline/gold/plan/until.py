@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.bronze import read_files
-from pipeline.bronze.executed_gtids import last_begun_anew
+from pipeline.bronze.executed_gtids import first_after_reset
 from pipeline.bronze.files import FileRow
 from pipeline.errors import SettingsError
 from pipeline.gold.changes.log_facts import NUMBERED
@@ -59,7 +59,7 @@ def last_of(spark: Spark, settings: Settings, gtids: GtidSet, low: int, high: in
     after that count, since GTIDs are then used again.
     """
     lake, source = settings.layout, settings.source
-    restart = last_begun_anew(read_files(spark, lake, source), high >> OFFSET_BITS)
+    restart = first_after_reset(read_files(spark, lake, source), high >> OFFSET_BITS)
     begin = max(low, restart.ordinal << OFFSET_BITS if restart else low)
     numbered = NEW & ~missing("gtid")
     rows = slices(spark, lake, source, begin, high, ["__lsn", "gtid"], numbered)

@@ -16,7 +16,7 @@ from pipeline.errors import BinlakeError
 from pipeline.gold.changes.steps import Evolve
 from pipeline.gold.schema.alter_table import add_columns, alter_table
 from pipeline.gold.schema.partition_rows import held_in
-from pipeline.gold.table.damage import met_in
+from pipeline.gold.table.damage import damage_in
 from pipeline.gold.table.gold_table import (
     SOURCE,
     GoldTable,
@@ -103,7 +103,7 @@ def taken(spark: Spark, reference: str, source: str, *, known: bool) -> str | No
     except AnalysisException:
         return f"{reference} already exists and is not a Delta table. {remedy}"
     except Exception as error:
-        damage = met_in(error, reference, None)
+        damage = damage_in(error, reference, None)
         if damage is None:
             raise
         return f"{reference} already exists and cannot be read: {damage.reason}. {remedy}"

@@ -96,7 +96,7 @@ def gone(table: str) -> Damage:
     return Damage(f"its gold table {table} is gone (deleted, or renamed)")
 
 
-def met_in(error: Exception, table: str, version: int | None) -> Damage | None:
+def damage_in(error: Exception, table: str, version: int | None) -> Damage | None:
     """Return the damage that an error of reading or writing a table shows.
 
     None if the error is not about this table: it fails the run.

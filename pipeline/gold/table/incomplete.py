@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pipeline.gold.table.state import GoldState
 from pipeline.lake import Lake
 from pipeline.silver.plan.seeds import refusals
-from pipeline.silver.plan.take_seeds import NEEDLESS, not_taken
+from pipeline.silver.plan.take_seeds import SEED_NOT_NEEDED, refused_seed
 
 
 def incomplete_after_seed(
@@ -21,8 +21,8 @@ def incomplete_after_seed(
     whole = [name for name, table in state.tables.items() if table.complete]
     refused = refusals(lake, source, but=whole)
     for name, reason in sorted(refused.items()):
-        if wanted(name.schema, name.table) and reason != NEEDLESS:
-            yield not_taken(name, reason)
+        if wanted(name.schema, name.table) and reason != SEED_NOT_NEEDED:
+            yield refused_seed(name, reason)
     for name, table in sorted(state.tables.items()):
         if table.complete or table.dropped or not table.seed or state.holds(table):
             continue

@@ -17,7 +17,7 @@ from pipeline.gold.table.damage import Damage
 from pipeline.gold.table.refusal import Refusal
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.ledger import Plan
-from pipeline.observe.report import one_for_each_cause
+from pipeline.observe.report import sentences_by_cause
 
 NO_LSN = 0
 """Before every transaction: an LSN is never 0, since a binary log starts with a magic number."""
@@ -179,7 +179,7 @@ class GoldState:
         """Return a sentence for each held table, those that wait for another table last."""
         held = [(str(table.name), table.held) for table in self.tables.values() if table.held]
         held.sort(key=lambda one: one[1].startswith("it waits for "))
-        reasons = one_for_each_cause(held, "{} is held: {}".format)
+        reasons = sentences_by_cause(held, "{} is held: {}".format)
         return [*reasons, *([f"Every table is held: {self.cut_held}"] if self.cut_held else [])]
 
 

@@ -189,4 +189,4 @@ def _altered_features(reference: str, features: str) -> AlteredTableError:
 
 def _first_line(error: Exception) -> str:
     """Return an error's message without the stack trace that delta-rs appends to some."""
-    return (stores.said_by(error) if isinstance(error, OSError) else str(error)).split("\n")[0]
+    return (stores.error_text(error) if isinstance(error, OSError) else str(error)).split("\n")[0]

@@ -137,7 +137,7 @@ class Ledger:
         done = state.finished.batch if state.finished else 0
         return state.planned if state.planned and state.planned.batch > done else None
 
-    def take_up(self, layer: Layer) -> Plan | None:
+    def resume_open(self, layer: Layer) -> Plan | None:
         """Return the open plan, if any, and log that this run resumes it."""
         plan = self.open(layer)
         if plan is not None:
@@ -244,7 +244,7 @@ class Ledger:
         """Return the sources with at least one plan."""
         return sorted(set(self._last(1).column("source").to_pylist()))
 
-    def begun_by_others(self) -> Mapping[str, Sequence[str]]:
+    def refreshes_by_others(self) -> Mapping[str, Sequence[str]]:
         """Return the full refreshes that silver's plans of other sources begin, by source.
 
         They are the plans' `begins`, as JSON text.

@@ -12,7 +12,7 @@ from pipeline.lake.ledger.history_removed import ABANDONED
 from pipeline.lake.ledger.ledger import Ledger
 
 
-def refilled_upto(ledger: Ledger) -> tuple[int, int] | None:
+def position_before_refresh(ledger: Ledger) -> tuple[int, int] | None:
     """Return silver's position (file ordinal, byte) before a full refresh that is running or
     planned; None if there is none.
     """

@@ -25,7 +25,7 @@ from typing import Any
 
 from pipeline.errors import BinlakeError, ConcurrentRunError, SettingsError, UnreachableError
 from pipeline.lake.locks.lease_guard import ONE_AT_A_TIME, Hold, checked_before_commits
-from pipeline.lake.stores import filesystem_of, said_by
+from pipeline.lake.stores import error_text, filesystem_of
 
 RENEWED_EVERY = 10.0
 """Seconds between two renewals of the lease."""
@@ -71,7 +71,7 @@ def only_writer(
         raise
     except Exception as error:  # each store's client has errors of its own
         raise UnreachableError(
-            f"cannot get the lease of {lake}: {said_by(error)}.",
+            f"cannot get the lease of {lake}: {error_text(error)}.",
             key="lake",
             remedy=_REMEDY,
         ) from error

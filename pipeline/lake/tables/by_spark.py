@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window, functions as sf
 
 from pipeline.lake import delta, stores
-from pipeline.lake.child_sessions import own_session
+from pipeline.lake.child_sessions import child_session
 from pipeline.lake.delta_log import spark_written
 from pipeline.lake.delta_log.conditions import Condition
 from pipeline.lake.delta_log.spark_types import spark_schema, spark_type
@@ -127,7 +127,7 @@ class SparkTables:
         """Append files and rows, and remove the files' folder; see `Tables.add`."""
         if not files:
             return self.append(table, table.schema.empty_table() if rest is None else rest, step)
-        session = own_session(self.spark, WRITING)
+        session = child_session(self.spark, WRITING)
         parts = _read_files(session, table, files)
         if rest is not None and len(rest):
             parts.append(self._frame(session, table, rest))
@@ -275,7 +275,7 @@ class SparkTables:
 def _session(spark: SparkSession, note: str | None, *, big_rows: bool) -> SparkSession:
     """Return a cached session: with Spark Connect each one stays open until the program ends."""
     noted = {} if note is None else {delta.USER_METADATA: note}
-    return own_session(spark, {**UPKEEP, **(BIG_ROWS if big_rows else {}), **noted})
+    return child_session(spark, {**UPKEEP, **(BIG_ROWS if big_rows else {}), **noted})
 
 
 def _with_all_columns(rows: DataFrame, schema: pa.Schema) -> DataFrame:

@@ -10,7 +10,7 @@ import numpy as np
 
 from decoder import BinlogError
 from decoder.columns.cells import SLACK
-from pipeline.lake.stores import said_by
+from pipeline.lake.stores import error_text
 from pipeline.seed.errors import DumpError
 from pipeline.source.logs.archive import MAGIC_LENGTH, codec_of
 from pipeline.source.logs.storage import opened
@@ -92,7 +92,7 @@ class Feed:
 
 def unreadable(path: str, error: Exception) -> DumpError:
     """Return the DumpError for a storage or decompression error."""
-    reason = str(error) if isinstance(error, BinlogError) else said_by(error)
+    reason = str(error) if isinstance(error, BinlogError) else error_text(error)
     return DumpError(path, f"it cannot be read: {reason}", remedy="Check the file and its storage.")
 
 

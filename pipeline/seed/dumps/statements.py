@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decoder.dump_text.rows import behind_space
+from decoder.dump_text.rows import skip_space
 from decoder.dump_text.statements import statement_end
 from pipeline.catalog.ddl.dump import sql_mode_of
 from pipeline.catalog.ddl.lexer import SqlMode
@@ -118,7 +118,7 @@ def _skipped(feed: Feed) -> bytes:
     """Consume whitespace and comments; return the comments."""
     parts: list[bytes] = []
     while True:
-        feed.at = behind_space(feed.buffer, feed.at, feed.end)
+        feed.at = skip_space(feed.buffer, feed.at, feed.end)
         if feed.at == feed.end and feed.more():
             continue
         comment = _COMMENT.match(feed.ahead(3))

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 from pipeline.lake import Lake, delta
-from pipeline.lake.child_sessions import own_session, tasks_of_a_job
+from pipeline.lake.child_sessions import child_session, tasks_per_job
 from pipeline.lake.dealing import packed
 from pipeline.observe.progress import Task
 from pipeline.silver.decode.decode import SEGMENT_COLUMNS
@@ -59,14 +59,14 @@ def results_by_spark(
 
     Each of `runs` has consecutive segments.
     """
-    session = own_session(spark, BIG_ROWS)
+    session = child_session(spark, BIG_ROWS)
 
     def work(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pydict({"result": [pickle.dumps(function(rows))]})
 
     for run in runs:
-        for chunk in chunks(run, tasks_of_a_job(spark)):
-            spread = min(len(chunk), tasks_of_a_job(spark))
+        for chunk in chunks(run, tasks_per_job(spark)):
+            spread = min(len(chunk), tasks_per_job(spark))
             rows = content(session, lake, source, chunk, spread=spread)
             for row in rows.mapInArrow(warm_first(work), "result BINARY").collect():
                 yield pickle.loads(bytes(row["result"]))

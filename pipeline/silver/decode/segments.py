@@ -124,7 +124,7 @@ def contiguous(
             gaps = (hole,)
             break
         if at is None:
-            state = state.entering(files[ref.ordinal], Following.ANEW)
+            state = state.entering(files[ref.ordinal], Following.AFTER_RESET)
         elif at[0] != ref.ordinal:
             row, following = files[at[0]], files[ref.ordinal]
             gap = gap_between(row, following, state, files)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import ConcurrentRunError
 from pipeline.lake.files.data_files import opened
-from pipeline.observe.cancellation import require_wanted
+from pipeline.observe.cancellation import raise_if_cancelled
 from pipeline.silver.decode.decode import SEGMENT_COLUMNS
 from pipeline.silver.decode.splitter import Place
 
@@ -109,7 +109,7 @@ def _of_group(file: pq.ParquetFile, group: int, rows: Iterable[_Row]) -> Iterato
     reached = 0
     batches: Iterator[pa.RecordBatch] = iter(())
     for row in rows:
-        require_wanted()
+        raise_if_cancelled()
         if row.at < reached or not reached:
             batches, reached = _batches(file, group), 0
         yield next(islice(batches, row.at - reached, None))

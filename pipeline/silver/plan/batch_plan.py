@@ -9,7 +9,7 @@ from typing import Any
 from decoder import TableDefinition
 from pipeline.bronze.executed_gtids import Executed
 from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import NOBODYS, TimelineItem
+from pipeline.catalog.alter.items import UNOWNED_KINDS, TimelineItem
 from pipeline.silver.decode.segments import Mark
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.silver.plan.refresh import BEGINS, REFRESH, Begins, Refresh
@@ -141,7 +141,7 @@ class SilverPlan:
     def table_names(self) -> set[TableName]:
         """The tables that the batch writes rows or items of."""
         shown = {TableName(t.definition.schema, t.definition.table) for t in self.tables}
-        return shown | {item.name for item in self.items if item.kind not in NOBODYS}
+        return shown | {item.name for item in self.items if item.kind not in UNOWNED_KINDS}
 
     @property
     def seeded(self) -> dict[str, int]:

@@ -91,7 +91,7 @@ def _breaks(files: Sequence[FileRow], given_up: Collection[int]) -> Iterator[Mar
     """Yield where files begin after a gap that conf accepts, or after a RESET."""
     ordinals = {row.ordinal for row in files}
     for row, following in pairwise(files):
-        reset = follows(row, following, ordinals) is Following.ANEW
+        reset = follows(row, following, ordinals) is Following.AFTER_RESET
         if reset or row.ordinal in given_up:
             yield following.ordinal, 0
 

@@ -27,17 +27,17 @@ class Standing:
     refresh: Refresh = field(default_factory=Refresh)
 
 
-def silver_standing(ledger: Ledger) -> Standing:
+def silver_progress(ledger: Ledger) -> Standing:
     """Return silver's progress after its last finished batch."""
     last = ledger.last("silver")
     return _after(last, ledger.record("silver")) if last else Standing()
 
 
-def silver_to_be(ledger: Ledger) -> Standing:
+def silver_progress_ahead(ledger: Ledger) -> Standing:
     """Return the same, but with a planned full refresh as started: rows may already be deleted."""
     plan = ledger.open("silver")
     begins = plan is not None and plan.body.get("begins") is not None
-    return _after(plan, None) if plan and begins else silver_standing(ledger)
+    return _after(plan, None) if plan and begins else silver_progress(ledger)
 
 
 def _after(last: Plan, record: Mapping[str, Any] | None) -> Standing:

@@ -34,7 +34,7 @@ _BETWEEN = "~"
 """Separates the parts of an id; `encode_part` never returns it."""
 _TIME = "%Y%m%dT%H%M%S%f"
 
-LogPlace = tuple[str, int]
+LogCoordinates = tuple[str, int]
 """A file of the server's log, and a position in it."""
 
 
@@ -59,8 +59,8 @@ class Seed:
     schema: str
     table: str
     query: str
-    first: LogPlace
-    last: LogPlace
+    first: LogCoordinates
+    last: LogCoordinates
     exact: bool
     rows: int
     server: str = ""

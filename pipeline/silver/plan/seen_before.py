@@ -140,7 +140,7 @@ class _LogRun:
                 f"{ref.file} is from another server and, from {ref.start_pos} on, has transactions"
                 " without GTIDs: whether they are already in the lake cannot be determined."
             )
-        new = before.seen.lacking_of_servers(ref.gtids)
+        new = before.seen.missing_by_server(ref.gtids)
         if new and (unseen := before.unseen(self._shown)):
             return (
                 f"{ref.file} has {new}, from a server whose log lacks {unseen}, which the lake"
@@ -164,7 +164,7 @@ def late_transactions(files: Files, position: Mark | None, executed: Executed) -
     rows = [files[ordinal] for ordinal in sorted(files)]
     if position is None:
         return
-    resets = [b.ordinal for a, b in pairwise(rows) if follows(a, b, files) is Following.ANEW]
+    resets = [b.ordinal for a, b in pairwise(rows) if follows(a, b, files) is Following.AFTER_RESET]
     first = max((ordinal for ordinal in resets if ordinal <= position[0]), default=0)
     latest, under_way = files[position[0]].file, log_base(files[position[0]])
     for row in rows:

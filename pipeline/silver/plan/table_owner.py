@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pipeline.catalog import TableName
-from pipeline.catalog.timeline.definitions import no_own_table, require_own_tables
+from pipeline.catalog.timeline.definitions import require_own_tables, table_of_other_source
 from pipeline.lake import Ledger
 from pipeline.lake.starting import Spark
-from pipeline.silver.plan.progress import silver_to_be
+from pipeline.silver.plan.progress import silver_progress_ahead
 from pipeline.silver.plan.refresh import BEGINS, Begins, Refresh
 
 
@@ -24,10 +24,10 @@ def require_unclaimed(spark: Spark, ledger: Ledger, names: Collection[TableName]
     require_own_tables(spark, lake, source, names)
     if not names:
         return
-    for other, begun in sorted(begun_by_others(ledger).items()):
-        refresh = silver_to_be(Ledger(spark, lake, other)).refresh
+    for other, begun in sorted(refreshes_by_others(ledger).items()):
+        refresh = silver_progress_ahead(Ledger(spark, lake, other)).refresh
         if taken := sorted(claimed(refresh, begun).intersection(names)):
-            raise no_own_table(taken[0], other, source)
+            raise table_of_other_source(taken[0], other, source)
 
 
 def claimed(refresh: Refresh, begun: Iterable[Begins]) -> set[TableName]:
@@ -45,10 +45,10 @@ def claimed(refresh: Refresh, begun: Iterable[Begins]) -> set[TableName]:
     }
 
 
-def begun_by_others(ledger: Ledger) -> Mapping[str, Sequence[Begins]]:
+def refreshes_by_others(ledger: Ledger) -> Mapping[str, Sequence[Begins]]:
     """Return all full refreshes that other sources have started, read again from the ledger."""
     ledger.refresh()
     return {
         source: [BEGINS.validate_json(text) for text in texts]
-        for source, texts in ledger.begun_by_others().items()
+        for source, texts in ledger.refreshes_by_others().items()
     }

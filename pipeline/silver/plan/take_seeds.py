@@ -18,16 +18,18 @@ from pipeline.catalog.alter.items import SeededFrom, TimelineItem, in_force
 from pipeline.catalog.ddl.ddl import Session, effects
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.catalog.timeline.logged import LoggedStatement
-from pipeline.catalog.timeline.seeded import NotSeededError, UntoldTypesError
+from pipeline.catalog.timeline.seeded import NotSeededError, UnloggedTypesError
 from pipeline.settings import Settings
 from pipeline.silver.decode.decode import OFFSET_BITS
 from pipeline.silver.decode.segments import Mark, log_number
-from pipeline.silver.plan.seeds import LogPlace, Seed, newest, refuse_seed
+from pipeline.silver.plan.seeds import LogCoordinates, Seed, newest, refuse_seed
 from pipeline.source import GtidSet
 from pipeline.source.server.log_place import BEGINNING
 from pipeline.source.server.version import server_number
 
-NEEDLESS = "the table was re-created or emptied after it was read: the log has all of its rows"
+SEED_NOT_NEEDED = (
+    "the table was re-created or emptied after it was read: the log has all of its rows"
+)
 AGAIN = "Seed it again: binlake seed --table {name}."
 _FROM_FILES_BEGINNING = (
     " (without GTIDs, a seed counts from the start of the log file in which it was started; with"
@@ -39,11 +41,11 @@ class Placed(Protocol):
     """Something read from a server between two positions of its log (see `Seed`)."""
 
     @property
-    def first(self) -> LogPlace:
+    def first(self) -> LogCoordinates:
         """The position before anything was read."""
 
     @property
-    def last(self) -> LogPlace:
+    def last(self) -> LogCoordinates:
         """The position after all was read."""
 
     @property
@@ -114,13 +116,13 @@ class Reached:
             for row in self.files
         )
 
-    def has_passed(self, row: FileRow, place: LogPlace) -> bool:
+    def has_passed(self, row: FileRow, place: LogCoordinates) -> bool:
         """Return True if every transaction before the position is in silver."""
         return (row.ordinal, place[1]) <= self.end or (
             self.all_of_bronze and row.ingested_upto >= place[1]
         )
 
-    def precedes_all(self, place: LogPlace) -> bool:
+    def precedes_all(self, place: LogCoordinates) -> bool:
         """Return True if the lake lacks this file and has only later ones."""
         number = log_number(place[0])
         return bool(self.files) and all(log_number(row.file) > number for row in self.files)
@@ -175,23 +177,23 @@ def take(
     for seed in seeds:
         try:
             item = _taken(settings, seed, timeline, known, reached)
-        except UntoldTypesError as error:
+        except UnloggedTypesError as error:
             notes.append(f"The seed of {seed.name} waits: {error}.")
         except NotSeededError as error:
             reason = f"{error}{_FROM_FILES_BEGINNING if _is_unsettled(seed) else ''}"
-            faults.append(not_taken(seed.name, reason))
+            faults.append(refused_seed(seed.name, reason))
             refuse_seed(settings.layout, settings.source, seed.id, reason)
         except _WaitsError as error:
             notes.append(f"The seed of {seed.name} waits: {error}.")
         else:
             if item is None:
-                refuse_seed(settings.layout, settings.source, seed.id, NEEDLESS)
-                notes.append(f"The seed of {seed.name} is not needed: {NEEDLESS}.")
+                refuse_seed(settings.layout, settings.source, seed.id, SEED_NOT_NEEDED)
+                notes.append(f"The seed of {seed.name} is not needed: {SEED_NOT_NEEDED}.")
             items += [item] if item else []
     return Taken(tuple(items), tuple(notes), tuple(faults))
 
 
-def not_taken(name: TableName, reason: str) -> str:
+def refused_seed(name: TableName, reason: str) -> str:
     """Return the sentence about a refused seed."""
     return f"The seed of {name} is refused: {reason}. {AGAIN.format(name=name)}"
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from decoder.transactions.faults import STATEMENT_DML
 from pipeline.catalog import TableName
 from pipeline.catalog.ddl.ddl import Session
-from pipeline.catalog.timeline.consequences import TOLD_BY, Consequences
+from pipeline.catalog.timeline.consequences import CONSEQUENCES_PATTERN, Consequences
 from pipeline.catalog.timeline.definitions import read_items
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import (
@@ -36,7 +36,7 @@ from pipeline.lake.files.target_writer import Destination, TargetWriter
 from pipeline.lake.starting import Spark
 from pipeline.lake.tables.opening import tables_of
 from pipeline.lake.tables.tables import constant
-from pipeline.observe.report import one_for_each_cause
+from pipeline.observe.report import sentences_by_cause
 from pipeline.settings import Settings
 from pipeline.silver.decode.decode import (
     FAULTS,
@@ -56,7 +56,7 @@ DEFINITION = "definition"
 GIVEN_UP = "given_up"
 """The kind of a gap before a file that conf accepts: it holds nothing, but from there on no earlier
 table equals the source's."""
-WAY_BACK = (
+COPY_REMEDY = (
     "To replicate such a table again, re-create it with its rows, in a session with"
     " binlog_format=ROW: RENAME TABLE t TO t_old; CREATE TABLE t (…); INSERT INTO t SELECT * FROM"
     " t_old. Changes by triggers, routines and foreign keys from before the log are unknown."
@@ -173,7 +173,7 @@ def of_wanted(faults: pa.Table, wanted: Wanted) -> pa.Table:
 def logged_consequences(spark: Spark, lake: Lake, source: str) -> Consequences:
     """Return the foreign keys, triggers and routines that silver's statements declare."""
     consequences = Consequences()
-    where = equal("source", source) & matches("query", TOLD_BY)
+    where = equal("source", source) & matches("query", CONSEQUENCES_PATTERN)
     columns = ("query", "schema", "sql_mode")
     for row in tables_of(spark, lake).read(statements_table(lake), where, columns).to_pylist():
         consequences.note(row["query"], Session(row["schema"], row["sql_mode"] or 0))
@@ -221,7 +221,7 @@ def sentences(spark: Spark, lake: Lake, source: str, batch: int) -> list[str]:
     )
     # Few per table, if any: those with the same cause share a sentence.
     alone = [(row["tables"][0], sentence(row)) for row in ordered.filter(of_one).to_pylist()]
-    found = one_for_each_cause(alone, lambda _, sentence: sentence)
+    found = sentences_by_cause(alone, lambda _, sentence: sentence)
     others = ordered.filter(pc.invert(of_one))
     found += [sentence(row) for row in others.slice(0, SHOWN).to_pylist()]
     if len(others) > SHOWN:
@@ -236,14 +236,14 @@ def sentence(fault: Mapping[str, Any]) -> str:
     tables = fault["tables"]
     held = "all tables" if tables is None else _held(fault)
     kind = f"{fault['event_type']}: " if fault["event_type"] else ""
-    way_back = f" {WAY_BACK}" if fault["kind"] == STATEMENT_DML else ""
+    way_back = f" {COPY_REMEDY}" if fault["kind"] == STATEMENT_DML else ""
     return (
         f"{fault['file']}, position {fault['__pos']}: {kind}{fault['reason']}."
         f" Held before it: {held}.{way_back}"
     )
 
 
-def is_in_first(fault: Mapping[str, Any]) -> bool:
+def is_of_first_table(fault: Mapping[str, Any]) -> bool:
     """Return True if a fault is in the first of its tables, and the others wait for that one."""
     tables = fault["tables"]
     return bool(tables) and str(fault["reason"]).startswith(f"{tables[0]}: ")
@@ -251,7 +251,7 @@ def is_in_first(fault: Mapping[str, Any]) -> bool:
 
 def _held(fault: Mapping[str, Any]) -> str:
     cause, *waiting = fault["tables"]
-    if not waiting or not is_in_first(fault):
+    if not waiting or not is_of_first_table(fault):
         return ", ".join(fault["tables"])
     return (
         f"{cause}, and, since the same transaction changes them too, {', '.join(waiting)}"

@@ -23,7 +23,7 @@ from pipeline.source.capture.state import STATE, CaptureState, Gap, Lag, lag_tex
 
 
 @dataclass(frozen=True, slots=True)
-class CaptureStanding:
+class CaptureStatus:
     """Status of a capture: what is landed in `to` is durable up to `file` and `position`.
 
     `lag` is relative to the server's end (None: unknown). `updated` (ISO 8601, UTC) is the time of
@@ -59,7 +59,7 @@ class CaptureStanding:
             yield f"{name} has a gap: {gap.text}."
 
 
-def capture_standing(settings: Settings, now: datetime) -> CaptureStanding | None:
+def read_capture_status(settings: Settings, now: datetime) -> CaptureStatus | None:
     """Return the status of the capture in settings; None if they name none."""
     capture = settings.capture
     if not capture.to:
@@ -70,16 +70,16 @@ def capture_standing(settings: Settings, now: datetime) -> CaptureStanding | Non
     except (CaptureError, SettingsError, UnreachableError) as error:
         problem = str(error)
     except OSError as error:
-        problem = f"its state cannot be read: {stores.said_by(error)}."
+        problem = f"its state cannot be read: {stores.error_text(error)}."
     except (ValueError, KeyError, TypeError) as error:
         problem = f"{STATE} is not a capture's state: {error}."
-    return CaptureStanding(settings.source, capture.to, problem=redact(problem))
+    return CaptureStatus(settings.source, capture.to, problem=redact(problem))
 
 
-def _status(source: str, to: str, state: CaptureState | None, now: datetime) -> CaptureStanding:
+def _status(source: str, to: str, state: CaptureState | None, now: datetime) -> CaptureStatus:
     if state is None:
-        return CaptureStanding(source, to, problem="nothing captured yet.")
-    return CaptureStanding(
+        return CaptureStatus(source, to, problem="nothing captured yet.")
+    return CaptureStatus(
         source=source,
         to=to,
         folder=state.folder,

@@ -34,9 +34,9 @@ from decoder.events.registry import parse
 from decoder.framing.frames import Frames, frame
 from decoder.framing.large_event import LargeEvent, Mark
 from decoder.framing.replication_packets import (
-    AFTER_ASKING,
     LONGEST_PACKET,
     PACKET_HEADER_LENGTH,
+    SEQUENCE_AFTER_ACK_REQUEST,
     SLACK,
     Stop,
     Unpacked,
@@ -214,7 +214,7 @@ class DumpStream:
 
     def _next_packet(self, length: int, *, asked: bool = False) -> None:
         self._start += PACKET_HEADER_LENGTH + length
-        self._sequence = AFTER_ASKING if asked else (self._sequence + 1) & 0xFF
+        self._sequence = SEQUENCE_AFTER_ACK_REQUEST if asked else (self._sequence + 1) & 0xFF
 
     def _handler(self, header: EventHeader) -> _Handler:
         if header.type in _HANDLERS:
@@ -333,7 +333,7 @@ class DumpStream:
         if not large.whole:
             raise self._broken("a large event is shorter than its header says.")
         if self._asked:
-            self._sequence = AFTER_ASKING
+            self._sequence = SEQUENCE_AFTER_ACK_REQUEST
         self._large = None
 
     def _continue_packet(self) -> bool:

@@ -156,8 +156,8 @@ def not_executed(landed: GtidSet, executed: GtidSet) -> str:
     A MariaDB server restored from a backup does not know which servers wrote to its domains before:
     of servers that it knows it must have everything, of others its domain must have got as far.
     """
-    named = landed.of_servers_in(executed) | GtidSet(landed.intervals)
-    return executed.lacking_of_servers(named) or executed.lacking(landed)
+    named = landed.restricted_to_servers_of(executed) | GtidSet(landed.intervals)
+    return executed.missing_by_server(named) or executed.lacking(landed)
 
 
 def still_lacking(state: CaptureState, source: Source) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from pipeline.observe import say
 from pipeline.source.capture.source import Identity
 from pipeline.source.capture.state import sync_folder
-from pipeline.source.logs.kept_statements import BESIDE_LOGS, readings_in
+from pipeline.source.logs.kept_statements import READINGS_FILE, parse_readings
 from pipeline.source.server.connection import asked, connect
 from pipeline.source.server.create_statements import CreateStatements, read_create_statements
 from pipeline.source.server.errors import ServerError
@@ -60,7 +60,7 @@ class KeptTables:
             return
         self._read = server
         if reading.tables:
-            _put(self._folder / BESIDE_LOGS, reading)
+            _put(self._folder / READINGS_FILE, reading)
         elif not full:
             say("tables_not_seen", _NOT_SEEN.format(user=self._login.user), level=WARNING)
 
@@ -99,7 +99,7 @@ def _put(path: Path, reading: CreateStatements) -> None:
 
 def _known(path: Path) -> list[CreateStatements]:
     try:
-        return readings_in(path.read_bytes()) if path.exists() else []
+        return parse_readings(path.read_bytes()) if path.exists() else []
     except ValueError as error:
         message = f"{path} is damaged; it is replaced without the earlier definitions: {error}"
         say("tables_damaged", message, level=WARNING)

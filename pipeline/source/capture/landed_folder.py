@@ -35,7 +35,7 @@ class Landed:
 
 
 @contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
+def exclusive_folder(folder: Path) -> Iterator[None]:
     """Lock the folder, creating it if needed. Raises FolderInUseError if it is locked."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 
 class LandedFolder:
-    """The landed files and the one being written. Use it only within `alone_in`."""
+    """The landed files and the one being written. Use it only within `exclusive_folder`."""
 
     def __init__(self, path: Path, *, write: Writes = os.pwrite) -> None:
         self.path = path

@@ -8,7 +8,7 @@ from pathlib import Path
 from decoder import Framer, Segmenter
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.segments.log_header import read_description
-from decoder.segments.statistics import Tally
+from decoder.segments.statistics import EventStatistics
 from pipeline.source.gtid_set import NO_GTIDS, GtidSet
 from pipeline.source.logs.listing import Binlog, find_binlogs
 from pipeline.source.logs.server_logs import has_gtids, is_only_begun
@@ -77,7 +77,7 @@ def _begun(path: Path) -> Binlog | None:
 
 
 def _tallied(path: Path, end: int) -> str:
-    framer, tally = Framer(verify=False), Tally()
+    framer, tally = Framer(verify=False), EventStatistics()
     description: FormatDescriptionEvent | None = None
     for window in _windows(path, end):
         description = description or read_description(window)

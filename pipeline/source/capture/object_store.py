@@ -17,13 +17,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.lake.stores import filesystem_of, said_by
+from pipeline.lake.stores import error_text, filesystem_of
 from pipeline.settings.capture import PublishSettings
 from pipeline.source.capture.errors import AnotherLogError, CaptureError, NotLandedError
 from pipeline.source.capture.landed_gtids import has_previous_gtids
 from pipeline.source.capture.log_position import is_log_name, number_of
 from pipeline.source.capture.state import STATE, CaptureState, read_state, write_state
-from pipeline.source.logs.kept_statements import BESIDE_LOGS
+from pipeline.source.logs.kept_statements import READINGS_FILE
 from pipeline.source.logs.server_folders import FIRST_TURN
 
 _PART = 16 << 20
@@ -69,8 +69,10 @@ class Published:
 
     def _restore_tables(self, spool: Path) -> None:
         """Download the table definitions, to which a new reading is appended."""
-        if not (spool / BESIDE_LOGS).exists() and self._files.exists(f"{self._path}/{BESIDE_LOGS}"):
-            self._fetch(BESIDE_LOGS, spool).replace(spool / BESIDE_LOGS)
+        if not (spool / READINGS_FILE).exists() and self._files.exists(
+            f"{self._path}/{READINGS_FILE}"
+        ):
+            self._fetch(READINGS_FILE, spool).replace(spool / READINGS_FILE)
 
     def _restore_from(
         self, found: Mapping[str, int], stored: CaptureState | None, spool: Path
@@ -190,10 +192,10 @@ class Published:
     def _put_with_state(self, spool: Path, name: str, size: int | None = None) -> None:
         """Upload the state and then a file: a store with logs but no state cannot be resumed."""
         self._put(spool / STATE, STATE)
-        tables = spool / BESIDE_LOGS
+        tables = spool / READINGS_FILE
         changed = tables.stat().st_mtime_ns if tables.exists() else self._tables
         if changed != self._tables:
-            self._put(tables, BESIDE_LOGS)
+            self._put(tables, READINGS_FILE)
             self._tables = changed
         self._put(spool / name, name, size)
 
@@ -220,4 +222,4 @@ class Published:
         except CaptureError:
             raise
         except Exception as error:
-            raise NotLandedError(said_by(error), folder=self.location) from error
+            raise NotLandedError(error_text(error), folder=self.location) from error

@@ -42,7 +42,7 @@ from pipeline.source.capture.failover import (
 )
 from pipeline.source.capture.kept_tables import KeptTables, Wanted
 from pipeline.source.capture.landed_file import Writes
-from pipeline.source.capture.landed_folder import Landed, LandedFolder, alone_in
+from pipeline.source.capture.landed_folder import Landed, LandedFolder, exclusive_folder
 from pipeline.source.capture.log_position import LogPosition
 from pipeline.source.capture.reader import read_into
 from pipeline.source.capture.source import Identity, Source
@@ -75,7 +75,7 @@ class Capture:
         write: Writes = os.pwrite,
     ) -> None:
         self.settings = settings
-        self.most_queued = 0
+        self.queue_high_water = 0
         """High-water mark of the queue in bytes."""
         self._login = login
         self._progress = progress or QuietProgress()
@@ -98,7 +98,7 @@ class Capture:
         Raises BinlakeError if it cannot continue; a retryable one after as many tries as the
         settings allow.
         """
-        with alone_in(self._path):
+        with exclusive_folder(self._path):
             if self._published is not None:
                 self._published.restore(self._path)
             known = read_state(self._path) or CaptureState(Replica.new())
@@ -320,7 +320,7 @@ class Capture:
                 raise SameIdentityError(folder=str(self._path), state=STATE) from error
             raise
         finally:
-            self.most_queued = max(self.most_queued, queue.most)
+            self.queue_high_water = max(self.queue_high_water, queue.most)
             queue.close()
             dump.interrupt()
             reader.join()

@@ -19,7 +19,7 @@ from pipeline.settings.settings import EncryptionSettings
 from pipeline.source.logs.archive import log_name
 from pipeline.source.logs.storage import THREADS, opened
 
-GIVE_A_KEY = (
+ENCRYPTION_REMEDY = (
     "Set encryption.keyring in conf to the server's keyring file, or add this file's password to"
     " encryption.passwords. Copy the log file again if the server's key was rotated since."
 )

@@ -17,14 +17,14 @@ from pipeline.lake import Lake, stores
 from pipeline.observe import say
 from pipeline.source.server.create_statements import CreateStatements, ServerTable
 
-BESIDE_LOGS = ".binlake-tables.json"
+READINGS_FILE = ".binlake-tables.json"
 """A capture's file of readings, in its folder. Hidden, since it is not a log."""
 
 
 _PATTERN_SIGNS = frozenset("*?[")
 
 
-def readings_in(content: bytes) -> list[CreateStatements]:
+def parse_readings(content: bytes) -> list[CreateStatements]:
     """Parse a capture's file of readings. Raises ValueError if it is malformed."""
     try:
         return [CreateStatements.from_dict(one) for one in json.loads(content)]
@@ -32,7 +32,7 @@ def readings_in(content: bytes) -> list[CreateStatements]:
         raise ValueError(f"it lacks {error}") from error
 
 
-def take_from_captures(
+def copy_captured_readings(
     lake: Lake, source: str, binlogs: str | Iterable[str], begun: int
 ) -> list[str]:
     """Copy the readings that captures keep beside the binlogs into the lake; return the problems.
@@ -46,7 +46,7 @@ def take_from_captures(
         if content is None:
             continue
         try:
-            readings = readings_in(content)
+            readings = parse_readings(content)
         except ValueError as error:
             problems.append(
                 f"{path} cannot be read: {error}. Until the next binlake capture replaces it,"
@@ -124,7 +124,7 @@ def _files_beside(locations: Iterable[str]) -> Iterator[str]:
             folder = folder.rpartition("/")[0]
         for place in (folder, folder.rpartition("/")[0]):
             if place:
-                yield f"{place}/{BESIDE_LOGS}"
+                yield f"{place}/{READINGS_FILE}"
 
 
 def _content(path: str) -> bytes | None:

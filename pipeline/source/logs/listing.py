@@ -17,9 +17,9 @@ from decoder.encryption.stream_cipher import StreamCipher
 from decoder.errors import EncryptedError, NotABinlogError, TruncatedError, UnsupportedError
 from decoder.segments.framer import FLAGS_POSITION, has_in_use_flag
 from decoder.segments.log_header import Head, read_head
-from pipeline.lake.stores import said_by
+from pipeline.lake.stores import error_text
 from pipeline.source.logs.archive import MAGIC_LENGTH, ArchivedFile, codec_of
-from pipeline.source.logs.encrypted import GIVE_A_KEY, find_cipher
+from pipeline.source.logs.encrypted import ENCRYPTION_REMEDY, find_cipher
 from pipeline.source.logs.server_folders import FIRST_TURN, turn_of
 from pipeline.source.logs.storage import (
     THREADS,
@@ -28,7 +28,7 @@ from pipeline.source.logs.storage import (
     file_name,
     list_files,
     opened,
-    read_anew,
+    read_with_retries,
 )
 
 _FIRST_READ = 1 << 16
@@ -53,7 +53,7 @@ class _InInnodbError(BinlogError):
 
 _REMEDIES: tuple[tuple[type[BinlogError], str], ...] = (
     (_InInnodbError, _WITHOUT_AN_ENGINE),
-    (EncryptedError, GIVE_A_KEY),
+    (EncryptedError, ENCRYPTION_REMEDY),
     (UnsupportedError, "Leave the file out."),
     (BinlogError, _COPY_AGAIN),
 )
@@ -145,11 +145,11 @@ def split_name(name: str) -> tuple[str, int]:
 
 def _inspect(file: StoredFile, keys: Keys) -> Binlog | _Refused:
     try:
-        codec, cipher, head = read_anew(partial(_inspect_file, file, keys))
+        codec, cipher, head = read_with_retries(partial(_inspect_file, file, keys))
     except BinlogError as error:
         return _Refused(file, _in_innodb() if file.name.endswith(_IN_INNODB) else error)
     except OSError as error:
-        return _Refused(file, BinlogError(f"it cannot be read: {said_by(error)}"))
+        return _Refused(file, BinlogError(f"it cannot be read: {error_text(error)}"))
     if codec is not None:
         # The archive's size also identifies this version of the file.
         file = replace(file, modified=f"{file.modified}, {file.size} bytes of {codec}")

@@ -7,7 +7,7 @@ from functools import partial
 from typing import BinaryIO
 
 from decoder.encryption.stream_cipher import StreamCipher
-from pipeline.source.logs.storage import opened, read_anew, read_windows
+from pipeline.source.logs.storage import opened, read_windows, read_with_retries
 
 
 class ResumedFile(ExitStack):
@@ -27,7 +27,7 @@ class ResumedFile(ExitStack):
 
         Raises OSError if they cannot be read, ArchiveError if they are damaged.
         """
-        return read_anew(partial(self._read, position, size))
+        return read_with_retries(partial(self._read, position, size))
 
     def _read(self, position: int, size: int) -> bytes:
         try:

@@ -60,7 +60,7 @@ class Log:
         return self.turn, seen, head.description.timestamp, self.base, min(self.servers)
 
 
-def split_logs(binlogs: Sequence[Binlog]) -> tuple[tuple[Log, ...], tuple[str, ...]]:
+def logs_by_server(binlogs: Sequence[Binlog]) -> tuple[tuple[Log, ...], tuple[str, ...]]:
     """Return the logs among the files, and notes about duplicate files.
 
     Raises SettingsError if there are several logs whose order cannot be determined.

@@ -15,8 +15,8 @@ from fsspec.implementations.local import LocalFileSystem
 
 from decoder.encryption.stream_cipher import StreamCipher
 from pipeline.errors import SettingsError
-from pipeline.lake.stores import filesystem_of, fsspec_of, said_by, sentences
-from pipeline.observe.cancellation import require_wanted
+from pipeline.lake.stores import error_text, filesystem_of, fsspec_of, sentences
+from pipeline.observe.cancellation import raise_if_cancelled
 from pipeline.source.logs.archive import ArchivedFile, log_name
 from pipeline.source.logs.decrypted_file import DecryptedFile
 
@@ -141,7 +141,7 @@ def _walk(
     except FileNotFoundError:
         return  # removed since it was listed
     except OSError as error:
-        raise OSError(f"the folder {folder} cannot be listed: {said_by(error)}") from error
+        raise OSError(f"the folder {folder} cannot be listed: {error_text(error)}") from error
     if "_delta_log" in entries:
         return
     for name, entry in entries.items():
@@ -211,7 +211,7 @@ def file_name(path: str) -> str:
     return path.rsplit("/", 1)[-1]
 
 
-def read_anew(read: Callable[[], Read]) -> Read:
+def read_with_retries(read: Callable[[], Read]) -> Read:
     """Return the result of `read`, which reads a file from its beginning, with up to three tries.
 
     A store refuses to continue reading an object that was replaced meanwhile (s3fs: FileExpired),
@@ -248,7 +248,7 @@ def opened(
     except (OSError, ImportError, ValueError):
         raise
     except Exception as error:
-        raise OSError(said_by(error)) from error
+        raise OSError(error_text(error)) from error
     with stored as stream:
         log = stream if codec is None else ArchivedFile(stream, codec)
         yield decrypted(cast(BinaryIO, log), cipher)
@@ -265,7 +265,7 @@ def read_windows(stream: BinaryIO, size: int | None, window: int = WINDOW) -> It
     Raises CancelledTaskError in a cancelled task.
     """
     while size is None or size > 0:
-        require_wanted()
+        raise_if_cancelled()
         data = stream.read(window if size is None else min(window, size))
         if not data:
             return

@@ -207,7 +207,7 @@ _OLD_TLS_REMEDY = (
 )
 
 _ACCESS_DENIED = 1045
-BROKEN_OFF = frozenset({2006, 2013, 2055, 1927})
+LOST_CONNECTION_CODES = frozenset({2006, 2013, 2055, 1927})
 """Error codes of a lost connection."""
 
 
@@ -243,7 +243,7 @@ def _explained(error: Exception, login: Login) -> ServerError:
 def _failed_statement(error: Exception, login: Login) -> ServerError:
     named = {"address": login.address, "user": login.user}
     code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
-    if code in BROKEN_OFF:
+    if code in LOST_CONNECTION_CODES:
         remedy = "Run it again once the server can be reached."
         reason = f"the connection was lost: {_text(error)}."
         return ServerUnreachableError(reason, remedy=remedy, **named)

@@ -18,8 +18,8 @@ from pydantic import TypeAdapter
 
 from pipeline.lake.sql_text import quoted
 from pipeline.settings.settings import SYSTEM_SCHEMAS
-from pipeline.source.server.connection import BROKEN_OFF
-from pipeline.source.server.log_place import LogPlace, Places
+from pipeline.source.server.connection import LOST_CONNECTION_CODES
+from pipeline.source.server.log_place import LogCoordinates, Places
 from pipeline.source.server.version import ServerVersion
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ class CreateStatements:
     server: str
     server_id: int
     at: int
-    first: LogPlace
-    last: LogPlace
+    first: LogCoordinates
+    last: LogCoordinates
     tables: tuple[ServerTable, ...]
     gtids: str = ""
 
@@ -103,7 +103,7 @@ def read_create_statements(
         cursor.execute(_SESSION)
     gtids = places.executed()
     first = places.end()
-    log = places.log_now()
+    log = places.log_identity()
     tables = []
     for schema, table in list(user_tables(connection, wanted)):
         if stopped():
@@ -148,6 +148,6 @@ def _shown(connection: Connection[Any], schema: str, table: str) -> str | None:
     try:
         return create_statement(connection, schema, table)
     except pymysql.MySQLError as error:
-        if not error.args or error.args[0] in BROKEN_OFF:
+        if not error.args or error.args[0] in LOST_CONNECTION_CODES:
             raise
         return None

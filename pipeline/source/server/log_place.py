@@ -46,7 +46,7 @@ def owned_gtids(text: str) -> Iterator[str]:
                 tag = f"{part}:"
 
 
-class LogPlace(NamedTuple):
+class LogCoordinates(NamedTuple):
     """A file of the server's log and a position in it."""
 
     file: str
@@ -70,7 +70,7 @@ class Places:
         self._version = version
         self._named = {"address": address, "user": user}
 
-    def end(self) -> LogPlace:
+    def end(self) -> LogCoordinates:
         """Return the log's end, after everything visible now. Raises NoLogPositionError."""
         rows = self._rows(self._version.log_status_statement)
         if not rows:
@@ -79,7 +79,7 @@ class Places:
                 remedy="Set log_bin; binlake check shows how.",
                 **self._named,
             )
-        return LogPlace(as_text(rows[0][0]), int(rows[0][1]))
+        return LogCoordinates(as_text(rows[0][0]), int(rows[0][1]))
 
     def executed(self) -> str:
         """Return the GTID set of the logged transactions as text; empty without GTIDs."""
@@ -89,7 +89,7 @@ class Places:
             return ""
         return self._value("SELECT @@GLOBAL.gtid_executed").replace("\n", "")
 
-    def log_now(self) -> dict[str, int]:
+    def log_identity(self) -> dict[str, int]:
         """Return `server_id` and `at` (Unix time in seconds, by the server's clock).
 
         They distinguish the current log from another one with the same file names.
@@ -97,7 +97,7 @@ class Places:
         ((server_id, at),) = self._rows("SELECT @@GLOBAL.server_id, UNIX_TIMESTAMP()")
         return {"server_id": int(as_text(server_id)), "at": int(float(as_text(at)))}
 
-    def settled(self) -> LogPlace:
+    def settled(self) -> LogCoordinates:
         """Return a position before which everything is visible to later reads.
 
         Raises NoLogPositionError.
@@ -109,11 +109,11 @@ class Places:
                 self._run("ROLLBACK")
         place = self.end()
         if self._value("SELECT @@GLOBAL.gtid_mode") != "ON":
-            return LogPlace(place.file, BEGINNING)
+            return LogCoordinates(place.file, BEGINNING)
         self._wait_for(self._committing())
         return place
 
-    def begin_snapshot(self) -> LogPlace:
+    def begin_snapshot(self) -> LogCoordinates:
         """Begin a snapshot transaction on MariaDB and return its position.
 
         The snapshot contains everything before the position and nothing after it.
@@ -132,7 +132,7 @@ class Places:
                 remedy="Use MariaDB 5.3 or newer.",
                 **self._named,
             )
-        return LogPlace(file, int(status["Binlog_snapshot_position"]))
+        return LogCoordinates(file, int(status["Binlog_snapshot_position"]))
 
     def _committing(self) -> frozenset[str]:
         """Return the GTIDs of transactions that may be logged but not visible yet."""

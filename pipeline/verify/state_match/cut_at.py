@@ -17,7 +17,7 @@ from pipeline.lake import Ledger
 from pipeline.observe import Progress
 from pipeline.settings import Settings
 from pipeline.silver.decode.decode import OFFSET_BITS
-from pipeline.silver.plan.progress import silver_standing
+from pipeline.silver.plan.progress import silver_progress
 from pipeline.source import GtidSet
 from pipeline.verify.state_match.executed_at import GoldGtids, cuts_since, executed_at
 from pipeline.verify.state_match.position import differing_gtids, is_in_silver
@@ -115,7 +115,7 @@ class _AtPosition:
         """Return the LSN of the last transaction before the position, at least that of gold's cut
         when verify began; None until silver has everything before it."""
         lake, source = self.settings.layout, self.settings.source
-        silver, position = silver_standing(self.ledger).plan, self.wanted.position
+        silver, position = silver_progress(self.ledger).plan, self.wanted.position
         row = self._file()
         if silver is None or row is None or row.ingested_upto < position:
             return None

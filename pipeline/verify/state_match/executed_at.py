@@ -13,7 +13,7 @@ from operator import itemgetter
 from pyspark.sql import SparkSession
 
 from pipeline.bronze import read_files
-from pipeline.bronze.executed_gtids import last_begun_anew
+from pipeline.bronze.executed_gtids import first_after_reset
 from pipeline.bronze.files import FileRow
 from pipeline.gold import Cut
 from pipeline.gold.changes.log_facts import gather
@@ -66,7 +66,7 @@ def executed_at(
     if not files:
         return GoldGtids(GtidSet.of(recorded))
     at = lsn >> OFFSET_BITS
-    reset = last_begun_anew(files, at)
+    reset = first_after_reset(files, at)
     first = files[0].ordinal if reset is None else reset.ordinal
     # A gold without transactions is positioned before the first file.
     since = [row for row in files if first <= row.ordinal <= at] or files[:1]

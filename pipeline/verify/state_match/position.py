@@ -12,7 +12,7 @@ from pipeline.silver.decode import segments
 from pipeline.silver.decode.decode import OFFSET_BITS
 from pipeline.silver.decode.segments import Mark
 from pipeline.silver.decode.silver_tables import transactions_table
-from pipeline.silver.plan.progress import silver_standing
+from pipeline.silver.plan.progress import silver_progress
 from pipeline.source import GtidSet
 from pipeline.verify.checksums import PublishedCut
 from pipeline.verify.server_file import ServerFile
@@ -54,7 +54,7 @@ def differing_gtids(gold: GoldGtids, theirs: GtidSet) -> tuple[str, str]:
     MariaDB's domains are compared by sequence number and server id of the last GTID: two servers
     may use the same number.
     """
-    later = gold.all.lacking(theirs) or gold.all.lacking_of_servers(theirs.last_of_domains())
+    later = gold.all.lacking(theirs) or gold.all.missing_by_server(theirs.last_of_domains())
     return later, theirs.lacking(gold.needed)
 
 
@@ -96,7 +96,7 @@ def _by_place(spark: SparkSession, lake: Lake, cut: PublishedCut, file: ServerFi
 
 def is_in_silver(spark: SparkSession, lake: Lake, source: str, place: Mark) -> bool:
     """True if silver has everything that bronze has before a (file ordinal, position)."""
-    silver = silver_standing(Ledger(spark, lake, source)).plan
+    silver = silver_progress(Ledger(spark, lake, source)).plan
     if silver is None or silver.end >= place:
         return silver is not None
     return not segments.between(spark, lake, source, silver.end, place)

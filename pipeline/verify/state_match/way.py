@@ -127,7 +127,7 @@ def wait_for_server(
     ends = time.monotonic() + patience
     with progress.task("wait for the server", None, "queries") as task:
         while lacking := gold.lacked_by(place := asked()):
-            if lacking.has_any_of(place["server_uuid"], place["server_id"]):
+            if lacking.includes_server(place["server_uuid"], place["server_id"]):
                 raise _reset(lacking, who)
             if not patience:
                 return

@@ -15,7 +15,7 @@ import pytest
 from pipeline.source import find_binlogs
 from pipeline.source.logs import listing
 from pipeline.source.logs.resumed_file import ResumedFile
-from pipeline.source.logs.storage import WINDOW, opened, read_anew, read_windows
+from pipeline.source.logs.storage import WINDOW, opened, read_windows, read_with_retries
 from tests.support.lake.object_store import ObjectStore, object_store
 
 SHOP = Path(__file__).parents[3] / "demo" / "binlogs" / "binlog.000001"
@@ -41,13 +41,13 @@ def test_the_listed_bytes_are_read_from_the_replacement(store: ObjectStore, time
         tried.append(len(tried))
         return read_while_replaced(store, replace=len(tried) <= times)
 
-    assert read_anew(read) == BEFORE
+    assert read_with_retries(read) == BEFORE
     assert len(tried) == times + 1
 
 
 def test_an_object_replaced_before_every_read_is_an_error(store: ObjectStore) -> None:
     with pytest.raises(OSError, match="no longer exists"):
-        read_anew(lambda: read_while_replaced(store, replace=True))
+        read_with_retries(lambda: read_while_replaced(store, replace=True))
 
 
 @pytest.mark.parametrize("times", [1, 2])

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.gold.plan.inspection import signing
+from pipeline.gold.plan.inspection import signed_session
 from pipeline.lake import Lake, Ledger, delta
 from pipeline.run import read_status
 from tests.support.gold.made_lake import MadeLake
@@ -41,7 +41,7 @@ def change_outside_the_log(lake: MadeLake, *statements: str) -> None:
     """Change gold as its own job does, which is equivalent to changing the source outside its
     log.
     """
-    with signing(lake.spark) as session:
+    with signed_session(lake.spark) as session:
         for statement in statements:
             for table in TABLES:
                 path = Lake(lake.root).gold("shop", table.table)

@@ -59,18 +59,18 @@ def is_interpreted(spark: SparkSession) -> bool:
 def test_large_batches_are_applied_in_the_runs_own_session(
     lake: MadeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put_bag, fold = merge.put_bag, merge.fold
+    put_keyless, fold = merge.put_keyless, merge.fold
     seen = []
 
     def in_keyless(spark: SparkSession, changes: DataFrame, *rest: Any) -> None:
         seen.append(("bag", is_interpreted(spark), is_interpreted(changes.sparkSession)))
-        put_bag(spark, changes, *rest)
+        put_keyless(spark, changes, *rest)
 
     def folded(changes: DataFrame, *rest: Any, **options: Any) -> DataFrame:
         seen.append(("keyed", False, is_interpreted(changes.sparkSession)))
         return fold(changes, *rest, **options)
 
-    monkeypatch.setattr(merge, "put_bag", in_keyless)
+    monkeypatch.setattr(merge, "put_keyless", in_keyless)
     monkeypatch.setattr(merge, "fold", folded)
     monkeypatch.setattr("pipeline.gold.changes.small_batch.HELD_BYTES", -1)
     change(lake, 2)

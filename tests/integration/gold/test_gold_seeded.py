@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import SeededFrom, TimelineItem
-from pipeline.catalog.timeline.seeded import BEHIND_ALL
+from pipeline.catalog.timeline.seeded import AFTER_ALL_EVENTS
 from pipeline.gold import GoldState, run
 from pipeline.gold.table.state import TableState
 from pipeline.lake import Lake, Ledger, delta
@@ -68,7 +68,7 @@ def seed(
     finished = Seed(name, "shop", table, "", place, place, exact, len(found), parts=parts)
     put_seed(Lake(str(lake)), SOURCE, finished)
     bare = item("seeded", at, SEEDED[table])
-    return replace(bare, pos=BEHIND_ALL + since, seed=SeededFrom(name, lsn(since), exact))
+    return replace(bare, pos=AFTER_ALL_EVENTS + since, seed=SeededFrom(name, lsn(since), exact))
 
 
 def make(silver: MadeSilver, lake: Path) -> None:

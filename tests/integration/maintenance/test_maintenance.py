@@ -17,7 +17,7 @@ from decoder.constants import ColumnType
 from pipeline.catalog.alter.items import ColumnStep
 from pipeline.gold.table.foreign_commits import MARK
 from pipeline.lake import Lake, Ledger, delta
-from pipeline.lake.child_sessions import own_session
+from pipeline.lake.child_sessions import child_session
 from pipeline.lake.starting import StartingSpark
 from pipeline.maintenance import fit, run
 from pipeline.observe import LayerReport
@@ -26,7 +26,7 @@ from pipeline.run import read_status
 from tests.support.gold.made_lake import MadeLake
 from tests.support.lake.aged import age
 from tests.support.lake.kills import AfterEachCommit, Killed, at_commits
-from tests.support.observe.said_lines import listening
+from tests.support.observe.said_lines import captured_log
 from tests.support.silver.made_silver import SOURCE, MadeTransaction as Tx, definition, item, lsn
 
 T, U = definition("t"), definition("u")
@@ -81,7 +81,7 @@ class Maintained(MadeLake):
 
     def at(self, versions: Mapping[str, int]) -> dict[str, Rows]:
         """Read the tables of a snapshot, as a user with default settings does."""
-        reader = own_session(self.spark, {ENFORCE: "true"})
+        reader = child_session(self.spark, {ENFORCE: "true"})
         return {
             table: sorted(
                 tuple(row)
@@ -164,12 +164,12 @@ def test_a_table_unchanged_for_longer_than_deltas_retention_can_be_altered(
 def test_maintenance_killed_after_each_commit_has_the_same_result(
     lake: Maintained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    marked = own_session(lake.spark, {delta.USER_METADATA: MARK})  # otherwise another run's
+    marked = child_session(lake.spark, {delta.USER_METADATA: MARK})  # otherwise another run's
     marked.sql(f"DELETE FROM delta.`{lake.gold('t')}` WHERE id = 2")  # as a vector
     expected = lake.rows("t"), lake.rows("u")
     executioner = AfterEachCommit()
     at_commits(monkeypatch, executioner)
-    with listening() as records:
+    with captured_log() as records:
         while not lake.record():
             with pytest.raises(Killed):
                 lake.maintain(**AT_ONCE)

@@ -24,7 +24,7 @@ from pipeline.observe.progress import QuietProgress
 from pipeline.run import run_command
 from pipeline.settings import Settings
 from tests.support.lake.kills import Killed
-from tests.support.observe.said_lines import listening
+from tests.support.observe.said_lines import captured_log
 
 ROOT = Path(__file__).parents[3]
 DEMO = ROOT / "demo" / "binlogs"
@@ -48,7 +48,7 @@ class Source:
         """Run `binlake COMMAND`."""
         place = {"binlogs": str(self.binlogs), "lake": self.lake.root, "include": [TABLE]}
         settings = Settings.load(None, source="shop", **place, **options)
-        with listening():
+        with captured_log():
             run_command(self.spark, settings, QuietProgress(), command)
 
     def last(self) -> RunRecord:

@@ -11,7 +11,7 @@ import pytest
 from pipeline.catalog import TableName
 from pipeline.seed.chunks import chunks
 from pipeline.seed.source_table import SourceTable, source_table
-from pipeline.source.server.log_place import BEGINNING, LogPlace, Places
+from pipeline.source.server.log_place import BEGINNING, LogCoordinates, Places
 from pipeline.source.server.version import server_version
 from tests.support.servers.mysql import MySQLFactory
 from tests.support.servers.server import Server
@@ -93,7 +93,7 @@ def test_a_value_with_more_rows_than_a_chunk_is_one_chunk_as_are_small_tables(
         assert chunks(connection, table_of(mysql, "bag"), CHUNK) == [""]
 
 
-def places_of(server: Server) -> tuple[LogPlace, LogPlace]:
+def places_of(server: Server) -> tuple[LogCoordinates, LogCoordinates]:
     with server.connect() as connection:
         places = Places(connection, server_version(connection), address="here", user="root")
         return places.settled(), places.end()
@@ -139,7 +139,7 @@ def test_everything_before_a_settled_position_is_visible(mysql: Server) -> None:
     writers = [threading.Thread(target=write) for _ in range(4)]
     for writer in writers:
         writer.start()
-    found: list[tuple[LogPlace, int]] = []
+    found: list[tuple[LogCoordinates, int]] = []
     with mysql.connect(database=SCHEMA) as connection, connection.cursor() as cursor:
         places = Places(connection, server_version(connection), address="here", user="root")
         for _ in range(30):

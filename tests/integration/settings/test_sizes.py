@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pipeline.lake import delta
-from pipeline.lake.child_sessions import own_session
+from pipeline.lake.child_sessions import child_session
 from pipeline.observe.progress import QuietProgress
 from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
@@ -27,7 +27,7 @@ def test_settings_for_a_hundred_workers_yield_the_same_gold(
     for number, file in enumerate([None, REPOSITORY / "conf" / "sizes" / "hundred-workers.yml"]):
         lake = str(tmp_path / str(number))
         settings = Settings.load(file, source="log", binlogs=str(logs), lake=lake)
-        session = own_session(spark, settings.spark.conf)
+        session = child_session(spark, settings.spark.conf)
         assert all(report.clean for report in run_layers(session, settings, QuietProgress()))
         cut = delta.read(session, settings.layout.cuts).select("tables").first()
         assert cut is not None

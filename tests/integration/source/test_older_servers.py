@@ -14,7 +14,7 @@ from decoder import TypeOptions
 from decoder.columns.registry import row_type
 from decoder.constants import ColumnType
 from decoder.rows.row_decoder import Names
-from pipeline.seed.jdbc import keeps_whole_values
+from pipeline.seed.jdbc import returns_values_unchanged
 from pipeline.seed.values import row_reader
 from pipeline.settings.server import TlsSettings
 from pipeline.source.check.finding import Finding
@@ -348,7 +348,7 @@ def test_a_server_that_truncates_values_in_sparks_query_is_read_without_it(
     kind: type[Server], server: Server
 ) -> None:
     with server.connect() as connection:
-        assert keeps_whole_values(server_version(connection)) is (kind is not MySQL56Server)
+        assert returns_values_unchanged(server_version(connection)) is (kind is not MySQL56Server)
 
 
 def test_every_type_is_verified_as_equal(

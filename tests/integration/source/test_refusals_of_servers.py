@@ -24,7 +24,7 @@ from pipeline.source.capture.errors import (
     SameIdentityError,
     TooFewConnectionsError,
 )
-from pipeline.source.capture.landed_folder import alone_in
+from pipeline.source.capture.landed_folder import exclusive_folder
 from pipeline.source.capture.log_position import LogPosition
 from pipeline.source.capture.source import Source
 from pipeline.source.capture.state import STATE, Replica, read_state
@@ -143,7 +143,7 @@ def _dumps(server: Server) -> int:
 def _is_over(folder: Path) -> bool:
     """True once no capture runs in a folder."""
     try:
-        with alone_in(folder):
+        with exclusive_folder(folder):
             return True
     except FolderInUseError:
         return False

@@ -12,7 +12,7 @@ FOLDER = DATA / "encrypted"
 LOG = (FOLDER / "binlog.000001").read_bytes()
 PLAIN = (FOLDER / "plain").read_bytes()
 KEYRING = (FOLDER / "keyring").read_bytes()
-KEYS = Keys.of_keyring(KEYRING)
+KEYS = Keys.from_keyring(KEYRING)
 HEADER = EncryptionHeader.parse(LOG)
 PASSWORD = HEADER.password(replication_keys(KEYRING)[HEADER.key_id])
 
@@ -20,4 +20,4 @@ PASSWORD = HEADER.password(replication_keys(KEYRING)[HEADER.key_id])
 def encrypted(log: bytes) -> bytes:
     """Return the log as that server would encrypt it under the recorded header."""
     # In counter mode, encryption and decryption are the same operation.
-    return LOG[:HEADER_LENGTH] + StreamCipher.of_password(PASSWORD).decrypt(log, 0)
+    return LOG[:HEADER_LENGTH] + StreamCipher.from_password(PASSWORD).decrypt(log, 0)

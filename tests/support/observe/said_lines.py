@@ -27,7 +27,7 @@ class LogRecords(logging.Handler):
 
 
 @contextmanager
-def listening() -> Iterator[LogRecords]:
+def captured_log() -> Iterator[LogRecords]:
     """Replace the logger's handlers for the duration of the `with`, then restore them and the root
     logger's.
     """

@@ -13,7 +13,7 @@ from pipeline.bronze.verdict import judge
 from pipeline.errors import SettingsError
 from pipeline.source import find_binlogs
 from pipeline.source.capture.errors import AnotherLogError, FolderInUseError, PurgedError
-from pipeline.source.capture.landed_folder import alone_in
+from pipeline.source.capture.landed_folder import exclusive_folder
 from pipeline.source.capture.state import read_state
 from tests.support.servers import traffic
 from tests.support.servers.mysql import MySQLFactory, MySQLServer
@@ -251,7 +251,7 @@ def test_a_log_that_was_reset_is_refused_and_nothing_is_changed(
 
 
 def test_a_folder_takes_one_capture_at_a_time(mysql: MySQLServer, tmp_path: Path) -> None:
-    with alone_in(tmp_path), pytest.raises(FolderInUseError, match="another capture"):
+    with exclusive_folder(tmp_path), pytest.raises(FolderInUseError, match="another capture"):
         capture(mysql, tmp_path)
 
 

@@ -283,7 +283,7 @@ def test_memory_stays_flat_when_the_disk_is_slow(
     watching.join()
     assert not differing(server, tmp_path / "slowly")
     # It was full, and held no more than its limit.
-    assert queue // 2 < capturing_slowly.most_queued <= queue
+    assert queue // 2 < capturing_slowly.queue_high_water <= queue
     assert max(most) - before < 24 << 20, "of the 30 MB that were captured"
     server.stop()
 

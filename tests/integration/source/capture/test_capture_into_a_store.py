@@ -16,7 +16,7 @@ from pipeline.source import Capture, find_binlogs
 from pipeline.source.capture.errors import NotLandedError
 from pipeline.source.capture.object_store import Published
 from pipeline.source.capture.state import STATE, CaptureState
-from pipeline.source.logs.kept_statements import BESIDE_LOGS, readings_in
+from pipeline.source.logs.kept_statements import READINGS_FILE, parse_readings
 from tests.support.lake.object_store import ObjectStore, object_store
 from tests.support.servers.mysql import MySQLFactory, MySQLServer
 from tests.support.servers.replicas import follow, promote, replicate
@@ -53,7 +53,7 @@ def stored(store: ObjectStore) -> dict[str, bytes]:
     found = store.files.ls("landing/binlogs", detail=True)
     paths = [entry["name"] for entry in found if entry["type"] == "file"]
     objects = {path.rpartition("/")[2]: store.files.cat_file(path) for path in paths}
-    assert readings_in(objects.pop(BESIDE_LOGS))
+    assert parse_readings(objects.pop(READINGS_FILE))
     return objects
 
 
@@ -147,7 +147,7 @@ def test_a_slow_store_fills_the_queue_and_no_more(
         login_of(mysql),
     )
     running.run()
-    assert 350_000 < running.most_queued <= 700_000
+    assert 350_000 < running.queue_high_water <= 700_000
     logs = {log.name: log.read_bytes() for log in mysql.binlogs()}
     assert {name: found for name, found in stored(store).items() if name != STATE} == logs
 

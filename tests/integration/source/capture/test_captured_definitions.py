@@ -13,10 +13,10 @@ from pydantic import SecretStr
 from pipeline.settings.capture import CaptureSettings
 from pipeline.source import Capture
 from pipeline.source.capture.state import CaptureState
-from pipeline.source.logs.kept_statements import BESIDE_LOGS, readings_in
+from pipeline.source.logs.kept_statements import READINGS_FILE, parse_readings
 from pipeline.source.server.create_statements import CreateStatements
 from pipeline.source.server.login import Login
-from tests.support.observe.said_lines import listening
+from tests.support.observe.said_lines import captured_log
 from tests.support.servers.server import Server
 
 USER, PASSWORD = "landing", "a secret of the landing"
@@ -51,19 +51,19 @@ def captured(server: Server, to: Path) -> CaptureState:
 
 
 def kept(folder: Path) -> list[CreateStatements]:
-    file = folder / BESIDE_LOGS
-    return readings_in(file.read_bytes()) if file.exists() else []
+    file = folder / READINGS_FILE
+    return parse_readings(file.read_bytes()) if file.exists() else []
 
 
 def test_definitions_of_visible_tables_are_kept(server: Server, tmp_path: Path) -> None:
-    with listening() as said:
+    with captured_log() as said:
         captured(server, tmp_path)
     assert kept(tmp_path) == []
     (line,) = said.of("tables_not_seen")
     assert "Grant SELECT" in line["message"]
 
     server.execute(f"GRANT SELECT ON kept.* TO {USER}@localhost")
-    with listening() as said:
+    with captured_log() as said:
         state = captured(server, tmp_path)
     assert said.of("tables_not_seen") == []
     (reading,) = kept(tmp_path)
@@ -83,9 +83,9 @@ def test_definitions_of_visible_tables_are_kept(server: Server, tmp_path: Path) 
     queries = [one.tables[0].query for one in readings]
     assert (queries[:2], "`n` int" in queries[2]) == ([query, query], True)
 
-    (tmp_path / BESIDE_LOGS).write_text("nonsense")
-    with listening() as said:
+    (tmp_path / READINGS_FILE).write_text("nonsense")
+    with captured_log() as said:
         captured(server, tmp_path)
     (line,) = said.of("tables_damaged")
-    assert BESIDE_LOGS in line["message"]
+    assert READINGS_FILE in line["message"]
     assert [one.tables for one in kept(tmp_path)] == [readings[-1].tables]

@@ -14,7 +14,7 @@ from pyspark.sql.conf import RuntimeConfig as RuntimeConf
 
 from pipeline.errors import ConcurrentRunError
 from pipeline.lake import delta
-from pipeline.lake.child_sessions import own_session
+from pipeline.lake.child_sessions import child_session
 from pipeline.lake.sql_text import in_sql
 
 Append = Callable[..., None]
@@ -158,7 +158,7 @@ def test_an_update_is_done_once_and_leaves_nothing_in_the_callers_session(
 def test_a_child_session_has_the_settings_of_its_parent(spark: SparkSession) -> None:
     spark.conf.set("spark.sql.shuffle.partitions", "3")
     try:
-        own = own_session(spark, {"parquet.page.size.row.check.min": "1"})
+        own = child_session(spark, {"parquet.page.size.row.check.min": "1"})
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", "2")
     assert own.conf.get("spark.sql.shuffle.partitions") == "3"

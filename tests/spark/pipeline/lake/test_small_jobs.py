@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession, functions as sf
 
-from pipeline.lake.child_sessions import own_session
+from pipeline.lake.child_sessions import child_session
 from pipeline.lake.small_jobs import INTERPRETED, interpreted
 
 
@@ -23,7 +23,7 @@ def test_settings_that_a_server_refuses_are_skipped(spark: SparkSession) -> None
     fixed = "spark.sql.warehouse.dir"
     assert not session.conf.isModifiable(fixed)
     before = session.conf.get(fixed)
-    session = own_session(session, {fixed: "elsewhere", "spark.sql.shuffle.partitions": "7"})
+    session = child_session(session, {fixed: "elsewhere", "spark.sql.shuffle.partitions": "7"})
     assert (session.conf.get(fixed), session.conf.get("spark.sql.shuffle.partitions")) == (
         before,
         "7",

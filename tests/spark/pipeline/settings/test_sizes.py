@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.lake.child_sessions import own_session, tasks_of_a_job
+from pipeline.lake.child_sessions import child_session, tasks_per_job
 from pipeline.settings import Settings
 
 REPOSITORY = Path(__file__).parents[4]
@@ -32,5 +32,5 @@ def test_spark_knows_every_setting(spark: SparkSession, file: Path) -> None:
 def test_work_is_split_into_twice_as_many_tasks_as_cores(spark: SparkSession, file: Path) -> None:
     cores = CORES[file.stem]
     if cores is not None:
-        session = own_session(spark, Settings.load(file).spark.conf)
-        assert tasks_of_a_job(session) == 2 * cores
+        session = child_session(spark, Settings.load(file).spark.conf)
+        assert tasks_per_job(session) == 2 * cores

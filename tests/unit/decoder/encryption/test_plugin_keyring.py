@@ -40,7 +40,7 @@ def test_its_keys_decrypt_logs(version: bytes) -> None:
     content = keyring(INNODB, OURS, version=version)
     assert set(plugin_keys(content)) == {"INNODBKey-1-1", HEADER.key_id}
     assert set(replication_keys(content)) == {HEADER.key_id}
-    assert Keys.of_keyring(content).decrypted(LOG) == PLAIN
+    assert Keys.from_keyring(content).decrypted(LOG) == PLAIN
 
 
 def test_an_empty_keyring_has_no_keys() -> None:

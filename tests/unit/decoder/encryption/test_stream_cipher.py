@@ -8,7 +8,7 @@ from decoder.encryption.header import HEADER_LENGTH
 from decoder.encryption.stream_cipher import StreamCipher
 from tests.support.decoder.encrypted_log import LOG, PASSWORD, PLAIN
 
-CIPHER = StreamCipher.of_password(PASSWORD)
+CIPHER = StreamCipher.from_password(PASSWORD)
 CONTENT = LOG[HEADER_LENGTH:]
 
 

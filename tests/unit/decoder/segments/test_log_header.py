@@ -10,7 +10,7 @@ import pytest
 from decoder import Framer
 from decoder.constants import EventType as T
 from decoder.segments.log_header import FirstTransactions, read_description, read_head
-from decoder.segments.statistics import Tally
+from decoder.segments.statistics import EventStatistics
 from tests.support.decoder.event_bytes import event_bytes, format_description, log_bytes, recorded
 from tests.support.decoder.logs import UUID_TEXT, gtid, query, xid
 
@@ -70,6 +70,6 @@ def test_the_first_transaction_of_a_recording(name: str, *, named: bool) -> None
 def test_statistics_keep_mariadbs_last_number_of_every_domain_and_server() -> None:
     events = [mariadb_gtid(7), query("BEGIN"), xid(), mariadb_gtid(3, 1 << 31), mariadb_gtid(9)]
     log = log_bytes(LIST, *events, query("BEGIN"), xid(), description=MARIADB)
-    tally = Tally()
+    tally = EventStatistics()
     tally.add(Framer(verify=False).feed(log), read_description(log))
     assert tally.gtid_text == "0-1-9,2147483648-1-3"

@@ -18,7 +18,7 @@ from decoder.segments import framer
 from decoder.segments.framer import Mark
 from decoder.segments.log_header import read_description, read_head
 from decoder.segments.segmenter import Cut
-from decoder.segments.statistics import Tally
+from decoder.segments.statistics import EventStatistics
 from tests.support.decoder.event_bytes import (
     DATA,
     event_bytes,
@@ -301,7 +301,7 @@ def test_the_statistics_of_segments_add_up_to_the_events_of_the_file(name: str) 
         part = Framer(verify=False)
         if cut.start.position:
             part.resume(cut.start, cut.preamble, cut.transaction_pos)
-        tally = Tally()
+        tally = EventStatistics()
         tally.add(part.feed(content(log, cut)), read_description(cut.preamble or log))
         for kind, count in tally.events.items():
             found[kind] = found.get(kind, 0) + count

@@ -68,7 +68,7 @@ def test_gtids_show_whether_the_second_file_continues_the_first(
         assert "add file number 1 to given_up" in gap
 
 
-ANEW = {"previous_gtids": "", "gtids": "u:1-2"}
+AFTER_RESET = {"previous_gtids": "", "gtids": "u:1-2"}
 OTHER = {"server_id": 2, "complete": False, "state": "open"}
 
 
@@ -76,12 +76,12 @@ OTHER = {"server_id": 2, "complete": False, "state": "open"}
     ("following", "said"),
     [
         # RESET: the server's GTIDs were cleared, or set again
-        (file_row("log.000001", 8, **ANEW), None),
+        (file_row("log.000001", 8, **AFTER_RESET), None),
         (file_row("log.000001", 8, previous_gtids="u:1-9"), None),
         (file_row("log.000001", 8, previous_gtids="u:1-9,v:1-4"), "(server 1) comes after v:1-4"),
         (file_row("log.000001", 8, previous_gtids="", gtids="v:1-2"), "log.000001 has v:1-2, and"),
         (file_row("log.000001", 8, previous_gtids="", gtids="u:tag:1"), None),
-        (file_row("log.000002", 9, **ANEW), "1 file is missing"),
+        (file_row("log.000002", 9, **AFTER_RESET), "1 file is missing"),
         # another server's, or under other names: numbers are irrelevant, and transactions seen
         # before may be repeated
         (file_row("log.000004", 75, previous_gtids="u:1-5", **OTHER), None),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.bronze.executed_gtids import last_begun_anew
+from pipeline.bronze.executed_gtids import first_after_reset
 from pipeline.bronze.files import FileRow
 from tests.support.bronze.bronze_rows import file_row
 
@@ -34,5 +34,5 @@ FILES = [
 def test_the_first_file_after_the_last_reset(
     files: list[FileRow], upto: int, name: int | None
 ) -> None:
-    found = last_begun_anew(files, upto)
+    found = first_after_reset(files, upto)
     assert (found and found.ordinal) == name

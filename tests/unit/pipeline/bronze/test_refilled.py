@@ -8,10 +8,10 @@ import pytest
 
 from pipeline.bronze import job
 from pipeline.lake.ledger.history_removed import ABANDONED
-from pipeline.lake.ledger.refill import refilled_upto
+from pipeline.lake.ledger.refill import position_before_refresh
 from pipeline.settings import Settings
 from pipeline.silver.plan.batch_plan import SilverPlan
-from pipeline.silver.plan.progress import silver_standing
+from pipeline.silver.plan.progress import silver_progress
 from pipeline.silver.plan.refresh import Begins
 from tests.support.lake.memory_ledger import MemoryLedger
 
@@ -38,7 +38,7 @@ def test_during_a_full_refresh_nothing_is_looked_up_and_silvers_earlier_position
     plan = ledger.propose("silver", BEGINS.to_body())
     assert looked_up(monkeypatch, ledger) == (None, 0, 3)
     ledger.finish(plan, {})
-    refresh = silver_standing(ledger).refresh
+    refresh = silver_progress(ledger).refresh
     part = replace(DECODED, end=(1, 50), refresh=refresh)
     ledger.did("silver", part.to_body())
     last = replace(DECODED, end=(4, 10), refresh=replace(refresh, under_way=False))
@@ -53,4 +53,4 @@ def test_an_abandoned_refresh_has_removed_nothing() -> None:
     ledger = MemoryLedger()
     ledger.did("silver", DECODED.to_body())
     ledger.did("silver", BEGINS.to_body(), {ABANDONED: "bronze has lost a file"})
-    assert refilled_upto(ledger) is None
+    assert position_before_refresh(ledger) is None

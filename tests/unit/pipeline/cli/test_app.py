@@ -22,7 +22,7 @@ from pipeline.run.status import Status
 from pipeline.settings import Settings
 from pipeline.spark import session as starting
 from tests.support.decoder.event_bytes import recorded
-from tests.support.observe.said_lines import listening
+from tests.support.observe.said_lines import captured_log
 
 SECRET = "0123456789abcdef" * 4
 
@@ -30,7 +30,7 @@ SECRET = "0123456789abcdef" * 4
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
     """Restore the process's logger, which a command sets up."""
-    with listening():
+    with captured_log():
         yield
 
 

@@ -14,7 +14,7 @@ from pipeline.observe import LayerReport
 from pipeline.run.source_status import LastRun, SourceStatus
 from pipeline.run.status import LayerStatus, Status, TableStatus, seeding
 from pipeline.settings import Settings
-from pipeline.source.capture.capture_status import CaptureStanding
+from pipeline.source.capture.capture_status import CaptureStatus
 
 AT = datetime(2026, 11, 22, 12, tzinfo=timezone.utc)
 REPORTS = [
@@ -76,7 +76,7 @@ def test_the_status_has_problems_first_then_freshness_the_last_run_and_layers() 
 
 def test_the_status_shows_the_position_of_the_capture() -> None:
     console = screen()
-    capture = CaptureStanding("shop", "/landed", problem="its state cannot be read: [Errno 5].")
+    capture = CaptureStatus("shop", "/landed", problem="its state cannot be read: [Errno 5].")
     show_status(Status("/lake", (), (), (), capture=capture), console)
     assert "Capture of shop into /landed: its state cannot be read: [Errno 5]." in shown(console)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from pipeline.lake.child_sessions import setting, tasks_of_a_job
+from pipeline.lake.child_sessions import setting, tasks_per_job
 from tests.support.servers.untold_settings import HiddenSettings
 
 
@@ -17,13 +17,13 @@ from tests.support.servers.untold_settings import HiddenSettings
 def test_the_number_of_tasks_is_that_of_shuffle_partitions(value: str | None, tasks: int) -> None:
     """Databricks returns `auto`, which open source Spark does not accept."""
     spark: Any = SimpleNamespace(conf=SimpleNamespace(get=lambda name, default: value))
-    assert tasks_of_a_job(spark) == tasks
+    assert tasks_per_job(spark) == tasks
 
 
 def test_a_setting_that_a_server_does_not_return_is_none() -> None:
     serverless: Any = SimpleNamespace(conf=HiddenSettings("CONFIG_NOT_AVAILABLE"))
     assert setting(serverless, "spark.master") is None
-    assert tasks_of_a_job(serverless) == 200
+    assert tasks_per_job(serverless) == 200
 
 
 def test_another_error_about_a_setting_is_raised() -> None:

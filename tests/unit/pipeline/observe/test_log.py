@@ -14,9 +14,9 @@ import pytest
 
 from pipeline.observe import log as log_lines, say
 from pipeline.observe.current_run import begin
-from pipeline.observe.log import LOGGER, Kind, says_everything, says_json, set_up
+from pipeline.observe.log import LOGGER, Kind, log_is_complete, logs_json, set_up
 from pipeline.observe.redaction import Redaction
-from tests.support.observe.said_lines import LogRecords, listening
+from tests.support.observe.said_lines import LogRecords, captured_log
 
 ROOT = Path(__file__).parents[4]
 
@@ -32,7 +32,7 @@ class Terminal(io.StringIO):
 def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Restore the process's logger after each test."""
     monkeypatch.setattr(log_lines, "redact", Redaction(["hunter2", "123456", "shop"], {}))
-    with listening():
+    with captured_log():
         yield
 
 
@@ -70,7 +70,7 @@ def test_json_is_an_object_a_line_with_the_fields_of_its_event() -> None:
     assert "at" not in record
     assert (later["at"], later["of"]) == ("2026-11-22T00:00:00+00:00", ["a", "b"])
     assert "run_id" not in later
-    assert says_json()
+    assert logs_json()
 
 
 def test_text_has_the_fields_after_the_message() -> None:
@@ -82,7 +82,7 @@ def test_text_has_the_fields_after_the_message() -> None:
     assert datetime.strptime(batch.split()[0], "%Y-%m-%dT%H:%M:%S.%fZ")
     assert ' WARNING the key "***" is wrong event=fault ' in fault
     assert later.endswith("event=later at=2026-11-22T00:00:00+00:00 of=a,b")
-    assert not says_json()
+    assert not logs_json()
 
 
 def test_a_terminal_has_only_what_is_shown_nowhere_else() -> None:
@@ -96,14 +96,14 @@ def test_quiet_has_warnings_and_faults_alone(kind: Kind, terminal: bool) -> None
     lines = said(kind, Terminal() if terminal else None, quiet=True).splitlines()
     assert ['the key "***" is wrong' in line.replace("\\", "") for line in lines] == [True, False]
     assert "no space" in lines[1]
-    assert says_everything()
+    assert log_is_complete()
     if kind == "text" and terminal:
         assert lines[1] == "binlake: no space"
 
 
 def test_verbose_has_every_line_also_on_a_terminal() -> None:
     assert len(said("text", Terminal(), verbose=True).splitlines()) == 4
-    assert says_everything()
+    assert log_is_complete()
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_faults_are_left_to_the_report_on_a_terminal_only(
     kind: Kind, terminal: bool, options: dict[str, bool], complete: bool
 ) -> None:
     assert set_up(kind, Terminal() if terminal else io.StringIO(), **options) is complete
-    assert says_everything() is complete
+    assert log_is_complete() is complete
 
 
 @pytest.mark.parametrize("kind", ["json", "text"])

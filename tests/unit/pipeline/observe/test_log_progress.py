@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.observe.current_run import begin
 from pipeline.observe.log_progress import LogProgress, amount
-from tests.support.observe.said_lines import LogRecords, listening
+from tests.support.observe.said_lines import LogRecords, captured_log
 
 
 def wait_for(said: LogRecords, done: int) -> None:
@@ -19,7 +19,7 @@ def wait_for(said: LogRecords, done: int) -> None:
 
 def test_a_task_logs_its_progress_until_it_is_done() -> None:
     work = LogProgress(0.01)
-    with listening() as said, begin("shop") as run, work.task("apply", 8, "tables") as task:
+    with captured_log() as said, begin("shop") as run, work.task("apply", 8, "tables") as task:
         task.advance(2)
         wait_for(said, 2)
         task.advance(6)
@@ -32,7 +32,7 @@ def test_a_task_logs_its_progress_until_it_is_done() -> None:
 
 
 def test_a_short_task_logs_nothing() -> None:
-    with listening() as said, LogProgress(60).task("decode", None, "segments") as task:
+    with captured_log() as said, LogProgress(60).task("decode", None, "segments") as task:
         task.advance()
     assert said.lines == []
 
@@ -43,7 +43,7 @@ def test_a_failed_task_is_not_logged_as_done() -> None:
             wait_for(said, 0)
             raise ValueError("broken")
 
-    with listening() as said, pytest.raises(ValueError, match="broken"):
+    with captured_log() as said, pytest.raises(ValueError, match="broken"):
         fail(said)
     assert {line["message"] for line in said.lines} == {"decode is under way: 0"}
 

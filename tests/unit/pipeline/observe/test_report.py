@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pipeline.observe.report import one_for_each_cause
+from pipeline.observe.report import sentences_by_cause
 
 NO_NAMES = "the log has no column names: seed it"
 
 
 def sentences(*held: tuple[str, str]) -> list[str]:
-    return one_for_each_cause(held, "{} is held: {}".format)
+    return sentences_by_cause(held, "{} is held: {}".format)
 
 
 def test_tables_with_one_cause_are_counted_and_the_first_named() -> None:

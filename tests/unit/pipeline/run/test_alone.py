@@ -14,7 +14,7 @@ from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import commands as runs, recorder
 from pipeline.settings import Settings
-from tests.support.observe.said_lines import listening
+from tests.support.observe.said_lines import captured_log
 
 SPARK: Any = SimpleNamespace(version="4.2.0", conf={"spark.app.id": "app-1"})
 SETTINGS = Settings.load(None, source="shop", lake="s3a://lake/shop")
@@ -54,7 +54,7 @@ def test_a_run_without_the_lease_writes_nothing_and_logs_the_reason(
     monkeypatch: pytest.MonkeyPatch, done: list[str], end: bool, steps: list[str]
 ) -> None:
     refuse_at(monkeypatch, done, end=end)
-    with listening() as log, pytest.raises(ConcurrentRunError, match="another run"):
+    with captured_log() as log, pytest.raises(ConcurrentRunError, match="another run"):
         runs.run_command(SPARK, SETTINGS, QuietProgress(), "ingest")
     assert done == steps
     (line,) = log.of("run_failed")

@@ -20,7 +20,7 @@ from pipeline.observe.current_run import FinishedBatch, under_way
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import commands as runs, recorder, run_command
 from pipeline.settings import Settings
-from tests.support.observe.said_lines import LogRecords, listening
+from tests.support.observe.said_lines import LogRecords, captured_log
 
 SPARK: Any = SimpleNamespace(version="4.2.0", conf={"spark.app.id": "app-1"})
 SECRET = "0123456789abcdef" * 4
@@ -32,7 +32,7 @@ BRONZE = LayerReport("bronze", (4,), {"files": 1}, notes=("log.index is left out
 
 @pytest.fixture
 def log() -> Iterator[LogRecords]:
-    with listening() as lines:
+    with captured_log() as lines:
         yield lines
 
 

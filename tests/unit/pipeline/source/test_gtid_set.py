@@ -136,16 +136,19 @@ def test_algebra_of_mariadbs_sets() -> None:
     assert str(MARIADB & other) == "0-1-5"
     assert MARIADB.lacking(GtidSet.of("0-1-8")) == ""  # the domain has come further
     assert MARIADB.lacking(other).startswith("2-1-1 and earlier")
-    assert MARIADB.lacking_of_servers(GtidSet.of("0-1-8,0-2-9,0-3-1,u:4")) == "u:4,0-1-8,0-3-1"
-    assert str(MARIADB.of_servers_in(GtidSet.of("0-2-1,7-1-1"))) == "0-2-9"
+    assert MARIADB.missing_by_server(GtidSet.of("0-1-8,0-2-9,0-3-1,u:4")) == "u:4,0-1-8,0-3-1"
+    assert str(MARIADB.restricted_to_servers_of(GtidSet.of("0-2-1,7-1-1"))) == "0-2-9"
     assert not GtidSet.of("")
     assert MARIADB
 
 
 def test_from_first_of_drops_numbers_below_the_first_shown() -> None:
     had = GtidSet.of("u:1-9,v:1-3,u:tag:4,0-1-5")
-    assert str(had.from_first_of(GtidSet.of("u:5-6:20"))) == "u:5-9:tag:4,v:1-3,0-1-5"
-    assert str(had.from_first_of(GtidSet.of("v:7"))) == "u:1-9:tag:4,0-1-5"
+    assert (
+        str(had.without_numbers_before_first_of(GtidSet.of("u:5-6:20")))
+        == "u:5-9:tag:4,v:1-3,0-1-5"
+    )
+    assert str(had.without_numbers_before_first_of(GtidSet.of("v:7"))) == "u:1-9:tag:4,0-1-5"
 
 
 def test_mariadbs_are_picked_by_domain_and_server() -> None:
@@ -191,4 +194,4 @@ def test_the_last_of_each_domain() -> None:
 def test_has_any_of_finds_the_servers_own_gtids(
     gtids: str, uuid: str, server_id: int, *, own: bool
 ) -> None:
-    assert GtidSet.of(gtids).has_any_of(uuid, server_id) is own
+    assert GtidSet.of(gtids).includes_server(uuid, server_id) is own

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.gold.changes.bags import put_bag
+from pipeline.gold.changes.bags import put_keyless
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut
 from pipeline.gold.table.write import Write
@@ -71,7 +71,7 @@ class Bag:
             for n, (op, before, after) in enumerate(changes)
         ]
         write = Write(self.path, "bag", self.steps)
-        put_bag(self.spark, self.spark.createDataFrame(rows, SILVER), SHAPE, write, LeftOut())
+        put_keyless(self.spark, self.spark.createDataFrame(rows, SILVER), SHAPE, write, LeftOut())
 
     def rows(self) -> list[Any]:
         return delta.read(self.spark, self.path).collect()

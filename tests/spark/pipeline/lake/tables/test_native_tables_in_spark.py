@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 from pipeline.lake import Lake, delta
-from pipeline.lake.child_sessions import own_session
+from pipeline.lake.child_sessions import child_session
 from pipeline.lake.delta_log.conditions import compare, equal
 from pipeline.lake.delta_log.delta_rs import AlteredTableError
 from pipeline.lake.delta_log.spark_types import spark_schema
@@ -182,7 +182,7 @@ def test_cells_of_many_megabytes_are_read_by_spark(spark: SparkSession, tmp_path
         cell = bytes([number, 255]) * (size // 2)
         writer.write(pa.Table.from_pylist([{"__lsn": number, "cell": cell}], schema=schema))
     tables.add(table, [writer.close()], None, Step("a", 1))
-    session = own_session(spark, {"spark.sql.parquet.enableVectorizedReader": "false"})
+    session = child_session(spark, {"spark.sql.parquet.enableVectorizedReader": "false"})
     found = delta.read(session, table.reference).selectExpr("__lsn", "length(cell)", "md5(cell)")
     whole = delta.read(session, table.reference).where("__lsn = 1").select("cell").collect()
     assert sorted(row[1] for row in found.collect()) == [size] * 3

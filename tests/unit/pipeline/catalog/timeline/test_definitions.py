@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import NOBODYS, ItemKind, TimelineItem
+from pipeline.catalog.alter.items import UNOWNED_KINDS, ItemKind, TimelineItem
 from pipeline.catalog.timeline.definitions import append_items, read_items, require_own_tables
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
@@ -36,7 +36,9 @@ def test_items_are_stored_once_in_log_order(tmp_path: Path) -> None:
 def test_a_table_belongs_to_one_source_unless_it_was_only_mentioned(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     require_own_tables(NO_SPARK, lake, "shop", [ORDERS])
-    unowned: list[ItemKind] = [kind for kind in ("schema", "told", "declared") if kind in NOBODYS]
+    unowned: list[ItemKind] = [
+        kind for kind in ("schema", "told", "declared") if kind in UNOWNED_KINDS
+    ]
     items = [item(ORDERS, 5), *(item(PARTS, 6, kind) for kind in unowned)]
     append_items(NO_SPARK, lake, "blog", 1, items)
     require_own_tables(NO_SPARK, lake, "shop", [PEOPLE, PARTS])

@@ -14,7 +14,12 @@ from pipeline.catalog.ddl.ddl import Session, effects
 from pipeline.catalog.ddl.dump import DumpedStatement
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.catalog.timeline.naming import without_logical_types
-from pipeline.catalog.timeline.seeded import BEHIND_ALL, CASCADES, NotSeededError, UntoldTypesError
+from pipeline.catalog.timeline.seeded import (
+    AFTER_ALL_EVENTS,
+    CASCADES,
+    NotSeededError,
+    UnloggedTypesError,
+)
 from pipeline.catalog.timeline.start import Start, StartTable
 from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
 from tests.unit.pipeline.catalog.timeline.test_timeline import declared_by
@@ -80,7 +85,7 @@ def test_a_seed_s_rows_are_the_table_s_from_the_end_of_the_batch_on(
     found = timeline(*events)
     item = taken(found)
     assert item is not None
-    assert (item.position, item.kind, item.reason) == ((END, BEHIND_ALL), "seeded", None)
+    assert (item.position, item.kind, item.reason) == ((END, AFTER_ALL_EVENTS), "seeded", None)
     assert item.definition is not None
     assert [column.name for column in item.definition.columns] == ["id", "v"]
     assert item.seed == SeededFrom("s~t~1", SEED, exact=False)
@@ -209,7 +214,9 @@ def test_a_seed_supplies_mariadb_s_types_for_a_table_from_before_the_log() -> No
 
 def test_a_table_stored_as_bytes_is_decoded_again_before_its_seed() -> None:
     found = timeline((BEFORE, as_mariadb_logs_it()))
-    with pytest.raises(UntoldTypesError, match=r"id STRING \(binary\) became id STRING \(string\)"):
+    with pytest.raises(
+        UnloggedTypesError, match=r"id STRING \(binary\) became id STRING \(string\)"
+    ):
         taken(found, ADDRESSES)
     # Until then its rows keep their stored types, whatever the seed says.
     later = Timeline(found.new, CatalogOptions(), {TableName("s", "t"): shown(ADDRESSES)})

@@ -11,7 +11,7 @@ from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import ItemKind, SeededFrom, TimelineItem
-from pipeline.catalog.timeline.seeded import BEHIND_ALL
+from pipeline.catalog.timeline.seeded import AFTER_ALL_EVENTS
 from pipeline.gold import GoldState
 from pipeline.gold.apply.seed_rows import changes_since, first_seed
 from pipeline.gold.changes.blockers import Fault, Rules
@@ -37,7 +37,7 @@ def item(kind: ItemKind, lsn: int, pos: int = 1, version: int = 1) -> TimelineIt
 
 
 def seeded(lsn: int = END, since: int = SEED, reason: str | None = None) -> TimelineItem:
-    bare = item("seeded", lsn, BEHIND_ALL)
+    bare = item("seeded", lsn, AFTER_ALL_EVENTS)
     seed = SeededFrom("s~t~1", since, exact=False)
     return replace(bare, statement="CREATE TABLE t", seed=seed, reason=reason)
 
@@ -64,7 +64,7 @@ def test_a_table_without_create_is_complete_from_its_seed_on() -> None:
     assert isinstance(evolve, Evolve)
     assert evolve.item == seeded()
     assert isinstance(rows, Rows)
-    assert (rows.start, rows.stop, rows.complete) == ((END, BEHIND_ALL), (301, 0), True)
+    assert (rows.start, rows.stop, rows.complete) == ((END, AFTER_ALL_EVENTS), (301, 0), True)
 
 
 @pytest.mark.parametrize("lsn", [50, SEED])
@@ -141,7 +141,7 @@ def test_an_unknown_table_starts_with_its_seed() -> None:
             [(1, (101, 0), (150, 1)), (2, (150, 1), (201, 0))],
         ),
         # an earlier seed's rows do not count, but its definition does
-        ([seeded(120, 20), seeded()], [(1, (120, BEHIND_ALL), (201, 0))]),
+        ([seeded(120, 20), seeded()], [(1, (120, AFTER_ALL_EVENTS), (201, 0))]),
         ([item("observed", 50), seeded(120, 20), seeded()], [(1, (101, 0), (201, 0))]),
     ],
 )

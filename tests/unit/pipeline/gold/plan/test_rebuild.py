@@ -16,10 +16,10 @@ from pipeline.gold.plan.cut import published
 from pipeline.gold.plan.rebuild import (
     GONE,
     after_batch,
+    awaits_rebuild,
     beginning_record,
     beginning_state,
     begins_refresh,
-    follows_silver,
     is_overtaken,
     is_resumed,
     is_stale,
@@ -166,7 +166,7 @@ def test_an_open_plan_to_begin_a_refresh_counts_as_under_way(ledger: MemoryLedge
 
 
 def test_gold_is_stale_once_a_refresh_of_silver_is_planned(ledger: MemoryLedger) -> None:
-    assert [is_stale(ledger), is_overtaken(ledger, APPLIED), follows_silver(ledger)] == [False] * 3
+    assert [is_stale(ledger), is_overtaken(ledger, APPLIED), awaits_rebuild(ledger)] == [False] * 3
     decode_again(ledger, under_way=True)
     assert is_stale(ledger)
     assert is_overtaken(ledger, APPLIED)
@@ -176,13 +176,13 @@ def test_gold_is_stale_once_a_refresh_of_silver_is_planned(ledger: MemoryLedger)
     assert "gold is not started yet" in (progress(ledger) or "")
     state = begin(ledger)
     assert not is_stale(ledger)
-    assert follows_silver(ledger)
+    assert awaits_rebuild(ledger)
     assert not is_overtaken(ledger, state)
     done = replace(APPLIED, rebuild=after_batch(state.rebuild, ends=True))
     ledger.did("gold", done.to_body(), PUBLISHED)
-    assert not follows_silver(ledger)
+    assert not awaits_rebuild(ledger)
     begin(ledger)
-    assert not follows_silver(ledger)  # gold alone; `run --full-refresh` requires more
+    assert not awaits_rebuild(ledger)  # gold alone; `run --full-refresh` requires more
 
 
 def test_a_lake_without_gold_has_nothing_to_rebuild() -> None:
@@ -190,7 +190,7 @@ def test_a_lake_without_gold_has_nothing_to_rebuild() -> None:
     ledger.did("silver", DECODED.to_body())
     decode_again(ledger)
     assert not is_stale(ledger)
-    assert follows_silver(ledger)
+    assert awaits_rebuild(ledger)
 
 
 def test_maintenance_removes_nothing_during_a_refresh(ledger: MemoryLedger) -> None:

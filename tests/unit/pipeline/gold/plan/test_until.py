@@ -85,7 +85,7 @@ def test_gold_is_not_rebuilt_for_a_position_that_does_not_exist(
         raise SettingsError("is not in silver.", key="until")
 
     monkeypatch.setattr(job, "Ledger", lambda *_: ledger)
-    monkeypatch.setattr(job, "signing", nullcontext)
+    monkeypatch.setattr(job, "signed_session", nullcontext)
     monkeypatch.setattr(job, "last_wanted", nowhere)
     command = job.run if due else job.refresh
     with pytest.raises(SettingsError, match="not in silver"):

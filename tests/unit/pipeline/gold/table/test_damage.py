@@ -14,7 +14,7 @@ from pipeline.errors import (
     SettingsError,
     UnreachableError,
 )
-from pipeline.gold.table.damage import Damage, met_in
+from pipeline.gold.table.damage import Damage, damage_in
 
 TABLE = "/lake/gold/shop/orders"
 TRACE = "\n\tat org.apache.spark.sql.delta.DeltaErrorsBase.notFound(DeltaErrors.scala:1352)"
@@ -44,7 +44,7 @@ TRACE = "\n\tat org.apache.spark.sql.delta.DeltaErrorsBase.notFound(DeltaErrors.
     ids=lambda error: str(error)[:40],
 )
 def test_errors_that_are_not_a_tables_fail_the_run(error: Exception) -> None:
-    assert met_in(error, TABLE, 3) is None
+    assert damage_in(error, TABLE, 3) is None
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_errors_that_are_not_a_tables_fail_the_run(error: Exception) -> None:
     ids=["append only", "a commit is missing", "a file is gone", "a catalog has it no more"],
 )
 def test_a_tables_error_is_reported_without_javas_stack(error: Exception, message: str) -> None:
-    found = met_in(error, TABLE, 3)
+    found = damage_in(error, TABLE, 3)
     assert found == Damage(f"its gold table {TABLE} cannot be read or written: {message}", True, 3)
     assert found.lasts(3)
     assert not found.lasts(4)
@@ -83,14 +83,14 @@ def test_a_tables_error_is_reported_without_javas_stack(error: Exception, messag
     ids=["unknown", "no right to it"],
 )
 def test_damage_that_may_pass_is_retried_in_the_next_run(error: Exception) -> None:
-    found = met_in(error, TABLE, 3)
+    found = damage_in(error, TABLE, 3)
     assert found is not None
     assert found.passes
     assert not found.lasts(3)
 
 
 def test_binlakes_own_errors_keep_their_message() -> None:
-    found = met_in(BinlakeError("its seed is gone.", remedy="Seed it."), TABLE, None)
+    found = damage_in(BinlakeError("its seed is gone.", remedy="Seed it."), TABLE, None)
     assert found == Damage("its seed is gone", True, None)
 
 

@@ -12,7 +12,7 @@ from pipeline.gold.table.incomplete import incomplete_after_seed
 from pipeline.gold.table.state import TableState
 from pipeline.lake import Lake
 from pipeline.silver.plan.seeds import Seed, new_id, put_seed, refuse_seed
-from pipeline.silver.plan.take_seeds import NEEDLESS
+from pipeline.silver.plan.take_seeds import SEED_NOT_NEEDED
 
 PLACE = "binlog.000001", 4
 
@@ -49,7 +49,7 @@ def test_a_refused_seed_is_reported_until_it_is_replaced(tmp_path: Path, in_gold
 
 def test_a_needless_seed_is_not_reported(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
-    seeded(lake, "item", NEEDLESS)
+    seeded(lake, "item", SEED_NOT_NEEDED)
     assert sentences(lake, TableState("shop", "item")) == []
 
 

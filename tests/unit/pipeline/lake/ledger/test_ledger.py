@@ -19,7 +19,7 @@ from pipeline.lake.ledger.ledger import Plan, figures
 from pipeline.lake.ledger.ledger_table import FORMAT, batches
 from pipeline.lake.tables.native import NativeTables
 from pipeline.observe.current_run import begin
-from tests.support.observe.said_lines import listening
+from tests.support.observe.said_lines import captured_log
 from tests.support.spark.no_spark import NO_SPARK
 
 
@@ -82,7 +82,7 @@ def test_full_refreshes_begun_by_other_sources_are_known(lake: Lake) -> None:
     blog.propose("gold", {"begins": {"asked": "not silver's"}})
     shop = Ledger(NO_SPARK, lake, "shop")
     shop.propose("silver", {"begins": {"asked": "a"}})
-    (found,) = [shop.begun_by_others()]
+    (found,) = [shop.refreshes_by_others()]
     assert [*found] == ["blog"]
     assert sorted(map(json.loads, found["blog"]), key=lambda one: one["asked"]) == begins
 
@@ -92,7 +92,7 @@ def test_commits_of_another_run_are_found(lake: Lake, when: str) -> None:
     Ledger(NO_SPARK, lake, "shop").propose("bronze", {"n": 1})
     ledger, other = Ledger(NO_SPARK, lake, "shop"), Ledger(NO_SPARK, lake, "blog")
     assert ledger.open("gold") is None
-    assert ledger.begun_by_others() == {}
+    assert ledger.refreshes_by_others() == {}
     if when == "after it":
         ledger.propose("gold", {"n": 2})
     other.propose("silver", {"begins": {"asked": "b"}})
@@ -103,7 +103,7 @@ def test_commits_of_another_run_are_found(lake: Lake, when: str) -> None:
     silver = ledger.open("silver")
     assert silver is not None
     assert silver.body == {"n": 3}
-    assert [*ledger.begun_by_others()] == ["blog"]
+    assert [*ledger.refreshes_by_others()] == ["blog"]
 
 
 def test_after_a_finished_batch_all_layers_are_read_again(lake: Lake) -> None:
@@ -124,7 +124,7 @@ def test_finishing_again_keeps_the_first_record(lake: Lake) -> None:
 
 
 def test_a_batch_that_two_runs_finish_is_reported_by_one(lake: Lake) -> None:
-    with listening() as said, begin("shop") as slow:
+    with captured_log() as said, begin("shop") as slow:
         ledger = Ledger(NO_SPARK, lake, "shop")
         plan = ledger.propose("gold", {})
         with begin("shop") as quick:
@@ -206,13 +206,13 @@ def test_the_last_batches_of_all_sources(lake: Lake) -> None:
 
 
 def test_a_run_knows_what_it_finished_and_whose_plan_it_was(lake: Lake) -> None:
-    with listening() as said, begin("shop") as killed:
+    with captured_log() as said, begin("shop") as killed:
         Ledger(NO_SPARK, lake, "shop").propose("gold", {"n": 1})
         assert killed.finished == []
         with begin("shop") as run:
             ledger = Ledger(NO_SPARK, lake, "shop")
             assert ledger.run_id == run.id
-            plan = ledger.take_up("gold")
+            plan = ledger.resume_open("gold")
             assert plan is not None
             ledger.finish(plan, {"changes": {"a": 2, "b": 3}, "held": ["c"]})
     (batch,) = run.finished

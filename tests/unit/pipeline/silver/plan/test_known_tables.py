@@ -17,7 +17,7 @@ from pipeline.silver.plan.known_tables import Readings, beginnings, locate, wait
 from pipeline.silver.plan.survey import in_log_order
 from pipeline.silver.plan.take_seeds import Reached
 from pipeline.source.server.create_statements import CreateStatements, ServerTable
-from pipeline.source.server.log_place import LogPlace
+from pipeline.source.server.log_place import LogCoordinates
 from tests.unit.pipeline.silver.plan.test_take_seeds import file
 
 CREATE = "CREATE TABLE `t` (\n  `id` int NOT NULL,\n  `v` int,\n  PRIMARY KEY (`id`)\n)"
@@ -29,7 +29,7 @@ Event = tuple[int, str | TableDefinition]
 
 def reading(first: int, last: int, query: str = CREATE, **values: Any) -> CreateStatements:
     fields = {"server": MYSQL, "server_id": 1, "at": 150, **values}
-    places = {"first": LogPlace("b.000001", first), "last": LogPlace("b.000001", last)}
+    places = {"first": LogCoordinates("b.000001", first), "last": LogCoordinates("b.000001", last)}
     return CreateStatements(**fields, **places, tables=(ServerTable("s", "t", query),))
 
 
@@ -127,7 +127,7 @@ def test_the_first_reading_that_is_valid_at_the_start_is_used() -> None:
 def test_a_definition_is_not_valid_before_a_gap_in_the_log(
     second: FileRow, given_up: tuple[int, ...], since: tuple[int, int]
 ) -> None:
-    place = LogPlace(second.file, 500)
+    place = LogCoordinates(second.file, 500)
     one = CreateStatements(MYSQL, 1, 150, place, place, (ServerTable("s", "t", CREATE),))
     reached = Reached(0, (2, 900), [file("b.000001", 1), second], all_of_bronze=False)
     (found,) = beginnings(
@@ -149,8 +149,8 @@ def test_names_are_spelled_as_in_the_log() -> None:
         MYSQL,
         1,
         150,
-        LogPlace("b.000001", 4),
-        LogPlace("b.000001", 4),
+        LogCoordinates("b.000001", 4),
+        LogCoordinates("b.000001", 4),
         (ServerTable("S", "T", ""),),
     )
     timeline = Timeline((), CatalogOptions(lower_case_table_names=1))

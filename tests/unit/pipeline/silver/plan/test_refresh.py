@@ -30,8 +30,8 @@ from pipeline.silver.plan.batch_plan import SilverPlan
 from pipeline.silver.plan.progress import (
     Standing,
     require_same_types,
-    silver_standing,
-    silver_to_be,
+    silver_progress,
+    silver_progress_ahead,
 )
 from pipeline.silver.plan.refresh import Begins, Refresh, asked
 from pipeline.silver.plan.seen_before import AvailableSegments
@@ -65,27 +65,27 @@ def starting_plan(ledger: MemoryLedger, settings: Settings = MICROS) -> SilverPl
 
 def test_a_refresh_without_decoded_batches_starts_nothing() -> None:
     assert beginning_plan(None, MICROS, MemoryLedger()) is None
-    assert silver_standing(MemoryLedger()) == Standing()
+    assert silver_progress(MemoryLedger()) == Standing()
 
 
 def test_a_refresh_is_under_way_from_its_plan_to_its_last_batch(ledger: MemoryLedger) -> None:
-    assert silver_to_be(ledger) == Standing(1, DECODED)
+    assert silver_progress_ahead(ledger) == Standing(1, DECODED)
     assert not resumes_refresh(ledger, MICROS)
     plan = ledger.propose("silver", starting_plan(ledger).to_body())
-    assert silver_standing(ledger) == Standing(1, DECODED)
+    assert silver_progress(ledger) == Standing(1, DECODED)
     refresh = Refresh(2, asked(MICROS), under_way=True, maintained=1, upto=DECODED.end)
-    assert silver_to_be(ledger) == Standing(2, None, refresh)
+    assert silver_progress_ahead(ledger) == Standing(2, None, refresh)
     assert resumes_refresh(ledger, MICROS)
     assert not resumes_refresh(ledger, TEXT)  # other settings
     ledger.finish(plan, {})
-    assert silver_standing(ledger) == Standing(2, None, refresh)
+    assert silver_progress(ledger) == Standing(2, None, refresh)
     part = replace(DECODED, conf=MICROS.decoding, refresh=refresh)
     ledger.did("silver", part.to_body())
-    assert silver_standing(ledger) == Standing(3, part, refresh)
+    assert silver_progress(ledger) == Standing(3, part, refresh)
     assert resumes_refresh(ledger, MICROS)
     last = replace(part, refresh=replace(refresh, under_way=False))
     ledger.did("silver", last.to_body())
-    assert silver_to_be(ledger) == Standing(4, last, last.refresh)
+    assert silver_progress_ahead(ledger) == Standing(4, last, last.refresh)
     assert not resumes_refresh(ledger, MICROS)  # a new refresh with the same settings
 
 
@@ -117,7 +117,7 @@ def test_the_types_are_those_of_the_refresh_from_its_plan_on(ledger: MemoryLedge
 
 def test_an_abandoned_refresh_changes_nothing(ledger: MemoryLedger) -> None:
     ledger.did("silver", starting_plan(ledger).to_body(), {ABANDONED: "bronze has lost a file"})
-    found = silver_to_be(ledger)
+    found = silver_progress_ahead(ledger)
     assert (found.batch, found.refresh) == (2, Refresh())
     assert found.plan is not None
     assert (found.plan.end, found.plan.cut_lsn) == (DECODED.end, DECODED.cut_lsn)
@@ -174,7 +174,7 @@ def test_maintenance_between_plan_and_start_counts_as_before_the_refresh(
     plan = ledger.propose("silver", body.to_body())
     begin(SimpleNamespace(), MICROS, ledger, plan, body)
     assert removed(ledger) == Removed()
-    refresh = silver_standing(ledger).refresh
+    refresh = silver_progress(ledger).refresh
     assert refresh.maintained == 2
     ledger.did("silver", replace(DECODED, refresh=refresh).to_body())
     assert removed(ledger) == Removed()
@@ -218,12 +218,12 @@ def test_a_refresh_does_not_end_at_a_gap_before_silver_s_previous_position() -> 
 def test_a_waiting_refresh_is_reported_without_a_gap(
     ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(planning, "what_is_new", lambda *_: AvailableSegments((), (), ()))
+    monkeypatch.setattr(planning, "new_segments", lambda *_: AvailableSegments((), (), ()))
     assert next_plan(None, MICROS, ledger, QuietProgress()) == Next(None, ())
     ledger.did("silver", starting_plan(ledger).to_body())
     (gap,) = next_plan(None, MICROS, ledger, QuietProgress()).gaps
     assert "had reached byte 900 of file number 3" in gap
-    monkeypatch.setattr(planning, "what_is_new", lambda *_: AvailableSegments((), (), ("lacks",)))
+    monkeypatch.setattr(planning, "new_segments", lambda *_: AvailableSegments((), (), ("lacks",)))
     assert next_plan(None, MICROS, ledger, QuietProgress()).gaps == ("lacks",)
 
 
@@ -232,13 +232,13 @@ def test_a_replacing_refresh_continues_to_the_position_before_both(
 ) -> None:
     ledger.did("silver", starting_plan(ledger).to_body())
     for _ in range(2):
-        refresh = silver_standing(ledger).refresh
+        refresh = silver_progress(ledger).refresh
         ledger.did("silver", replace(DECODED, end=(2, 100), refresh=refresh).to_body())
         again = starting_plan(ledger, TEXT)
         assert again.begins is not None
         assert again.begins.upto == DECODED.end
         ledger.did("silver", again.to_body())
-    over = replace(silver_standing(ledger).refresh, under_way=False)
+    over = replace(silver_progress(ledger).refresh, under_way=False)
     ledger.did("silver", replace(DECODED, end=(4, 5), refresh=over).to_body())
     begins = starting_plan(ledger).begins
     assert begins is not None

@@ -38,7 +38,7 @@ def test_another_source_does_not_get_a_table_before_the_refresh_is_over(
     shop, crm = MemoryLedger(), Ledger(None, Lake("/lake"), "crm")
     shop.did("silver", DECODED.to_body())
     monkeypatch.setattr(claims, "require_own_tables", lambda *_: None)
-    monkeypatch.setattr(claims, "begun_by_others", lambda *_: {"shop": [FIRST]})
+    monkeypatch.setattr(claims, "refreshes_by_others", lambda *_: {"shop": [FIRST]})
     monkeypatch.setattr(claims, "Ledger", lambda *_: shop)
 
     def require(name: TableName) -> None:

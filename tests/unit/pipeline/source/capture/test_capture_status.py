@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.settings import Settings
 from pipeline.settings.capture import CaptureSettings
-from pipeline.source.capture.capture_status import CaptureStanding, capture_standing
+from pipeline.source.capture.capture_status import CaptureStatus, read_capture_status
 from pipeline.source.capture.state import STATE, CaptureState, Gap, Lag, Replica, write_state
 
 GAP = Gap("binlog.000001:4", "binlog.000002", "then", "u:1-5")
@@ -21,23 +21,23 @@ STATE_OF = CaptureState(
 )
 
 
-def standing(to: str, *, spool: str | None = None, now: datetime | None = None) -> CaptureStanding:
+def standing(to: str, *, spool: str | None = None, now: datetime | None = None) -> CaptureStatus:
     capture = CaptureSettings(to=to, spool=spool)
     settings = Settings(source="shop", lake="/lake").model_copy(update={"capture": capture})
-    found = capture_standing(settings, now or datetime.now(timezone.utc))
+    found = read_capture_status(settings, now or datetime.now(timezone.utc))
     assert found is not None
     return found
 
 
 def test_settings_without_a_capture_have_no_status() -> None:
-    assert capture_standing(Settings(lake="/lake"), datetime.now(timezone.utc)) is None
+    assert read_capture_status(Settings(lake="/lake"), datetime.now(timezone.utc)) is None
 
 
 def test_the_status_reports_the_state_and_its_age(tmp_path: Path) -> None:
     written = write_state(tmp_path, STATE_OF)
     later = datetime.fromisoformat(written.updated) + timedelta(seconds=90)
     found = standing(str(tmp_path), now=later)
-    assert found == CaptureStanding(
+    assert found == CaptureStatus(
         source="shop",
         to=str(tmp_path),
         file="binlog.000002",

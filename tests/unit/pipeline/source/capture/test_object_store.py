@@ -17,7 +17,7 @@ from pipeline.source.capture.failover import landed_gtids
 from pipeline.source.capture.landed_folder import LandedFolder
 from pipeline.source.capture.object_store import Published
 from pipeline.source.capture.state import STATE, CaptureState, Replica, read_state, write_state
-from pipeline.source.logs.kept_statements import BESIDE_LOGS
+from pipeline.source.logs.kept_statements import READINGS_FILE
 from tests.support.decoder.event_bytes import (
     MAGIC,
     MARIADB_POST_HEADER_LENGTHS,
@@ -181,14 +181,14 @@ def test_changed_table_definitions_are_uploaded_and_restored(tmp_path: Path) -> 
     store = f"{tmp_path}/definitions"
     published = store_of(Path(store), {}, None)
     state = replace(ONE, file="binlog.000002", position=3)
-    (spool / BESIDE_LOGS).write_text("[1]")
+    (spool / READINGS_FILE).write_text("[1]")
     published.publish(spool, state, final=True)
     files = fsspec.filesystem("memory")
-    assert files.cat_file(f"{store}/{BESIDE_LOGS}") == b"[1]"
+    assert files.cat_file(f"{store}/{READINGS_FILE}") == b"[1]"
 
     Published(f"memory://{store}", PublishSettings()).restore(other)
-    assert (other / BESIDE_LOGS).read_text() == "[1]"
+    assert (other / READINGS_FILE).read_text() == "[1]"
     # the spool's own file is newer
-    (other / BESIDE_LOGS).write_text("[1, 2]")
+    (other / READINGS_FILE).write_text("[1, 2]")
     Published(f"memory://{store}", PublishSettings()).restore(other)
-    assert (other / BESIDE_LOGS).read_text() == "[1, 2]"
+    assert (other / READINGS_FILE).read_text() == "[1, 2]"

@@ -12,7 +12,7 @@ from pipeline.source.logs.decrypted_file import DecryptedFile
 from pipeline.source.logs.storage import read_windows
 from tests.support.decoder.encrypted_log import LOG, PASSWORD, PLAIN
 
-CIPHER = StreamCipher.of_password(PASSWORD)
+CIPHER = StreamCipher.from_password(PASSWORD)
 STEP = st.one_of(
     st.tuples(st.just("read"), st.integers(-1, 2 * len(PLAIN))),
     st.tuples(st.just(os.SEEK_SET), st.integers(0, 2 * len(PLAIN))),

@@ -9,23 +9,23 @@ from typing import Any
 import pytest
 
 from pipeline.lake import Lake
-from pipeline.source.logs.kept_statements import BESIDE_LOGS, keep, kept, take_from_captures
+from pipeline.source.logs.kept_statements import READINGS_FILE, copy_captured_readings, keep, kept
 from pipeline.source.server.create_statements import CreateStatements, ServerTable
-from pipeline.source.server.log_place import LogPlace
-from tests.support.observe.said_lines import listening
+from pipeline.source.server.log_place import LogCoordinates
+from tests.support.observe.said_lines import captured_log
 
 
 def reading(
     at: int, *tables: tuple[str, str], last: int | None = None, server: int = 1
 ) -> CreateStatements:
-    first, last_place = (LogPlace("binlog.000001", place) for place in (at, last or at))
+    first, last_place = (LogCoordinates("binlog.000001", place) for place in (at, last or at))
     statements = tuple(ServerTable("shop", name, query) for name, query in tables)
     return CreateStatements("9.7.0", server, at, first, last_place, statements)
 
 
 def put(folder: Path, *readings: CreateStatements) -> None:
     folder.mkdir(exist_ok=True)
-    (folder / BESIDE_LOGS).write_text(json.dumps([one.to_dict() for one in readings]))
+    (folder / READINGS_FILE).write_text(json.dumps([one.to_dict() for one in readings]))
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_readings_kept_beside_landed_logs_are_copied_into_the_lake(
         else [one.format(tmp_path) for one in binlogs]
     )
     for _ in range(2):
-        assert take_from_captures(lake, "shop", given, 0) == []
+        assert copy_captured_readings(lake, "shop", given, 0) == []
         assert kept(lake, "shop") == [reading(100, ("item", "CREATE 1"))]
 
 
 def test_folders_without_a_captures_file_are_ignored(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path / "lake"))
-    assert take_from_captures(lake, "shop", str(tmp_path / "logs"), 0) == []
+    assert copy_captured_readings(lake, "shop", str(tmp_path / "logs"), 0) == []
     assert kept(lake, "shop") == []
 
 
@@ -104,10 +104,10 @@ def test_an_earlier_reading_that_arrives_later_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", "{}", '[{"format": 1}]', '[{"format": 2}]', "nonsense"])
 def test_a_damaged_file_of_a_capture_is_a_note(tmp_path: Path, content: str) -> None:
-    (tmp_path / BESIDE_LOGS).write_text(content)
+    (tmp_path / READINGS_FILE).write_text(content)
     lake = Lake(str(tmp_path / "lake"))
-    problems = take_from_captures(lake, "shop", str(tmp_path), 0)
-    assert [BESIDE_LOGS in problem for problem in problems] == [True] * (content != "{}")
+    problems = copy_captured_readings(lake, "shop", str(tmp_path), 0)
+    assert [READINGS_FILE in problem for problem in problems] == [True] * (content != "{}")
     assert kept(lake, "shop") == []
 
 
@@ -116,7 +116,7 @@ def test_a_damaged_file_in_the_lake_is_logged_and_skipped(tmp_path: Path) -> Non
     keep(lake, "shop", [reading(100, ("item", "CREATE 1"))], 0)
     (file,) = Path(lake.create_statements("shop")).iterdir()
     file.write_text("{}")
-    with listening() as said:
+    with captured_log() as said:
         keep(lake, "shop", [reading(200, ("item", "CREATE 1"))], 0)
         assert [one.at for one in kept(lake, "shop")] == [200]
     assert file.name in said.of("statements_unreadable")[0]["message"]

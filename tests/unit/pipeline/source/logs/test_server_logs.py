@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.source import find_binlogs
 from pipeline.source.logs.copy_ends import is_closed
-from pipeline.source.logs.server_logs import split_logs
+from pipeline.source.logs.server_logs import logs_by_server
 from tests.support.bronze.bronze_input import FILES, IN_USE
 from tests.support.decoder.archives import pack
 
@@ -45,7 +45,7 @@ def test_the_best_copy_is_used_and_the_others_are_noted(
         (tmp_path / folder).mkdir()
         suffix = "" if content.startswith(LOG[:4]) else ".gz"
         (tmp_path / folder / f"binlog.000001{suffix}").write_bytes(content)
-    (log,), notes = split_logs(find_binlogs(str(tmp_path)).binlogs)
+    (log,), notes = logs_by_server(find_binlogs(str(tmp_path)).binlogs)
     (binlog,) = log.files
     assert Path(binlog.stored.path).parent.name == taken
     assert len(notes) == len(copies) - 1

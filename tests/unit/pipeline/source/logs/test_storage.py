@@ -10,7 +10,7 @@ from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
 from pipeline.errors import UnreachableError
-from pipeline.source.logs.storage import list_files, read_anew, url_of
+from pipeline.source.logs.storage import list_files, read_with_retries, url_of
 
 
 def put(*files: Path) -> None:
@@ -136,8 +136,8 @@ def test_an_interrupted_read_is_retried_from_the_beginning(
         return "log"
 
     if raised is None:
-        assert read_anew(read) == "log"
+        assert read_with_retries(read) == "log"
     else:
         with pytest.raises(raised):
-            read_anew(read)
+            read_with_retries(read)
     assert len(tried) == tries

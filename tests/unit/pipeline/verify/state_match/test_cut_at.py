@@ -90,7 +90,7 @@ def test_cuts_earlier_than_golds_position_at_the_start_are_ignored(
     monkeypatch.setattr(cut_at, "last_wanted", last_wanted)
     monkeypatch.setattr(cut_at, "read_files", lambda *_: [file_row("log.000002", 2)])
     monkeypatch.setattr(cut_at, "is_in_silver", lambda *_: True)
-    monkeypatch.setattr(cut_at, "silver_standing", lambda _: _Standing(silver))
+    monkeypatch.setattr(cut_at, "silver_progress", lambda _: _Standing(silver))
     settings = Settings(source="shop", lake="lake")
     began = GoldPosition(BEGAN, GoldGtids(), 1)
     place = AtPosition("log.000002", 500)
