@@ -105,12 +105,12 @@ INTERRUPTED_SENTENCE = "Interrupted: committed work is kept. Run the same comman
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal ended the command. `told`: True once its message was shown or logged."""
+    """A signal ended the command. `reported`: True once its message was shown or logged."""
 
     def __init__(self, signal: Signals) -> None:
         super().__init__(signal.name)
         self.signal = signal
-        self.told = False
+        self.reported = False
 
     @property
     def exit_code(self) -> int:

@@ -40,7 +40,7 @@ def _between(rows: Sequence[FileRow]) -> Iterator[tuple[FileRow, FileRow, str | 
     executed = Executed()
     for number, row in enumerate(rows):
         how = follows(rows[number - 1], row, ordinals) if number else Following.AFTER_RESET
-        executed = executed.entering(row, how).behind(GtidSet.of(row.gtids))
+        executed = executed.entering(row, how).after(GtidSet.of(row.gtids))
         if number + 1 < len(rows):
             following = rows[number + 1]
             yield row, following, gap_between(row, following, executed, ordinals)

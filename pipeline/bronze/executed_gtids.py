@@ -78,7 +78,7 @@ class Executed:
             return Executed(previous, NO_GTIDS, previous)
         return Executed(self.gtids | previous, self.gtids, previous)
 
-    def behind(self, gtids: GtidSet) -> Executed:
+    def after(self, gtids: GtidSet) -> Executed:
         """Return the state after these transactions."""
         return replace(self, gtids=self.gtids | gtids, shown=self.shown | gtids)
 

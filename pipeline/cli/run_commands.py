@@ -249,7 +249,7 @@ def print_error(error: BaseException) -> None:
 
     unexpected = isinstance(error, Exception) and not has_sentence(error)
     if isinstance(error, Interrupted):
-        error.told = True
+        error.reported = True
     if logs_json():
         mistakes = getattr(error, "mistakes", ())
         fields = {"mistakes": [str(mistake) for mistake in mistakes]} if mistakes else {}

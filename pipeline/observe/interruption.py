@@ -113,7 +113,7 @@ class Interruption:
         writer.join(max(self._began + WITH_RECORD - time.monotonic(), 0))
 
     def _end_now(self) -> None:
-        if self.error is not None and not self.error.told:
+        if self.error is not None and not self.error.reported:
             if sys.stderr.isatty():
                 sys.stderr.write(_SHOW_CURSOR)  # hidden by a progress bar that is still drawn
             self._show(self.error)

@@ -35,7 +35,7 @@ class Failure:
         level = logging.ERROR if failed else logging.WARNING
         say("run_failed", message, level=level, trace=error if unexpected else None, **ending)
         if isinstance(error, Interrupted):
-            error.told = log_is_complete()
+            error.reported = log_is_complete()
         return ending
 
 

@@ -221,7 +221,7 @@ def test_overlapping_logs_in_one_run(
     files = {row.ordinal: row for row in read_files(spark, lake, "e2e")}
     every = pending(spark, lake, "e2e", files, None, Executed(), files)
     upto = [one.place < body.end for one in every.segments].count(True) - 1
-    executed = every.before[upto].behind(every.segments[upto].gtids)
+    executed = every.before[upto].after(every.segments[upto].gtids)
     assert executed == body.executed
     assert again.where("commit_lsn IS NOT NULL OR rows IS NOT NULL").isEmpty()
 

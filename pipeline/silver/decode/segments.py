@@ -136,7 +136,7 @@ def contiguous(
             state = state.entering(following, follows(row, following, files))
         taken.append(ref)
         before.append(state)
-        state = state.behind(ref.gtids)
+        state = state.after(ref.gtids)
         at = ref.ordinal, ref.end_pos
     return Pending(tuple(taken), gaps, tuple(accepted), tuple(before))
 

@@ -104,7 +104,7 @@ def available_segments(
             if there:
                 seen[ref.place] = str(there)
             taken.append(ref)
-            executed_after.append(before.behind(ref.gtids))
+            executed_after.append(before.after(ref.gtids))
     return AvailableSegments(
         tuple(taken), tuple(executed_after), pending.gaps, tuple(accepted), seen
     )
@@ -116,7 +116,7 @@ class _LogRun:
     def __init__(self, walked: Sequence[tuple[SegmentRef, Executed]]) -> None:
         self._walked = walked
         last, before = walked[-1]
-        self._shown = before.behind(last.gtids).shown
+        self._shown = before.after(last.gtids).shown
 
     @property
     def refs(self) -> Iterator[tuple[SegmentRef, Executed, GtidSet]]:

@@ -258,7 +258,7 @@ SEGMENTS = [
 def test_a_portion_keeps_the_data_of_its_segments() -> None:
     executed_after: list[Executed] = [Executed()]
     for ref in SEGMENTS:
-        executed_after.append(executed_after[-1].behind(ref.gtids))
+        executed_after.append(executed_after[-1].after(ref.gtids))
     accepted = tuple((ref, "lost") for ref in (SEGMENTS[2], SEGMENTS[3]))
     seen = {ref.place: "u:1" for ref in (SEGMENTS[1], SEGMENTS[4])}
     new = AvailableSegments(tuple(SEGMENTS), tuple(executed_after[1:]), ("a gap",), accepted, seen)
