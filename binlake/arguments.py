@@ -21,7 +21,7 @@ _LAKE: Literal["lake"] = "lake"
 
 
 class Options(TypedDict, total=False):
-    """The keys of a settings file (docs/settings.md), each of which an argument may give."""
+    """The keys of a settings file (docs/guides/configuration.md), each also an argument."""
 
     source: str
     server: str | Mapping[str, Any]

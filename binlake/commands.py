@@ -49,7 +49,8 @@ def check(settings: Given = None, **options: Unpack[Options]) -> CheckReport:
     """Return whether the source server is fit, setting by setting, as `binlake check` does.
 
     Arguments as in `run`; `server` may be a URL (`mysql://user@host:3306`), whose password comes
-    from the environment or a file (docs/settings.md). Raises SettingsError, ServerError.
+    from the environment or a file (docs/guides/configuration.md). Raises SettingsError,
+    ServerError.
     """
     from pipeline.source import check_server
     from pipeline.source.server.login import login

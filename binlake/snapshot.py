@@ -2,7 +2,7 @@
 
 Without Spark, tables are read by delta-rs's query engine, which honours renamed and dropped columns
 (column mapping) and deletion vectors: Polars and delta-rs's pyarrow reader refuse tables that have
-either. Spark's modules are loaded only where Spark is asked for.
+either. Spark is started for its own engine only.
 """
 
 from __future__ import annotations

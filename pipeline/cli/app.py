@@ -31,7 +31,6 @@ from pipeline.cli.options import (
 from pipeline.cli.run_commands import (
     apply,
     decode,
-    explained,
     ingest,
     maintain,
     print_error,
@@ -43,7 +42,7 @@ from pipeline.cli.seed_command import seed
 from pipeline.cli.server_command import check
 from pipeline.errors import DONE, DONE_WITH_FAULTS, exit_code_of
 from pipeline.observe.interruption import handling_signals
-from pipeline.run.operations import lake_status, verification
+from pipeline.run.operations import explained, lake_status, verification
 
 
 class Command(TyperCommand):

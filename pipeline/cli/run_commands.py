@@ -28,7 +28,6 @@ from pipeline.cli.options import (
 )
 from pipeline.errors import (
     Interrupted,
-    MissingRequirementError,
     exit_code_of,
     has_sentence,
     sentence_of,
@@ -38,9 +37,6 @@ from pipeline.run.operations import session_for
 if TYPE_CHECKING:
     from pipeline.observe import Progress
     from pipeline.settings import Settings
-
-_SPARK_PACKAGES = frozenset({"pyspark", "py4j", "delta", "delta-spark"})
-"""Modules and distributions of the extra `spark`."""
 
 
 def run(
@@ -167,7 +163,8 @@ def maintain(
     spark, settings = session_for("maintain", settings, progress)
     report = look(spark, settings, progress, dry_run=True)
     if settings.log == "text":
-        show_preview(report, settings, Console())
+        if not quiet:
+            show_preview(report, settings, Console())
         return
     for line in report.notes:
         say("note", line, layer=report.layer)
@@ -186,6 +183,9 @@ def carry_out(
     `change`: what further options make of the settings.
     """
     with starting("Starting …", quiet=output.quiet or output.log == "json"):
+        from pipeline.observe.memory import keep_freed
+
+        keep_freed()
         settings, progress, logged = set_up_run(conf, output, **options)
         settings = change(settings) if change else settings
         from pipeline.cli.show import show_problems, show_reports
@@ -225,9 +225,6 @@ def set_up_run(
 ) -> tuple[Settings, Progress, bool]:
     """Load the settings and set up the log; return them, the progress, and True if the log's lines
     include faults, gaps and the error that ends the run."""
-    from pipeline.observe.memory import keep_freed
-
-    keep_freed()
     from pipeline.observe.log import set_up
     from pipeline.observe.log_progress import LogProgress
     from pipeline.observe.progress import QuietProgress, for_terminal
@@ -266,15 +263,3 @@ def print_error(error: BaseException) -> None:
     else:
         sentence = sentence_of(error) if isinstance(error, KeyboardInterrupt) else str(error)
         print(f"binlake: {redact(sentence)}", file=sys.stderr)
-
-
-def explained(error: Exception) -> Exception:
-    """Return the error to report: for a package of Spark that is not installed, what to install."""
-    if isinstance(error, ModuleNotFoundError):
-        package = (error.name or "").partition(".")[0]
-        if package in _SPARK_PACKAGES:
-            return MissingRequirementError(
-                f"Spark is not installed (no {package}).",
-                remedy="Run: pip install 'binlake[spark]', or pip install '.[spark]' in a clone.",
-            )
-    return error

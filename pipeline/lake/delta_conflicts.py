@@ -1,6 +1,6 @@
 """Commit conflicts of Delta: which errors are conflicts, and how often a step is retried.
 
-Loads no PySpark by itself: readers of a lake import it where there is no Spark.
+Needs no PySpark: without it, as for a reader of a lake, no class of errors is a conflict.
 """
 
 from __future__ import annotations

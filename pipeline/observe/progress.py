@@ -100,7 +100,7 @@ class _TimeColumn(ProgressColumn):
         text = f"{_clock(elapsed)} elapsed"
         if task.total is not None and task.completed:
             # By the mean since the start: tables end in bursts, by which rich's estimate jumps.
-            text += f", {_clock(elapsed * (task.total / task.completed - 1))} left"
+            text += f", {_clock(elapsed * max(task.total / task.completed - 1, 0))} left"
         return Text(text)
 
 

@@ -5,11 +5,12 @@ What they need is imported inside: the command line's help is instant.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from os.path import expanduser
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from pipeline.errors import BinlakeError
+from pipeline.errors import BinlakeError, MissingRequirementError
 
 if TYPE_CHECKING:
     from pipeline.lake.ledger.run_record import RunRecord
@@ -18,6 +19,38 @@ if TYPE_CHECKING:
     from pipeline.run.status import Status
     from pipeline.settings import Settings
     from pipeline.verify.report import Verification
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_SPARK_PACKAGES = frozenset({"pyspark", "py4j", "delta", "delta-spark"})
+"""Modules and distributions of the extra `spark`."""
+
+
+def explained(error: Exception) -> Exception:
+    """Return the error to report: for a package of Spark that is not installed, what to install."""
+    if isinstance(error, ModuleNotFoundError):
+        package = (error.name or "").partition(".")[0]
+        if package in _SPARK_PACKAGES:
+            return MissingRequirementError(
+                f"Spark is not installed (no {package}).",
+                remedy="Run: pip install 'binlake[spark]', or pip install '.[spark]' in a clone.",
+            )
+    return error
+
+
+def _explaining(operation: Callable[P, R]) -> Callable[P, R]:
+    """Let an operation raise MissingRequirementError if Spark is not installed and it needs it."""
+
+    @wraps(operation)
+    def explaining(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return operation(*args, **kwargs)
+        except ModuleNotFoundError as error:
+            if (explanation := explained(error)) is error:
+                raise
+            raise explanation from error
+
+    return explaining
 
 
 def session_for(
@@ -49,6 +82,7 @@ def session_for(
     return spark, settings
 
 
+@_explaining
 def run_record(settings: Settings, progress: Progress, command: str) -> RunRecord:
     """Do what `binlake COMMAND` does and return the record that `binlake runs` lists.
 
@@ -66,6 +100,7 @@ def run_record(settings: Settings, progress: Progress, command: str) -> RunRecor
     return record
 
 
+@_explaining
 def lake_status(settings: Settings, progress: Progress | None = None) -> Status:
     """Return what `binlake status` shows. Raises SettingsError if there is no lake."""
     from pipeline.run.preflight import no_lake, require_lake
@@ -79,6 +114,7 @@ def lake_status(settings: Settings, progress: Progress | None = None) -> Status:
     return found
 
 
+@_explaining
 def verification(
     settings: Settings,
     progress: Progress,

@@ -12,7 +12,7 @@ import pytest
 
 import binlake
 from pipeline.cli.app import main
-from pipeline.errors import BinlakeError
+from pipeline.errors import BinlakeError, MissingRequirementError
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.run import commands
 from pipeline.run.source_status import SourceStatus
@@ -144,3 +144,14 @@ def test_run_returns_its_record(lake: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert done == [("shop", "run"), ("shop", "run --full-refresh")]
     with pytest.raises(BinlakeError, match="record_not_written"):
         binlake.run(lake=lake, source="other")
+
+
+def test_a_spark_that_is_needed_and_not_installed_is_a_missing_requirement(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def missing(*_: object) -> None:
+        raise ModuleNotFoundError("No module named 'pyspark'", name="pyspark")
+
+    monkeypatch.setattr("pipeline.run.preflight.require_lake", missing)
+    with pytest.raises(MissingRequirementError, match="Spark is not installed"):
+        binlake.status(lake=str(tmp_path), source="shop")

@@ -76,6 +76,8 @@ def test_the_time_left_follows_the_time_elapsed() -> None:
     now[0] = 30.0
     display.advance(line, 25)
     assert _TimeColumn().render(display.tasks[0]).plain == "0:30 elapsed, 1:30 left"
+    display.advance(line, 200)  # more than was known at the start
+    assert _TimeColumn().render(display.tasks[0]).plain == "0:30 elapsed, 0:00 left"
 
 
 @pytest.mark.parametrize(
