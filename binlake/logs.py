@@ -31,7 +31,8 @@ def decode(
     Files are taken in the order of their numbers; they may be compressed, or encrypted by MySQL
     with the keys in the file `keyring`. Each `Changes` has `.schema`, `.table`, `.definition` and
     `.batch`, a pyarrow RecordBatch with silver's columns (docs/reference/types.md), as from
-    `decoder.read`. A local file is mapped into memory; a compressed, encrypted or remote one is read whole.
+    `decoder.read`. A local file is mapped into memory; a compressed, encrypted or remote one is
+    read whole.
 
     Names of columns come from the log's metadata (`binlog_row_metadata=FULL`); without it they are
     `c1`, `c2`, … Raises SettingsError where there is no log, BinlogError at the first fault.
