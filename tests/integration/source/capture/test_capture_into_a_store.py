@@ -186,7 +186,7 @@ def test_a_growing_file_is_uploaded_once_it_has_grown_by_a_part(
     position: int, waited: float, final: bool, due: bool, tmp_path: Path
 ) -> None:
     published = Published(f"memory://{tmp_path}", PublishSettings(seconds=waited, growth=0.25))
-    published._under_way = ("binlog.000001", 100)
+    published._growing = ("binlog.000001", 100)
     assert published._is_due("binlog.000001", position, final=final) is due
 
 
