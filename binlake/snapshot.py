@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 Frame = TypeVar("Frame")
 Engine = Literal["spark", "polars", "arrow"]
 Entry: TypeAlias = Mapping[str, Any]
-"""What a cut's row has of a table (`published_cuts.TABLES`)."""
+"""A table's entry in the row of a published snapshot (`published_cuts.TABLES`)."""
 Reader: TypeAlias = Callable[[str, Entry], Any]
 """Reads a gold table: its reference, and its entry in the cut's row."""
 _NOT_FOUND = "not found"
@@ -273,5 +273,5 @@ def _missing(engine: str, package: str, otherwise: str) -> MissingRequirementErr
 
 
 def _line(error: Exception) -> str:
-    """What delta-rs says, without the stack trace that it puts into some."""
+    """Return the first line of an error of delta-rs: some continue with a stack trace."""
     return f"{str(error).splitlines()[0].rstrip('.')}."

@@ -20,6 +20,7 @@ from pipeline.lake.delta_log.conditions import equal
 from pipeline.lake.delta_log.table import LakeTable
 from pipeline.lake.tables.tables import Tables
 from pipeline.settings.until import Until
+from pipeline.silver.decode.decode import OFFSET_BITS
 
 TABLES = pa.list_(
     pa.struct(
@@ -58,8 +59,6 @@ _TRANSACTIONS = pa.schema(
     ]
 )
 """The columns of silver's transactions that place one of them in the log."""
-_OFFSET_BITS = 40
-"""An LSN's lower bits: the offset in the file."""
 
 
 def cuts_table(lake: Lake) -> LakeTable:
@@ -157,11 +156,11 @@ def _ends_before(
     if ordinal is None:
         reason = f"{file} is not a file of {source} in this lake."
         raise SettingsError(reason, key="at", remedy="Name one that was ingested.")
-    place = ordinal << _OFFSET_BITS | position
+    place = ordinal << OFFSET_BITS | position
 
     def ends_before(row: Mapping[str, Any]) -> bool:
         lsn = row["lsn"]
-        if lsn >= place or lsn >> _OFFSET_BITS < ordinal:
+        if lsn >= place or lsn >> OFFSET_BITS < ordinal:
             return bool(lsn < place)
         last = equal("source", source) & equal("__lsn", lsn)
         ends = tables.read(_transactions_table(tables.lake), last, ["end_pos"])
