@@ -18,16 +18,13 @@ from pipeline.bronze.ingest import (
     write_all,
 )
 from pipeline.bronze.tables import segments_table
-from pipeline.lake import Ledger
 from pipeline.lake.delta_log.conditions import equal
 from pipeline.lake.files.target_writer import Written
 from pipeline.lake.ledger.ledger import Plan
-from pipeline.lake.starting import Spark
 from pipeline.lake.tables.opening import tables_of
 from pipeline.lake.tables.tables import Tables
-from pipeline.observe import Progress
+from pipeline.layer import Done, LayerRun
 from pipeline.observe.progress import Task
-from pipeline.settings import Settings
 from pipeline.source import GtidSet
 from pipeline.source.logs.encrypted import find_ciphers, read_keys
 from pipeline.spark.engine import Engine, engine_of
@@ -47,44 +44,39 @@ class _Committed:
     events: Sequence[Mapping[str, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The result of a batch: its counts, and all of the source's files after it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingested(Done):
+    """The result of a batch; `files`: all of the source's files after it."""
 
-    number: int
-    counts: Mapping[str, int]
     files: tuple[FileRow, ...]
 
 
-def carry_out(
-    spark: Spark, settings: Settings, ledger: Ledger, plan: Plan, progress: Progress
-) -> Done:
+def carry_out(run: LayerRun, plan: Plan) -> Ingested:
     """Execute the remaining steps of a plan, and finish it."""
     files, part_size, limit = from_body(plan.body)
-    lake = settings.layout
-    tables = tables_of(spark, lake)
+    tables = tables_of(run.spark, run.lake)
     committed = _committed(tables, plan, files)
     if not committed and any(file.cuts for file in files):
         planned = sum(file.row.ingested_upto - file.start.position for file in files)
-        engine = engine_of(spark, settings, planned)
+        engine = engine_of(run.spark, run.settings, planned)
         # Ciphers are not in the plan, to keep secrets out of the ledger.
         encrypted = ((file.row.path, file.codec) for file in files if file.cuts)
-        ciphers = find_ciphers(encrypted, read_keys(settings.encryption))
-        with progress.task("bronze: ingesting", planned, "bytes") as task:
+        ciphers = find_ciphers(encrypted, read_keys(run.settings.encryption))
+        with run.progress.task("bronze: ingesting", planned, "bytes") as task:
             written = _write(engine, tables, plan, files, part_size, limit, ciphers, task)
         commit_segments(tables, plan.source, plan.batch, written)
         committed = _committed(tables, plan, files)
     clear_in_use_flags(tables, plan.source, files, batch=plan.batch)
     rows = [_row_after(file, committed) for file in files]
-    after = _updated(read_files(spark, lake, plan.source), rows)
-    write_files(spark, lake, plan.source, after, batch=plan.batch)
+    after = _updated(read_files(run.spark, run.lake, plan.source), rows)
+    write_files(run.spark, run.lake, plan.source, after, batch=plan.batch)
     counts = {
         "files": len(files),
         "bytes": sum(_reached(file, committed) - file.start.position for file in files),
         "segments": sum(found.segments for found in committed.values()),
     }
-    ledger.finish(plan, {**counts, "events": _events(committed.values())})
-    return Done(plan.batch, counts, tuple(after))
+    run.ledger.finish(plan, {**counts, "events": _events(committed.values())})
+    return Ingested(plan=plan, counts=counts, files=tuple(after))
 
 
 def _write(

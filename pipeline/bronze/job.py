@@ -5,11 +5,9 @@ spark-submit pipeline/bronze/job.py --source NAME --binlogs PATH_OR_GLOB --lake 
 
 from __future__ import annotations
 
-import time
-from collections import Counter
 from collections.abc import Sequence
 
-from pipeline.bronze.carry_out import Done, carry_out
+from pipeline.bronze.carry_out import carry_out
 from pipeline.bronze.continuity import accepted, gaps
 from pipeline.bronze.copies import Committed, commits
 from pipeline.bronze.files import FileRow, read_files
@@ -21,6 +19,7 @@ from pipeline.lake.ledger.history_removed import removed
 from pipeline.lake.ledger.ledger_table import Layer
 from pipeline.lake.ledger.refill import position_before_refresh
 from pipeline.lake.starting import Spark
+from pipeline.layer import Batches, LayerRun
 from pipeline.observe import LayerReport, Progress
 from pipeline.settings import Settings
 from pipeline.source import find_binlogs
@@ -34,48 +33,37 @@ LAYER: Layer = "bronze"
 
 def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """Finish the open batch, if there is one, then ingest everything new."""
-    began = time.monotonic()
+    layer = LayerRun.begin(spark, settings, progress)
+    batches = Batches(LAYER, layer, carry_out)
     warm_kernels(spark, progress)
-    lake = settings.layout
-    ledger = Ledger(spark, lake, settings.source)
-    committed, removed_until = _lookup(spark, settings, ledger)
-    done: list[Done] = []
-    if plan := ledger.resume_open(LAYER):
-        done.append(carry_out(spark, settings, ledger, plan, progress))
+    committed, removed_until = _lookup(layer)
+    batches.finish_open()
     while True:
-        known = read_files(spark, lake, settings.source)
+        known: Sequence[FileRow] = read_files(spark, layer.lake, layer.source)
         listing = find_binlogs(settings.binlogs, read_keys(settings.encryption))
-        order = place(listing.binlogs, known, _reached(ledger), committed, removed_until)
+        order = place(listing.binlogs, known, _reached(layer.ledger), committed, removed_until)
         _require_something(settings, listing, known)
-        body = next_body(spark, settings, order.placed, known, ledger.last(LAYER), progress)
+        body = next_body(layer, order.placed, known)
         if body is None:
             break
-        plan = ledger.propose(LAYER, body)
-        done.append(carry_out(spark, settings, ledger, plan, progress))
-        known = list(done[-1].files)
-        if plan.body == body and not body["more"]:
+        done = batches.propose(body)
+        known = done.files
+        if done.plan.body == body and not body["more"]:
             break
-    problems = copy_captured_readings(lake, settings.source, settings.binlogs, _begun(known))
-    counts: Counter[str] = Counter()
-    for batch in done:
-        counts.update(batch.counts)
-    return LayerReport(
-        layer=LAYER,
-        batches=tuple(batch.number for batch in done),
-        counts=dict(counts),
+    problems = copy_captured_readings(layer.lake, layer.source, settings.binlogs, _begun(known))
+    return batches.report(
         faults=(*listing.faults, *order.faults, *(row.fault for row in known if row.fault)),
-        gaps=tuple(gaps(known, settings.given_up)),
+        gaps=gaps(known, settings.given_up),
         notes=(*listing.notes, *order.notes, *problems, *_accepted_gaps(known, settings)),
-        seconds=time.monotonic() - began,
     )
 
 
-def _lookup(spark: Spark, settings: Settings, ledger: Ledger) -> tuple[Committed, int]:
+def _lookup(run: LayerRun) -> tuple[Committed, int]:
     """Return the lookup of the lake's transactions in silver, and until when silver's history was
     removed (see `order.place`); an empty lookup during a full refresh of silver."""
-    if position_before_refresh(ledger) is not None:
+    if position_before_refresh(run.ledger) is not None:
         return (lambda _: None), 0
-    return commits(spark, settings.layout, settings.source), removed(ledger).committed_at
+    return commits(run.spark, run.lake, run.source), removed(run.ledger).committed_at
 
 
 def _reached(ledger: Ledger) -> int:

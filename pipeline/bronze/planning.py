@@ -10,22 +10,15 @@ from pipeline.bronze.files import FileRow
 from pipeline.bronze.order import Placed
 from pipeline.bronze.scan import scan_all
 from pipeline.bronze.verdict import Successor
-from pipeline.lake.ledger.ledger import Plan
-from pipeline.lake.starting import Spark
-from pipeline.observe import Progress
-from pipeline.settings import Settings
+from pipeline.layer import LayerRun
 from pipeline.spark.engine import engine_of
 
 
 def next_body(
-    spark: Spark,
-    settings: Settings,
-    placed: Sequence[Placed],
-    known: Sequence[FileRow],
-    last: Plan | None,
-    progress: Progress,
+    run: LayerRun, placed: Sequence[Placed], known: Sequence[FileRow]
 ) -> dict[str, Any] | None:
-    """Return the body of the plan after `last`; None if nothing is new."""
+    """Return the body of the layer's next plan; None if nothing is new."""
+    settings, last = run.settings, run.ledger.last("bronze")
     batch = last.batch + 1 if last else 1
     successors = {
         row.ordinal - 1: Successor(row.file, row.restarted, row.previous_gtids) for row in known
@@ -37,8 +30,8 @@ def next_body(
         for file in placed
     }
     to_read, more = tasks(placed, settings.segments, succeeded=set(successors))
-    engine = engine_of(spark, settings, sum(expected_size(file) for file, _ in to_read))
-    with progress.task("bronze: reading files", len(to_read), "files") as task:
+    engine = engine_of(run.spark, settings, sum(expected_size(file) for file, _ in to_read))
+    with run.progress.task("bronze: reading files", len(to_read), "files") as task:
         scans = scan_all(engine, [scan_task for _, scan_task in to_read], task)
     planned = (
         plan_file(settings.source, file, scans[index], successors.get(file.ordinal), batch=batch)

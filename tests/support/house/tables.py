@@ -80,7 +80,7 @@ ROOMS = {
         "input_errors records row_spans savepoints state statements summaries xa"
     ),
     "pipeline": (
-        "bronze/ catalog/ cli/ errors gold/ lake/ maintenance/ observe/ run/ seed/ settings/ "
+        "bronze/ catalog/ cli/ errors gold/ lake/ layer maintenance/ observe/ run/ seed/ settings/ "
         "silver/ source/ spark/ verify/"
     ),
     "pipeline.bronze": (
@@ -212,6 +212,7 @@ ORDER = {
         "lake",
         "settings",
         "source spark",
+        "layer",
         "bronze catalog",
         "silver",
         "gold",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.bronze.carry_out import carry_out
-from pipeline.lake import Ledger
+from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
 from tests.support.bronze.bronze_input import FILES, IN_USE, Bronze
 from tests.support.decoder.archives import SUFFIXES, pack
@@ -33,10 +33,10 @@ def put_packed(bronze: Bronze, codec: str, name: str, log: bytes, folder: str = 
 
 def finish(bronze: Bronze) -> None:
     """Execute the open plan."""
-    ledger = Ledger(bronze.spark, bronze.lake, "shop")
-    plan = ledger.open("bronze")
+    run = LayerRun.begin(bronze.spark, bronze.settings, QuietProgress())
+    plan = run.ledger.open("bronze")
     assert plan is not None
-    carry_out(bronze.spark, bronze.settings, ledger, plan, QuietProgress())
+    carry_out(run, plan)
 
 
 def test_archives_of_every_kind_are_restored_as_the_logs_inside(bronze: Bronze) -> None:

@@ -14,7 +14,7 @@ from decoder.constants import EventType
 from pipeline.bronze.carry_out import carry_out
 from pipeline.bronze.scan import ScanTask, scan_all
 from pipeline.errors import MissingRequirementError
-from pipeline.lake import Ledger
+from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
 from pipeline.spark.engine import LocalEngine
 from tests.support.bronze.bronze_input import FILES, IN_USE, Bronze
@@ -186,12 +186,12 @@ def test_an_event_above_the_limit_is_stored_in_parts(bronze: Bronze) -> None:
 def test_a_file_that_vanishes_after_the_plan_is_skipped(bronze: Bronze) -> None:
     for file in FILES[:2]:
         bronze.put(file)
-    ledger = Ledger(bronze.spark, bronze.lake, "shop")
+    run = LayerRun.begin(bronze.spark, bronze.settings, QuietProgress())
     bronze.plan()
     (bronze.input / FILES[1].name).unlink()
-    plan = ledger.open("bronze")
+    plan = run.ledger.open("bronze")
     assert plan is not None
-    carry_out(bronze.spark, bronze.settings, ledger, plan, QuietProgress())
+    carry_out(run, plan)
     row = bronze.rows()[FILES[1].name]
     assert (row.state, row.ingested_upto) == ("faulty", 0)
     assert "changed or vanished" in (row.fault or "")

@@ -9,6 +9,8 @@ import pytest
 from pipeline.bronze import job
 from pipeline.lake.ledger.history_removed import ABANDONED
 from pipeline.lake.ledger.refill import position_before_refresh
+from pipeline.layer import LayerRun
+from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.silver.plan.batch_plan import SilverPlan
 from pipeline.silver.plan.progress import silver_progress
@@ -23,7 +25,7 @@ BEGINS = replace(DECODED, begins=Begins("a", 1, (), SETTINGS.decoding, DECODED.e
 def looked_up(monkeypatch: pytest.MonkeyPatch, ledger: MemoryLedger) -> tuple[int | None, int, int]:
     """Silver's commit time of `u:1`, until when its history is removed, and the file it reached."""
     monkeypatch.setattr(job, "commits", lambda *_: {"u:1": 7}.get)
-    committed, removed_until = job._lookup(None, SETTINGS, ledger)
+    committed, removed_until = job._lookup(LayerRun(None, SETTINGS, ledger, QuietProgress()))
     return committed("u:1"), removed_until, job._reached(ledger)
 
 

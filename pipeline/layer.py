@@ -1,0 +1,119 @@
+"""What bronze, silver and gold share: the context of a layer's run, and its batches.
+
+A layer finishes the open plan, if there is one, then proposes and carries out plans until nothing
+is new. `Batches` keeps their results for the report.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pyspark.sql import SparkSession
+
+from pipeline.lake import Lake, Ledger
+from pipeline.lake.ledger.ledger import Plan
+from pipeline.lake.ledger.ledger_table import Layer
+from pipeline.lake.starting import Spark, started
+from pipeline.observe import LayerReport, Progress
+from pipeline.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRun:
+    """The context of one run of a layer: all that its steps need and do not change."""
+
+    spark: Spark
+    settings: Settings
+    ledger: Ledger
+    progress: Progress
+
+    @classmethod
+    def begin(cls, spark: Spark, settings: Settings, progress: Progress) -> LayerRun:
+        """Return the context of a run, with the ledger of the source in `settings`."""
+        return cls(spark, settings, Ledger(spark, settings.layout, settings.source), progress)
+
+    @property
+    def session(self) -> SparkSession:
+        """The Spark session, which starts if necessary."""
+        return started(self.spark)
+
+    @property
+    def lake(self) -> Lake:
+        """Where the lake's tables are."""
+        return self.settings.layout
+
+    @property
+    def source(self) -> str:
+        """The name of the source in the lake."""
+        return self.settings.source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """The result of a plan: totals by name, and sentences for the report."""
+
+    plan: Plan
+    counts: Mapping[str, int]
+    faults: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+D = TypeVar("D", bound=Done)
+
+
+class Batches(Generic[D]):
+    """The batches that one run of a layer carries out.
+
+    `carry_out` carries out a plan, which another run may have committed.
+    """
+
+    def __init__(
+        self, layer: Layer, run: LayerRun, carry_out: Callable[[LayerRun, Plan], D]
+    ) -> None:
+        self._layer = layer
+        self._run = run
+        self._carry_out = carry_out
+        self._began = time.monotonic()
+        self._done: list[D] = []
+
+    def finish_open(self) -> D | None:
+        """Carry out the plan that an earlier run left open, if any."""
+        plan = self._run.ledger.resume_open(self._layer)
+        return self._finish(plan) if plan else None
+
+    def propose(self, body: dict[str, Any]) -> D:
+        """Commit `body` as the next plan, and carry out the plan that the ledger then has.
+
+        It is another run's if that run was faster, or left one open.
+        """
+        return self._finish(self._run.ledger.propose(self._layer, body))
+
+    def report(
+        self,
+        *,
+        faults: Iterable[str] = (),
+        gaps: Iterable[str] = (),
+        notes: Iterable[str] = (),
+    ) -> LayerReport:
+        """Return the report of all batches; the arguments' sentences come after the batches'."""
+        counts: Counter[str] = Counter()
+        for done in self._done:
+            counts.update(done.counts)
+        return LayerReport(
+            layer=self._layer,
+            batches=tuple(done.plan.batch for done in self._done),
+            counts=dict(counts),
+            faults=(*(text for done in self._done for text in done.faults), *faults),
+            gaps=tuple(gaps),
+            notes=(*(text for done in self._done for text in done.notes), *notes),
+            seconds=time.monotonic() - self._began,
+        )
+
+    def _finish(self, plan: Plan) -> D:
+        done = self._carry_out(self._run, plan)
+        self._done.append(done)
+        return done
