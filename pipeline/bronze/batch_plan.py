@@ -6,17 +6,19 @@ execution reads only the planned bytes from the input.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from base64 import b64decode, b64encode
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from decoder.framing.large_event import Mark
 from decoder.segments.segmenter import Cut
-from pipeline.bronze.files import FileRow
 from pipeline.bronze.order import Placed
-from pipeline.bronze.scan import Scan, ScanTask, cut_from_json, cut_to_json
-from pipeline.bronze.verdict import COPY_AGAIN, Successor, judge
+from pipeline.bronze.scan import COPY_AGAIN, Scan, ScanTask, Successor, judge, scan_all
+from pipeline.bronze.tables import FileRow
+from pipeline.layer import LayerRun
 from pipeline.settings.settings import SegmentSettings
+from pipeline.spark.engine import engine_of
 
 _EXPANSION = 5
 """The assumed compression ratio of a compressed log that has not been read."""
@@ -57,6 +59,83 @@ class FilePlan:
             sha256=None,
             modified="",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class BronzePlan:
+    """One batch: its files, and the size above which segments are split into parts, and the parts'.
+
+    `more`: another batch has to follow.
+    """
+
+    files: Sequence[FilePlan]
+    part_size: int
+    limit: int
+    more: bool = False
+
+    def to_body(self) -> dict[str, Any]:
+        """Return JSON data."""
+        return {
+            "more": self.more,
+            "part_size": self.part_size,
+            "limit": self.limit,
+            "files": [
+                {
+                    "row": asdict(file.row),
+                    "cuts": [_cut_to_json(cut) for cut in file.cuts],
+                    "tail": file.tail,
+                    "clear_in_use": file.clear_in_use,
+                    "codec": file.codec,
+                }
+                for file in self.files
+            ],
+        }
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> BronzePlan:
+        """Return the plan that `to_body` returned."""
+        files = [
+            FilePlan(
+                FileRow(**file["row"]),
+                tuple(_cut_from_json(cut) for cut in file["cuts"]),
+                file["tail"],
+                file["clear_in_use"],
+                file["codec"],
+            )
+            for file in body["files"]
+        ]
+        return cls(files, body["part_size"], body["limit"], body["more"])
+
+
+def next_plan(
+    run: LayerRun, placed: Sequence[Placed], known: Sequence[FileRow]
+) -> BronzePlan | None:
+    """Return the layer's next plan; None if nothing is new."""
+    settings, last = run.settings, run.ledger.last("bronze")
+    batch = last.batch + 1 if last else 1
+    successors = {
+        row.ordinal - 1: Successor(row.file, row.restarted, row.previous_gtids) for row in known
+    }
+    successors |= {
+        file.ordinal - 1: Successor(
+            file.binlog.stored.name, file.binlog.head.restarted, file.binlog.head.previous_gtids
+        )
+        for file in placed
+    }
+    to_read, more = tasks(placed, settings.segments, succeeded=set(successors))
+    engine = engine_of(run.spark, settings, sum(expected_size(file) for file, _ in to_read))
+    with run.progress.task("bronze: reading files", len(to_read), "files") as task:
+        scans = scan_all(engine, [scan_task for _, scan_task in to_read], task)
+    planned = (
+        plan_file(settings.source, file, scans[index], successors.get(file.ordinal), batch=batch)
+        for index, (file, _) in enumerate(to_read)
+        if index in scans
+    )
+    files = [file for file in planned if file is not None]
+    if not files:
+        return None
+    part_size, limit = int(settings.segments.target), int(settings.segments.limit)
+    return BronzePlan(files, part_size, limit, more)
 
 
 def tasks(
@@ -203,36 +282,21 @@ def _is_same_row(before: FileRow, after: FileRow, *, packed: bool = False) -> bo
     return before == replace(after, batch=before.batch)
 
 
-def to_body(files: Iterable[FilePlan], *, part_size: int, limit: int, more: bool) -> dict[str, Any]:
-    """Return the plan's body for the ledger; `more`: True if another batch has to follow."""
+def _cut_to_json(cut: Cut) -> dict[str, Any]:
+    """Return a cut as JSON for the plan: marks as [position, crc], the preamble in base64."""
     return {
-        "more": more,
-        "part_size": part_size,
-        "limit": limit,
-        "files": [
-            {
-                "row": asdict(file.row),
-                "cuts": [cut_to_json(cut) for cut in file.cuts],
-                "tail": file.tail,
-                "clear_in_use": file.clear_in_use,
-                "codec": file.codec,
-            }
-            for file in files
-        ],
+        "start": [cut.start.position, cut.start.crc],
+        "end": [cut.end.position, cut.end.crc],
+        "transaction_pos": cut.transaction_pos,
+        "preamble": b64encode(cut.preamble).decode(),
     }
 
 
-def from_body(body: Mapping[str, Any]) -> tuple[list[FilePlan], int, int]:
-    """Return the files of a plan's body, the part size, and the segment size above which segments
-    are split into parts."""
-    files = [
-        FilePlan(
-            FileRow(**file["row"]),
-            tuple(cut_from_json(cut) for cut in file["cuts"]),
-            file["tail"],
-            file["clear_in_use"],
-            file["codec"],
-        )
-        for file in body["files"]
-    ]
-    return files, body["part_size"], body["limit"]
+def _cut_from_json(values: dict[str, Any]) -> Cut:
+    """Return the cut from the result of `_cut_to_json`."""
+    return Cut(
+        Mark(*values["start"]),
+        Mark(*values["end"]),
+        values["transaction_pos"],
+        b64decode(values["preamble"]),
+    )

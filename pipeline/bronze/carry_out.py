@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipeline.bronze.batch_plan import FilePlan, from_body
-from pipeline.bronze.files import FileRow, read_files, write_files
+from pipeline.bronze.batch_plan import BronzePlan, FilePlan
+from pipeline.bronze.files import read_files, write_files
 from pipeline.bronze.ingest import (
     Ciphers,
     clear_in_use_flags,
@@ -17,7 +17,7 @@ from pipeline.bronze.ingest import (
     still_as_planned,
     write_all,
 )
-from pipeline.bronze.tables import segments_table
+from pipeline.bronze.tables import FileRow, segments_table
 from pipeline.lake.delta_log.conditions import equal
 from pipeline.lake.files.target_writer import Written
 from pipeline.lake.ledger.ledger import Plan
@@ -53,7 +53,8 @@ class Ingested(Done):
 
 def carry_out(run: LayerRun, plan: Plan) -> Ingested:
     """Execute the remaining steps of a plan, and finish it."""
-    files, part_size, limit = from_body(plan.body)
+    body = BronzePlan.from_body(plan.body)
+    files = body.files
     tables = tables_of(run.spark, run.lake)
     committed = _committed(tables, plan, files)
     if not committed and any(file.cuts for file in files):
@@ -63,7 +64,7 @@ def carry_out(run: LayerRun, plan: Plan) -> Ingested:
         encrypted = ((file.row.path, file.codec) for file in files if file.cuts)
         ciphers = find_ciphers(encrypted, read_keys(run.settings.encryption))
         with run.progress.task("bronze: ingesting", planned, "bytes") as task:
-            written = _write(engine, tables, plan, files, part_size, limit, ciphers, task)
+            written = _write(engine, tables, body, plan.batch, ciphers, task)
         commit_segments(tables, plan.source, plan.batch, written)
         committed = _committed(tables, plan, files)
     clear_in_use_flags(tables, plan.source, files, batch=plan.batch)
@@ -82,10 +83,8 @@ def carry_out(run: LayerRun, plan: Plan) -> Ingested:
 def _write(
     engine: Engine,
     tables: Tables,
-    plan: Plan,
-    files: Sequence[FilePlan],
-    part_size: int,
-    limit: int,
+    plan: BronzePlan,
+    batch: int,
     ciphers: Ciphers,
     progress: Task,
 ) -> list[Written]:
@@ -93,17 +92,17 @@ def _write(
     table = segments_table(tables.lake)
     folder = tables.folder(table)
 
-    def write(files: Sequence[FilePlan]) -> list[Written]:
-        segments = planned_segments(files, plan.batch, limit, part_size, ciphers)
+    def write(plan: BronzePlan) -> list[Written]:
+        segments = planned_segments(plan, batch, ciphers)
         return write_all(engine, folder, table, segments, progress)
 
     try:
-        return write(files)
+        return write(plan)
     except Exception:
-        unchanged = still_as_planned(engine, files, ciphers)
-        if len(unchanged) == len(files):
+        unchanged = still_as_planned(engine, plan.files, ciphers)
+        if len(unchanged) == len(plan.files):
             raise
-        return write(unchanged)
+        return write(replace(plan, files=unchanged))
 
 
 def _committed(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from pipeline.bronze.executed_gtids import Executed, Following, follows
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.source import GtidSet
 
 BRING = "copy the files between them from the server or its backup."

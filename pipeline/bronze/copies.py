@@ -14,7 +14,7 @@ from enum import Enum
 import pyarrow as pa
 
 from decoder.model.schemas import TRANSACTIONS
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import equal
 from pipeline.lake.delta_log.table import LakeTable

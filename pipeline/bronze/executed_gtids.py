@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.source import GtidSet
 from pipeline.source.gtid_set import NO_GTIDS
 from pipeline.source.logs.listing import split_name

@@ -3,53 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Literal
+from dataclasses import asdict
 
 import pyarrow as pa
 
-from decoder.framing.large_event import Mark
-from pipeline.bronze.tables import FILES, files_table, segments_table
+from pipeline.bronze.tables import FILES, FileRow, files_table, segments_table
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import equal
 from pipeline.lake.delta_log.table import Step
 from pipeline.lake.starting import Spark
 from pipeline.lake.tables.opening import tables_of
-
-State = Literal["open", "complete", "faulty"]
-
-
-@dataclass(frozen=True, slots=True)
-class FileRow:
-    """A row of `bronze/files`; the columns are documented in `tables.FILES`."""
-
-    source: str
-    file: str
-    incarnation: str
-    ordinal: int
-    path: str
-    size: int
-    modified: str
-    state: State
-    complete: bool
-    fault: str | None
-    ingested_upto: int
-    crc32: int
-    sha256: str | None
-    in_use: bool
-    server_version: str
-    server_id: int
-    checksum: str
-    previous_gtids: str | None
-    gtids: str | None
-    begun: int
-    restarted: bool
-    batch: int
-
-    @property
-    def stored(self) -> Mark:
-        """The end of the file's bytes in bronze."""
-        return Mark(self.ingested_upto, self.crc32)
 
 
 def read_files(spark: Spark, lake: Lake, source: str) -> list[FileRow]:

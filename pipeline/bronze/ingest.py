@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from operator import attrgetter, itemgetter
-from types import MappingProxyType
 
 import pyarrow as pa
 
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.segments.framer import FLAGS_POSITION
-from pipeline.bronze.batch_plan import FilePlan
+from pipeline.bronze.batch_plan import BronzePlan, FilePlan
 from pipeline.bronze.rows import PlannedSegment, masked, segment_rows
 from pipeline.bronze.tables import segments_table
 from pipeline.lake.dealing import dealt
@@ -28,7 +27,6 @@ from pipeline.spark.engine import Engine
 
 Ciphers = Mapping[str, StreamCipher]
 """Ciphers of encrypted files, by path."""
-_NONE: Ciphers = MappingProxyType({})
 
 SEGMENTS = "segments"
 """The only target of the tasks' writers."""
@@ -62,15 +60,13 @@ def commit_segments(tables: Tables, source: str, batch: int, written: Sequence[W
         tables.add(segments_table(tables.lake), files, rest, step)
 
 
-def planned_segments(
-    files: Sequence[FilePlan], batch: int, limit: int, part_size: int, ciphers: Ciphers
-) -> Iterator[PlannedSegment]:
+def planned_segments(plan: BronzePlan, batch: int, ciphers: Ciphers) -> Iterator[PlannedSegment]:
     """Yield the planned cuts of all files, with the values for their rows."""
-    for file in files:
+    for file in plan.files:
         for cut in file.cuts:
-            large = cut.end.position - cut.start.position > limit
+            large = cut.end.position - cut.start.position > plan.limit
             tail = file.tail and cut is file.cuts[-1]
-            size = part_size if large else None
+            size = plan.part_size if large else None
             cipher = ciphers.get(file.row.path)
             yield PlannedSegment(file.row, cut, tail, size, batch, cipher, file.codec)
 
@@ -91,9 +87,7 @@ def write_segments(folder: str, table: LakeTable, segments: Sequence[PlannedSegm
         return writer.finish()
 
 
-def still_as_planned(
-    engine: Engine, files: Sequence[FilePlan], ciphers: Ciphers = _NONE
-) -> list[FilePlan]:
+def still_as_planned(engine: Engine, files: Sequence[FilePlan], ciphers: Ciphers) -> list[FilePlan]:
     """Return the files whose planned bytes can still be read and have not changed."""
     with_cipher = [(file, ciphers.get(file.row.path)) for file in files]
     checked = dict(engine.run(_is_as_planned, with_cipher))

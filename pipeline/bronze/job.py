@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pipeline.bronze.batch_plan import next_plan
 from pipeline.bronze.carry_out import carry_out
 from pipeline.bronze.continuity import accepted, gaps
 from pipeline.bronze.copies import Committed, commits
-from pipeline.bronze.files import FileRow, read_files
+from pipeline.bronze.files import read_files
 from pipeline.bronze.order import place
-from pipeline.bronze.planning import next_body
+from pipeline.bronze.tables import FileRow
 from pipeline.errors import SettingsError
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.history_removed import removed
@@ -43,12 +44,13 @@ def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
         listing = find_binlogs(settings.binlogs, read_keys(settings.encryption))
         order = place(listing.binlogs, known, _reached(layer.ledger), committed, removed_until)
         _require_something(settings, listing, known)
-        body = next_body(layer, order.placed, known)
-        if body is None:
+        plan = next_plan(layer, order.placed, known)
+        if plan is None:
             break
+        body = plan.to_body()
         done = batches.propose(body)
         known = done.files
-        if done.plan.body == body and not body["more"]:
+        if done.plan.body == body and not plan.more:
             break
     problems = copy_captured_readings(layer.lake, layer.source, settings.binlogs, _begun(known))
     return batches.report(

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from pipeline.bronze.copies import Committed, Origin, foreign, origin, unknown_origin
 from pipeline.bronze.executed_gtids import log_base
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.errors import SettingsError
 from pipeline.source import GtidSet
 from pipeline.source.logs.listing import Binlog, split_name

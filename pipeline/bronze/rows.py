@@ -21,8 +21,7 @@ from decoder.segments.log_header import read_description
 from decoder.segments.segmenter import Cut
 from decoder.segments.statistics import EventStatistics
 from decoder.stream.excerpt import Excerpt
-from pipeline.bronze.files import FileRow
-from pipeline.bronze.tables import SEGMENTS
+from pipeline.bronze.tables import SEGMENTS, FileRow
 from pipeline.source.logs.resumed_file import ResumedFile
 from pipeline.source.logs.storage import WINDOW
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
+from typing import Literal
+
 import pyarrow as pa
 
+from decoder.framing.large_event import Mark
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.table import LakeTable
 
@@ -43,41 +47,59 @@ SEGMENTS = pa.schema(
     ]
 )
 
-FILES = pa.schema(
-    [
-        pa.field("source", pa.string()),
-        pa.field("file", pa.string()),
-        pa.field("incarnation", pa.string()),
-        pa.field("ordinal", pa.int64()),
-        pa.field("path", pa.string()),
-        # bytes, and the store's modification mark, when the file was last scanned
-        pa.field("size", pa.int64()),
-        pa.field("modified", pa.string()),
-        # open | complete | faulty
-        pa.field("state", pa.string()),
-        pa.field("complete", pa.bool_()),
-        # a sentence: what is wrong and what to do
-        pa.field("fault", pa.string()),
-        pa.field("ingested_upto", pa.int64()),
-        # of the ingested bytes, with the in-use flag cleared: to recognize the prefix again
-        pa.field("crc32", pa.int64()),
-        # SHA-256 of the whole file, once complete
-        pa.field("sha256", pa.string()),
-        # whether the in-use flag is set in the bytes in bronze
-        pa.field("in_use", pa.bool_()),
-        pa.field("server_version", pa.string()),
-        pa.field("server_id", pa.int64()),
-        pa.field("checksum", pa.string()),
-        pa.field("previous_gtids", pa.string()),
-        # of the whole transactions ingested; null for a relay log, whose server is another
-        pa.field("gtids", pa.string()),
-        # when the server began the file, in seconds since 1970
-        pa.field("begun", pa.int64()),
-        # the server started with this file: the previous one may end without ROTATE or STOP
-        pa.field("restarted", pa.bool_()),
-        pa.field("batch", pa.int64()),
-    ]
-)
+
+State = Literal["open", "complete", "faulty"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A row of `bronze/files`: the fields are the table's columns, in order."""
+
+    source: str
+    file: str
+    incarnation: str
+    ordinal: int
+    path: str
+    # bytes, and the store's modification mark, when the file was last scanned
+    size: int
+    modified: str
+    state: State
+    complete: bool
+    # a sentence: what is wrong and what to do
+    fault: str | None
+    ingested_upto: int
+    # of the ingested bytes, with the in-use flag cleared: to recognize the prefix again
+    crc32: int
+    # SHA-256 of the whole file, once complete
+    sha256: str | None
+    # whether the in-use flag is set in the bytes in bronze
+    in_use: bool
+    server_version: str
+    server_id: int
+    checksum: str
+    previous_gtids: str | None
+    # of the whole transactions ingested; null for a relay log, whose server is another
+    gtids: str | None
+    # when the server began the file, in seconds since 1970
+    begun: int
+    # the server started with this file: the previous one may end without ROTATE or STOP
+    restarted: bool
+    batch: int
+
+    @property
+    def stored(self) -> Mark:
+        """The end of the file's bytes in bronze."""
+        return Mark(self.ingested_upto, self.crc32)
+
+
+_ARROW_TYPES = {
+    "str": pa.string(),
+    "str | None": pa.string(),
+    "State": pa.string(),
+    "int": pa.int64(),
+    "bool": pa.bool_(),
+}
+FILES = pa.schema([pa.field(one.name, _ARROW_TYPES[str(one.type)]) for one in fields(FileRow)])
 
 
 def segments_table(lake: Lake) -> LakeTable:
@@ -87,5 +109,5 @@ def segments_table(lake: Lake) -> LakeTable:
 
 
 def files_table(lake: Lake) -> LakeTable:
-    """Return `bronze/files`, with a row per file, partitioned by source."""
+    """Return `bronze/files`, partitioned by source."""
     return LakeTable(lake.files, FILES, partition_by=("source",))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pipeline.bronze import read_files
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.catalog.alter.items import in_force
 from pipeline.catalog.timeline.definitions import read_items
 from pipeline.gold import GoldState

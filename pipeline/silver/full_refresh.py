@@ -15,7 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from pipeline.bronze import read_files
-from pipeline.bronze.files import FileRow, stored_ordinals
+from pipeline.bronze.files import stored_ordinals
+from pipeline.bronze.tables import FileRow
 from pipeline.catalog.timeline.definitions import definitions, read_items
 from pipeline.errors import BinlakeError, ConcurrentRunError
 from pipeline.lake import Lake, Ledger

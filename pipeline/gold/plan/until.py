@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from pipeline.bronze import read_files
 from pipeline.bronze.executed_gtids import first_after_reset
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.errors import SettingsError
 from pipeline.gold.changes.log_facts import NUMBERED
 from pipeline.gold.changes.transactions import NEW, slices

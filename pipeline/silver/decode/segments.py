@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.bronze.continuity import gap_between, remedy
 from pipeline.bronze.executed_gtids import Executed, Following, follows
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.bronze.tables import segments_table
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import compare, equal

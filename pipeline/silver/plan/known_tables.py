@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pipeline.bronze.executed_gtids import Following, follows
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.catalog import TableName, Timeline
 from pipeline.catalog.ddl.dump import DumpedStatement
 from pipeline.catalog.ddl.effects import CreateTable, CreateTableLike, Effect

@@ -14,7 +14,7 @@ from itertools import groupby, pairwise
 
 from pipeline.bronze.continuity import remedy
 from pipeline.bronze.executed_gtids import Executed, Following, follows, log_base
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.silver.decode.segments import Mark, Pending, SegmentRef
 from pipeline.source import GtidSet
 from pipeline.source.gtid_set import NO_GTIDS

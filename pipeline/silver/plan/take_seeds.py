@@ -12,7 +12,7 @@ from typing import Protocol
 
 from decoder import TableDefinition
 from pipeline.bronze.executed_gtids import log_base
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.catalog import TableName, Timeline
 from pipeline.catalog.alter.items import SeededFrom, TimelineItem, in_force
 from pipeline.catalog.ddl.ddl import Session, effects

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from pipeline.bronze import read_files
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.gold import GoldState
 from pipeline.gold.plan.until import last_wanted
 from pipeline.gold.plan.verification_points import AtPosition, Wanted

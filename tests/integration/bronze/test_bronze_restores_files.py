@@ -15,8 +15,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.bronze import read_files, run
-from pipeline.bronze.files import FileRow
 from pipeline.bronze.restore import restore
+from pipeline.bronze.tables import FileRow
 from pipeline.lake import Lake, delta
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress

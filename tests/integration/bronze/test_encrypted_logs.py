@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 from decoder.encryption.header import HEADER_LENGTH, EncryptionHeader
 from decoder.encryption.keyring import replication_keys
 from pipeline.bronze import read_files, run
-from pipeline.bronze.files import FileRow
 from pipeline.bronze.restore import restore
+from pipeline.bronze.tables import FileRow
 from pipeline.lake import Lake
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from pipeline.bronze import read_files, run
-from pipeline.bronze.files import FileRow
-from pipeline.bronze.restore import FETCH_BYTES, restore
-from pipeline.bronze.tables import segments_table
+from pipeline.bronze.restore import restore
+from pipeline.bronze.tables import FileRow, segments_table
 from pipeline.lake import Lake
 from pipeline.lake.starting import Spark
 from pipeline.lake.tables.opening import tables_of
@@ -76,9 +75,9 @@ class Bronze:
         """Return the files in the lake, by name."""
         return {row.file: row for row in read_files(self.spark, self.lake, "shop")}
 
-    def restored(self, file: str, fetch_bytes: int = FETCH_BYTES) -> bytes:
+    def restored(self, file: str) -> bytes:
         """Return a file as restored from the lake."""
-        return b"".join(restore(self.spark, self.lake, "shop", file, fetch_bytes=fetch_bytes))
+        return b"".join(restore(self.spark, self.lake, "shop", file))
 
     def segments(self) -> list[tuple[Any, ...]]:
         """Return all segments, without the batch that wrote each."""

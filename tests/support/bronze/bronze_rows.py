@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 
 
 def file_row(name: str, ordinal: int, incarnation: str = "a", **columns: Any) -> FileRow:

@@ -84,8 +84,8 @@ ROOMS = {
         "silver/ source/ spark/ verify/"
     ),
     "pipeline.bronze": (
-        "batch_plan carry_out continuity copies executed_gtids files ingest job order "
-        "planning restore rows scan tables verdict"
+        "batch_plan carry_out continuity copies executed_gtids files ingest job order restore rows "
+        "scan tables"
     ),
     "pipeline.catalog": "alter/ ddl/ timeline/",
     "pipeline.catalog.alter": (
@@ -262,6 +262,7 @@ ORDER = {
     ),
 }
 LARGE = (
+    "pipeline",
     "decoder.events",
     "decoder.columns",
     "pipeline.catalog.ddl",
@@ -278,6 +279,7 @@ SMALL = {
     "decoder.model.options": "the face's own type",
     "decoder.model.segment": "the face's own type",
     "decoder.transactions.row_spans": "boundaries and summaries both use it",
+    "pipeline.bronze.files": "it needs Spark's types, which readers of `bronze.tables` do without",
     "pipeline.catalog.alter.kept_values": "one question of ALTER TABLE, asked from two places",
     "pipeline.catalog.ddl.names": "every reader of DDL uses it",
     "pipeline.catalog.timeline.renames": "a RENAME of several tables is a case of its own",

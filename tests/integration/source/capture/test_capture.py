@@ -8,8 +8,7 @@ import pytest
 
 from decoder.constants import EventFlag
 from decoder.segments.framer import FLAGS_POSITION
-from pipeline.bronze.scan import ScanTask, scan
-from pipeline.bronze.verdict import judge
+from pipeline.bronze.scan import ScanTask, judge, scan
 from pipeline.errors import SettingsError
 from pipeline.source import find_binlogs
 from pipeline.source.capture.errors import AnotherLogError, FolderInUseError, PurgedError

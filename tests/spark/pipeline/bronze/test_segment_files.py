@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.bronze.batch_plan import FilePlan
+from pipeline.bronze.batch_plan import BronzePlan, FilePlan
 from pipeline.bronze.ingest import SEGMENTS as TARGET, planned_segments, write_all
 from pipeline.bronze.scan import ScanTask, scan_all
 from pipeline.bronze.tables import segments_table
@@ -43,7 +43,7 @@ def written_by(engine: Engine, folder: Path, files: Sequence[Path]) -> list[Any]
     for index, file in enumerate(files):
         row = file_row(file.name, index, path=str(file))
         plans.append(FilePlan(row, scans[index].cuts, False, False, codec_of(file)))
-    segments = planned_segments(plans, 1, 90_000, 40_000, {})
+    segments = planned_segments(BronzePlan(plans, 40_000, 90_000), 1, {})
     table = segments_table(Lake(str(folder)))
     with QuietProgress().task("") as task:
         written = write_all(engine, table.reference, table, segments, task)

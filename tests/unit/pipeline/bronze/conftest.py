@@ -9,8 +9,8 @@ import pytest
 
 from decoder.segments.framer import Mark
 from decoder.segments.log_header import FirstTransactions, read_head
-from pipeline.bronze.files import FileRow
 from pipeline.bronze.scan import Scan
+from pipeline.bronze.tables import FileRow
 from pipeline.source.logs.listing import Binlog, split_name
 from pipeline.source.logs.storage import StoredFile
 from tests.support.bronze.bronze_rows import file_row

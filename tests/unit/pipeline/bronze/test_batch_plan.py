@@ -6,11 +6,14 @@ import json
 import pickle
 from dataclasses import replace
 
+import pyarrow as pa
+
 from decoder.framing.large_event import Mark
 from decoder.segments.segmenter import Cut
-from pipeline.bronze.batch_plan import FilePlan, from_body, plan_file, tasks, to_body
+from pipeline.bronze.batch_plan import BronzePlan, FilePlan, plan_file, tasks
 from pipeline.bronze.order import Placed
-from pipeline.bronze.verdict import Successor
+from pipeline.bronze.scan import Successor
+from pipeline.bronze.tables import FILES
 from pipeline.settings.settings import SegmentSettings
 from tests.unit.pipeline.bronze.conftest import MakeBinlog, MakeRow, MakeScan
 
@@ -154,8 +157,8 @@ def test_a_file_whose_flag_the_server_cleared_is_one_that_it_recovered(
 
 def test_a_plan_survives_serialization(row: MakeRow) -> None:
     plan = FilePlan(row("log.000001", 1, previous_gtids="u:1-4"), (CUT,), True, True)
-    body = json.loads(json.dumps(to_body([plan], part_size=16, limit=64, more=False)))
-    assert from_body(body) == ([plan], 16, 64)
+    batch = BronzePlan([plan], part_size=16, limit=64)
+    assert BronzePlan.from_body(json.loads(json.dumps(batch.to_body()))) == batch
 
 
 def test_a_scan_survives_pickling(scanned: MakeScan) -> None:
@@ -172,3 +175,17 @@ def test_a_file_that_vanished_during_ingestion_is_faulty_from_the_reached_positi
     assert (left.state, left.ingested_upto, left.crc32) == ("faulty", 400, 3)
     assert "changed or vanished" in (left.fault or "")
     assert left.modified != plan.row.modified
+
+
+def test_the_table_of_files_has_the_columns_of_existing_lakes() -> None:
+    texts = ("source", "file", "incarnation", "path", "modified", "state", "fault", "sha256")
+    texts += ("server_version", "checksum", "previous_gtids", "gtids")
+    flags = ("complete", "in_use", "restarted")
+    types = {name: pa.string() for name in texts} | {name: pa.bool_() for name in flags}
+    assert FILES.names == [
+        *("source", "file", "incarnation", "ordinal", "path", "size", "modified", "state"),
+        *("complete", "fault", "ingested_upto", "crc32", "sha256", "in_use", "server_version"),
+        *("server_id", "checksum", "previous_gtids", "gtids", "begun", "restarted", "batch"),
+    ]
+    assert [one.type for one in FILES] == [types.get(name, pa.int64()) for name in FILES.names]
+    assert all(one.nullable for one in FILES)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.bronze.continuity import gaps
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from tests.support.bronze.bronze_rows import file_row
 
 GTIDS: dict[str, Any] = {"previous_gtids": "u:1-3", "gtids": "u:4-9"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.settings.settings import EncryptionSettings
 from tests.support.bronze.bronze_input import FILES, Bronze
 from tests.support.decoder.encrypted_log import FOLDER, encrypted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.bronze.executed_gtids import first_after_reset
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from tests.support.bronze.bronze_rows import file_row
 
 FILES = [

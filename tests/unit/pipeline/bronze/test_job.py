@@ -48,7 +48,7 @@ def test_files_are_restored_byte_for_byte_and_ingested_only_once(bronze: Bronze)
     assert bronze.holds(*FILES[:3])
     assert bronze.run().counts == {}
     assert bronze.restored(FILES[1].name) == FILES[1].read_bytes()
-    assert bronze.restored(FILES[1].name, 70_000) == FILES[1].read_bytes()
+    assert bronze.restored(FILES[1].name) == FILES[1].read_bytes()
     assert [row.state for row in bronze.rows().values()] == ["complete"] * 3
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from decoder.segments.framer import Mark
-from pipeline.bronze.verdict import Successor, judge
+from pipeline.bronze.scan import Successor, judge
 from tests.unit.pipeline.bronze.conftest import MakeScan
 
 NEXT = Successor("log.000002", restarted=False, previous_gtids="u:1-9")

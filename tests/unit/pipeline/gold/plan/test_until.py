@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.errors import SettingsError
 from pipeline.gold import GoldState, job
 from pipeline.gold.plan import until as until_module

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.settings.settings import MIB
 from pipeline.silver.decode.segment_content import are_even, chunks
 from pipeline.silver.decode.segments import Mark, SegmentRef, contiguous

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from decoder import TableDefinition
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.catalog import TableName, Timeline
 from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
 from pipeline.silver.decode.segments import lsn_of

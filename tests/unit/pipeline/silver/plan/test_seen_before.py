@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.bronze.executed_gtids import Executed
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.silver.decode.segments import Mark, SegmentRef, contiguous
 from pipeline.silver.plan.seen_before import (
     AvailableSegments,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.catalog import Timeline
 from pipeline.catalog.timeline.timeline import CatalogOptions
 from pipeline.settings import Settings

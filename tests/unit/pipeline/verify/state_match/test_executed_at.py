@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.lake import Lake
 from pipeline.silver.decode.decode import OFFSET_BITS
 from pipeline.source import GtidSet
