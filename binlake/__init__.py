@@ -78,7 +78,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         if name == "__version__":
-            return _version()
+            return import_module("pipeline.observe.current_run").binlake_version()
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(_MODULES[name]), name)
@@ -86,13 +86,3 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-def _version() -> str:
-    """The installed package's; `unknown` where it runs without being installed."""
-    from importlib import metadata
-
-    try:
-        return metadata.version("binlake")
-    except metadata.PackageNotFoundError:
-        return "unknown"

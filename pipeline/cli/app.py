@@ -41,6 +41,7 @@ from pipeline.cli.run_commands import (
 from pipeline.cli.seed_command import seed
 from pipeline.cli.server_command import check
 from pipeline.errors import DONE, DONE_WITH_FAULTS, exit_code_of
+from pipeline.observe.current_run import UNKNOWN, binlake_version
 from pipeline.observe.interruption import handling_signals
 from pipeline.run.operations import explained, lake_status, verification
 
@@ -103,12 +104,13 @@ app = typer.Typer(
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            print(f"binlake {version('binlake')}")
-        except PackageNotFoundError:
-            print("binlake, not installed: it runs from its sources")
+        version = binlake_version()
+        installed = version != UNKNOWN
+        print(
+            f"binlake {version}"
+            if installed
+            else "binlake, not installed: it runs from its sources"
+        )
         raise typer.Exit
 
 

@@ -11,8 +11,7 @@ from rich.table import Table
 
 from pipeline.cli.show_runs import STYLES, duration
 from pipeline.observe import LayerReport, redact
-from pipeline.run.source_status import LastRun, SourceStatus
-from pipeline.run.status import LayerStatus, Status, TableStatus, seeding
+from pipeline.run.status import LastRun, LayerStatus, SourceStatus, Status, TableStatus, seeding
 from pipeline.settings import Settings
 
 NAMED = 10

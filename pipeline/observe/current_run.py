@@ -1,4 +1,4 @@
-"""The current run: its id, and the batches it has finished so far.
+"""The current run: its id, the batches it has finished so far, and the version that runs.
 
 Ledgers use the run's id and add each batch that they finish. So a failed run knows which batches
 it completed, and plans, batch records, log lines and the run's record share one id.
@@ -37,6 +37,8 @@ class UnderWay:
     finished: list[FinishedBatch] = field(default_factory=list)
 
 
+UNKNOWN = "unknown"
+"""The version of a package that is not installed."""
 _UNDER_WAY: ContextVar[UnderWay | None] = ContextVar("binlake_run", default=None)
 
 
@@ -60,3 +62,13 @@ def run_id() -> str:
     """Return the current run's id, or a new one if no run is under way."""
     run = under_way()
     return run.id if run else uuid.uuid4().hex
+
+
+def binlake_version() -> str:
+    """Return the version of the installed package; `unknown` if it runs without being installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("binlake")
+    except metadata.PackageNotFoundError:
+        return UNKNOWN

@@ -15,7 +15,6 @@ __all__ = [
     "preflight",
     "read_status",
     "run_command",
-    "source_status",
     "status",
 ]
 

@@ -23,8 +23,7 @@ from pipeline.maintenance import job as maintenance
 from pipeline.observe import LayerReport, Progress, redact
 from pipeline.observe.current_run import begin
 from pipeline.observe.interruption import record_by, unwound
-from pipeline.run.failure import failure_logged
-from pipeline.run.recorder import Recorder
+from pipeline.run.recorder import Recorder, failure_logged
 from pipeline.seed import job as seed
 from pipeline.settings import Settings
 from pipeline.silver import job as silver
@@ -164,11 +163,6 @@ def require_source(spark: Spark, settings: Settings) -> None:
             key="source",
             remedy=f"Its sources: {', '.join(known)}." if known else "Ingest its binlogs first.",
         )
-
-
-def retry_faults(spark: Spark, settings: Settings, progress: Progress) -> list[LayerReport]:
-    """Decode again what faults hold, then apply it; for tests, like `run_layers`."""
-    return [silver.retry(spark, settings, progress), gold.retry(spark, settings, progress)]
 
 
 def exit_code(reports: Sequence[LayerReport]) -> int:

@@ -1,4 +1,4 @@
-"""The recorder of a run: log lines while it runs, and its record at the end.
+"""The recorder of a run: log lines while it runs and if it fails, and its record at the end.
 
 A record that cannot be written does not change the run: its work stays, and its error is raised.
 """
@@ -8,24 +8,23 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
-from importlib import metadata
 from types import MappingProxyType
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pipeline.errors import sentence_of
-from pipeline.lake.ledger.run_record import Outcome, RunRecord, Sentence
+from pipeline.errors import BinlakeError, Interrupted, exit_code_of, has_sentence, sentence_of
+from pipeline.lake.ledger.run_record import Batch, Outcome, RunRecord, Sentence
 from pipeline.lake.ledger.run_store import append_run
 from pipeline.lake.starting import Spark, running
 from pipeline.observe import LayerReport, redact, say
-from pipeline.observe.current_run import UnderWay
-from pipeline.run.failure import Failure
-from pipeline.run.work import work
+from pipeline.observe.current_run import FinishedBatch, UnderWay, binlake_version
+from pipeline.observe.log import log_is_complete
 from pipeline.settings import Settings
 
 KEPT = 200
@@ -163,9 +162,98 @@ def _application(spark: SparkSession) -> str | None:
         return None
 
 
-def binlake_version() -> str:
-    """Return the version of the installed package; `unknown` if it runs without being installed."""
+class Failure:
+    """The failure of a command; `logged` is the error in the log, None before that."""
+
+    def __init__(self, command: str) -> None:
+        self._command = command
+        self.logged: BaseException | None = None
+
+    def log(self, error: BaseException) -> dict[str, Any]:
+        """Log the error; return the fields of a run's record that describe it."""
+        self.logged = error
+        ending: dict[str, Any] = {
+            "exit_code": exit_code_of(error),
+            "error": redact(sentence_of(error)),
+            "error_type": type(error).__name__,
+            "retryable": error.retryable if isinstance(error, BinlakeError) else None,
+        }
+        unexpected = isinstance(error, Exception) and not has_sentence(error)
+        failed = not isinstance(error, KeyboardInterrupt)
+        ending["outcome"] = "failed" if failed else "interrupted"
+        message = f"{self._command}{' failed' if failed else ''}: {ending['error']}"
+        level = logging.ERROR if failed else logging.WARNING
+        say("run_failed", message, level=level, trace=error if unexpected else None, **ending)
+        if isinstance(error, Interrupted):
+            error.reported = log_is_complete()
+        return ending
+
+
+@contextmanager
+def failure_logged(command: str) -> Iterator[Failure]:
+    """Log the error that ends the block, unless it is in the log already.
+
+    That is an error before the run has a recorder, or after its record: the lease was lost.
+    """
+    failure = Failure(command)
     try:
-        return metadata.version("binlake")
-    except metadata.PackageNotFoundError:
-        return "unknown"
+        yield failure
+    except (Exception, KeyboardInterrupt) as error:
+        if error is not failure.logged:
+            failure.log(error)
+        raise
+
+
+def work(finished: Iterable[FinishedBatch], run_id: str, began: datetime) -> dict[str, Any]:
+    """Return the fields of a `RunRecord` that are totals over batches."""
+    batches = list(finished)
+    done: dict[str, Any] = {
+        "batches": tuple(
+            Batch(one.layer, one.batch, None if one.planned_by == run_id else one.planned_by)
+            for one in batches
+        )
+    }
+    bronze, silver, gold = (_records(batches, name) for name in ("bronze", "silver", "gold"))
+    done |= {name: _sum(bronze, name) for name in ("files", "bytes", "segments")}
+    done["transactions"] = _sum((record.get("counts", {}) for record in silver), "transactions")
+    done["seen_before"] = _sum(silver, "seen_before")
+    done["events_by_type"] = _by_name(bronze, "events")
+    done["rows_decoded_by_table"] = _by_name(silver, "rows")
+    done["rows_applied_by_table"] = _by_name(gold, "changes")
+    return done | (cut_of(gold[-1], began) if gold else {})
+
+
+def cut_of(record: Mapping[str, Any], since: datetime | None = None) -> dict[str, Any]:
+    """Return the snapshot in a record of gold; nothing if it was published before `since`.
+
+    While a full refresh is under way, it is the previous snapshot.
+    """
+    record = record.get("published") or record
+    at = record.get("published_at")
+    published_at = datetime.fromisoformat(at) if at else None
+    if since is not None and (published_at is None or published_at < since):
+        return {}
+    micros = (record.get("cut") or {}).get("committed_at")
+    committed_at = (
+        None if micros is None else datetime.fromtimestamp(micros / 1_000_000, timezone.utc)
+    )
+    return {
+        "cut_lsn": record.get("cut_lsn"),
+        "cut_committed_at": committed_at,
+        "published_at": published_at,
+    }
+
+
+def _records(batches: Iterable[FinishedBatch], layer: str) -> list[Mapping[str, Any]]:
+    return [batch.record for batch in batches if batch.layer == layer]
+
+
+def _sum(records: Iterable[Mapping[str, Any]], name: str) -> int:
+    return sum(record.get(name) or 0 for record in records)
+
+
+def _by_name(records: Iterable[Mapping[str, Any]], name: str) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for record in records:
+        total.update(record.get(name) or {})
+    return {key: count for key, count in sorted(total.items()) if count}

@@ -1,13 +1,15 @@
-"""The status of a lake: last batch of each layer, every table and all problems, from the ledger."""
+"""The status of a lake, from the ledger: last batch of each layer, freshness and lag of each
+source, every table and all problems."""
 
 from __future__ import annotations
 
 import glob
 import json
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
+from typing import Any
 
 from pipeline.bronze import read_files
 from pipeline.bronze.continuity import gaps
@@ -24,10 +26,11 @@ from pipeline.gold.table.incomplete import incomplete_after_seed
 from pipeline.gold.table.names import gold_name
 from pipeline.lake import Lake, Ledger
 from pipeline.lake.ledger.ledger import Entry
+from pipeline.lake.ledger.run_record import Outcome, RunRecord
 from pipeline.lake.ledger.run_store import last_runs
 from pipeline.lake.starting import Spark
 from pipeline.observe import redact
-from pipeline.run.source_status import SourceStatus, source_status
+from pipeline.run.recorder import cut_of
 from pipeline.settings import Settings
 from pipeline.silver.plan.progress import silver_progress
 from pipeline.silver.planning import new_segments
@@ -72,6 +75,40 @@ class LayerStatus:
     batch: int
     state: str
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """The last run that has ended; `binlake runs` shows all of its record."""
+
+    run_id: str
+    command: str
+    started_at: datetime
+    finished_at: datetime
+    outcome: Outcome
+    exit_code: int
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """Gold holds what the source committed up to `committed_at`, published at `published_at`.
+
+    `lag_seconds`: from `committed_at` to `published_at`. `age_seconds`: from `committed_at` to now,
+    which also grows while nothing is committed on the source. All are None until something is
+    published. `refresh`: progress of a full refresh that is under way. `gtid_set`: transactions in
+    gold, as the server writes them; None without GTIDs and during a full refresh.
+    """
+
+    source: str
+    cut_lsn: int | None
+    committed_at: datetime | None
+    published_at: datetime | None
+    lag_seconds: float | None
+    age_seconds: float | None
+    last_run: LastRun | None
+    refresh: str | None = None
+    gtid_set: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +185,44 @@ def read_status(spark: Spark, settings: Settings) -> Status:
         tuple(sorted(sources, key=lambda status: status.source)),
         read_capture_status(settings, now),
     )
+
+
+def source_status(
+    source: str,
+    record: Mapping[str, Any] | None,
+    run: RunRecord | None,
+    now: datetime,
+    refresh: str | None = None,
+) -> SourceStatus:
+    """Return the status from gold's last record in the ledger and the last run's record."""
+    cut = cut_of(record or {})
+    committed_at, published_at = cut["cut_committed_at"], cut["published_at"]
+    return SourceStatus(
+        source=source,
+        cut_lsn=cut["cut_lsn"],
+        committed_at=committed_at,
+        published_at=published_at,
+        lag_seconds=_seconds(committed_at, published_at),
+        age_seconds=_seconds(committed_at, now),
+        last_run=_last(run) if run else None,
+        refresh=refresh,
+        gtid_set=_gtid_set(record or {}),
+    )
+
+
+def _gtid_set(record: Mapping[str, Any]) -> str | None:
+    published = record.get("published") or record
+    gtid_set: str | None = (published.get("cut") or {}).get("gtid_set")
+    return gtid_set
+
+
+def _seconds(start: datetime | None, end: datetime | None) -> float | None:
+    return None if start is None or end is None else (end - start).total_seconds()
+
+
+def _last(run: RunRecord) -> LastRun:
+    known = {name: getattr(run, name) for name in LastRun.__dataclass_fields__}
+    return LastRun(**{**known, "error": redact.value(run.error)})
 
 
 def _layers(entries: Sequence[Entry]) -> Iterator[LayerStatus]:

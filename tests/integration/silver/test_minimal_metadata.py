@@ -14,12 +14,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from pipeline.gold import job as gold
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status
-from pipeline.run.commands import retry_faults, run_layers
+from pipeline.run.commands import run_layers
 from pipeline.run.status import TableStatus
 from pipeline.settings import Settings
+from pipeline.silver import job as silver
 from tests.support.gold.compare import assert_gold_equals_source
 from tests.support.servers.mariadb import MariaDBServer
 from tests.support.servers.mysql import MySQLServer
@@ -190,7 +192,8 @@ def test_gold_is_the_same_as_under_full_metadata(source: Source, spark: SparkSes
     definitions = source.folder / "late.yml"
     definitions.write_text(f"names_old.lost: {OLD[-2]}")
     source.conf = {"definitions": str(definitions)}
-    retry_faults(spark, source.settings(), QuietProgress())
+    for layer in (silver, gold):
+        layer.retry(spark, source.settings(), QuietProgress())
     source.require_equal("names_old", "lost")
     assert (source.status()["names_old.lost"].held, source.run()[-1].faults) == (False, ())
     assert all(table.named and not table.faults for table in source.status().values())

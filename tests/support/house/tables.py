@@ -145,7 +145,7 @@ ROOMS = {
         "cancellation current_run interruption log log_progress memory progress redaction "
         "report spark_job_progress statement_passwords"
     ),
-    "pipeline.run": ("commands failure operations preflight recorder source_status status work"),
+    "pipeline.run": "commands operations preflight recorder status",
     "pipeline.seed": (
         "chunked chunks consistent dumps/ errors filling folder from_dump jdbc job selection "
         "server source_table values/"

@@ -15,8 +15,7 @@ from pipeline.cli.app import main
 from pipeline.errors import BinlakeError, MissingRequirementError
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.run import commands
-from pipeline.run.source_status import SourceStatus
-from pipeline.run.status import LayerStatus, Status, TableStatus
+from pipeline.run.status import LayerStatus, SourceStatus, Status, TableStatus
 from pipeline.settings import Settings
 from pipeline.source.check.finding import Finding
 from pipeline.source.check.report import CheckReport

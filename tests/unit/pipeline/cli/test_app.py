@@ -17,8 +17,7 @@ from pipeline.cli import app as cli, run_commands as cli_runs
 from pipeline.errors import DONE_WITH_FAULTS, INTERRUPTED_SENTENCE, MissingRequirementError
 from pipeline.observe import LayerReport
 from pipeline.run.commands import COMMANDS
-from pipeline.run.source_status import LastRun, SourceStatus
-from pipeline.run.status import Status
+from pipeline.run.status import LastRun, SourceStatus, Status
 from pipeline.settings import Settings
 from pipeline.spark import session as starting
 from tests.support.decoder.event_bytes import recorded

@@ -11,8 +11,7 @@ from rich.console import Console
 from pipeline.catalog import TableName
 from pipeline.cli.show import show_problems, show_reports, show_status
 from pipeline.observe import LayerReport
-from pipeline.run.source_status import LastRun, SourceStatus
-from pipeline.run.status import LayerStatus, Status, TableStatus, seeding
+from pipeline.run.status import LastRun, LayerStatus, SourceStatus, Status, TableStatus, seeding
 from pipeline.settings import Settings
 from pipeline.source.capture.capture_status import CaptureStatus
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from pipeline.run.source_status import source_status
+from pipeline.run.status import source_status
 from tests.unit.pipeline.lake.ledger.test_run_record import RECORD
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=timezone.utc)

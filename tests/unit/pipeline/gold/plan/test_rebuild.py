@@ -34,7 +34,7 @@ from pipeline.gold.table.state import TableState
 from pipeline.lake.ledger.history_removed import ABANDONED, SPARED, spared
 from pipeline.maintenance.limits import FROM_START, limit
 from pipeline.maintenance.needs import decoding_needs, gold_needs
-from pipeline.run.work import cut_of
+from pipeline.run.recorder import cut_of
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError
 from pipeline.silver.plan.batch_plan import SilverPlan
