@@ -20,7 +20,7 @@ from decoder.transactions.statements import may_change_tables
 from pipeline.catalog import Timeline
 from pipeline.catalog.alter.items import Position
 from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
-from pipeline.silver.decode.server_version import server_version
+from pipeline.silver.decode.decode import server_version
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.source.logs.archive import log_name
 from pipeline.source.logs.listing import split_name

@@ -19,6 +19,7 @@ from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.lake.locks.lease import only_writer
 from pipeline.lake.locks.lease_guard import require_held
 from pipeline.lake.starting import Spark
+from pipeline.layer import LayerRun
 from pipeline.maintenance import job as maintenance
 from pipeline.observe import LayerReport, Progress, redact
 from pipeline.observe.current_run import begin
@@ -27,9 +28,8 @@ from pipeline.run.recorder import Recorder, failure_logged
 from pipeline.seed import job as seed
 from pipeline.settings import Settings
 from pipeline.silver import job as silver
-from pipeline.silver.full_refresh import require_refreshable
+from pipeline.silver.full_refresh import asked, require_refreshable
 from pipeline.silver.plan.progress import silver_progress_ahead
-from pipeline.silver.plan.refresh import asked
 from pipeline.spark.spark_submit import use_stores
 
 Job = Callable[[Spark, Settings, Progress], LayerReport]
@@ -42,16 +42,15 @@ LAYERS: Mapping[str, Job] = MappingProxyType(
 
 def _ingest_first(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """Run bronze, unless silver's full refresh would be refused: then nothing is changed."""
-    ledger = Ledger(spark, settings.layout, settings.source)
-    if not _is_under_way(ledger, settings):
-        require_refreshable(spark, settings, ledger)
+    layer = LayerRun.begin(spark, settings, progress)
+    if not _is_under_way(layer):
+        require_refreshable(layer)
     return bronze.run(spark, settings, progress)
 
 
 def _refresh_or_resume(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """Refresh silver, unless gold is still to be rebuilt from the last full refresh."""
-    ledger = Ledger(spark, settings.layout, settings.source)
-    if _is_under_way(ledger, settings):
+    if _is_under_way(LayerRun.begin(spark, settings, progress)):
         return silver.run(spark, settings, progress)
     return _refresh_silver(spark, settings, progress)
 
@@ -62,9 +61,9 @@ def _refresh_silver(spark: Spark, settings: Settings, progress: Progress) -> Lay
     return silver.refresh(spark, settings, progress)
 
 
-def _is_under_way(ledger: Ledger, settings: Settings) -> bool:
-    same = silver_progress_ahead(ledger).refresh.asked == asked(settings)
-    return same and awaits_rebuild(ledger)
+def _is_under_way(run: LayerRun) -> bool:
+    same = silver_progress_ahead(run.ledger).refresh.asked == asked(run.settings)
+    return same and awaits_rebuild(run.ledger)
 
 
 COMMANDS: Mapping[str, Mapping[str, Job]] = MappingProxyType(

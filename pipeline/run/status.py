@@ -32,8 +32,8 @@ from pipeline.lake.starting import Spark
 from pipeline.observe import redact
 from pipeline.run.recorder import cut_of
 from pipeline.settings import Settings
+from pipeline.silver.plan.new_segments import new_segments
 from pipeline.silver.plan.progress import silver_progress
-from pipeline.silver.planning import new_segments
 from pipeline.source.capture.capture_status import CaptureStatus, read_capture_status
 
 NO_ORDINAL = 0

@@ -10,6 +10,8 @@ first, and then checks for the other's (see `maintenance.batch`).
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -18,15 +20,16 @@ from pipeline.bronze import read_files
 from pipeline.bronze.files import stored_ordinals
 from pipeline.bronze.tables import FileRow
 from pipeline.catalog.timeline.definitions import definitions, read_items
+from pipeline.catalog.timeline.start import text_of
 from pipeline.errors import BinlakeError, ConcurrentRunError
 from pipeline.lake import Lake, Ledger
 from pipeline.lake.delta_log.conditions import compare, equal
 from pipeline.lake.delta_log.table import LakeTable, Step
 from pipeline.lake.ledger.history_removed import ABANDONED, MAINTAINED
 from pipeline.lake.ledger.ledger import Plan
-from pipeline.lake.starting import Spark
 from pipeline.lake.tables.opening import tables_of
 from pipeline.lake.tables.tables import Tables
+from pipeline.layer import LayerRun
 from pipeline.settings import Settings
 from pipeline.silver.decode.segments import Mark
 from pipeline.silver.decode.silver_tables import (
@@ -38,15 +41,20 @@ from pipeline.silver.decode.silver_tables import (
     statements_table,
     transactions_table,
 )
-from pipeline.silver.plan.batch_plan import SilverPlan
+from pipeline.silver.plan.batch_plan import Begins, SilverPlan
+from pipeline.silver.plan.new_segments import AvailableSegments, new_segments
 from pipeline.silver.plan.progress import Standing, silver_progress, silver_progress_ahead
-from pipeline.silver.plan.refresh import Begins, asked
-from pipeline.silver.plan.seen_before import AvailableSegments
-from pipeline.silver.planning import new_segments
 from pipeline.silver.tables.views import drop_view
 
 NAMED = 5
 """The most files that a refusal names."""
+_ASKED = frozenset(
+    {
+        *("include", "exclude", "types", "definitions", "default_charset", "system_time_zone"),
+        *("lower_case_table_names", "given_up"),
+    }
+)
+"""Settings that silver's rows, timeline or faults depend on."""
 
 
 class RefreshRefusedError(BinlakeError):
@@ -55,23 +63,34 @@ class RefreshRefusedError(BinlakeError):
     exit_code = 2
 
 
-def resumes_refresh(ledger: Ledger, settings: Settings) -> bool:
+def asked(settings: Settings) -> str:
+    """Return a hash of the settings that distinguish one full refresh from another.
+
+    For `definitions` it covers the file's content, not its path. Raises SettingsError if the file
+    cannot be read.
+    """
+    values = settings.model_dump(mode="json", include=set(_ASKED))
+    if settings.definitions is not None:
+        values["definitions"] = text_of(settings.definitions)
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def resumes_refresh(run: LayerRun) -> bool:
     """Return True if a full refresh of silver is in progress with the same settings."""
-    refresh = silver_progress_ahead(ledger).refresh
-    return refresh.under_way and refresh.asked == asked(settings)
+    refresh = silver_progress_ahead(run.ledger).refresh
+    return refresh.under_way and refresh.asked == asked(run.settings)
 
 
-def require_refreshable(spark: Spark, settings: Settings, ledger: Ledger) -> None:
+def require_refreshable(run: LayerRun) -> None:
     """Raise unless a full refresh would restore all of silver; nothing is changed."""
-    last = ledger.last("silver")
+    last = run.ledger.last("silver")
     if last is None:
         return
-    require_no_maintenance(ledger)
-    lake, source = settings.layout, settings.source
-    files = read_files(spark, lake, source)
-    new = new_segments(spark, lake, source, None, settings.given_up)
-    upto = previous_end(silver_progress(ledger), (last.body["to"][0], last.body["to"][1]))
-    require_whole(files, stored_ordinals(spark, lake, source), source, new, upto)
+    require_no_maintenance(run.ledger)
+    of_source = run.spark, run.lake, run.source
+    new = new_segments(*of_source, None, run.settings.given_up)
+    upto = previous_end(silver_progress(run.ledger), (last.body["to"][0], last.body["to"][1]))
+    require_whole(read_files(*of_source), stored_ordinals(*of_source), run.source, new, upto)
 
 
 def require_whole(
@@ -136,65 +155,66 @@ def last_maintained(ledger: Ledger) -> int:
     return last.batch if last else 0
 
 
-def beginning_plan(spark: Spark, settings: Settings, ledger: Ledger) -> SilverPlan | None:
+def beginning_plan(run: LayerRun) -> SilverPlan | None:
     """Plan the batch that starts a full refresh; None if nothing has been decoded yet.
 
     It is at the position of the batch before it, where silver stays if the refresh is abandoned.
     """
-    standing, last = silver_progress(ledger), ledger.last("silver")
+    standing, last = silver_progress(run.ledger), run.ledger.last("silver")
     if last is None:
         return None
     before = standing.plan or SilverPlan.from_body(last.body)
-    items = read_items(spark, settings.layout, settings.source)
+    items = read_items(run.spark, run.lake, run.source)
     known = {(i.schema, i.table, i.version) for i in items if i.version is not None}
     if before.begins:  # started, without a batch since: earlier tables may not be emptied yet
         known.update(before.begins.tables)
     return replace(
         before.at_its_end(),
         begins=Begins(
-            asked(settings),
-            last_maintained(ledger),
+            asked(run.settings),
+            last_maintained(run.ledger),
             tuple(sorted(known)),
-            settings.decoding,
+            run.settings.decoding,
             previous_end(standing, before.end),
         ),
     )
 
 
-def begin(spark: Spark, settings: Settings, ledger: Ledger, plan: Plan, body: SilverPlan) -> None:
+def begin(run: LayerRun, plan: Plan, body: SilverPlan) -> None:
     """Carry out a batch that starts a full refresh: empty silver of the source.
 
     Raises ConcurrentRunError while maintenance is in progress, and RefreshRefusedError if it has
     removed required files since the batch was planned; nothing is changed then.
     """
-    lake, source = settings.layout, settings.source
+    lake, source, ledger = run.lake, run.source, run.ledger
     ledger.refresh()
     if ledger.finished_by_another(plan):
         return
     require_no_maintenance(ledger)
     # Maintenance that starts from here on sees the plan, and removes nothing.
     maintained = last_maintained(ledger)
-    if gone := gone_files(read_files(spark, lake, source), stored_ordinals(spark, lake, source)):
+    of_source = run.spark, lake, source
+    if gone := gone_files(read_files(*of_source), stored_ordinals(*of_source)):
         reason = f"binlake maintain has meanwhile removed {in_words(gone)} from bronze."
         ledger.finish(plan, {ABANDONED: reason, **_record(body)})
         raise RefreshRefusedError(reason, remedy="Silver and gold were not changed.")
-    tables = tables_of(spark, lake)
+    tables = tables_of(run.spark, lake)
     for what, shared in _shared(lake):
         _delete(tables, what, shared, source, plan.batch)
     places = body.begins.tables if body.begins else ()
     # None if a run has already deleted the items, after emptying all tables.
-    mapped = mapped_tables(read_items(spark, lake, source))
+    mapped = mapped_tables(read_items(*of_source))
 
     def clear(place: tuple[str, str, int]) -> None:
         table = emptied_changes_table(lake, *place, mapped=place in mapped)
-        by = committer(spark, tables, table)
+        by = committer(run.spark, tables, table)
         if by.exists(table):
             by.clear(table, Step(changes_app(source, *place), plan.batch))
 
-    with ThreadPoolExecutor(settings.parallel_tables) as pool:
+    with ThreadPoolExecutor(run.settings.parallel_tables) as pool:
         list(pool.map(clear, places))
     for schema, name in sorted({place[:2] for place in places}):
-        drop_view(spark, lake, schema, name)
+        drop_view(run.spark, lake, schema, name)
     # Last: they record which source owns the tables.
     _delete(tables, "definitions", definitions(lake), source, plan.batch)
     ledger.finish(plan, {MAINTAINED: maintained, **_record(replace(body, cut_lsn=0))})

@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from decoder import TableDefinition
 from pipeline.bronze import read_files
-from pipeline.bronze.executed_gtids import Executed
 from pipeline.catalog import TableName, Timeline
 from pipeline.catalog.alter.items import Position, TimelineItem
 from pipeline.catalog.timeline.definitions import read_items
 from pipeline.catalog.timeline.timeline import CatalogOptions, Shown
-from pipeline.lake import Lake, Ledger
 from pipeline.lake.ledger.history_removed import removed
-from pipeline.lake.starting import Spark
-from pipeline.observe import Progress
-from pipeline.settings import Settings
+from pipeline.layer import LayerRun
 from pipeline.silver.decode import segments
 from pipeline.silver.decode.segments import Mark, SegmentRef, log_number
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.silver.plan import take_seeds as seeding
-from pipeline.silver.plan.batch_plan import Retried, SilverPlan, planned_tables
-from pipeline.silver.plan.known_tables import beginnings, locate, needed_readings, waits_for
-from pipeline.silver.plan.late_names import late_names
-from pipeline.silver.plan.progress import silver_progress
-from pipeline.silver.plan.refresh import FROM_START, Refresh
-from pipeline.silver.plan.seeds import seed_ids
-from pipeline.silver.plan.seen_before import (
-    AvailableSegments,
-    available_segments,
-    late_transactions,
+from pipeline.silver.plan.batch_plan import (
+    FROM_START,
+    Refresh,
+    Retried,
+    SilverPlan,
+    planned_tables,
 )
-from pipeline.silver.plan.start_definitions import beginning
+from pipeline.silver.plan.known_tables import (
+    beginning,
+    beginnings,
+    locate,
+    needed_readings,
+    waits_for,
+)
+from pipeline.silver.plan.late_names import late_names
+from pipeline.silver.plan.new_segments import AvailableSegments, new_segments
+from pipeline.silver.plan.progress import require_unclaimed, silver_progress
+from pipeline.silver.plan.seeds import seed_ids
 from pipeline.silver.plan.survey import catalog_options, definitions, find, in_log_order
-from pipeline.silver.plan.table_owner import require_unclaimed
 from pipeline.silver.tables.quarantine import accepted_gaps, retryable
 from pipeline.source.logs.kept_statements import kept
 
@@ -57,26 +58,26 @@ class Next(NamedTuple):
     faults: tuple[str, ...] = ()
 
 
-def next_plan(spark: Spark, settings: Settings, ledger: Ledger, progress: Progress) -> Next:
+def next_plan(run: LayerRun) -> Next:
     """Plan the part of bronze after silver's position that fits one batch."""
-    lake = settings.layout
-    standing = silver_progress(ledger)
+    settings, of_source = run.settings, (run.spark, run.lake, run.source)
+    standing = silver_progress(run.ledger)
     before, refresh = standing.plan, standing.refresh
-    whole = new_segments(spark, lake, settings.source, before, settings.given_up)
+    whole = new_segments(*of_source, before, settings.given_up)
     if not whole.segments:
-        found = _seeds_alone(spark, settings, ledger, before, whole)
+        found = _seeds_alone(run, before, whole)
         return found._replace(gaps=whole.gaps or _waiting_for_log(refresh, before))
     new = whole.portion(settings.segments.batch)
     from_start = before.from_start if before else _is_first(new.segments[0])
-    past = read_items(spark, lake, settings.source)
+    past = read_items(*of_source)
     seeds = seeding.waiting(settings, past)
     options = catalog_options(settings, from_start=from_start)
     timeline = Timeline(past, options, seeding.definitions(seeds))
-    search = partial(find, spark, settings, progress=progress, seen=whole.seen)
+    search = partial(find, run, seen=whole.seen)
     rows = search(new.segments)
-    needed = needed_readings(kept(lake, settings.source), timeline)
+    needed = needed_readings(kept(run.lake, run.source), timeline)
     uses_files = settings.definitions or seeds or needed
-    files = read_files(spark, lake, settings.source) if uses_files else []
+    files = read_files(*of_source) if uses_files else []
     # a file name may repeat, after RESET or on another server: the start is in the first log
     ordinals = {row.file: row.ordinal for row in reversed(files)}
     start = beginning(settings, ordinals, new.start, new.end, first=before is None)
@@ -89,7 +90,7 @@ def next_plan(spark: Spark, settings: Settings, ledger: Ledger, progress: Progre
     if before is None and (reason := waits_for(readings.to_come, rows, timeline)):
         return Next(None, (reason, *whole.gaps))
     cut = surveyed.cut_lsn if surveyed.cut_lsn is not None else before.cut_lsn if before else 0
-    reached = seeding.Reached(cut, new.end, files, _is_all_of_bronze(new), removed(ledger).lsn)
+    reached = seeding.Reached(cut, new.end, files, _is_all_of_bronze(new), removed(run.ledger).lsn)
     taken = seeding.take(settings, seeds, timeline, past, reached)
     passed = {str(item.name): item.seed.lsn for item in taken.items if item.seed}
     plan = SilverPlan(
@@ -106,7 +107,7 @@ def next_plan(spark: Spark, settings: Settings, ledger: Ledger, progress: Progre
         executed=new.executed,
         refresh=refresh.after(new.end, more=new.more),
     )
-    require_unclaimed(spark, ledger, plan.table_names)
+    require_unclaimed(run, plan.table_names)
     gaps = new.gaps if new.more else new.gaps or _waiting_for_log(plan.refresh, plan)
     return Next(plan, gaps, new.more, taken.notes, taken.faults)
 
@@ -126,31 +127,25 @@ def _is_all_of_bronze(new: AvailableSegments) -> bool:
     return not (new.more or new.gaps)
 
 
-def _seeds_alone(
-    spark: Spark,
-    settings: Settings,
-    ledger: Ledger,
-    before: SilverPlan | None,
-    new: AvailableSegments,
-) -> Next:
+def _seeds_alone(run: LayerRun, before: SilverPlan | None, new: AvailableSegments) -> Next:
     """Plan a batch without segments, for seeds at positions that silver has already passed."""
-    lake = settings.layout
-    if before is None or not seed_ids(lake, settings.source):
+    settings, of_source = run.settings, (run.spark, run.lake, run.source)
+    if before is None or not seed_ids(run.lake, run.source):
         return Next(None, ())
-    past = read_items(spark, lake, settings.source)
+    past = read_items(*of_source)
     if not (seeds := seeding.waiting(settings, past)):
         return Next(None, ())
     timeline = Timeline(past, catalog_options(settings, from_start=before.from_start))
-    files = read_files(spark, lake, settings.source)
-    lsn = removed(ledger).lsn
+    files = read_files(*of_source)
+    lsn = removed(run.ledger).lsn
     reached = seeding.Reached(before.cut_lsn, before.end, files, _is_all_of_bronze(new), lsn)
-    readings = locate(needed_readings(kept(lake, settings.source), timeline), reached, before.end)
+    readings = locate(needed_readings(kept(run.lake, run.source), timeline), reached, before.end)
     declared = in_log_order([], timeline, beginnings(readings, timeline, before.end, ()))
     taken = seeding.take(settings, seeds, timeline, past, reached)
     if not taken.items:
         return Next(None, (), notes=taken.notes, faults=taken.faults)
     plan = replace(before.at_its_end(), items=(*declared.items, *taken.items))
-    require_unclaimed(spark, ledger, plan.table_names)
+    require_unclaimed(run, plan.table_names)
     return Next(plan, (), notes=taken.notes, faults=taken.faults)
 
 
@@ -167,42 +162,24 @@ def _described(position: Mark) -> str:
     return f"byte {position[1]} of file number {position[0]}"
 
 
-def new_segments(
-    spark: Spark,
-    lake: Lake,
-    source: str,
-    before: SilverPlan | None,
-    given_up: Collection[int],
-) -> AvailableSegments:
-    """Return bronze's segments after silver's last plan, up to the first gap, and all gaps."""
-    files = {row.ordinal: row for row in read_files(spark, lake, source)}
-    position = before.end if before else None
-    executed = before.executed if before else Executed()
-    found = segments.pending(spark, lake, source, files, position, executed, given_up)
-    new = available_segments(found, files, given_up)
-    return replace(new, gaps=(*new.gaps, *late_transactions(files, position, executed)))
-
-
-def retry_plan(
-    spark: Spark, settings: Settings, ledger: Ledger, progress: Progress
-) -> tuple[SilverPlan | None, tuple[str, ...]]:
+def retry_plan(run: LayerRun) -> tuple[SilverPlan | None, tuple[str, ...]]:
     """Plan a batch that retries quarantined transactions, or return None.
 
     Also return sentences about what cannot be retried.
     """
-    lake = settings.layout
-    before = silver_progress(ledger).plan
+    before = silver_progress(run.ledger).plan
     if before is None:
         return None, ()
-    options = catalog_options(settings, from_start=before.from_start)
-    items = read_items(spark, lake, settings.source)
-    late = late_names(spark, settings, items, options, before.end, progress)
-    held = with_places(retryable(spark, lake, settings.source), late.places)
+    of_source = run.spark, run.lake, run.source
+    options = catalog_options(run.settings, from_start=before.from_start)
+    items = read_items(*of_source)
+    late = late_names(run, items, options, before.end)
+    held = with_places(retryable(*of_source), late.places)
     if not held:
         return None, late.gaps
     items += late.items
-    refs = segments.at(spark, lake, settings.source, [(r.ordinal, r.start_pos) for r in held])
-    shown = definitions(find(spark, settings, refs, progress, apart=True))
+    refs = segments.at(*of_source, [(r.ordinal, r.start_pos) for r in held])
+    shown = definitions(find(run, refs, apart=True))
     known = [_known_at(items, options, position, definition) for position, definition in shown]
     plan = SilverPlan(
         start=before.end,
@@ -220,7 +197,7 @@ def retry_plan(
         retried=held,
         again=tuple(sorted(map(str, late.tables))),
         passed=late.passed,
-        conf=settings.decoding,
+        conf=run.settings.decoding,
         executed=before.executed,
         refresh=before.refresh,
     )

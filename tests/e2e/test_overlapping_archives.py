@@ -17,14 +17,14 @@ import pytest
 from pyspark.sql import SparkSession, functions as sf
 
 from pipeline.bronze import read_files
-from pipeline.bronze.executed_gtids import Executed
 from pipeline.lake import Lake, Ledger, delta
 from pipeline.observe import LayerReport
 from pipeline.run import read_status
 from pipeline.run.commands import exit_code
 from pipeline.settings import Settings
-from pipeline.silver.decode.segments import pending
+from pipeline.silver.decode import segments
 from pipeline.silver.plan.batch_plan import SilverPlan
+from pipeline.silver.plan.new_segments import contiguous
 from tests.e2e.conftest import Run
 from tests.support.gold.compare import assert_gold_equals_source
 from tests.support.lake.kills import Killed
@@ -219,7 +219,7 @@ def test_overlapping_logs_in_one_run(
     assert plan is not None
     body = SilverPlan.from_body(plan.body)
     files = {row.ordinal: row for row in read_files(spark, lake, "e2e")}
-    every = pending(spark, lake, "e2e", files, None, Executed(), files)
+    every = contiguous(segments.after(spark, lake, "e2e", None), files, None, files)
     upto = [one.place < body.end for one in every.segments].count(True) - 1
     executed = every.before[upto].after(every.segments[upto].gtids)
     assert executed == body.executed

@@ -8,7 +8,7 @@ __all__ = [
     "lossy_counts",
     "segment_tasks",
     "segments",
-    "server_version",
     "silver_tables",
+    "splitter",
     "table_names",
 ]

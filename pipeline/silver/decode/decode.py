@@ -1,15 +1,14 @@
-"""Decode bronze's segments into rows by target, and survey them for the planner, in tasks.
+"""Decode bronze's segments into rows by target, in tasks.
 
-Both are functions of rows of `SEGMENT_COLUMNS`, in which the parts of a segment are consecutive.
+That is a function of rows of `SEGMENT_COLUMNS`, in which the parts of a segment are consecutive.
 Only one segment's bytes are in memory.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
@@ -17,16 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoder import SegmentDecoder, TableDefinition, TypeOptions
+from decoder.constants import MAGIC
+from decoder.events.format_descriptor import DESCRIPTORS
+from decoder.events.layout import first_layout
+from decoder.events.start_v3 import artificial_start
 from decoder.model import schemas
-from decoder.model.results import Changes, Definitions, Faults, Result, Statements, Transactions
-from decoder.stream.excerpt import Events, content as excerpt_content
+from decoder.model.results import Changes, Faults, Result, Statements, Transactions
 from decoder.stream.segment_decoder import Segment
 from decoder.transactions.faults import STATEMENT_DML
-from decoder.transactions.statements import may_change_tables
 from pipeline.catalog import TableName
 from pipeline.silver.decode.lossy_counts import LOSSY, lossy_counts
-from pipeline.silver.decode.server_version import server_version
-from pipeline.silver.decode.splitter import SEEN_BEFORE, Place, Split, Splitter, marked
+from pipeline.silver.decode.splitter import SEEN_BEFORE, Place, Splitter, marked
 from pipeline.silver.decode.statement_faults import NamedTables
 from pipeline.silver.decode.table_names import TableNames
 
@@ -52,20 +52,6 @@ STAGED_FAULTS = pa.schema(
     [*schemas.FAULTS, pa.field("ordinal", pa.int64()), pa.field("start_pos", pa.int64())]
 )
 """A fault, with the segment that it is in."""
-
-FOUND = pa.schema(
-    [
-        pa.field("file", pa.string()),
-        pa.field("ordinal", pa.int64()),
-        # definition | statement | segment
-        pa.field("kind", pa.string()),
-        pa.field("lsn", pa.int64()),
-        pa.field("pos", pa.int64()),
-        pa.field("content", pa.string()),
-    ]
-)
-"""The survey's result for the driver. A `segment` row's LSN is that of its last transaction; its
-content is the version of the server that wrote it, if it has anything new."""
 
 Wanted = Callable[[str, str], bool]
 OFFSET_BITS = 40
@@ -103,7 +89,7 @@ class Decode:
         """Yield batches of all segments in `rows`, each with its target."""
         ids: dict[TableDefinition, int | None] = {}
         splitter = Splitter(self.seen)
-        for segment, parts in _segments(rows):
+        for segment, parts in segments_in(rows):
             split = splitter.split(segment, parts)
             if split.seen is not None:
                 yield from _whole_and_parts(segment, marked(split.seen, seen=True))
@@ -114,9 +100,9 @@ class Decode:
     def _results(self, piece: Segment, parts: Iterator[pa.Buffer]) -> Iterator[Result]:
         """Yield the decoder's results, with the tables of faults that are statements."""
         first = next(parts)
-        named = NamedTables(_server(piece, first), lower_case=self.lower_case)
+        named = NamedTables(server_of(piece, first), lower_case=self.lower_case)
         decoder = SegmentDecoder(piece, self.types, wanted=self.wanted, names=self.names)
-        for result in decoder.decode(_chain(first, parts)):
+        for result in decoder.decode(chain([first], parts)):
             if isinstance(result, Statements):
                 named.note(result.batch)
             elif isinstance(result, Faults):
@@ -167,93 +153,25 @@ class Decode:
         return changes.filter(np.isin(lsns, held))
 
 
-@dataclass(frozen=True)
-class Survey:
-    """Finds definitions and statements that may change tables, without decoding rows.
-
-    `seen`: see `Splitter`; nothing is found for these transactions.
-    """
-
-    types: TypeOptions
-    wanted: Wanted
-    seen: Mapping[Place, str] = field(default_factory=dict)
-
-    def __call__(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield rows of `FOUND` for all segments in `rows`."""
-        splitter = Splitter(self.seen)
-        for segment, parts in _segments(rows):
-            split = splitter.split(segment, parts)
-            yield pa.RecordBatch.from_pylist(self._segment(segment, split), schema=FOUND)
-
-    def of_excerpt(self, segment: Segment, events: Events) -> list[dict[str, Any]]:
-        """Return the same rows from the segment's excerpt (see `decoder.stream.excerpt`)."""
-        content, places = excerpt_content(events, segment.start_pos)
-        split = Split([(segment, iter([pa.py_buffer(content)]))])
-        found = self._segment(segment, split)
-        for row in found:
-            row["lsn"], row["pos"] = (_placed(row[name], places) for name in ("lsn", "pos"))
-        return found
-
-    def _segment(self, segment: Segment, split: Split) -> list[dict[str, Any]]:
-        found = []
-        last = _last_lsn(split.seen)
-        server: str | None = None
-        for piece, content in split.pieces:
-            for row in self._piece(piece, content):
-                if row["kind"] == "segment":
-                    last = max(filter(None, (last, row["lsn"])), default=None)
-                    server = row["content"]
-                else:
-                    found.append(row)
-        end = {"kind": "segment", "lsn": last, "pos": segment.start_pos, "content": server}
-        return [{"file": segment.file, "ordinal": segment.ordinal, **row} for row in (*found, end)]
-
-    def _piece(self, segment: Segment, parts: Iterator[pa.Buffer]) -> Iterator[dict[str, Any]]:
-        first = next(parts)
-        server = _server(segment, first)
-        decoder = SegmentDecoder(segment, self.types, rows=False, wanted=self.wanted)
-        for result in decoder.decode(_chain(first, parts)):
-            if isinstance(result, Definitions):
-                yield from self._definitions(result)
-            elif isinstance(result, Statements):
-                yield from table_statements(result.batch, server)
-            elif isinstance(result, Transactions):
-                yield {"kind": "segment", "lsn": _last_lsn(result.batch), "content": server}
-
-    def _definitions(self, found: Definitions) -> Iterator[dict[str, Any]]:
-        for lsn, pos, definition in found.items:
-            if self.wanted(definition.schema, definition.table):
-                text = definition.to_json()
-                yield {"kind": "definition", "lsn": lsn, "pos": pos, "content": text}
-
-
-def _placed(lsn: int | None, places: Mapping[int, int]) -> int | None:
-    """Convert an LSN or position of an excerpt to the segment's; earlier ones stay the same."""
-    if lsn is None:
-        return None
-    position = lsn & ((1 << OFFSET_BITS) - 1)
-    return lsn - position + places.get(position, position)
-
-
-def _last_lsn(transactions: pa.RecordBatch | None) -> int | None:
-    """Return the LSN of the last transaction; None if there is none."""
-    if transactions is None or not transactions.num_rows:
-        return None
-    last: int = pc.max(transactions.column("__lsn")).as_py()
-    return last
-
-
-def _server(segment: Segment, first: pa.Buffer) -> str:
+def server_of(segment: Segment, first: pa.Buffer) -> str:
     """Return the version of the server that wrote a segment; `first` is its first part."""
     return server_version(bytes(segment.preamble) or bytes(memoryview(first)[:128]))
 
 
-def _chain(first: pa.Buffer, others: Iterator[pa.Buffer]) -> Iterator[pa.Buffer]:
-    yield first
-    yield from others
+def server_version(head: bytes) -> str:
+    """Return the version of the server that wrote a log, from the log's first bytes.
+
+    Layout: magic number 4 (optional), header 19 (13 in version 1), binlog version u16, then 50
+    bytes of text.
+    """
+    log = head.removeprefix(MAGIC)
+    if log[4] not in DESCRIPTORS:
+        log = artificial_start()
+    start = first_layout(log).header_length + 2
+    return log[start : start + 50].split(b"\0", 1)[0].decode("ascii", "replace")
 
 
-def _segments(
+def segments_in(
     rows: Iterable[pa.RecordBatch],
 ) -> Iterator[tuple[Segment, Iterator[pa.Buffer]]]:
     """Yield each segment with its parts, which must be read before the next segment."""
@@ -289,30 +207,6 @@ def _segment_of(batch: pa.RecordBatch, row: int) -> Segment:
     )
 
 
-def table_statements(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:
-    """Yield statements that may change tables as JSON; `executed_at` in Unix microseconds."""
-    queries = batch.column("query").to_pylist()
-    chosen = [i for i, query in enumerate(queries) if may_change_tables(query)]
-    if not chosen:
-        return
-    executed = batch.column("executed_at").cast(pa.int64())
-    times = executed.take(pa.array(chosen)).to_pylist()
-    names = (
-        *("query", "schema", "sql_mode", "time_zone", "ddl_xid"),
-        *("charset", "connection_charset", "server_charset"),
-        *("explicit_defaults_for_timestamp", "thread_specific"),
-    )
-    rows = batch.take(pa.array(chosen)).select(["__lsn", "__pos", *names]).to_pylist()
-    for row, time in zip(rows, times, strict=True):
-        content = {name: row[name] for name in names} | {"executed_at": time, "server": server}
-        yield {
-            "kind": "statement",
-            "lsn": row["__lsn"],
-            "pos": row["__pos"],
-            "content": json.dumps(content, ensure_ascii=False),
-        }
-
-
 def _whole_and_parts(
     segment: Segment, batch: pa.RecordBatch
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -330,7 +224,9 @@ def _whole_and_parts(
     yield PARTS, parts.set_column(at, parts.schema.field(at), begun)
 
 
-def of_wanted_tables(faults: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:
+def of_wanted_tables(
+    faults: pa.RecordBatch | pa.Table, wanted: Wanted
+) -> pa.RecordBatch | pa.Table:
     """Return the faults of wanted tables, and only those tables' names."""
 
     def counts(text: str) -> bool:
@@ -342,12 +238,9 @@ def of_wanted_tables(faults: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:
         for names in faults.column("tables").to_pylist()
     ]
     index = faults.schema.get_field_index("tables")
-    kept = faults.set_column(index, faults.schema.field(index), _strings(tables))
+    column = pa.array(tables, pa.list_(pa.string()))
+    kept = faults.set_column(index, faults.schema.field(index), column)
     return kept.filter(pa.array([names is None or bool(names) for names in tables], pa.bool_()))
-
-
-def _strings(lists: list[list[str] | None]) -> pa.Array:
-    return pa.array(lists, pa.list_(pa.string()))
 
 
 def _staged(segment: Segment, faults: pa.RecordBatch) -> pa.RecordBatch:
@@ -359,15 +252,10 @@ def _staged(segment: Segment, faults: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _unplanned(definition: TableDefinition, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return faults for changes under a definition that the survey did not see."""
-    reason = "its table map was not seen when the batch was planned"
-    return _one_per_transaction(definition, batch, "undecodable", reason)
+    """Return faults for changes under a definition that the survey did not see.
 
-
-def _one_per_transaction(
-    definition: TableDefinition, batch: pa.RecordBatch, kind: str, reason: str
-) -> pa.RecordBatch:
-    """Return a fault for each transaction, at its first change."""
+    One for each transaction, at its first change.
+    """
     first = dict(
         reversed(list(zip(batch.column("__lsn").to_pylist(), range(batch.num_rows), strict=True)))
     )
@@ -380,9 +268,9 @@ def _one_per_transaction(
                 "__lsn": row["__lsn"],
                 "__pos": row["__pos"],
                 "file": row["__file"],
-                "kind": kind,
+                "kind": "undecodable",
                 "tables": [str(definition)],
-                "reason": reason,
+                "reason": "its table map was not seen when the batch was planned",
             }
             for row in rows.to_pylist()
         ],

@@ -1,28 +1,40 @@
 """Combine the output of a batch's decoding tasks: files and rows by target.
 
 Rows too few for a file in their task are collected here, by the same writer in bounded memory, so
-that each table gets one small file instead of one per task.
+that each table gets one small file instead of one per task. The parts of a transaction that spans
+segments are merged.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
 
 import pyarrow as pa
 
 from pipeline.lake.delta_log.table import DataFile
+from pipeline.lake.files.data_files import row_groups
 from pipeline.lake.files.target_writer import Destination, Limits, TargetWriter, Written
 from pipeline.silver.decode.decode import PARTS, STAGED_TRANSACTIONS, TRANSACTIONS, Decode
 from pipeline.silver.decode.lossy_counts import COUNTS, LOSSY, LossyCounts, summed
-from pipeline.silver.decode.transactions import whole
 
 HELD_BYTES = 64 << 20
 """Limit of all tasks' rows that are too few for a file: kept in memory until committed, as one file
 per table."""
 SEEN = "seen_before"
 """Counter of transactions that the lake already had (each part of a transaction counts)."""
+
+_FIRST_KNOWN = (
+    *("file", "gtid", "xid", "server_id", "committed_at", "original_committed_at"),
+    *("end_pos", "commit_lsn", "xa", "xa_end", "seen_before"),
+)
+"""Fields that only one part of a transaction has, or that are the same in all."""
+_SPANS = ("rolled_back", "rolled_back_rows", "cascades_logged_rows")
+UNKNOWN = "unknown"
+"""`cascades` of a transaction in parts, if it is unknown in which parts cascades are unlogged."""
 
 
 @dataclass(frozen=True)
@@ -47,37 +59,24 @@ class DecodeAndWrite:
         return written
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """The output of all tasks of a batch, by target."""
+def rows_of(decoded: Written, target: str) -> Iterator[pa.Table]:
+    """Yield a target's rows: those in files, then the others."""
+    for file in decoded.files.get(target, ()):
+        yield from row_groups(file)
+    if target in decoded.rest:
+        yield decoded.rest[target]
 
-    counts: Mapping[str, int] = field(default_factory=dict)
-    written: Mapping[str, Sequence[DataFile]] = field(default_factory=dict)
-    rests: Mapping[str, pa.Table] = field(default_factory=dict)
 
-    def has(self, target: str) -> bool:
-        """Return True if there is any output for a target."""
-        return target in self.written or target in self.rests
-
-    def files(self, target: str) -> Sequence[DataFile]:
-        """Return a target's files."""
-        return self.written.get(target, ())
-
-    def rest(self, target: str) -> pa.Table | None:
-        """Return a target's rows that are not in files."""
-        return self.rests.get(target)
-
-    def lossy(self) -> LossyCounts:
-        """Return the numbers of values that differ from what was logged."""
-        rows = self.rest(LOSSY)
-        return summed(COUNTS.empty_table() if rows is None else rows)
+def lossy_values(decoded: Written) -> LossyCounts:
+    """Return the numbers of values that differ from what was logged."""
+    return summed(decoded.rest.get(LOSSY, COUNTS.empty_table()))
 
 
 def together(
     tasks: Iterable[Written],
     destinations: Mapping[str, Destination],
     limits: Limits | None = None,
-) -> Decoded:
+) -> Written:
     """Combine the output of all tasks; merge transactions in parts into one row each."""
     counts: Counter[str] = Counter()
     files: dict[str, list[DataFile]] = {}
@@ -100,9 +99,68 @@ def together(
                 writer.add(TRANSACTIONS, batch)
         merged = writer.finish()
     _extend(files, merged.files)
-    return Decoded(counts, files, merged.rest)
+    return Written(files, merged.rest, counts)
 
 
 def _extend(files: dict[str, list[DataFile]], more: Mapping[str, Sequence[DataFile]]) -> None:
     for target, found in more.items():
         files.setdefault(target, []).extend(found)
+
+
+def whole(parts: pa.Table) -> pa.Table:
+    """Return transactions in parts as one row each."""
+    rows = [{**row, "rows": dict(row["rows"] or ())} for row in parts.to_pylist()]
+    return pa.Table.from_pylist(merge_parts(rows), schema=STAGED_TRANSACTIONS)
+
+
+def merge_parts(parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return one row per LSN: counts are summed, other fields are the first known value."""
+    by_lsn: dict[int, list[Mapping[str, Any]]] = {}
+    for part in sorted(parts, key=lambda part: (part["__lsn"], part["start_pos"])):
+        by_lsn.setdefault(part["__lsn"], []).append(part)
+    return [_merged(same) for same in by_lsn.values()]
+
+
+def _merged(parts: list[Mapping[str, Any]]) -> dict[str, Any]:
+    rows: Counter[str] = Counter()
+    for part in parts:
+        rows.update(part["rows"])
+    return {
+        "__lsn": parts[0]["__lsn"],
+        "start_pos": parts[0]["start_pos"],
+        "rows": list(rows.items()),
+        "bytes": sum(part["bytes"] for part in parts),
+        **{
+            name: [piece for part in parts for piece in part[name] or ()] or None for name in _SPANS
+        },
+        "cascades_logged": _logged_spans(parts) or None,
+        "cascades": _cascades(parts),
+        **{name: _first_known(parts, name) for name in _FIRST_KNOWN},
+    }
+
+
+def _logged_spans(parts: list[Mapping[str, Any]]) -> list[dict[str, int]]:
+    """Return each part's spans, clipped to the part: its last span has no end of its own."""
+    next_starts = [part["start_pos"] for part in parts[1:]]
+    return [
+        {**piece, "end": min([piece["end"], *next_starts[n : n + 1]])}
+        for n, part in enumerate(parts)
+        for piece in part["cascades_logged"] or ()
+    ]
+
+
+def _cascades(parts: list[Mapping[str, Any]]) -> str | None:
+    """Merge the parts' `cascades`; spans are only known for parts that are mixed."""
+    found = {part["cascades"] for part in parts} - {None}
+    if len(found) < 2:
+        return next(iter(found), None)
+    return "mixed" if found == {"mixed", "unlogged"} else UNKNOWN
+
+
+def _first_known(parts: list[Mapping[str, Any]], name: str) -> int | str | datetime | None:
+    known: int | str | datetime | None
+    for part in parts:
+        known = part[name]
+        if known is not None:
+            return known
+    return None

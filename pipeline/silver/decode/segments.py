@@ -1,4 +1,4 @@
-"""Find bronze's next segments: those after silver's position, up to the first gap."""
+"""Bronze's segments without their bytes, and positions in a source's log."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from pipeline.bronze.continuity import gap_between, remedy
-from pipeline.bronze.executed_gtids import Executed, Following, follows
-from pipeline.bronze.tables import FileRow
 from pipeline.bronze.tables import segments_table
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import compare, equal
@@ -70,89 +67,8 @@ class SegmentRef:
         return self.end_pos - self.start_pos
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """Segments without a gap between them, and the gap after them, if any.
-
-    `given_up` are the gaps that conf accepts, each with the segment after it. `before` is what was
-    executed before each of the segments.
-    """
-
-    segments: tuple[SegmentRef, ...]
-    gaps: tuple[str, ...]
-    given_up: tuple[tuple[SegmentRef, str], ...] = ()
-    before: tuple[Executed, ...] = ()
-
-
-def pending(
-    spark: Spark,
-    lake: Lake,
-    source: str,
-    files: Mapping[int, FileRow],
-    position: Mark | None,
-    executed: Executed,
-    given_up: Collection[int] = (),
-) -> Pending:
-    """Return bronze's segments after `position` (None: from its first file on).
-
-    `executed` is what had been executed there. `files` are by ordinal; `given_up`: see
-    `pipeline.bronze.continuity`.
-    """
-    refs = _refs(spark, lake, source, position)
-    # A bronze batch in progress writes its files last: its segments are for the next run.
-    upto = {ordinal: row.ingested_upto for ordinal, row in files.items()}
-    settled = [ref for ref in refs if ref.end_pos <= upto.get(ref.ordinal, 0)]
-    return contiguous(settled, files, position, given_up, executed)
-
-
-def contiguous(
-    refs: Sequence[SegmentRef],
-    files: Mapping[int, FileRow],
-    position: Mark | None,
-    given_up: Collection[int] = (),
-    executed: Executed | None = None,
-) -> Pending:
-    """Return the segments of `refs`, in order, as long as each begins where the last one ends."""
-    taken: list[SegmentRef] = []
-    before: list[Executed] = []
-    accepted: list[tuple[SegmentRef, str]] = []
-    state = executed or Executed()
-    at = position
-    gaps: tuple[str, ...] = ()
-    for ref in refs:
-        if hole := _hole(at, ref):
-            gaps = (hole,)
-            break
-        if at is None:
-            state = state.entering(files[ref.ordinal], Following.AFTER_RESET)
-        elif at[0] != ref.ordinal:
-            row, following = files[at[0]], files[ref.ordinal]
-            gap = gap_between(row, following, state, files)
-            if gap and row.ordinal not in given_up:
-                gaps = (f"{gap} {remedy(row, following)}",)
-                break
-            if gap:
-                accepted.append((ref, gap))
-            state = state.entering(following, follows(row, following, files))
-        taken.append(ref)
-        before.append(state)
-        state = state.after(ref.gtids)
-        at = ref.ordinal, ref.end_pos
-    return Pending(tuple(taken), gaps, tuple(accepted), tuple(before))
-
-
-def _hole(at: Mark | None, ref: SegmentRef) -> str | None:
-    """Describe the bytes of a file that bronze lacks before a segment; None if it lacks none."""
-    start = at[1] if at is not None and at[0] == ref.ordinal else 0
-    if at is None or ref.start_pos == start:
-        return None
-    return (
-        f"bronze lacks bytes {start} to {ref.start_pos} of {ref.file}: everything after them"
-        " waits. Ingest the file again."
-    )
-
-
-def _refs(spark: Spark, lake: Lake, source: str, position: Mark | None) -> list[SegmentRef]:
+def after(spark: Spark, lake: Lake, source: str, position: Mark | None) -> list[SegmentRef]:
+    """Return the segments after a position (None: from the first file on), in order."""
     where = equal("source", source)
     if position is not None:
         ordinal, pos = position
@@ -205,12 +121,11 @@ def _named(row: Mapping[str, Any]) -> int:
 
 def between(spark: Spark, lake: Lake, source: str, start: Mark, end: Mark) -> list[SegmentRef]:
     """Return the segments in [start, end), in order."""
-    refs = _refs(spark, lake, source, start)
-    return [ref for ref in refs if (ref.ordinal, ref.start_pos) < end]
+    return [ref for ref in after(spark, lake, source, start) if ref.place < end]
 
 
 def at(spark: Spark, lake: Lake, source: str, starts: Collection[Mark]) -> list[SegmentRef]:
     """Return the segments that begin at these positions, in order."""
     (last, last_pos) = max(starts)
     found = between(spark, lake, source, min(starts), (last, last_pos + 1))
-    return [ref for ref in found if (ref.ordinal, ref.start_pos) in starts]
+    return [ref for ref in found if ref.place in starts]

@@ -6,12 +6,9 @@ __all__ = [
     "batch_plan",
     "known_tables",
     "late_names",
+    "new_segments",
     "progress",
-    "refresh",
     "seeds",
-    "seen_before",
-    "start_definitions",
     "survey",
-    "table_owner",
     "take_seeds",
 ]

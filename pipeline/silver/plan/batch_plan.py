@@ -6,13 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from decoder import TableDefinition
 from pipeline.bronze.executed_gtids import Executed
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import UNOWNED_KINDS, TimelineItem
 from pipeline.silver.decode.segments import Mark
 from pipeline.silver.decode.table_names import TableNames
-from pipeline.silver.plan.refresh import BEGINS, REFRESH, Begins, Refresh
+
+FROM_START: Mark = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,50 @@ class PlannedTable:
     def from_dict(cls, row: Mapping[str, Any]) -> PlannedTable:
         """Return the table that `to_dict` returned."""
         return cls(row["version"], row["table_id"], TableDefinition.from_json(row["definition"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """The full refresh that silver's rows belong to; `batch` started it (0: there was none).
+
+    `asked` is the hash of its settings, from `asked`. `under_way`: it has batches to come.
+    `maintained`: data that maintenance removed up to this batch of its own exists again. `upto`:
+    silver's position before it, and before other refreshes that it replaced.
+    """
+
+    batch: int = 0
+    asked: str = ""
+    under_way: bool = False
+    maintained: int = 0
+    upto: Mark = FROM_START
+
+    def after(self, end: Mark, *, more: bool) -> Refresh:
+        """Return it after a batch that ends there; `more`: bronze has more to decode.
+
+        It is not finished before silver's previous position: if a gap has appeared meanwhile, it
+        waits, because gold's published snapshot must not fall behind the previous one.
+        """
+        return replace(self, under_way=self.under_way and (more or end < self.upto))
+
+
+@dataclass(frozen=True, slots=True)
+class Begins:
+    """The part of a plan that starts a full refresh, which empties silver.
+
+    `tables` are the existing tables of changes as (schema, table, version). `conf` has the decoding
+    settings from then on. Other fields are as in `Refresh`.
+    """
+
+    asked: str
+    maintained: int
+    tables: tuple[tuple[str, str, int], ...] = ()
+    conf: Mapping[str, Any] = field(default_factory=dict)
+    upto: Mark = FROM_START
+
+
+REFRESH = TypeAdapter(Refresh)
+BEGINS = TypeAdapter(Begins)
+"""Parsers of what `asdict` returned, after JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +134,7 @@ class SilverPlan:
             "names": self.names.to_dict(),
             "definitions": [item.to_dict() for item in self.items],
             "faults": [dict(fault) for fault in self.faults],
-            "retried": [segment.to_list() for segment in self.retried],
+            "retried": [[one.ordinal, one.start_pos, list(one.lsns)] for one in self.retried],
             "again": list(self.again),
             "passed": list(self.passed),
             "conf": dict(self.conf),
@@ -111,7 +158,9 @@ class SilverPlan:
             names=TableNames.from_dict(body["names"], definitions),
             items=tuple(TimelineItem.from_dict(row) for row in body["definitions"]),
             faults=tuple(body["faults"]),
-            retried=tuple(Retried.from_list(row) for row in body["retried"]),
+            retried=tuple(
+                Retried(ordinal, start, tuple(lsns)) for ordinal, start, lsns in body["retried"]
+            ),
             again=tuple(body["again"]),
             passed=tuple(body["passed"]),
             conf=body["conf"],
@@ -162,16 +211,6 @@ class Retried:
     start_pos: int
     lsns: tuple[int, ...]
 
-    def to_list(self) -> list[Any]:
-        """Return JSON data."""
-        return [self.ordinal, self.start_pos, list(self.lsns)]
-
-    @classmethod
-    def from_list(cls, row: Sequence[Any]) -> Retried:
-        """Return the segment that `to_list` returned."""
-        ordinal, start_pos, lsns = row
-        return cls(ordinal, start_pos, tuple(lsns))
-
 
 def planned_tables(
     definitions: Iterable[tuple[TableDefinition, int]],
@@ -181,14 +220,11 @@ def planned_tables(
         definition.fingerprint(): (definition, version) for definition, version in definitions
     }
     ids: dict[tuple[str, str, int], int] = {}
-    return tuple(
-        PlannedTable(version, _number(ids, definition, version), definition)
-        for definition, version in distinct.values()
-    )
-
-
-def _number(ids: dict[tuple[str, str, int], int], definition: TableDefinition, version: int) -> int:
-    return ids.setdefault((definition.schema, definition.table, version), len(ids))
+    tables = []
+    for definition, version in distinct.values():
+        key = definition.schema, definition.table, version
+        tables.append(PlannedTable(version, ids.setdefault(key, len(ids)), definition))
+    return tuple(tables)
 
 
 def by_table_id(tables: Sequence[PlannedTable]) -> dict[int, PlannedTable]:

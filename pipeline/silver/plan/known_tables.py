@@ -1,16 +1,15 @@
-"""Tables whose columns the log does not name, as their server defines them: from which LSN on.
+"""Tables whose columns the log does not name, as conf or a server defines them: from which LSN on.
 
-A definition read between two positions is valid back to the last earlier statement that may have
-changed it, or else to the start of the batch; after it, the DDL in the log applies. A definition
+A server's definition, read between two positions, is valid back to the last earlier statement that
+may have changed it, or else to the start of the batch; after it, the DDL in the log applies. One
 that was changed between the two positions is not used, because it may have been read before or
 after the change.
 """
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,18 +19,50 @@ from pipeline.catalog import TableName, Timeline
 from pipeline.catalog.ddl.dump import DumpedStatement
 from pipeline.catalog.ddl.effects import CreateTable, CreateTableLike, Effect
 from pipeline.catalog.timeline.logged import LoggedStatement
-from pipeline.catalog.timeline.start import Start, StartTable
+from pipeline.catalog.timeline.start import Start, StartTable, read_start
 from pipeline.catalog.timeline.statements import SAVES_DDL_XID
 from pipeline.catalog.timeline.touched import EVERY_TABLE, covers, touched
-from pipeline.silver.decode.segments import Mark, SegmentRef, lsn_of
-from pipeline.silver.plan.start_definitions import Beginning
-from pipeline.silver.plan.survey import Found, logged_statement
+from pipeline.settings import Settings
+from pipeline.silver.decode.segments import Mark, SegmentRef, log_number, lsn_of
+from pipeline.silver.plan.survey import Beginning, Found, logged_statement, ordered, shown_name
 from pipeline.silver.plan.take_seeds import Reached
 from pipeline.source.server.create_statements import TIME_ZONE, CreateStatements
 from pipeline.source.server.version import server_number
 
 Find = Callable[[Sequence[SegmentRef]], Sequence[Found]]
 """Surveys segments, like `pipeline.silver.plan.survey.find`."""
+
+
+def beginning(
+    settings: Settings, ordinals: Mapping[str, int], begin: Mark, end: Mark, *, first: bool
+) -> Beginning | None:
+    """Return the definitions to declare in the batch [`begin`, `end`), or None.
+
+    They are declared in the log's `first` batch or, if the dump has a later position, in the batch
+    that contains it. `ordinals` are those of the existing files, by name.
+    """
+    if settings.definitions is None:
+        return None
+    start = read_start(settings.definitions)
+    place = _position(start, ordinals)
+    if first and (place is None or place <= begin):
+        return Beginning(lsn_of(begin), start)
+    if place is not None and begin < place <= end:
+        return Beginning(lsn_of(place), start)
+    return None
+
+
+def _position(start: Start, ordinals: Mapping[str, int]) -> Mark | None:
+    """Return the dump's position; None if it is before all files, or not recorded."""
+    if start.place is None or not ordinals:
+        return None
+    file, position = start.place
+    if file in ordinals:
+        return ordinals[file], position
+    number = log_number(file)
+    last = max(ordinals, key=lambda name: ordinals[name])
+    offset = number - log_number(last)
+    return None if offset < 0 else (ordinals[last] + offset, position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +182,7 @@ def waits_for(
     Tables in it get names only when the log reaches the position at which their server was read.
     `timeline` is at the end of the batch.
     """
-    shown = {_shown_name(row) for row in rows if row["kind"] == "definition"}
+    shown = {shown_name(row) for row in rows if row["kind"] == "definition"}
     for reading in to_come:
         queries = _queries(reading, timeline)
         held = sorted(name for name in queries if name in shown and timeline.lacks(name))
@@ -173,11 +204,9 @@ def _touches(rows: Iterable[Found], timeline: Timeline) -> defaultdict[TableName
     """Return the LSNs that may have changed a definition, by the names that `touched` yields."""
     found: defaultdict[TableName, list[int]] = defaultdict(list)
     there: set[TableName] = set()
-    kinds = {"statement": 0, "definition": 1}
-    relevant = [row for row in rows if row["kind"] in kinds]
-    for row in sorted(relevant, key=lambda row: (row["lsn"], row["pos"], kinds[row["kind"]])):
+    for row in ordered(rows):
         if row["kind"] == "definition":
-            there.add(_shown_name(row))
+            there.add(shown_name(row))
             continue
         statement = logged_statement(row)
         done = [e for e in timeline.effects(statement) if not _did_nothing(e, statement, there)]
@@ -197,11 +226,6 @@ def _did_nothing(effect: Effect, at: LoggedStatement, there: Collection[TableNam
     if at.mysql_version >= SAVES_DDL_XID:
         return at.ddl_xid is None
     return effect.name in there
-
-
-def _shown_name(row: Found) -> TableName:
-    shown = json.loads(row["content"])
-    return TableName(shown["schema"], shown["table"])
 
 
 def _queries(reading: CreateStatements, timeline: Timeline) -> dict[TableName, str]:

@@ -7,7 +7,6 @@ again into new silver tables.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,18 +16,14 @@ from pipeline.bronze.tables import FileRow
 from pipeline.catalog import TableName, Timeline
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.catalog.timeline.timeline import CatalogOptions
-from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import equal
-from pipeline.lake.starting import Spark
 from pipeline.lake.tables.opening import tables_of
-from pipeline.observe import Progress
-from pipeline.settings import Settings
+from pipeline.layer import LayerRun
 from pipeline.silver.decode import segments
 from pipeline.silver.decode.segments import Mark, SegmentRef
 from pipeline.silver.decode.silver_tables import transactions_table
-from pipeline.silver.plan.known_tables import beginnings, locate
-from pipeline.silver.plan.start_definitions import beginning
-from pipeline.silver.plan.survey import Found, find, in_log_order
+from pipeline.silver.plan.known_tables import beginning, beginnings, locate
+from pipeline.silver.plan.survey import Found, find, in_log_order, shown_name
 from pipeline.silver.plan.take_seeds import Reached
 from pipeline.source.logs.kept_statements import kept
 
@@ -76,20 +71,15 @@ def _is_unnamed(items: Sequence[TimelineItem]) -> bool:
 
 
 def late_names(
-    spark: Spark,
-    settings: Settings,
-    items: Sequence[TimelineItem],
-    options: CatalogOptions,
-    end: Mark,
-    progress: Progress,
+    run: LayerRun, items: Sequence[TimelineItem], options: CatalogOptions, end: Mark
 ) -> LateNames:
     """Return what definitions from conf or servers make of the waiting tables, up to `end`."""
-    waiting, lake = unnamed(items), settings.layout
-    from_servers = kept(lake, settings.source) if waiting else []
+    waiting, settings = unnamed(items), run.settings
+    from_servers = kept(run.lake, run.source) if waiting else []
     if not waiting or (settings.definitions is None and not from_servers):
         return LateNames()
-    refs = segments.between(spark, lake, settings.source, _LOG_START, end)
-    known = read_files(spark, lake, settings.source)
+    refs = segments.between(run.spark, run.lake, run.source, _LOG_START, end)
+    known = read_files(run.spark, run.lake, run.source)
     files = {row.file: row.ordinal for row in reversed(known)}
     gone = _removed(known, refs, end)
     first = (refs[0].ordinal, refs[0].start_pos) if gone is None else (gone.ordinal + 1, 0)
@@ -102,8 +92,8 @@ def late_names(
     options = replace(options, wanted=lambda schema, table: TableName(schema, table) in waiting)
     past = [item for item in items if item.name in waiting]
     rewound = [TimelineItem(*_LOG_START, n.schema, n.table, "rewound") for n in sorted(waiting)]
-    passed = _seen_before(spark, lake, settings.source)
-    read = find(spark, settings, refs, progress)
+    passed = _seen_before(run)
+    read = find(run, refs)
     new = [row for row in read if row["lsn"] not in passed]
     rows = list(_of((r for r in new if r["lsn"] is None or r["lsn"] >= since), waiting))
     timeline = Timeline([*past, *rewound], options)
@@ -136,20 +126,17 @@ def _too_early(gone: FileRow, waiting: Iterable[TableName]) -> str:
     )
 
 
-def _seen_before(spark: Spark, lake: Lake, source: str) -> set[int]:
-    where = equal("source", source) & equal("seen_before", True)
-    rows = tables_of(spark, lake).read(transactions_table(lake), where, ["__lsn"])
+def _seen_before(run: LayerRun) -> set[int]:
+    where = equal("source", run.source) & equal("seen_before", True)
+    rows = tables_of(run.spark, run.lake).read(transactions_table(run.lake), where, ["__lsn"])
     return set(rows.column("__lsn").to_pylist())
 
 
 def _of(rows: Iterable[Found], names: Collection[TableName]) -> Iterator[Found]:
     """Yield the rows without TABLE_MAPs of other tables."""
     for row in rows:
-        if row["kind"] == "definition":
-            shown = json.loads(row["content"])
-            if TableName(shown["schema"], shown["table"]) not in names:
-                continue
-        yield row
+        if row["kind"] != "definition" or shown_name(row) in names:
+            yield row
 
 
 def _places(rows: Iterable[Found], refs: Sequence[SegmentRef]) -> Iterator[Mark]:

@@ -1,18 +1,20 @@
-"""Silver's progress: its last batch, and the full refresh that it belongs to."""
+"""Silver's progress: its last batch, its full refresh, and the tables that a source owns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipeline.catalog import TableName
+from pipeline.catalog.timeline.definitions import require_own_tables, table_of_other_source
 from pipeline.errors import SettingsError
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.history_removed import ABANDONED, maintained
 from pipeline.lake.ledger.ledger import Plan
+from pipeline.layer import LayerRun
 from pipeline.settings import Settings
-from pipeline.silver.plan.batch_plan import SilverPlan
-from pipeline.silver.plan.refresh import Refresh
+from pipeline.silver.plan.batch_plan import BEGINS, Begins, Refresh, SilverPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +79,43 @@ def _types(ledger: Ledger) -> Mapping[str, str] | None:
     begins = None if abandoned else plan.body.get("begins")
     types: Mapping[str, str] = (begins or plan.body)["conf"]["types"]
     return types
+
+
+def require_unclaimed(run: LayerRun, names: Collection[TableName]) -> None:
+    """Raise SettingsError if another source of this lake has one of these tables or refreshes it.
+
+    The timeline records which tables a source has. While a full refresh fills it again, the batch
+    that started the refresh records them.
+    """
+    # In this order: a timeline is emptied only after the ledger has the plan to do so.
+    require_own_tables(run.spark, run.lake, run.source, names)
+    if not names:
+        return
+    for other, begun in sorted(refreshes_by_others(run.ledger).items()):
+        refresh = silver_progress_ahead(Ledger(run.spark, run.lake, other)).refresh
+        if taken := sorted(claimed(refresh, begun).intersection(names)):
+            raise table_of_other_source(taken[0], other, run.source)
+
+
+def claimed(refresh: Refresh, begun: Iterable[Begins]) -> set[TableName]:
+    """Return the tables that a source had before a full refresh in progress.
+
+    `begun` are all of its refreshes: one that replaced another in progress did not see all tables.
+    """
+    if not refresh.under_way:
+        return set()
+    return {
+        TableName(schema, table)
+        for one in begun
+        if one.upto == refresh.upto
+        for schema, table, _ in one.tables
+    }
+
+
+def refreshes_by_others(ledger: Ledger) -> Mapping[str, Sequence[Begins]]:
+    """Return all full refreshes that other sources have started, read again from the ledger."""
+    ledger.refresh()
+    return {
+        source: [BEGINS.validate_json(text) for text in texts]
+        for source, texts in ledger.refreshes_by_others().items()
+    }

@@ -1,37 +1,65 @@
-"""Survey a batch's definitions before decoding: its table maps and statements, in log order."""
+"""Survey a batch's definitions before decoding: its table maps and statements, in log order.
+
+Bronze has excerpts of segments for this, with only the events that the survey needs; other segments
+are read in tasks.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from decoder import TableDefinition
+from decoder import Segment, SegmentDecoder, TableDefinition, TypeOptions
+from decoder.model.results import Definitions, Statements, Transactions
+from decoder.stream.excerpt import Events, content as excerpt_content
 from decoder.stream.precompile import warm
-from pipeline.catalog import Timeline
+from decoder.transactions.statements import may_change_tables
+from pipeline.bronze.tables import segments_table
+from pipeline.catalog import TableName, Timeline
 from pipeline.catalog.alter.items import Position, TimelineItem
+from pipeline.catalog.timeline.start import Start
 from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
-from pipeline.lake.starting import Spark
-from pipeline.observe import Progress
+from pipeline.lake.delta_log.conditions import compare, equal
+from pipeline.lake.tables.opening import tables_of
+from pipeline.layer import LayerRun
 from pipeline.settings import Settings
-from pipeline.silver.decode.decode import FOUND, OFFSET_BITS, Survey
-from pipeline.silver.decode.segment_tasks import Work, results
+from pipeline.silver.decode.decode import OFFSET_BITS, Wanted, segments_in, server_of
+from pipeline.silver.decode.segment_tasks import results
 from pipeline.silver.decode.segments import Mark, SegmentRef
+from pipeline.silver.decode.splitter import Split, Splitter
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.silver.plan.batch_plan import PlannedTable, planned_tables
-from pipeline.silver.plan.excerpts import excerpts
-from pipeline.silver.plan.start_definitions import Beginning
 from pipeline.source.server.version import server_number
+
+FOUND = pa.schema(
+    [
+        pa.field("file", pa.string()),
+        pa.field("ordinal", pa.int64()),
+        # definition | statement | segment
+        pa.field("kind", pa.string()),
+        pa.field("lsn", pa.int64()),
+        pa.field("pos", pa.int64()),
+        pa.field("content", pa.string()),
+    ]
+)
+"""The survey's result for the driver. A `segment` row's LSN is that of its last transaction; its
+content is the version of the server that wrote it, if it has anything new."""
 
 Found = Mapping[str, Any]
 """A row of `FOUND`."""
 
 _NONE: Mapping[Mark, str] = {}
 _ORDER = {"statement": 0, "definition": 1}
+_COLUMNS = ("file", "ordinal", "start_pos", "transaction_pos", "preamble", "excerpt")
+_AT_ONCE = 256
+"""Excerpts in memory at once, of at most `decoder.stream.excerpt.LIMIT` bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,53 +73,192 @@ class Surveyed:
     faults: tuple[dict[str, Any], ...]
 
 
-@dataclass(frozen=True)
-class _Search:
-    """The function of a survey task."""
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Tables as conf or a server defines them, from `lsn` on.
 
-    survey: Survey
+    `server` is the version of the server that printed them, if it is not the log's.
+    """
 
-    def __call__(self, rows: Iterator[pa.RecordBatch]) -> pa.Table:
-        return pa.Table.from_batches(self.survey(rows), FOUND)
+    lsn: int
+    start: Start
+    server: str = ""
 
 
 def find(
-    spark: Spark,
-    settings: Settings,
+    run: LayerRun,
     refs: Sequence[SegmentRef],
-    progress: Progress,
     seen: Mapping[Mark, str] = _NONE,
     *,
     apart: bool = False,
 ) -> list[Found]:
     """Return the definitions and statements in the segments: rows of `FOUND`, in no order.
 
-    Bronze has excerpts for this. Segments are only read if they have none, or if some of their
-    transactions were `seen` before (see `pipeline.silver.decode.splitter`). `apart`: see `Work`.
+    Segments are only read if they have no excerpt, or if some of their transactions were `seen`
+    before (see `pipeline.silver.decode.splitter`). `apart`: see `results`.
     """
     warm()
-    survey = Survey(settings.type_options, settings.wanted, seen)
+    survey = Survey(run.settings.type_options, run.settings.wanted, seen)
     found: list[Found] = []
     surveyed = set()
-    for segment, events in excerpts(spark, settings.layout, settings.source, refs):
+    for segment, events in _excerpts(run, refs):
         place = segment.ordinal, segment.start_pos
         if place not in seen:
             found += survey.of_excerpt(segment, events)
             surveyed.add(place)
     if rest := [ref for ref in refs if ref.place not in surveyed]:
-        work = Work("read definitions", rest, apart or len(rest) < len(refs))
-        for rows in results(spark, settings, work, _Search(survey), progress):
+        apart = apart or len(rest) < len(refs)
+        for rows in results(run, "read definitions", rest, survey, apart=apart):
             found += rows.to_pylist()
     return found
 
 
+def _excerpts(run: LayerRun, refs: Sequence[SegmentRef]) -> Iterator[tuple[Segment, Events]]:
+    """Yield the segments that have an excerpt, with it, in no order; `refs` are in order."""
+    for start in range(0, len(refs), _AT_ONCE):
+        yield from _some_excerpts(run, refs[start : start + _AT_ONCE])
+
+
+def _some_excerpts(run: LayerRun, refs: Sequence[SegmentRef]) -> Iterator[tuple[Segment, Events]]:
+    wanted = {ref.place for ref in refs}
+    (first, begin), (last, end) = min(wanted), max(wanted)
+    where = equal("source", run.source) & equal("part", 0)
+    where &= compare("ordinal", ">", first) | (
+        equal("ordinal", first) & compare("start_pos", ">=", begin)
+    )
+    where &= compare("ordinal", "<", last) | (
+        equal("ordinal", last) & compare("start_pos", "<=", end)
+    )
+    rows = tables_of(run.spark, run.lake).read(segments_table(run.lake), where, _COLUMNS)
+    for row in rows.to_pylist():
+        if row["excerpt"] is not None and (row["ordinal"], row["start_pos"]) in wanted:
+            segment = Segment(
+                row["file"],
+                row["ordinal"],
+                row["start_pos"],
+                row["transaction_pos"],
+                row["preamble"] or b"",
+            )
+            yield segment, [(one["position"], one["event"]) for one in row["excerpt"]]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Finds definitions and statements that may change tables, without decoding rows.
+
+    `seen`: see `Splitter`; nothing is found for these transactions.
+    """
+
+    types: TypeOptions
+    wanted: Wanted
+    seen: Mapping[Mark, str] = field(default_factory=dict)
+
+    def __call__(self, rows: Iterable[pa.RecordBatch]) -> pa.Table:
+        """Return rows of `FOUND` for all segments in `rows`."""
+        splitter = Splitter(self.seen)
+        found = (
+            self._segment(segment, splitter.split(segment, parts))
+            for segment, parts in segments_in(rows)
+        )
+        return pa.Table.from_batches(
+            (pa.RecordBatch.from_pylist(some, schema=FOUND) for some in found), FOUND
+        )
+
+    def of_excerpt(self, segment: Segment, events: Events) -> list[dict[str, Any]]:
+        """Return the same rows from the segment's excerpt (see `decoder.stream.excerpt`)."""
+        content, places = excerpt_content(events, segment.start_pos)
+        split = Split([(segment, iter([pa.py_buffer(content)]))])
+        found = self._segment(segment, split)
+        for row in found:
+            row["lsn"], row["pos"] = (_placed(row[name], places) for name in ("lsn", "pos"))
+        return found
+
+    def _segment(self, segment: Segment, split: Split) -> list[dict[str, Any]]:
+        found = []
+        last = _last_lsn(split.seen)
+        server: str | None = None
+        for piece, content in split.pieces:
+            for row in self._piece(piece, content):
+                if row["kind"] == "segment":
+                    last = max(filter(None, (last, row["lsn"])), default=None)
+                    server = row["content"]
+                else:
+                    found.append(row)
+        end = {"kind": "segment", "lsn": last, "pos": segment.start_pos, "content": server}
+        return [{"file": segment.file, "ordinal": segment.ordinal, **row} for row in (*found, end)]
+
+    def _piece(self, segment: Segment, parts: Iterator[pa.Buffer]) -> Iterator[dict[str, Any]]:
+        first = next(parts)
+        server = server_of(segment, first)
+        decoder = SegmentDecoder(segment, self.types, rows=False, wanted=self.wanted)
+        for result in decoder.decode(chain([first], parts)):
+            if isinstance(result, Definitions):
+                yield from self._definitions(result)
+            elif isinstance(result, Statements):
+                yield from table_statements(result.batch, server)
+            elif isinstance(result, Transactions):
+                yield {"kind": "segment", "lsn": _last_lsn(result.batch), "content": server}
+
+    def _definitions(self, found: Definitions) -> Iterator[dict[str, Any]]:
+        for lsn, pos, definition in found.items:
+            if self.wanted(definition.schema, definition.table):
+                text = definition.to_json()
+                yield {"kind": "definition", "lsn": lsn, "pos": pos, "content": text}
+
+
+def _placed(lsn: int | None, places: Mapping[int, int]) -> int | None:
+    """Convert an LSN or position of an excerpt to the segment's; earlier ones stay the same."""
+    if lsn is None:
+        return None
+    position = lsn & ((1 << OFFSET_BITS) - 1)
+    return lsn - position + places.get(position, position)
+
+
+def _last_lsn(transactions: pa.RecordBatch | None) -> int | None:
+    """Return the LSN of the last transaction; None if there is none."""
+    if transactions is None or not transactions.num_rows:
+        return None
+    last: int = pc.max(transactions.column("__lsn")).as_py()
+    return last
+
+
+def table_statements(batch: pa.RecordBatch, server: str) -> Iterator[dict[str, Any]]:
+    """Yield statements that may change tables as JSON; `executed_at` in Unix microseconds."""
+    queries = batch.column("query").to_pylist()
+    chosen = [i for i, query in enumerate(queries) if may_change_tables(query)]
+    if not chosen:
+        return
+    executed = batch.column("executed_at").cast(pa.int64())
+    times = executed.take(pa.array(chosen)).to_pylist()
+    names = (
+        *("query", "schema", "sql_mode", "time_zone", "ddl_xid"),
+        *("charset", "connection_charset", "server_charset"),
+        *("explicit_defaults_for_timestamp", "thread_specific"),
+    )
+    rows = batch.take(pa.array(chosen)).select(["__lsn", "__pos", *names]).to_pylist()
+    for row, time in zip(rows, times, strict=True):
+        content = {name: row[name] for name in names} | {"executed_at": time, "server": server}
+        yield {
+            "kind": "statement",
+            "lsn": row["__lsn"],
+            "pos": row["__pos"],
+            "content": json.dumps(content, ensure_ascii=False),
+        }
+
+
 def definitions(rows: Iterable[Found]) -> list[tuple[Position, TableDefinition]]:
     """Return the definitions of table maps with their positions, in log order."""
-    found = [row for row in rows if row["kind"] == "definition"]
     return [
         ((row["lsn"], row["pos"]), TableDefinition.from_json(row["content"]))
-        for row in sorted(found, key=lambda row: (row["lsn"], row["pos"]))
+        for row in ordered(rows)
+        if row["kind"] == "definition"
     ]
+
+
+def ordered(rows: Iterable[Found]) -> list[Found]:
+    """Return the statements and definitions in log order."""
+    found = [row for row in rows if row["kind"] in _ORDER]
+    return sorted(found, key=lambda row: (row["lsn"], row["pos"], _ORDER[row["kind"]]))
 
 
 def catalog_options(settings: Settings, *, from_start: bool) -> CatalogOptions:
@@ -113,9 +280,8 @@ def in_log_order(
     files = {row["ordinal"]: row["file"] for row in rows}
     kept: dict[TableDefinition, int] = {}
     seen: list[tuple[Position, TableDefinition, TableDefinition]] = []
-    found = [row for row in rows if row["kind"] in _ORDER]
     waiting = sorted(starts, key=lambda start: start.lsn)
-    for row in sorted(found, key=lambda r: (r["lsn"], r["pos"], _ORDER[r["kind"]])):
+    for row in ordered(rows):
         while waiting and row["lsn"] >= waiting[0].lsn:
             _declare(timeline, waiting.pop(0), rows)
         if row["kind"] == "statement":
@@ -143,6 +309,12 @@ def _declare(timeline: Timeline, start: Beginning, rows: Iterable[Found]) -> Non
     number, mariadb = server_number(server)
     at = LoggedStatement(start.lsn, 0, "", server_version=number, mariadb=mariadb)
     timeline.declare(at, start.start)
+
+
+def shown_name(row: Found) -> TableName:
+    """Return the table of a definition's row."""
+    shown = json.loads(row["content"])
+    return TableName(shown["schema"], shown["table"])
 
 
 def logged_statement(row: Found) -> LoggedStatement:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from decoder import TableDefinition
 from pipeline.bronze.executed_gtids import log_base
@@ -24,6 +23,7 @@ from pipeline.silver.decode.decode import OFFSET_BITS
 from pipeline.silver.decode.segments import Mark, log_number
 from pipeline.silver.plan.seeds import LogCoordinates, Seed, newest, refuse_seed
 from pipeline.source import GtidSet
+from pipeline.source.server.create_statements import CreateStatements
 from pipeline.source.server.log_place import BEGINNING
 from pipeline.source.server.version import server_number
 
@@ -37,24 +37,8 @@ _FROM_FILES_BEGINNING = (
 )
 
 
-class Placed(Protocol):
-    """Something read from a server between two positions of its log (see `Seed`)."""
-
-    @property
-    def first(self) -> LogCoordinates:
-        """The position before anything was read."""
-
-    @property
-    def last(self) -> LogCoordinates:
-        """The position after all was read."""
-
-    @property
-    def server_id(self) -> int | None:
-        """The server's id; None if not recorded."""
-
-    @property
-    def at(self) -> int | None:
-        """When `first` was the end of the log, by the server's clock."""
+ReadFromServer = Seed | CreateStatements
+"""Something read from a server between two positions of its log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +55,7 @@ class Reached:
     all_of_bronze: bool
     removed: int = 0
 
-    def first_file(self, seed: Placed) -> FileRow | None:
+    def first_file(self, seed: ReadFromServer) -> FileRow | None:
         """Return the file of a seed's (or reading's) first position, or None if the lake lacks it.
 
         File names may repeat, after RESET or on another server. Raises NotSeededError if it cannot
@@ -89,7 +73,7 @@ class Reached:
         own = [row for row in named if row.server_id == server and row.begun <= at]
         return own[-1] if own else None
 
-    def last_file(self, seed: Placed, first: FileRow) -> FileRow | None:
+    def last_file(self, seed: ReadFromServer, first: FileRow) -> FileRow | None:
         """Return the file of its last position, in the same log as the first.
 
         That file may have begun while the seed was read. After RESET, a file of that name has other

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from decoder.errors import UnsupportedError
 from pipeline.lake.delta_log.table import LakeTable, Step
-from pipeline.lake.files.data_files import row_groups
-from pipeline.lake.files.target_writer import Destination
-from pipeline.lake.starting import Spark
+from pipeline.lake.files.target_writer import Destination, Written
 from pipeline.lake.tables.opening import tables_of
 from pipeline.lake.tables.tables import Tables
-from pipeline.observe.progress import Task
-from pipeline.settings import Settings
+from pipeline.layer import LayerRun
 from pipeline.silver.decode.decode import (
     FAULTS,
     STAGED_FAULTS,
@@ -25,7 +20,6 @@ from pipeline.silver.decode.decode import (
     TRANSACTIONS,
     table_target,
 )
-from pipeline.silver.decode.decoding import Decoded
 from pipeline.silver.decode.silver_tables import (
     changes_app,
     changes_table,
@@ -45,21 +39,19 @@ class Target:
     destination: Destination
 
 
-def targets_of(
-    spark: Spark, settings: Settings, plan: SilverPlan, batch: int, scratch: str
-) -> Mapping[str, Target]:
+def targets_of(run: LayerRun, plan: SilverPlan, batch: int, scratch: str) -> Mapping[str, Target]:
     """Return the tables of a plan, by target.
 
     Files that Spark appends are written to the batch's `scratch` folder, which a later run clears
     if this one dies. A table with a column that cannot be decoded is not included: all of its
     changes are faults.
     """
-    lake, source = settings.layout, settings.source
-    tables = tables_of(spark, lake)
+    lake, source = run.lake, run.source
+    tables = tables_of(run.spark, lake)
     placed = {"source": source, "batch": batch}
 
     def target(app: str, table: LakeTable, constants: Mapping[str, object]) -> Target:
-        by = committer(spark, tables, table)
+        by = committer(run.spark, tables, table)
         own = by.folder(table)
         folder = own if own == table.reference else f"{scratch}/{uuid.uuid4().hex}"
         return Target(by, app, Destination(folder, table, constants))
@@ -72,7 +64,7 @@ def targets_of(
         definition, version = planned.definition, planned.version
         app = changes_app(source, definition.schema, definition.table, version)
         try:
-            table = changes_table(lake, definition, version, settings.type_options)
+            table = changes_table(lake, definition, version, run.settings.type_options)
         except UnsupportedError:
             continue
         found[table_target(table_id)] = target(app, table, {})
@@ -85,20 +77,22 @@ def destinations(targets: Mapping[str, Target], scratch: str) -> Mapping[str, De
     return {name: target.destination for name, target in targets.items()} | {FAULTS: faults}
 
 
-def commit(
-    decoded: Decoded, targets: Mapping[str, Target], settings: Settings, batch: int, task: Task
-) -> None:
+def commit(run: LayerRun, decoded: Written, targets: Mapping[str, Target], batch: int) -> None:
     """Append to every table its files and rows."""
-    names = [name for name in targets if decoded.has(name)]
+    names = [name for name in targets if name in decoded.files or name in decoded.rest]
 
     def add(name: str) -> None:
         target = targets[name]
         step = Step(target.app, batch)
         table = target.destination.table
-        target.tables.add(table, decoded.files(name), decoded.rest(name), step)
+        files, rest = decoded.files.get(name, ()), decoded.rest.get(name)
+        target.tables.add(table, files, rest, step)
         task.advance()
 
-    with ThreadPoolExecutor(settings.parallel_tables) as pool:
+    with (
+        run.progress.task("write silver tables", len(names), "tables") as task,
+        ThreadPoolExecutor(run.settings.parallel_tables) as pool,
+    ):
         # list() raises the first error of any of them
         list(pool.map(add, names))
 
@@ -119,17 +113,3 @@ def rows_by_table(plan: SilverPlan, counts: Mapping[str, int]) -> dict[str, int]
         name = str(table.definition)
         rows[name] = rows.get(name, 0) + counts[table_target(table_id)]
     return rows
-
-
-@dataclass(frozen=True, slots=True)
-class DecodedFaults:
-    """The faults that tasks have found, in several Arrow tables."""
-
-    decoded: Decoded
-
-    def __iter__(self) -> Iterator[pa.Table]:
-        for file in self.decoded.files(FAULTS):
-            yield from row_groups(file)
-        rest = self.decoded.rest(FAULTS)
-        if rest is not None:
-            yield rest

@@ -6,10 +6,8 @@ A row holds the tables it names just before its transaction (all tables, if it n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,8 +34,8 @@ from pipeline.lake.files.target_writer import Destination, TargetWriter
 from pipeline.lake.starting import Spark
 from pipeline.lake.tables.opening import tables_of
 from pipeline.lake.tables.tables import constant
+from pipeline.layer import LayerRun
 from pipeline.observe.report import sentences_by_cause
-from pipeline.settings import Settings
 from pipeline.silver.decode.decode import (
     FAULTS,
     OFFSET_BITS,
@@ -71,15 +69,12 @@ _SAME = ["__lsn", "__pos", "kind"]
 _BUT_CONTENT = [name for name in QUARANTINE.names if name != "content"]
 
 
-class Faults(Protocol):
-    """Rows of `STAGED_FAULTS` in several tables; can be iterated repeatedly."""
-
-    def __iter__(self) -> Iterator[pa.Table]: ...
+Faults = Callable[[], Iterable[pa.Table]]
+"""Yields rows of `STAGED_FAULTS` in several tables, each time the same."""
 
 
 def append_faults(
-    spark: Spark,
-    settings: Settings,
+    run: LayerRun,
     batch: int,
     faults: Faults,
     planned: Sequence[Mapping[str, Any]],
@@ -90,14 +85,19 @@ def append_faults(
 
     `again`: the segments were decoded before, so most of their faults are already in quarantine.
     """
-    lake, source = settings.layout, settings.source
-    tables, table = tables_of(spark, lake), quarantine_table(lake)
-    known = _open_faults(spark, lake, source) if again else frozenset()
-    found = [_unknown(rows, known) for rows in faults] if known else faults
+    lake, source = run.lake, run.source
+    tables, table = tables_of(run.spark, lake), quarantine_table(lake)
+    known = _open_faults(run) if again else frozenset()
+
+    def new() -> Iterator[pa.Table]:
+        for rows in faults():
+            yield _unknown(rows, known) if known else rows
+        yield _planned(planned)
+
     placed = {"source": source, "batch": batch, "resolved_batch": None}
     destination = Destination(tables.folder(table), table, placed)
     with TargetWriter({FAULTS: destination}) as writer:
-        for rows in _with_consequences(spark, settings, _Several([found, [_planned(planned)]])):
+        for rows in _with_consequences(run, new):
             for some in rows.to_batches():
                 writer.add(FAULTS, some)
         written = writer.finish()
@@ -105,43 +105,35 @@ def append_faults(
         return []
     step = Step(f"silver/{source}/quarantine", batch)
     tables.add(table, written.files.get(FAULTS, ()), written.rest.get(FAULTS), step)
-    return sentences(spark, lake, source, batch)
+    return _sentences(run, batch)
 
 
-def _open_faults(spark: Spark, lake: Lake, source: str) -> Collection[tuple[Any, ...]]:
+def _open_faults(run: LayerRun) -> Collection[tuple[Any, ...]]:
     """Return position and kind of each unresolved fault in quarantine."""
-    rows = unresolved(spark, lake, source).select(_SAME)
-    return frozenset(zip(*rows.to_pydict().values(), strict=True))
+    return frozenset(_values(unresolved(run.spark, run.lake, run.source), _SAME))
 
 
 def _unknown(faults: pa.Table, known: Collection[tuple[Any, ...]]) -> pa.Table:
     """Return the faults that are not in quarantine from an earlier decoding of the same events."""
-    rows = zip(*faults.select(_SAME).to_pydict().values(), strict=True)
-    return faults.filter(pa.array([row not in known for row in rows], pa.bool_()))
+    return faults.filter(pa.array([row not in known for row in _values(faults, _SAME)], pa.bool_()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Several:
-    """Faults from several origins."""
-
-    parts: Sequence[Faults]
-
-    def __iter__(self) -> Iterator[pa.Table]:
-        return chain.from_iterable(self.parts)
+def _values(rows: pa.Table, columns: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+    return zip(*rows.select(columns).to_pydict().values(), strict=True)
 
 
-def _with_consequences(spark: Spark, settings: Settings, faults: Faults) -> Iterator[pa.Table]:
+def _with_consequences(run: LayerRun, faults: Faults) -> Iterator[pa.Table]:
     """Yield the faults of wanted tables, with tables that their statements change indirectly."""
-    named = {name for rows in faults for name in _named_by_statements(rows)}
+    named = {name for rows in faults() for name in _named_by_statements(rows)}
     if not named:
-        yield from faults
+        yield from faults()
         return
-    lake, source = settings.layout, settings.source
-    items = read_items(spark, lake, source)
-    consequences = logged_consequences(spark, lake, source)
+    items = read_items(run.spark, run.lake, run.source)
+    consequences = _logged_consequences(run)
     found = consequences.of({item.name for item in items}, set(map(TableName.read, named)))
-    for rows in faults:
-        yield of_wanted(_replaced(rows, found) if found else rows, settings.wanted)
+    for rows in faults():
+        replaced = _replaced(rows, found) if found else rows
+        yield of_wanted_tables(replaced, run.settings.wanted)
 
 
 def _named_by_statements(faults: pa.Table) -> Iterator[str]:
@@ -164,18 +156,13 @@ def _replaced(faults: pa.Table, found: Mapping[str, Sequence[str]]) -> pa.Table:
     return faults.set_column(at, field, pa.array(changed, field.type))
 
 
-def of_wanted(faults: pa.Table, wanted: Wanted) -> pa.Table:
-    """Return the faults without those of excluded tables only."""
-    batches = [of_wanted_tables(batch, wanted) for batch in faults.to_batches()]
-    return pa.Table.from_batches(batches, faults.schema)
-
-
-def logged_consequences(spark: Spark, lake: Lake, source: str) -> Consequences:
+def _logged_consequences(run: LayerRun) -> Consequences:
     """Return the foreign keys, triggers and routines that silver's statements declare."""
     consequences = Consequences()
-    where = equal("source", source) & matches("query", CONSEQUENCES_PATTERN)
+    where = equal("source", run.source) & matches("query", CONSEQUENCES_PATTERN)
     columns = ("query", "schema", "sql_mode")
-    for row in tables_of(spark, lake).read(statements_table(lake), where, columns).to_pylist():
+    rows = tables_of(run.spark, run.lake).read(statements_table(run.lake), where, columns)
+    for row in rows.to_pylist():
         consequences.note(row["query"], Session(row["schema"], row["sql_mode"] or 0))
     return consequences
 
@@ -210,10 +197,10 @@ def accepted_gaps(accepted: Iterable[tuple[SegmentRef, str]]) -> list[dict[str, 
     ]
 
 
-def sentences(spark: Spark, lake: Lake, source: str, batch: int) -> list[str]:
+def _sentences(run: LayerRun, batch: int) -> list[str]:
     """Describe what a batch put into quarantine, in sentences."""
-    where = equal("source", source) & equal("batch", batch) & ~equal("kind", GIVEN_UP)
-    rows = tables_of(spark, lake).read(quarantine_table(lake), where, _BUT_CONTENT)
+    where = equal("source", run.source) & equal("batch", batch) & ~equal("kind", GIVEN_UP)
+    rows = tables_of(run.spark, run.lake).read(quarantine_table(run.lake), where, _BUT_CONTENT)
     ordered = rows.sort_by([("__lsn", "ascending"), ("__pos", "ascending")])
     of_one = pc.and_(
         pc.equal(ordered.column("kind"), DEFINITION),
@@ -225,7 +212,7 @@ def sentences(spark: Spark, lake: Lake, source: str, batch: int) -> list[str]:
     others = ordered.filter(pc.invert(of_one))
     found += [sentence(row) for row in others.slice(0, SHOWN).to_pylist()]
     if len(others) > SHOWN:
-        found.append(f"{len(others) - SHOWN} more faults are in {lake.quarantine}.")
+        found.append(f"{len(others) - SHOWN} more faults are in {run.lake.quarantine}.")
     return found
 
 
@@ -281,7 +268,7 @@ def retryable(spark: Spark, lake: Lake, source: str) -> tuple[Retried, ...]:
     )
 
 
-def supersede(spark: Spark, lake: Lake, source: str, batch: int, seeds: Mapping[str, int]) -> None:
+def supersede(run: LayerRun, batch: int, seeds: Mapping[str, int]) -> None:
     """Resolve faults of definitions from before the LSNs of tables' `seeds`."""
     passed = any_of(
         [
@@ -290,25 +277,20 @@ def supersede(spark: Spark, lake: Lake, source: str, batch: int, seeds: Mapping[
         ]
     )
     if seeds:
-        _set_resolved(spark, lake, source, batch, equal("kind", DEFINITION) & passed)
+        _set_resolved(run, batch, equal("kind", DEFINITION) & passed)
 
 
 def still_faulty(faults: Faults, wanted: Wanted) -> set[Place]:
     """Return the positions at which decoding again failed again."""
     return {
         place
-        for rows in faults
-        for place in zip(
-            *of_wanted(rows, wanted).select(["ordinal", "start_pos", "__lsn"]).to_pydict().values(),
-            strict=True,
-        )
+        for rows in faults()
+        for place in _values(of_wanted_tables(rows, wanted), ["ordinal", "start_pos", "__lsn"])
     }
 
 
 def resolve(
-    spark: Spark,
-    lake: Lake,
-    source: str,
+    run: LayerRun,
     batch: int,
     retried: Sequence[Retried],
     remaining: set[Place],
@@ -329,13 +311,13 @@ def resolve(
     retryable_here = among("kind", RETRYABLE) & any_of(done)
     of_these = equal("kind", DEFINITION) & only_one("tables", sorted(named))
     repeated = of_these & compare("batch", "<", batch)
-    _set_resolved(spark, lake, source, batch, retryable_here | repeated)
+    _set_resolved(run, batch, retryable_here | repeated)
 
 
-def _set_resolved(spark: Spark, lake: Lake, source: str, batch: int, where: Condition) -> None:
+def _set_resolved(run: LayerRun, batch: int, where: Condition) -> None:
     """Set `resolved_batch` of open faults."""
-    tables, table = tables_of(spark, lake), quarantine_table(lake)
+    tables, table = tables_of(run.spark, run.lake), quarantine_table(run.lake)
     if tables.exists(table):
-        step = Step(f"silver/{source}/resolved", batch)
+        step = Step(f"silver/{run.source}/resolved", batch)
         marked = constant("resolved_batch", batch)
-        tables.update(table, _open(source) & where, [marked], step)
+        tables.update(table, _open(run.source) & where, [marked], step)

@@ -52,10 +52,6 @@ def drop_view(spark: Spark, lake: Lake, schema: str, table: str) -> None:
             return  # the catalog has no views, so there is none
 
 
-def _parts(name: TableName) -> tuple[str, str]:
-    return name.schema, name.table
-
-
 def _write(spark: Spark, lake: Lake, name: TableName, versions: set[int]) -> str | None:
     view = lake.all_changes(name.schema, name.table)
     if view is None:
@@ -66,7 +62,9 @@ def _write(spark: Spark, lake: Lake, name: TableName, versions: set[int]) -> str
         if there.issuperset(versions):
             return None
         # A definition without rows has no table.
-        places = {v: lake.changes(*_parts(name), v) for v in range(1, max(versions | there) + 1)}
+        places = {
+            v: lake.changes(name.schema, name.table, v) for v in range(1, max(versions | there) + 1)
+        }
         found = {
             v: schema
             for v, t in places.items()

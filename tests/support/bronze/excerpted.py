@@ -13,7 +13,8 @@ import pyarrow as pa
 from decoder import Segment, TypeOptions
 from pipeline.bronze.rows import PlannedSegment, segment_rows
 from pipeline.bronze.scan import ScanTask, scan
-from pipeline.silver.decode.decode import SEGMENT_COLUMNS, Survey
+from pipeline.silver.decode.decode import SEGMENT_COLUMNS
+from pipeline.silver.plan.survey import Survey
 from tests.support.bronze.bronze_rows import file_row
 
 Row = dict[str, Any]
@@ -38,8 +39,7 @@ def in_bytes(rows: list[Row]) -> list[Row]:
     """Return what the survey finds in the bytes of each segment it reads."""
     columns = {name: [row[name] for row in rows] for name in SEGMENT_COLUMNS}
     columns["transaction_pos"] = pa.array(columns["transaction_pos"], pa.int64())
-    (found,) = SURVEY([pa.RecordBatch.from_pydict(columns)])
-    listed: list[Row] = found.to_pylist()
+    listed: list[Row] = SURVEY([pa.RecordBatch.from_pydict(columns)]).to_pylist()
     return listed
 
 

@@ -11,8 +11,7 @@ from decoder.model.results import Changes
 from decoder.stream.segment_decoder import Segment
 from pipeline.catalog import Timeline
 from pipeline.catalog.timeline.timeline import CatalogOptions
-from pipeline.silver.decode.decode import Survey
-from pipeline.silver.plan.survey import Surveyed, in_log_order
+from pipeline.silver.plan.survey import Survey, Surveyed, in_log_order
 
 _SEGMENT = Segment("binlog.000001", 1)
 
@@ -29,8 +28,7 @@ def surveyed(log: bytes, options: CatalogOptions) -> Surveyed:
         "preamble": [b""],
         "content": [log],
     }
-    found = survey(iter([pa.RecordBatch.from_pydict(segment)]))
-    rows = [row for batch in found for row in batch.to_pylist()]
+    rows = survey(iter([pa.RecordBatch.from_pydict(segment)])).to_pylist()
     return in_log_order(rows, Timeline((), options))
 
 

@@ -22,8 +22,7 @@ from pipeline.catalog import Timeline
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.catalog.ddl.defaults import python_value
 from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
-from pipeline.silver.decode.decode import table_statements
-from pipeline.silver.plan.survey import logged_statement
+from pipeline.silver.plan.survey import logged_statement, table_statements
 from tests.support.servers.server import Server
 from tests.support.zoo import server_values
 

@@ -161,12 +161,11 @@ ROOMS = {
     ),
     "pipeline.silver": "carry_out decode/ full_refresh job plan/ planning tables/",
     "pipeline.silver.decode": (
-        "decode decoding lossy_counts segment_content segment_tasks segments server_version "
-        "silver_tables splitter statement_faults stored_segments table_names transactions"
+        "decode decoding lossy_counts segment_tasks segments silver_tables splitter "
+        "statement_faults table_names"
     ),
     "pipeline.silver.plan": (
-        "batch_plan excerpts known_tables late_names progress refresh seeds seen_before "
-        "start_definitions survey table_owner take_seeds"
+        "batch_plan known_tables late_names new_segments progress seeds survey take_seeds"
     ),
     "pipeline.silver.tables": "batch_tables quarantine views",
     "pipeline.source": "capture/ check/ gtid_set logs/ server/",
@@ -298,7 +297,6 @@ SMALL = {
     "pipeline.settings.model": "the base of all settings models",
     "pipeline.settings.seed": "one section of the settings file each",
     "pipeline.settings.time_zone": "conf and the source's sessions share it",
-    "pipeline.silver.decode.server_version": "a question to a log's first event",
     "pipeline.source.capture.destination": "a capture and its status share it",
     "pipeline.source.capture.reader": "a thread of its own",
     "pipeline.source.capture.server_refusals": "what servers refuse to a capture, in words",

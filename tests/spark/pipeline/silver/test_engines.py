@@ -14,15 +14,16 @@ from decoder import Segmenter, TableDefinition
 from pipeline.bronze.tables import SEGMENTS, segments_table
 from pipeline.lake import Lake, dealing
 from pipeline.lake.delta_log.table import Step
-from pipeline.lake.files.data_files import row_groups
+from pipeline.lake.files.target_writer import Written
 from pipeline.lake.tables.by_spark import SparkTables
 from pipeline.lake.tables.native import NativeTables
+from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.silver.decode import segment_tasks
 from pipeline.silver.decode.decode import TRANSACTIONS, Decode
-from pipeline.silver.decode.decoding import DecodeAndWrite, Decoded, together
-from pipeline.silver.decode.segment_tasks import Work, results
+from pipeline.silver.decode.decoding import DecodeAndWrite, rows_of as decoded_rows, together
+from pipeline.silver.decode.segment_tasks import results
 from pipeline.silver.decode.segments import SegmentRef, between
 from pipeline.silver.plan.batch_plan import SilverPlan, planned_tables
 from pipeline.silver.plan.survey import find
@@ -72,29 +73,26 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 def decoded(
     spark: SparkSession, settings: Settings, refs: list[SegmentRef], folder: Path
-) -> tuple[Decoded, list[str]]:
+) -> tuple[Written, list[str]]:
     """Return a batch's output over these segments, and its targets."""
-    found = find(spark, settings, refs, QuietProgress())
+    run = LayerRun.begin(spark, settings, QuietProgress())
+    found = find(run, refs)
     texts = sorted({row["content"] for row in found if row["kind"] == "definition"})
     planned = planned_tables((TableDefinition.from_json(text), 1) for text in texts)
     plan = SilverPlan((1, 0), (3, 0), 0, tables=planned)
-    target = targets_of(spark, settings, plan, 1, f"{folder}/scratch")
+    target = targets_of(run, plan, 1, f"{folder}/scratch")
     places = {
         name: replace(place, folder=f"{folder}/{name}")
         for name, place in destinations(target, str(folder)).items()
     }
     decode = Decode(settings.type_options, settings.wanted, plan.table_ids)
     task = DecodeAndWrite(decode, places, str(folder))
-    work = Work("decode", refs)
-    tasks = results(spark, settings, work, task, QuietProgress())
+    tasks = results(run, "decode", refs, task)
     return together(tasks, places), [*places]
 
 
-def texts(decoded: Decoded, target: str) -> list[str]:
-    tables = [rows for file in decoded.files(target) for rows in row_groups(file)]
-    rest = decoded.rest(target)
-    tables += [] if rest is None else [rest]
-    return sorted(str(row) for table in tables for row in table.to_pylist())
+def texts(decoded: Written, target: str) -> list[str]:
+    return sorted(str(row) for table in decoded_rows(decoded, target) for row in table.to_pylist())
 
 
 @pytest.mark.parametrize("way", ["spark", "fed by spark"])

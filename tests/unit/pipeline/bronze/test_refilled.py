@@ -12,9 +12,8 @@ from pipeline.lake.ledger.refill import position_before_refresh
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
-from pipeline.silver.plan.batch_plan import SilverPlan
+from pipeline.silver.plan.batch_plan import Begins, SilverPlan
 from pipeline.silver.plan.progress import silver_progress
-from pipeline.silver.plan.refresh import Begins
 from tests.support.lake.memory_ledger import MemoryLedger
 
 SETTINGS = Settings(source="shop")

@@ -37,8 +37,7 @@ from pipeline.maintenance.needs import decoding_needs, gold_needs
 from pipeline.run.recorder import cut_of
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError
-from pipeline.silver.plan.batch_plan import SilverPlan
-from pipeline.silver.plan.refresh import Begins, Refresh
+from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan
 from tests.support.lake.memory_ledger import MemoryLedger
 from tests.support.silver.made_silver import definition, item
 

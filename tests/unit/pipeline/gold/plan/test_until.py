@@ -15,8 +15,7 @@ from pipeline.gold.plan import until as until_module
 from pipeline.gold.plan.until import require_in_log
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
-from pipeline.silver.plan.batch_plan import SilverPlan
-from pipeline.silver.plan.refresh import Begins, Refresh
+from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan
 from pipeline.source import GtidSet
 from tests.support.bronze.bronze_rows import file_row
 from tests.support.lake.memory_ledger import MemoryLedger

@@ -16,10 +16,10 @@ from pipeline.silver.decode.decode import (
     STATEMENTS,
     TRANSACTIONS,
     Decode,
-    Survey,
     of_wanted_tables,
     server_version,
 )
+from pipeline.silver.plan.survey import Survey
 from tests.support.decoder.event_bytes import format_description
 from tests.support.decoder.old_logs import V1, V3
 
@@ -34,7 +34,7 @@ def surveyed(
     rows: Iterable[pa.RecordBatch], kind: str, seen: Mapping[tuple[int, int], str] | None = None
 ) -> list[dict[str, Any]]:
     found = Survey(TypeOptions(), everything, seen or {})(iter(rows))
-    return [row for batch in found for row in batch.to_pylist() if row["kind"] == kind]
+    return [row for row in found.to_pylist() if row["kind"] == kind]
 
 
 def table_ids(rows: Iterable[pa.RecordBatch]) -> dict[str, int]:

@@ -14,7 +14,6 @@ import pytest
 from decoder import TableDefinition, TypeOptions
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.table import LakeTable
-from pipeline.lake.files.data_files import row_groups
 from pipeline.lake.files.target_writer import Destination, Limits, TargetWriter, Written
 from pipeline.silver.carry_out import remove_leftovers
 from pipeline.silver.decode.decode import (
@@ -25,12 +24,12 @@ from pipeline.silver.decode.decode import (
     STATEMENTS,
     TRANSACTIONS,
     Decode,
-    Survey,
     table_target,
 )
-from pipeline.silver.decode.decoding import SEEN, DecodeAndWrite, Decoded, together
+from pipeline.silver.decode.decoding import SEEN, DecodeAndWrite, lossy_values, rows_of, together
 from pipeline.silver.decode.lossy_counts import COUNTS, LOSSY
 from pipeline.silver.decode.silver_tables import changes_table, statements_table, transactions_table
+from pipeline.silver.plan.survey import Survey
 
 Segments = Callable[..., Iterator[pa.RecordBatch]]
 PLACED = {"source": "shop", "batch": 7}
@@ -40,11 +39,8 @@ def everything(_schema: str, _table: str) -> bool:
     return True
 
 
-def rows(decoded: Decoded, target: str) -> list[dict[str, Any]]:
-    tables = [found for file in decoded.files(target) for found in row_groups(file)]
-    rest = decoded.rest(target)
-    tables += [] if rest is None else [rest]
-    found = [row for table in tables for row in table.to_pylist()]
+def rows(decoded: Written, target: str) -> list[dict[str, Any]]:
+    found = [row for table in rows_of(decoded, target) for row in table.to_pylist()]
     return sorted(found, key=lambda row: (row["__lsn"], row.get("__pos", 0), row.get("__row", 0)))
 
 
@@ -52,7 +48,7 @@ def task_of(folder: Path, survey: Iterator[pa.RecordBatch]) -> DecodeAndWrite:
     """Return a task that decodes all tables that a survey found."""
     lake = Lake(str(folder))
     found = Survey(TypeOptions(), everything)(survey)
-    texts = [row["content"] for b in found for row in b.to_pylist() if row["kind"] == "definition"]
+    texts = [row["content"] for row in found.to_pylist() if row["kind"] == "definition"]
     definitions = [TableDefinition.from_json(text) for text in dict.fromkeys(texts)]
     places = {
         TRANSACTIONS: Destination(lake.transactions, transactions_table(lake), PLACED),
@@ -105,7 +101,7 @@ def test_too_many_rows_to_return_become_one_scratch_file_per_task(tmp_path: Path
     assert len(os.listdir(tmp_path / "scratch")) == 4
     decoded = together(tasks, {name: place(tmp_path, name) for name in values})
     for name, numbers in values.items():
-        assert not decoded.files(name)
+        assert name not in decoded.files
         assert [row["__lsn"] for row in rows(decoded, name)] == sorted(numbers * 4)
 
 
@@ -115,8 +111,8 @@ def test_a_thousand_tables_of_many_tasks_get_one_file_each(tmp_path: Path) -> No
     places = {name: place(tmp_path, name) for name in values}
     tasks = (written(tmp_path, values, Limits(rest_bytes=0)) for _ in range(12))
     decoded = together(tasks, places, Limits(rest_bytes=0, open_bytes=100_000))
-    assert all(len(decoded.files(name)) == 1 for name in values)
-    assert {decoded.files(name)[0].rows for name in values} == {96}
+    assert all(len(decoded.files[name]) == 1 for name in values)
+    assert {decoded.files[name][0].rows for name in values} == {96}
     assert len(list(tmp_path.rglob("*.parquet"))) == 1000
 
 
@@ -150,8 +146,8 @@ def test_lossy_values_are_summed_over_tasks() -> None:
             writer.add(LOSSY, batch)
             tasks.append(writer.finish())
     decoded = together(tasks, {})
-    assert decoded.lossy() == {"s.t": {"day": 10}}
-    assert together([], {}).lossy() == {}
+    assert lossy_values(decoded) == {"s.t": {"day": 10}}
+    assert lossy_values(together([], {})) == {}
 
 
 def test_transactions_that_the_lake_already_had_are_counted(

@@ -4,8 +4,9 @@ import pytest
 
 from pipeline.bronze.tables import FileRow
 from pipeline.settings.settings import MIB
-from pipeline.silver.decode.segment_content import are_even, chunks
-from pipeline.silver.decode.segments import Mark, SegmentRef, contiguous
+from pipeline.silver.decode.segment_tasks import are_even, chunks
+from pipeline.silver.decode.segments import Mark, SegmentRef
+from pipeline.silver.plan.new_segments import contiguous
 from tests.support.bronze.bronze_rows import file_row
 
 

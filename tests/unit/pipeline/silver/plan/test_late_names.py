@@ -8,11 +8,12 @@ import pytest
 
 from pipeline.catalog import TableName
 from pipeline.catalog.timeline.start import Start
+from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.silver.decode.segments import SegmentRef
 from pipeline.silver.plan import late_names
-from pipeline.silver.plan.start_definitions import Beginning
+from pipeline.silver.plan.survey import Beginning
 from tests.support.bronze.bronze_rows import file_row
 
 FILES = [file_row(f"log.00000{n}", n) for n in (1, 2, 3)]
@@ -43,9 +44,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def retried(monkeypatch: pytest.MonkeyPatch, found: list[SegmentRef]) -> late_names.LateNames:
     monkeypatch.setattr(late_names.segments, "between", lambda *_: found)
     options = late_names.CatalogOptions()
-    end = (3, 1000)
     spark: Any = None
-    return late_names.late_names(spark, SETTINGS, [], options, end, QuietProgress())
+    run = LayerRun.begin(spark, SETTINGS, QuietProgress())
+    return late_names.late_names(run, [], options, (3, 1000))
 
 
 def test_a_whole_log_is_read_from_its_start(

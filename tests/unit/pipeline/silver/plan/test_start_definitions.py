@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.settings import Settings
-from pipeline.silver.plan.start_definitions import beginning
+from pipeline.silver.plan.known_tables import beginning
 
 FILES = {"binlog.000007": 3, "binlog.000008": 4}
 TABLE = "USE s; CREATE TABLE t (a INT);"

@@ -13,6 +13,8 @@ from pipeline.catalog.alter.items import TimelineItem
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.table import Step
 from pipeline.lake.tables.native import NativeTables
+from pipeline.layer import LayerRun
+from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.silver.decode.decode import STAGED_FAULTS
 from pipeline.silver.decode.silver_tables import quarantine_table, statements_table
@@ -21,6 +23,7 @@ from pipeline.silver.tables import quarantine
 from pipeline.silver.tables.quarantine import (
     DEFINITION,
     GIVEN_UP,
+    Faults,
     append_faults,
     resolve,
     retryable,
@@ -41,8 +44,10 @@ def lake(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Lake:
     return Lake(str(tmp_path))
 
 
-def settings(lake: Lake, **options: Any) -> Settings:
-    return Settings(source=SOURCE, lake=lake.root, **options)
+def run_of(lake: Lake, **options: Any) -> LayerRun:
+    return LayerRun.begin(
+        SPARK, Settings(source=SOURCE, lake=lake.root, **options), QuietProgress()
+    )
 
 
 def fault(
@@ -61,13 +66,13 @@ def fault(
     }
 
 
-def staged(*faults: dict[str, Any]) -> list[pa.Table]:
+def staged(*faults: dict[str, Any]) -> Faults:
     """Return faults in several tables, as tasks return them."""
-    return [pa.Table.from_pylist([one], schema=STAGED_FAULTS) for one in faults]
+    return lambda: [pa.Table.from_pylist([one], schema=STAGED_FAULTS) for one in faults]
 
 
 def append(lake: Lake, batch: int, *faults: dict[str, Any], **options: Any) -> list[str]:
-    return append_faults(SPARK, settings(lake), batch, staged(*faults), (), **options)
+    return append_faults(run_of(lake), batch, staged(*faults), (), **options)
 
 
 def rows(lake: Lake) -> list[dict[str, Any]]:
@@ -84,7 +89,7 @@ def test_a_batch_without_faults_creates_no_table(lake: Lake) -> None:
     assert not NativeTables(lake).exists(quarantine_table(lake))
     assert len(unresolved(SPARK, lake, SOURCE)) == 0
     assert retryable(SPARK, lake, SOURCE) == ()
-    supersede(SPARK, lake, SOURCE, 1, {"shop.t": 5})
+    supersede(run_of(lake), 1, {"shop.t": 5})
     assert not NativeTables(lake).exists(quarantine_table(lake))
 
 
@@ -93,7 +98,7 @@ def test_faults_are_appended_once_and_reported(lake: Lake) -> None:
     del planned[0]["ordinal"], planned[0]["start_pos"]
     for _ in range(2):
         messages = append_faults(
-            SPARK, settings(lake), 3, staged(fault(5, ["shop.t"]), fault(7, None)), planned
+            run_of(lake), 3, staged(fault(5, ["shop.t"]), fault(7, None)), planned
         )
         assert len(messages) == 3
         assert "shop.u" in messages[0]
@@ -138,7 +143,7 @@ def test_a_statement_holds_the_tables_it_changes_indirectly(
     child = TimelineItem(1, 1, "shop", "child", "create")
     monkeypatch.setattr(quarantine, "read_items", lambda *_: [child])
     found = staged(fault(5, ["shop.parent"], STATEMENT_DML))
-    append_faults(SPARK, settings(lake, **options), 1, found, ())
+    append_faults(run_of(lake, **options), 1, found, ())
     assert [row["tables"] for row in rows(lake)] == held
 
 
@@ -154,10 +159,10 @@ def test_segments_with_retryable_faults_are_retried(lake: Lake) -> None:
     )
     held = retryable(SPARK, lake, SOURCE)
     assert held == (Retried(1, 0, (5, 6)), Retried(1, 100, (7,)))
-    remaining = still_faulty(staged(fault(6, ["shop.t"])), settings(lake).wanted)
+    remaining = still_faulty(staged(fault(6, ["shop.t"])), run_of(lake).settings.wanted)
     assert remaining == {(1, 0, 6)}
     for batch in (2, 2):
-        resolve(SPARK, lake, SOURCE, batch, held, remaining)
+        resolve(run_of(lake), batch, held, remaining)
     assert resolved(lake) == [(None, None), (5, 2), (6, None), (7, 2), (8, None)]
     assert retryable(SPARK, lake, SOURCE) == (Retried(1, 0, (6,)),)
 
@@ -178,14 +183,14 @@ def test_a_seed_supersedes_faults_of_definitions(
         fault(4, ["shop.t"]),
         fault(6, ["shop.u"], DEFINITION),
     )
-    supersede(SPARK, lake, SOURCE, 2, seeds)
+    supersede(run_of(lake), 2, seeds)
     assert [lsn for lsn, batch in resolved(lake) if batch == 2] == list(superseded)
 
 
 def test_faults_of_a_table_without_names_are_reported_again(lake: Lake) -> None:
     append(lake, 1, fault(5, ["shop.t"], DEFINITION), fault(6, ["shop.u"], DEFINITION))
     append(lake, 2, fault(7, ["shop.t"], DEFINITION))
-    resolve(SPARK, lake, SOURCE, 2, (), set(), ["shop.t"])
+    resolve(run_of(lake), 2, (), set(), ["shop.t"])
     assert resolved(lake) == [(5, 2), (6, None), (7, None)]
 
 

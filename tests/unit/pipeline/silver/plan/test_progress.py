@@ -9,11 +9,12 @@ import pytest
 from pipeline.catalog import TableName
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake, Ledger
+from pipeline.layer import LayerRun
+from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
-from pipeline.silver.plan import table_owner as claims
-from pipeline.silver.plan.batch_plan import SilverPlan
-from pipeline.silver.plan.refresh import Begins, Refresh
-from pipeline.silver.plan.table_owner import claimed, require_unclaimed
+from pipeline.silver.plan import progress
+from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan
+from pipeline.silver.plan.progress import claimed, require_unclaimed
 from tests.support.lake.memory_ledger import MemoryLedger
 
 SHOP = Settings(source="shop")
@@ -35,14 +36,16 @@ def test_a_second_refresh_keeps_the_tables_emptied_by_the_first() -> None:
 def test_another_source_does_not_get_a_table_before_the_refresh_is_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    shop, crm = MemoryLedger(), Ledger(None, Lake("/lake"), "crm")
+    shop = MemoryLedger()
+    settings = Settings(source="crm", lake="/lake")
+    crm = LayerRun(None, settings, Ledger(None, Lake("/lake"), "crm"), QuietProgress())
     shop.did("silver", DECODED.to_body())
-    monkeypatch.setattr(claims, "require_own_tables", lambda *_: None)
-    monkeypatch.setattr(claims, "refreshes_by_others", lambda *_: {"shop": [FIRST]})
-    monkeypatch.setattr(claims, "Ledger", lambda *_: shop)
+    monkeypatch.setattr(progress, "require_own_tables", lambda *_: None)
+    monkeypatch.setattr(progress, "refreshes_by_others", lambda *_: {"shop": [FIRST]})
+    monkeypatch.setattr(progress, "Ledger", lambda *_: shop)
 
     def require(name: TableName) -> None:
-        require_unclaimed(None, crm, [name])
+        require_unclaimed(crm, [name])
 
     require(PAYMENTS)
     plan = shop.propose("silver", replace(DECODED, begins=FIRST).to_body())

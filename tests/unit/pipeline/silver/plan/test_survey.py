@@ -16,11 +16,11 @@ from decoder.stream import excerpt
 from pipeline.bronze.tables import SEGMENTS, segments_table
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.table import Step
-from pipeline.lake.starting import Spark
 from pipeline.lake.tables.native import NativeTables
+from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
-from pipeline.silver.decode.segment_tasks import Work, results
+from pipeline.silver.decode.segment_tasks import results
 from pipeline.silver.decode.segments import SegmentRef, between
 from pipeline.silver.plan.survey import find
 from tests.support.bronze.excerpted import ONE_SEGMENT, in_bytes, in_excerpt, require_same, segments
@@ -195,9 +195,9 @@ def test_only_segments_without_an_excerpt_or_with_seen_transactions_are_read(
     seen = {refs[1].place: ""}
     read: list[SegmentRef] = []
 
-    def noted(spark: Spark, settings: Settings, work: Work, *more: Any) -> Iterator[Any]:
-        read.extend(work.refs)
-        yield from results(spark, settings, work, *more)
+    def noted(run: LayerRun, name: str, refs: Any, *more: Any, **options: Any) -> Iterator[Any]:
+        read.extend(refs)
+        yield from results(run, name, refs, *more, **options)
 
     monkeypatch.setattr("pipeline.silver.plan.survey.results", noted)
     of_source = Settings(source="shop", lake=lake.root, engine="local")
@@ -210,8 +210,8 @@ def test_only_segments_without_an_excerpt_or_with_seen_transactions_are_read(
         return rows
 
     monkeypatch.setattr(NativeTables, "read", counted)
-    monkeypatch.setattr("pipeline.silver.plan.excerpts._AT_ONCE", 3)
-    found = find(NEVER_STARTED, of_source, refs, QuietProgress(), seen)
+    monkeypatch.setattr("pipeline.silver.plan.survey._AT_ONCE", 3)
+    found = find(LayerRun.begin(NEVER_STARTED, of_source, QuietProgress()), refs, seen)
     expected = [row for rows in of_segments for row in in_bytes(rows)]
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
     without = [rows[0]["start_pos"] for rows in of_segments if rows[0]["excerpt"] is None]

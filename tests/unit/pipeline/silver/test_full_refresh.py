@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,27 +13,28 @@ from pipeline.bronze.executed_gtids import Executed
 from pipeline.errors import ConcurrentRunError, SettingsError
 from pipeline.lake.ledger.history_removed import ABANDONED, SPARED, Removed, removed, spared
 from pipeline.lake.tables.native import NativeTables
+from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.silver import full_refresh, planning
 from pipeline.silver.decode.segments import SegmentRef
 from pipeline.silver.full_refresh import (
     RefreshRefusedError,
+    asked,
     begin,
     beginning_plan,
     require_no_maintenance,
     require_whole,
     resumes_refresh,
 )
-from pipeline.silver.plan.batch_plan import SilverPlan
+from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan
+from pipeline.silver.plan.new_segments import AvailableSegments
 from pipeline.silver.plan.progress import (
     Standing,
     require_same_types,
     silver_progress,
     silver_progress_ahead,
 )
-from pipeline.silver.plan.refresh import Begins, Refresh, asked
-from pipeline.silver.plan.seen_before import AvailableSegments
 from pipeline.silver.planning import Next, next_plan
 from pipeline.source import GtidSet
 from tests.support.bronze.bronze_rows import file_row
@@ -56,37 +56,41 @@ def ledger(monkeypatch: pytest.MonkeyPatch) -> MemoryLedger:
     return made
 
 
+def run_of(ledger: MemoryLedger, settings: Settings = MICROS) -> LayerRun:
+    return LayerRun(None, settings, ledger, QuietProgress())
+
+
 def starting_plan(ledger: MemoryLedger, settings: Settings = MICROS) -> SilverPlan:
-    plan = beginning_plan(None, settings, ledger)
+    plan = beginning_plan(run_of(ledger, settings))
     assert plan is not None
     assert SilverPlan.from_body(plan.to_body()) == plan
     return plan
 
 
 def test_a_refresh_without_decoded_batches_starts_nothing() -> None:
-    assert beginning_plan(None, MICROS, MemoryLedger()) is None
+    assert beginning_plan(run_of(MemoryLedger())) is None
     assert silver_progress(MemoryLedger()) == Standing()
 
 
 def test_a_refresh_is_under_way_from_its_plan_to_its_last_batch(ledger: MemoryLedger) -> None:
     assert silver_progress_ahead(ledger) == Standing(1, DECODED)
-    assert not resumes_refresh(ledger, MICROS)
+    assert not resumes_refresh(run_of(ledger, MICROS))
     plan = ledger.propose("silver", starting_plan(ledger).to_body())
     assert silver_progress(ledger) == Standing(1, DECODED)
     refresh = Refresh(2, asked(MICROS), under_way=True, maintained=1, upto=DECODED.end)
     assert silver_progress_ahead(ledger) == Standing(2, None, refresh)
-    assert resumes_refresh(ledger, MICROS)
-    assert not resumes_refresh(ledger, TEXT)  # other settings
+    assert resumes_refresh(run_of(ledger, MICROS))
+    assert not resumes_refresh(run_of(ledger, TEXT))  # other settings
     ledger.finish(plan, {})
     assert silver_progress(ledger) == Standing(2, None, refresh)
     part = replace(DECODED, conf=MICROS.decoding, refresh=refresh)
     ledger.did("silver", part.to_body())
     assert silver_progress(ledger) == Standing(3, part, refresh)
-    assert resumes_refresh(ledger, MICROS)
+    assert resumes_refresh(run_of(ledger, MICROS))
     last = replace(part, refresh=replace(refresh, under_way=False))
     ledger.did("silver", last.to_body())
     assert silver_progress_ahead(ledger) == Standing(4, last, last.refresh)
-    assert not resumes_refresh(ledger, MICROS)  # a new refresh with the same settings
+    assert not resumes_refresh(run_of(ledger, MICROS))  # a new refresh with the same settings
 
 
 def test_a_refresh_is_identified_by_the_content_of_definitions(tmp_path: Path) -> None:
@@ -172,7 +176,7 @@ def test_maintenance_between_plan_and_start_counts_as_before_the_refresh(
     body = starting_plan(ledger)
     MemoryLedger(ledger.shared).did("maintenance", GONE)
     plan = ledger.propose("silver", body.to_body())
-    begin(SimpleNamespace(), MICROS, ledger, plan, body)
+    begin(run_of(ledger), plan, body)
     assert removed(ledger) == Removed()
     refresh = silver_progress(ledger).refresh
     assert refresh.maintained == 2
@@ -219,12 +223,12 @@ def test_a_waiting_refresh_is_reported_without_a_gap(
     ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(planning, "new_segments", lambda *_: AvailableSegments((), (), ()))
-    assert next_plan(None, MICROS, ledger, QuietProgress()) == Next(None, ())
+    assert next_plan(run_of(ledger)) == Next(None, ())
     ledger.did("silver", starting_plan(ledger).to_body())
-    (gap,) = next_plan(None, MICROS, ledger, QuietProgress()).gaps
+    (gap,) = next_plan(run_of(ledger)).gaps
     assert "had reached byte 900 of file number 3" in gap
     monkeypatch.setattr(planning, "new_segments", lambda *_: AvailableSegments((), (), ("lacks",)))
-    assert next_plan(None, MICROS, ledger, QuietProgress()).gaps == ("lacks",)
+    assert next_plan(run_of(ledger)).gaps == ("lacks",)
 
 
 def test_a_replacing_refresh_continues_to_the_position_before_both(
@@ -256,15 +260,15 @@ SEGMENTS = [
 
 
 def test_a_portion_keeps_the_data_of_its_segments() -> None:
-    executed_after: list[Executed] = [Executed()]
+    executed: list[Executed] = [Executed()]
     for ref in SEGMENTS:
-        executed_after.append(executed_after[-1].after(ref.gtids))
+        executed.append(executed[-1].after(ref.gtids))
     accepted = tuple((ref, "lost") for ref in (SEGMENTS[2], SEGMENTS[3]))
     seen = {ref.place: "u:1" for ref in (SEGMENTS[1], SEGMENTS[4])}
-    new = AvailableSegments(tuple(SEGMENTS), tuple(executed_after[1:]), ("a gap",), accepted, seen)
+    new = AvailableSegments(tuple(SEGMENTS), tuple(executed[:-1]), ("a gap",), accepted, seen)
     part = new.portion(901)
     assert part.segments == tuple(SEGMENTS[:3])
-    assert part.executed == executed_after[3]
+    assert part.executed == executed[3]
     assert (part.gaps, part.more) == ((), True)
     assert part.given_up == accepted[:1]
     assert part.seen == {SEGMENTS[1].place: "u:1"}

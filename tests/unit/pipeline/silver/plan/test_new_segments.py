@@ -10,10 +10,11 @@ import pytest
 
 from pipeline.bronze.executed_gtids import Executed
 from pipeline.bronze.tables import FileRow
-from pipeline.silver.decode.segments import Mark, SegmentRef, contiguous
-from pipeline.silver.plan.seen_before import (
+from pipeline.silver.decode.segments import Mark, SegmentRef
+from pipeline.silver.plan.new_segments import (
     AvailableSegments,
     available_segments,
+    contiguous,
     late_transactions,
 )
 from pipeline.source import GtidSet

@@ -13,7 +13,7 @@ from pipeline.bronze.tables import SEGMENTS, segments_table
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.table import Step
 from pipeline.lake.tables.opening import tables_of
-from pipeline.silver.decode.segment_content import content
+from pipeline.silver.decode.segment_tasks import content
 from pipeline.silver.decode.segments import SegmentRef, between
 
 SOURCE = "shop"
