@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.bronze.batch_plan import BronzePlan, FilePlan
 from pipeline.bronze.files import read_files, write_files
 from pipeline.bronze.ingest import (
-    Ciphers,
     clear_in_use_flags,
     commit_segments,
     planned_segments,
@@ -24,10 +23,9 @@ from pipeline.lake.ledger.ledger import Plan
 from pipeline.lake.tables.opening import tables_of
 from pipeline.lake.tables.tables import Tables
 from pipeline.layer import Done, LayerRun
-from pipeline.observe.progress import Task
 from pipeline.source import GtidSet
 from pipeline.source.logs.encrypted import find_ciphers, read_keys
-from pipeline.spark.engine import Engine, engine_of
+from pipeline.spark.engine import engine_of
 
 Identity = tuple[str, str]
 """A file's name and incarnation."""
@@ -35,13 +33,13 @@ Identity = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Committed:
-    """The segments of one file that a batch committed: their end, number and GTIDs, and the events
-    in each by type."""
+    """The segments of one file that a batch committed: their end, number, GTIDs, and events by
+    type."""
 
     end: int
     segments: int
     gtids: Sequence[str]
-    events: Sequence[Mapping[str, int]]
+    events: Counter[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +56,7 @@ def carry_out(run: LayerRun, plan: Plan) -> Ingested:
     tables = tables_of(run.spark, run.lake)
     committed = _committed(tables, plan, files)
     if not committed and any(file.cuts for file in files):
-        planned = sum(file.row.ingested_upto - file.start.position for file in files)
-        engine = engine_of(run.spark, run.settings, planned)
-        # Ciphers are not in the plan, to keep secrets out of the ledger.
-        encrypted = ((file.row.path, file.codec) for file in files if file.cuts)
-        ciphers = find_ciphers(encrypted, read_keys(run.settings.encryption))
-        with run.progress.task("bronze: ingesting", planned, "bytes") as task:
-            written = _write(engine, tables, body, plan.batch, ciphers, task)
+        written = _write(run, tables, body, plan.batch)
         commit_segments(tables, plan.source, plan.batch, written)
         committed = _committed(tables, plan, files)
     clear_in_use_flags(tables, plan.source, files, batch=plan.batch)
@@ -76,33 +68,33 @@ def carry_out(run: LayerRun, plan: Plan) -> Ingested:
         "bytes": sum(_reached(file, committed) - file.start.position for file in files),
         "segments": sum(found.segments for found in committed.values()),
     }
-    run.ledger.finish(plan, {**counts, "events": _events(committed.values())})
+    events = sum((found.events for found in committed.values()), Counter[str]())
+    run.ledger.finish(plan, {**counts, "events": dict(sorted(events.items()))})
     return Ingested(plan=plan, counts=counts, files=tuple(after))
 
 
-def _write(
-    engine: Engine,
-    tables: Tables,
-    plan: BronzePlan,
-    batch: int,
-    ciphers: Ciphers,
-    progress: Task,
-) -> list[Written]:
+def _write(run: LayerRun, tables: Tables, plan: BronzePlan, batch: int) -> list[Written]:
     """Write the segments, except those of files that changed or vanished since the plan."""
-    table = segments_table(tables.lake)
+    size = sum(file.row.ingested_upto - file.start.position for file in plan.files)
+    engine = engine_of(run.spark, run.settings, size)
+    # Ciphers are not in the plan, to keep secrets out of the ledger.
+    encrypted = ((file.row.path, file.codec) for file in plan.files if file.cuts)
+    ciphers = find_ciphers(encrypted, read_keys(run.settings.encryption))
+    table = segments_table(run.lake)
     folder = tables.folder(table)
 
     def write(plan: BronzePlan) -> list[Written]:
         segments = planned_segments(plan, batch, ciphers)
-        return write_all(engine, folder, table, segments, progress)
+        return write_all(engine, folder, table, segments, task)
 
-    try:
-        return write(plan)
-    except Exception:
-        unchanged = still_as_planned(engine, plan.files, ciphers)
-        if len(unchanged) == len(plan.files):
-            raise
-        return write(replace(plan, files=unchanged))
+    with run.progress.task("bronze: ingesting", size, "bytes") as task:
+        try:
+            return write(plan)
+        except Exception:
+            unchanged = still_as_planned(engine, plan.files, ciphers)
+            if len(unchanged) == len(plan.files):
+                raise
+            return write(replace(plan, files=unchanged))
 
 
 def _committed(
@@ -121,19 +113,10 @@ def _committed(
             max(row["end_pos"] for row in rows),
             len(rows),
             [row["gtids"] for row in rows if row["gtids"] is not None],
-            [dict(row["events"]) for row in rows],
+            sum((Counter(dict(row["events"])) for row in rows), Counter()),
         )
         for identity, rows in found.items()
     }
-
-
-def _events(committed: Iterable[_Committed]) -> dict[str, int]:
-    """Count the batch's events by type."""
-    found: Counter[str] = Counter()
-    for file in committed:
-        for events in file.events:
-            found.update(events)
-    return dict(sorted(found.items()))
 
 
 def _reached(file: FilePlan, committed: Mapping[Identity, _Committed]) -> int:

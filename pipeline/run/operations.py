@@ -5,10 +5,10 @@ What they need is imported inside: the command line's help is instant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os.path import expanduser
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING
 
 from pipeline.errors import BinlakeError, MissingRequirementError
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pipeline.settings import Settings
     from pipeline.verify.report import Verification
 
-P = ParamSpec("P")
-R = TypeVar("R")
 _SPARK_PACKAGES = frozenset({"pyspark", "py4j", "delta", "delta-spark"})
 """Modules and distributions of the extra `spark`."""
 
@@ -38,19 +36,15 @@ def explained(error: Exception) -> Exception:
     return error
 
 
-def _explaining(operation: Callable[P, R]) -> Callable[P, R]:
-    """Let an operation raise MissingRequirementError if Spark is not installed and it needs it."""
-
-    @wraps(operation)
-    def explaining(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return operation(*args, **kwargs)
-        except ModuleNotFoundError as error:
-            if (explanation := explained(error)) is error:
-                raise
-            raise explanation from error
-
-    return explaining
+@contextmanager
+def _explaining() -> Iterator[None]:
+    """Raise MissingRequirementError if Spark is not installed and what is done needs it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (explanation := explained(error)) is error:
+            raise
+        raise explanation from error
 
 
 def session_for(
@@ -82,7 +76,7 @@ def session_for(
     return spark, settings
 
 
-@_explaining
+@_explaining()
 def run_record(settings: Settings, progress: Progress, command: str) -> RunRecord:
     """Do what `binlake COMMAND` does and return the record that `binlake runs` lists.
 
@@ -100,7 +94,7 @@ def run_record(settings: Settings, progress: Progress, command: str) -> RunRecor
     return record
 
 
-@_explaining
+@_explaining()
 def lake_status(settings: Settings, progress: Progress | None = None) -> Status:
     """Return what `binlake status` shows. Raises SettingsError if there is no lake."""
     from pipeline.run.preflight import no_lake, require_lake
@@ -114,7 +108,7 @@ def lake_status(settings: Settings, progress: Progress | None = None) -> Status:
     return found
 
 
-@_explaining
+@_explaining()
 def verification(
     settings: Settings,
     progress: Progress,

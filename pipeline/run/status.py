@@ -36,7 +36,6 @@ from pipeline.silver.plan.new_segments import new_segments
 from pipeline.silver.plan.progress import silver_progress
 from pipeline.source.capture.capture_status import CaptureStatus, read_capture_status
 
-NO_ORDINAL = 0
 LAYERS = ("bronze", "silver", "gold", "maintenance")
 
 
@@ -195,7 +194,8 @@ def source_status(
     refresh: str | None = None,
 ) -> SourceStatus:
     """Return the status from gold's last record in the ledger and the last run's record."""
-    cut = cut_of(record or {})
+    record = record or {}
+    cut, published = cut_of(record), record.get("published") or record
     committed_at, published_at = cut["cut_committed_at"], cut["published_at"]
     return SourceStatus(
         source=source,
@@ -206,14 +206,8 @@ def source_status(
         age_seconds=_seconds(committed_at, now),
         last_run=_last(run) if run else None,
         refresh=refresh,
-        gtid_set=_gtid_set(record or {}),
+        gtid_set=(published.get("cut") or {}).get("gtid_set"),
     )
-
-
-def _gtid_set(record: Mapping[str, Any]) -> str | None:
-    published = record.get("published") or record
-    gtid_set: str | None = (published.get("cut") or {}).get("gtid_set")
-    return gtid_set
 
 
 def _seconds(start: datetime | None, end: datetime | None) -> float | None:
@@ -289,8 +283,7 @@ def _missing(
     files = read_files(spark, lake, source)
     yield from (row.fault for row in files if row.fault)
     before = silver_progress(ledger).plan
-    reached = before.end[0] if before else NO_ORDINAL
-    found = list(gaps(files, given_up, reached))
+    found = list(gaps(files, given_up, before.end[0] if before else 0))
     if any(log_base(row) != log_base(files[0]) for row in files):
         # In the logs of several servers, gaps follow from their transactions.
         new = new_segments(spark, lake, source, before, given_up)

@@ -17,8 +17,14 @@ from pipeline.lake.starting import expected
 from pipeline.layer import Done, LayerRun
 from pipeline.silver.decode import segments
 from pipeline.silver.decode.decode import FAULTS, STATEMENTS, TRANSACTIONS, Decode
-from pipeline.silver.decode.decoding import SEEN, DecodeAndWrite, lossy_values, rows_of, together
-from pipeline.silver.decode.lossy_counts import sentences
+from pipeline.silver.decode.decoding import (
+    SEEN,
+    DecodeAndWrite,
+    lossy_sentences,
+    lossy_values,
+    rows_of,
+    together,
+)
 from pipeline.silver.decode.segment_tasks import results
 from pipeline.silver.decode.segments import SegmentRef
 from pipeline.silver.full_refresh import begin
@@ -98,7 +104,7 @@ def _decode_and_commit(run: LayerRun, plan: Plan, body: SilverPlan) -> Done:
     run.ledger.finish(plan, record)
     remove_leftovers(run.lake, run.source, batch)
     skipped = [f"{seen} transactions were already in the lake and are skipped."] if seen else []
-    notes = (*sentences(lossy), *skipped, *unseen)
+    notes = (*lossy_sentences(lossy), *skipped, *unseen)
     return Done(plan=plan, counts=record["counts"], faults=tuple(faults), notes=notes)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ from pipeline.bronze.tables import FileRow
 from pipeline.catalog.timeline.definitions import definitions, read_items
 from pipeline.catalog.timeline.start import text_of
 from pipeline.errors import BinlakeError, ConcurrentRunError
-from pipeline.lake import Lake, Ledger
+from pipeline.lake import Ledger
 from pipeline.lake.delta_log.conditions import compare, equal
 from pipeline.lake.delta_log.table import LakeTable, Step
 from pipeline.lake.ledger.history_removed import ABANDONED, MAINTAINED
@@ -199,8 +199,9 @@ def begin(run: LayerRun, plan: Plan, body: SilverPlan) -> None:
         ledger.finish(plan, {ABANDONED: reason, **_record(body)})
         raise RefreshRefusedError(reason, remedy="Silver and gold were not changed.")
     tables = tables_of(run.spark, lake)
-    for what, shared in _shared(lake):
-        _delete(tables, what, shared, source, plan.batch)
+    _delete(tables, "transactions", transactions_table(lake), source, plan.batch)
+    _delete(tables, "statements", statements_table(lake), source, plan.batch)
+    _delete(tables, "quarantine", quarantine_table(lake), source, plan.batch)
     places = body.begins.tables if body.begins else ()
     # None if a run has already deleted the items, after emptying all tables.
     mapped = mapped_tables(read_items(*of_source))
@@ -222,12 +223,6 @@ def begin(run: LayerRun, plan: Plan, body: SilverPlan) -> None:
 
 def _record(body: SilverPlan) -> dict[str, object]:
     return {"to": list(body.end), "cut_lsn": body.cut_lsn, "rows": {}, "counts": {}}
-
-
-def _shared(lake: Lake) -> Iterator[tuple[str, LakeTable]]:
-    yield "transactions", transactions_table(lake)
-    yield "statements", statements_table(lake)
-    yield "quarantine", quarantine_table(lake)
 
 
 def _delete(tables: Tables, name: str, table: LakeTable, source: str, batch: int) -> None:

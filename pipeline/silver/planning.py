@@ -181,11 +181,8 @@ def retry_plan(run: LayerRun) -> tuple[SilverPlan | None, tuple[str, ...]]:
     refs = segments.at(*of_source, [(r.ordinal, r.start_pos) for r in held])
     shown = definitions(find(run, refs, apart=True))
     known = [_known_at(items, options, position, definition) for position, definition in shown]
-    plan = SilverPlan(
-        start=before.end,
-        end=before.end,
-        cut_lsn=before.cut_lsn,
-        from_start=before.from_start,
+    plan = replace(
+        before.at_its_end(),
         tables=planned_tables(found for found in known if found is not None),
         names=TableNames.of(
             (position, definition, found.definition)
@@ -198,8 +195,6 @@ def retry_plan(run: LayerRun) -> tuple[SilverPlan | None, tuple[str, ...]]:
         again=tuple(sorted(map(str, late.tables))),
         passed=late.passed,
         conf=run.settings.decoding,
-        executed=before.executed,
-        refresh=before.refresh,
     )
     return plan, late.gaps
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 __all__ = [
     "decode",
     "decoding",
-    "lossy_counts",
     "segment_tasks",
     "segments",
     "silver_tables",

@@ -25,7 +25,6 @@ from decoder.model.results import Changes, Faults, Result, Statements, Transacti
 from decoder.stream.segment_decoder import Segment
 from decoder.transactions.faults import STATEMENT_DML
 from pipeline.catalog import TableName
-from pipeline.silver.decode.lossy_counts import LOSSY, lossy_counts
 from pipeline.silver.decode.splitter import SEEN_BEFORE, Place, Splitter, marked
 from pipeline.silver.decode.statement_faults import NamedTables
 from pipeline.silver.decode.table_names import TableNames
@@ -45,6 +44,7 @@ TRANSACTIONS = "transactions"
 PARTS = "transaction_parts"
 STATEMENTS = "statements"
 FAULTS = "faults"
+LOSSY = "lossy"
 """Targets of rows other than the tables' changes."""
 
 STAGED_TRANSACTIONS = schemas.TRANSACTIONS.append(SEEN_BEFORE)
@@ -52,6 +52,16 @@ STAGED_FAULTS = pa.schema(
     [*schemas.FAULTS, pa.field("ordinal", pa.int64()), pa.field("start_pos", pa.int64())]
 )
 """A fault, with the segment that it is in."""
+
+LOSSY_COUNTS = pa.schema(
+    [
+        # schema.table
+        pa.field("table", pa.string()),
+        pa.field("column", pa.string()),
+        # how many are not as they were logged, in before or after images
+        pa.field("values", pa.int64()),
+    ]
+)
 
 Wanted = Callable[[str, str], bool]
 OFFSET_BITS = 40
@@ -134,7 +144,7 @@ class Decode:
             yield FAULTS, _staged(segment, _unplanned(definition, changes.batch))
         else:
             yield table_target(table_id), changes.batch
-            yield LOSSY, lossy_counts(changes)
+            yield LOSSY, _lossy_counts(changes)
 
     def _wanted_faults(self, faults: pa.RecordBatch) -> pa.RecordBatch:
         """Keep the faults of wanted tables, and of all statements: these may change other
@@ -204,6 +214,18 @@ def _segment_of(batch: pa.RecordBatch, row: int) -> Segment:
         start_pos=value("start_pos"),
         transaction_pos=value("transaction_pos"),
         preamble=value("preamble") or b"",
+    )
+
+
+def _lossy_counts(changes: Changes) -> pa.RecordBatch:
+    """Return a row of `LOSSY_COUNTS` per lossy column and image."""
+    return pa.RecordBatch.from_pylist(
+        [
+            {"table": str(changes.definition), "column": lossy.column, "values": len(lossy.rows)}
+            for lossy in changes.lossy
+            if len(lossy.rows)
+        ],
+        schema=LOSSY_COUNTS,
     )
 
 

@@ -7,7 +7,7 @@ segments are merged.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,12 +18,20 @@ import pyarrow as pa
 from pipeline.lake.delta_log.table import DataFile
 from pipeline.lake.files.data_files import row_groups
 from pipeline.lake.files.target_writer import Destination, Limits, TargetWriter, Written
-from pipeline.silver.decode.decode import PARTS, STAGED_TRANSACTIONS, TRANSACTIONS, Decode
-from pipeline.silver.decode.lossy_counts import COUNTS, LOSSY, LossyCounts, summed
+from pipeline.silver.decode.decode import (
+    LOSSY,
+    LOSSY_COUNTS,
+    PARTS,
+    STAGED_TRANSACTIONS,
+    TRANSACTIONS,
+    Decode,
+)
 
 HELD_BYTES = 64 << 20
 """Limit of all tasks' rows that are too few for a file: kept in memory until committed, as one file
 per table."""
+LossyCounts = Mapping[str, Mapping[str, int]]
+"""`schema.table` to column to the number of values replaced, in before and after images."""
 SEEN = "seen_before"
 """Counter of transactions that the lake already had (each part of a transaction counts)."""
 
@@ -69,7 +77,23 @@ def rows_of(decoded: Written, target: str) -> Iterator[pa.Table]:
 
 def lossy_values(decoded: Written) -> LossyCounts:
     """Return the numbers of values that differ from what was logged."""
-    return summed(decoded.rest.get(LOSSY, COUNTS.empty_table()))
+    rows = decoded.rest.get(LOSSY, LOSSY_COUNTS.empty_table())
+    sums = rows.group_by(["table", "column"]).aggregate([("values", "sum")])
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in sums.sort_by([("table", "ascending"), ("column", "ascending")]).to_pylist():
+        found[row["table"]][row["column"]] = row["values_sum"]
+    return dict(found)
+
+
+def lossy_sentences(lossy: LossyCounts) -> Iterator[str]:
+    """Yield one sentence per column."""
+    for table, columns in lossy.items():
+        for column, values in columns.items():
+            yield (
+                f"{table}, column {column}: {values:,} values are not stored as logged. Zero"
+                " and impossible dates became null (zero_dates: string keeps them, in a new"
+                " lake), bytes that are invalid in the column's charset became U+FFFD."
+            )
 
 
 def together(

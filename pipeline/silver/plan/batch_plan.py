@@ -172,18 +172,14 @@ class SilverPlan:
 
     def at_its_end(self) -> SilverPlan:
         """Return a plan without segments at the position where this one ends."""
-        return replace(
-            self,
+        return SilverPlan(
             start=self.end,
-            tables=(),
-            names=TableNames(),
-            items=(),
-            faults=(),
-            retried=(),
-            again=(),
-            passed=(),
-            seen={},
-            begins=None,
+            end=self.end,
+            cut_lsn=self.cut_lsn,
+            from_start=self.from_start,
+            conf=self.conf,
+            executed=self.executed,
+            refresh=self.refresh,
         )
 
     @property

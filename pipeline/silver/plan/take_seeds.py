@@ -161,14 +161,12 @@ def take(
     for seed in seeds:
         try:
             item = _taken(settings, seed, timeline, known, reached)
-        except UnloggedTypesError as error:
+        except (UnloggedTypesError, _WaitsError) as error:
             notes.append(f"The seed of {seed.name} waits: {error}.")
         except NotSeededError as error:
             reason = f"{error}{_FROM_FILES_BEGINNING if _is_unsettled(seed) else ''}"
             faults.append(refused_seed(seed.name, reason))
             refuse_seed(settings.layout, settings.source, seed.id, reason)
-        except _WaitsError as error:
-            notes.append(f"The seed of {seed.name} waits: {error}.")
         else:
             if item is None:
                 refuse_seed(settings.layout, settings.source, seed.id, SEED_NOT_NEEDED)

@@ -161,8 +161,7 @@ ROOMS = {
     ),
     "pipeline.silver": "carry_out decode/ full_refresh job plan/ planning tables/",
     "pipeline.silver.decode": (
-        "decode decoding lossy_counts segment_tasks segments silver_tables splitter "
-        "statement_faults table_names"
+        "decode decoding segment_tasks segments silver_tables splitter statement_faults table_names"
     ),
     "pipeline.silver.plan": (
         "batch_plan known_tables late_names new_segments progress seeds survey take_seeds"

@@ -18,6 +18,8 @@ from pipeline.lake.files.target_writer import Destination, Limits, TargetWriter,
 from pipeline.silver.carry_out import remove_leftovers
 from pipeline.silver.decode.decode import (
     FAULTS,
+    LOSSY,
+    LOSSY_COUNTS,
     PARTS,
     STAGED_FAULTS,
     STAGED_TRANSACTIONS,
@@ -27,7 +29,6 @@ from pipeline.silver.decode.decode import (
     table_target,
 )
 from pipeline.silver.decode.decoding import SEEN, DecodeAndWrite, lossy_values, rows_of, together
-from pipeline.silver.decode.lossy_counts import COUNTS, LOSSY
 from pipeline.silver.decode.silver_tables import changes_table, statements_table, transactions_table
 from pipeline.silver.plan.survey import Survey
 
@@ -141,7 +142,7 @@ def test_lossy_values_are_summed_over_tasks() -> None:
     tasks = []
     for values in (2, 3):
         counts = [{"table": "s.t", "column": "day", "values": values}]
-        batch = pa.RecordBatch.from_pylist(counts * 2, schema=COUNTS)
+        batch = pa.RecordBatch.from_pylist(counts * 2, schema=LOSSY_COUNTS)
         with TargetWriter({}) as writer:
             writer.add(LOSSY, batch)
             tasks.append(writer.finish())
