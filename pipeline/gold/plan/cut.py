@@ -25,7 +25,7 @@ from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import GoldState, TableState
 from pipeline.lake.delta_log.spark_written import commits_since, state as state_of, version_of
 from pipeline.lake.delta_log.table import Commit, Step
-from pipeline.lake.tables.opening import tables_of
+from pipeline.layer import LayerRun
 from pipeline.settings import Settings
 from pipeline.source import GtidSet
 
@@ -88,8 +88,7 @@ def published_at(
 
 
 def publish(
-    spark: SparkSession,
-    settings: Settings,
+    run: LayerRun,
     state: GoldState,
     facts: Facts,
     before: Cut,
@@ -103,11 +102,11 @@ def publish(
     used to read what was written to tables. `moved`: Delta versions of tables on which only
     maintenance has committed since the previous cut.
     """
-    found = _looked(looking, settings, state, before, batch)
+    found = _looked(looking, run.settings, state, before, batch)
     state = state.with_damaged(
         {one.state.name: one.damage for one in found if one.damage is not None}
     )
-    entries = [_entry(settings, state, one, moved) for one in found]
+    entries = [_entry(run.settings, state, one, moved) for one in found]
     cut = Cut(
         str(gtids_at(before, facts)) or None,
         before.committed_at if facts.committed_at is None else facts.committed_at,
@@ -116,10 +115,9 @@ def publish(
     done = {str(one.state.name): one.written for one in found if one.written}
     if state.rebuild.under_way:
         return Published(cut, done, state)
-    row = {"source": settings.source, "batch": batch, "lsn": state.cut_lsn, **asdict(cut)}
+    row = {"source": run.source, "batch": batch, "lsn": state.cut_lsn, **asdict(cut)}
     rows = pa.Table.from_pylist([row], schema=CUTS)
-    lake = settings.layout
-    tables_of(spark, lake).append(cuts_table(lake), rows, cut_step(settings.source, batch))
+    run.ledger.tables.append(cuts_table(run.lake), rows, cut_step(run.source, batch))
     return Published(cut, done, state)
 
 

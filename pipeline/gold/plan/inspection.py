@@ -30,6 +30,7 @@ from pipeline.lake.delta_log.spark_written import (
 )
 from pipeline.lake.small_jobs import staying_active
 from pipeline.lake.starting import Spark, StartingSpark, running, started
+from pipeline.layer import LayerRun
 from pipeline.settings import Settings
 
 
@@ -64,20 +65,15 @@ def signed_session(spark: Spark) -> Iterator[Spark]:
             let_go(session)
 
 
-def inspect(
-    spark: Spark,
-    settings: Settings,
-    state: GoldState,
-    record: Mapping[str, Any] | None,
-) -> Inspected:
-    """Inspect every table of the last cut; `record` is that of the batch that published it."""
+def inspect(run: LayerRun, state: GoldState) -> Inspected:
+    """Inspect every table of the last cut."""
     damaged: dict[TableName, Damage] = {}
     moved: dict[TableName, int] = {}
 
     def look(entry: Mapping[str, Any]) -> None:
         name = TableName(entry["schema"], entry["table"])
-        before, table = state.tables[name], gold_name(settings, name.schema, name.table)
-        found = _look(spark, table, entry["delta_id"], entry["delta_version"])
+        before, table = state.tables[name], gold_name(run.settings, name.schema, name.table)
+        found = _look(run.spark, table, entry["delta_id"], entry["delta_version"])
         if isinstance(found, Damage):
             damaged[name] = found
         elif before.damage and before.damage.lasts(version_of(table)):
@@ -85,9 +81,10 @@ def inspect(
         elif found is not None:
             moved[name] = found
 
-    entries = [entry for entry in Cut.of(record).tables if _counts(settings, state, entry)]
-    with ThreadPoolExecutor(settings.parallel_tables) as pool:
-        list(pool.map(look, entries))
+    entries = Cut.of(run.ledger.record("gold")).tables
+    replicated = [entry for entry in entries if _counts(run.settings, state, entry)]
+    with ThreadPoolExecutor(run.settings.parallel_tables) as pool:
+        list(pool.map(look, replicated))
     return Inspected(damaged, moved)
 
 

@@ -189,10 +189,9 @@ ROOMS = {
     ),
     "pipeline.spark": ("cache engine jars java session ship_code spark_submit warm_kernels"),
     "pipeline.verify": (
-        "against canonical checksums chunks gold_table live report run script server_file "
-        "snapshot snapshot_columns staged_rows state_match/"
+        "against canonical checksums chunks gold_table live matching position report run script "
+        "server_file snapshot snapshot_columns"
     ),
-    "pipeline.verify.state_match": "cut_at executed_at position way",
 }
 ORDER = {
     "decoder": (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from typing import cast
 
 import pytest
+from pyspark.sql import SparkSession
 
 from pipeline.bronze.executed_gtids import Executed
 from pipeline.catalog import TableName
@@ -32,8 +34,10 @@ from pipeline.gold.plan.rebuild import (
 from pipeline.gold.table.gold_table import BASE, POSITION, TableProgress, position_text
 from pipeline.gold.table.state import TableState
 from pipeline.lake.ledger.history_removed import ABANDONED, SPARED, spared
+from pipeline.layer import LayerRun
 from pipeline.maintenance.limits import FROM_START, limit
 from pipeline.maintenance.needs import decoding_needs, gold_needs
+from pipeline.observe.progress import QuietProgress
 from pipeline.run.work import cut_of
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError
@@ -42,6 +46,7 @@ from pipeline.silver.plan.refresh import Begins, Refresh
 from tests.support.lake.memory_ledger import MemoryLedger
 from tests.support.silver.made_silver import definition, item
 
+NO_SPARK = cast(SparkSession, None)
 SETTINGS = Settings(source="shop", exclude=["shop.u"])
 DECODED = SilverPlan((1, 0), (3, 900), 3 << 40, conf=SETTINGS.decoding, executed=Executed())
 T, U = TableName("shop", "t"), TableName("shop", "u")
@@ -81,8 +86,7 @@ def decode_again(ledger: MemoryLedger, *, under_way: bool = False) -> None:
 
 
 def begin(ledger: MemoryLedger) -> GoldState:
-    last = ledger.last("gold")
-    state = beginning_state(SETTINGS, ledger, last.batch + 1 if last else 1)
+    state = beginning_state(SETTINGS, ledger)
     ledger.did("gold", state.to_body(), beginning_record(ledger.record("gold"), state))
     assert GoldState.of(ledger) == state
     return state
@@ -135,7 +139,8 @@ def test_the_place_of_a_reset_table_counts_as_known(monkeypatch: pytest.MonkeyPa
     gone = TableState("shop", "T", reason=GONE)
     items = [item("create", n, definition(name)) for n, name in ((1, "t"), (2, "new"))]
     catalog = Settings(source="shop", catalog="main")
-    assert planning._occupied(None, catalog, GoldState(tables={gone.name: gone}), items) == {}
+    run = LayerRun(NO_SPARK, catalog, MemoryLedger(), QuietProgress())
+    assert planning._occupied(run, GoldState(tables={gone.name: gone}), items) == {}
     assert asked == {"`main`.`shop`.`t`": True, "`main`.`shop`.`new`": False}
 
 
@@ -161,7 +166,7 @@ def test_a_refresh_is_resumed_until_a_cut_is_published(ledger: MemoryLedger) -> 
 
 
 def test_an_open_plan_to_begin_a_refresh_counts_as_under_way(ledger: MemoryLedger) -> None:
-    ledger.propose("gold", beginning_state(SETTINGS, ledger, 2).to_body())
+    ledger.propose("gold", beginning_state(SETTINGS, ledger).to_body())
     assert (is_resumed(ledger, SETTINGS), refresh_under_way(ledger)) == (True, True)
 
 
@@ -217,7 +222,7 @@ def test_maintenance_before_the_plan_prevents_a_refresh(ledger: MemoryLedger, do
     ledger.did("gold", APPLIED.to_body(), {**PUBLISHED, "standing": held.overrides()})
     require_all_of_silver(ledger)
     maintenance = MemoryLedger(ledger.shared).propose("maintenance", REMOVED)
-    plan = rebuild.begin(SETTINGS, ledger)
+    plan = ledger.propose("gold", beginning_state(SETTINGS, ledger).to_body())
     if done:
         MemoryLedger(ledger.shared).finish(maintenance, {SPARED: False})
     with pytest.raises(RefreshRefusedError if done else ConcurrentRunError):
@@ -233,7 +238,7 @@ def test_maintenance_before_the_plan_prevents_a_refresh(ledger: MemoryLedger, do
 
 
 def test_maintenance_after_the_plan_removes_nothing(ledger: MemoryLedger) -> None:
-    plan = rebuild.begin(SETTINGS, ledger)
+    plan = ledger.propose("gold", beginning_state(SETTINGS, ledger).to_body())
     maintenance = ledger.propose("maintenance", {"removed": {"lsn": 0, "committed_at": 0}})
     assert refresh_under_way(ledger)
     rebuild.carry_out(ledger, plan)
@@ -241,7 +246,7 @@ def test_maintenance_after_the_plan_removes_nothing(ledger: MemoryLedger) -> Non
     assert GoldState.of(ledger).rebuild.under_way
     ledger.did("maintenance", REMOVED)
     with pytest.raises(RefreshRefusedError):
-        planning.plan_next(None, SETTINGS, ledger)
+        planning.plan_next(LayerRun(NO_SPARK, SETTINGS, ledger, QuietProgress()))
 
 
 def test_positions_of_an_earlier_refresh_are_ignored_and_of_a_later_one_final() -> None:
