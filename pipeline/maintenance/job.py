@@ -6,14 +6,15 @@ spark-submit pipeline/maintenance/job.py --source NAME --lake DIR [--conf FILE] 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections import Counter
 from datetime import datetime, timezone
 
 from pipeline.errors import SettingsError
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.ledger_table import Layer
 from pipeline.lake.starting import Spark
-from pipeline.maintenance.batch import Done, execute
+from pipeline.layer import LayerRun
+from pipeline.maintenance.batch import execute
 from pipeline.maintenance.planning import plan_next
 from pipeline.maintenance.preview import preview
 from pipeline.observe import LayerReport, Progress
@@ -39,36 +40,28 @@ def run(
     """
     began = time.monotonic()
     at = now or datetime.now(timezone.utc)
-    ledger = Ledger(spark, settings.layout, settings.source)
+    layer = LayerRun.begin(spark, settings, progress)
+    open_plan = layer.ledger.open(LAYER) if dry_run else layer.ledger.resume_open(LAYER)
     if dry_run:
-        done = [preview(spark, settings, ledger, progress, at, shared=shared)]
-    else:
-        done = list(_batches(spark, settings, ledger, progress, at, shared=shared))
+        return LayerReport(
+            layer=LAYER,
+            batches=(open_plan.batch,) if open_plan else (),
+            notes=tuple(preview(layer, open_plan, at, shared=shared)),
+            seconds=time.monotonic() - began,
+        )
+    done = [execute(layer, open_plan, at, shared=False)] if open_plan else []
+    plan = layer.ledger.propose(LAYER, plan_next(layer, at).to_body())
+    done.append(execute(layer, plan, at, shared=shared))
+    counts: Counter[str] = Counter()
+    for one in done:
+        counts.update(one.counts)
     return LayerReport(
         layer=LAYER,
-        batches=tuple(one.batch for one in done if one.batch),
-        counts={
-            name: sum(one.counts.get(name, 0) for one in done)
-            for name in dict.fromkeys(name for one in done for name in one.counts)
-        },
+        batches=tuple(one.plan.batch for one in done),
+        counts=dict(counts),
         notes=done[-1].notes,
         seconds=time.monotonic() - began,
     )
-
-
-def _batches(
-    spark: Spark,
-    settings: Settings,
-    ledger: Ledger,
-    progress: Progress,
-    now: datetime,
-    *,
-    shared: bool,
-) -> Iterator[Done]:
-    if plan := ledger.resume_open(LAYER):
-        yield execute(spark, settings, ledger, plan, progress, now, shared=False)
-    plan = ledger.propose(LAYER, plan_next(spark, settings, ledger, now).to_body())
-    yield execute(spark, settings, ledger, plan, progress, now, shared=shared)
 
 
 def of_source(spark: Spark, settings: Settings) -> Settings:

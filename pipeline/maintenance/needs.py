@@ -1,12 +1,10 @@
-"""Find what of a source's history is still needed, from the ledger, quarantine and timeline."""
+"""Find what of a source's history is still needed, from the ledger and the timeline."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from pipeline.bronze import read_files
 from pipeline.bronze.files import FileRow
 from pipeline.catalog.alter.items import in_force
 from pipeline.catalog.timeline.definitions import read_items
@@ -14,44 +12,13 @@ from pipeline.gold import GoldState
 from pipeline.gold.plan.rebuild import refresh_under_way
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.ledger_table import FINISHED
-from pipeline.lake.starting import Spark
-from pipeline.maintenance.limits import FROM_START, Need, first_young
-from pipeline.settings import Settings
+from pipeline.layer import LayerRun
+from pipeline.maintenance.plan import FROM_START, Need, first_young
 from pipeline.silver.decode.segments import lsn_of
 from pipeline.silver.plan.batch_plan import SilverPlan
 from pipeline.silver.plan.late_names import unnamed
 from pipeline.silver.plan.seeds import seed_ids
 from pipeline.silver.plan.take_seeds import waiting
-from pipeline.silver.tables.quarantine import retryable
-
-
-@dataclass(frozen=True, slots=True)
-class Needs:
-    """A source's files, the needs that keep its silver and bronze, and its files with faults."""
-
-    files: tuple[FileRow, ...]
-    silver: tuple[Need, ...]
-    bronze: tuple[Need, ...]
-    faulty: frozenset[int]
-
-
-def find_needs(
-    spark: Spark, settings: Settings, ledger: Ledger, finished: Finished, now: datetime
-) -> Needs:
-    """Collect the needs of a source; `finished`: see `read_finished`."""
-    lake = settings.layout
-    files = tuple(read_files(spark, lake, settings.source))
-    gold = (*gold_needs(ledger), *seed_needs(spark, settings, ledger, files))
-    keep = settings.retention
-    silver = [*gold, silver_age(ledger, finished, now, keep.silver)]
-    bronze = [
-        *gold,
-        *decoding_needs(ledger),
-        *_names(spark, settings),
-        bronze_age(files, finished, now, keep.bronze),
-    ]
-    held = retryable(spark, lake, settings.source)
-    return Needs(files, tuple(silver), tuple(bronze), frozenset(one.ordinal for one in held))
 
 
 def gold_needs(ledger: Ledger) -> Iterator[Need]:
@@ -74,21 +41,18 @@ def gold_needs(ledger: Ledger) -> Iterator[Need]:
         yield Need(min(moving, default=state.cut_lsn) + 1, why)
 
 
-def seed_needs(
-    spark: Spark, settings: Settings, ledger: Ledger, files: Sequence[FileRow]
-) -> Iterator[Need]:
+def seed_needs(run: LayerRun, files: Sequence[FileRow]) -> Iterator[Need]:
     """Yield the needs of seeds: the log since their rows were read, until gold has loaded them."""
-    lake, source = settings.layout, settings.source
-    if not seed_ids(lake, source):
+    if not seed_ids(run.lake, run.source):
         return
-    items = in_force(read_items(spark, lake, source))
-    tables = GoldState.of(ledger).tables
+    items = in_force(read_items(run.spark, run.lake, run.source))
+    tables = GoldState.of(run.ledger).tables
     for item in {item.name: item for item in items if item.seed}.values():
         table = tables.get(item.name)
         if item.seed and (table is None or table.to_lsn < item.lsn or table.seed != item.seed.id):
             first = item.seed.lsn + 1
             yield Need(first, f"the seed of {item.name} is not in gold yet")
-    for seed in waiting(settings, items):
+    for seed in waiting(run.settings, items):
         places = [lsn_of((row.ordinal, 0)) for row in files if row.file == seed.first[0]]
         if places:
             # If several files have this name, only silver knows which one it is: keep all.
@@ -113,12 +77,12 @@ def decoding_needs(ledger: Ledger) -> Iterator[Need]:
         yield Need(lsn_of(min(places)), why)
 
 
-def _names(spark: Spark, settings: Settings) -> Iterator[Need]:
+def name_needs(run: LayerRun) -> Iterator[Need]:
     """Yield the needs of tables whose column names are unknown: once known, they are decoded from
     the log's start."""
-    items = in_force(read_items(spark, settings.layout, settings.source))
+    items = in_force(read_items(run.spark, run.lake, run.source))
     for name in sorted(unnamed(items)):
-        if settings.wanted(name.schema, name.table):
+        if run.settings.wanted(name.schema, name.table):
             why = (
                 f"the column names of {name} are unknown, and it is decoded from the log's start"
                 " once they are known: provide its definition, or exclude it"
@@ -148,17 +112,10 @@ def silver_age(ledger: Ledger, finished: Finished, now: datetime, keep: timedelt
     old = [
         batch for (layer, batch), at in finished.items() if layer == "silver" and at < now - keep
     ]
-    cut = _cut_of(ledger, max(old)) if old else None
+    last = max(old, default=0)
+    cuts = [body["cut_lsn"] for body in ledger.planned("silver", last, last)] if old else []
     why = f"the rest was decoded less than {_in_words(keep)} ago (retention.silver)"
-    return Need(FROM_START if cut is None else cut + 1, why)
-
-
-def _cut_of(ledger: Ledger, batch: int) -> int | None:
-    """Return the LSN of the last transaction that silver had after a batch."""
-    for body in ledger.planned("silver", batch, batch):
-        cut: int = body["cut_lsn"]
-        return cut
-    return None
+    return Need(cuts[0] + 1 if cuts else FROM_START, why)
 
 
 def bronze_age(

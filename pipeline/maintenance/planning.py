@@ -6,62 +6,74 @@ from datetime import datetime
 
 import pyarrow.compute as pc
 
+from pipeline.bronze import read_files
 from pipeline.bronze.files import stored_ordinals
 from pipeline.gold.plan.published_cuts import cuts_table
-from pipeline.lake import Lake, Ledger
 from pipeline.lake.delta_log.conditions import compare, equal
 from pipeline.lake.ledger.history_removed import Removed, removed
-from pipeline.lake.starting import Spark
-from pipeline.lake.tables.tables import Tables
-from pipeline.maintenance.limits import PublishedCut, bronze_files, first_kept, limit
-from pipeline.maintenance.needs import Finished, find_needs, read_finished
-from pipeline.maintenance.plan import MaintenancePlan
-from pipeline.settings import Settings
+from pipeline.layer import LayerRun
+from pipeline.maintenance.needs import (
+    Finished,
+    bronze_age,
+    decoding_needs,
+    gold_needs,
+    name_needs,
+    read_finished,
+    seed_needs,
+    silver_age,
+)
+from pipeline.maintenance.plan import MaintenancePlan, PublishedCut, bronze_files, first_kept
 from pipeline.silver.decode.silver_tables import transactions_table
+from pipeline.silver.tables.quarantine import retryable
 
 
-def plan_next(spark: Spark, settings: Settings, ledger: Ledger, now: datetime) -> MaintenancePlan:
+def plan_next(run: LayerRun, now: datetime) -> MaintenancePlan:
     """Return the next plan; it may remove nothing."""
-    lake = settings.layout
+    ledger, keep = run.ledger, run.settings.retention
     finished = read_finished(ledger)
-    needs = find_needs(spark, settings, ledger, finished, now)
-    silver = limit(needs.silver)
+    files = tuple(read_files(run.spark, run.lake, run.source))
+    gold = (*gold_needs(ledger), *seed_needs(run, files))
+    silver = min(*gold, silver_age(ledger, finished, now, keep.silver))
+    bronze = (
+        *gold,
+        *decoding_needs(ledger),
+        *name_needs(run),
+        bronze_age(files, finished, now, keep.bronze),
+    )
     total = removed(ledger)
-    if silver.lsn > total.lsn:
-        last = _last_commit(ledger.tables, lake, settings.source, silver.lsn)
-        total = Removed(silver.lsn, max(total.committed_at, last))
-    state = ledger.last("gold")
+    if silver.before_lsn > total.lsn:
+        last = _last_commit(run, silver.before_lsn)
+        total = Removed(silver.before_lsn, max(total.committed_at, last))
+    applied = ledger.last("gold")
     return MaintenancePlan(
-        first_kept(
-            _cuts(ledger.tables, lake, settings.source, finished), now, settings.retention.cuts
-        ),
+        first_kept(_cuts(run, finished), now, keep.cuts),
         bronze_files(
-            needs.files,
-            needs.bronze,
-            there=stored_ordinals(spark, lake, settings.source),
-            faulty=needs.faulty,
+            files,
+            bronze,
+            there=stored_ordinals(run.spark, run.lake, run.source),
+            faulty={row.ordinal for row in retryable(run.spark, run.lake, run.source)},
         ),
         silver,
         total,
-        state.batch if state else 0,
+        applied.batch if applied else 0,
     )
 
 
-def _cuts(tables: Tables, lake: Lake, source: str, finished: Finished) -> list[PublishedCut]:
-    rows = tables.read(cuts_table(lake), equal("source", source), ["batch"])
+def _cuts(run: LayerRun, finished: Finished) -> list[PublishedCut]:
+    rows = run.ledger.tables.read(cuts_table(run.lake), equal("source", run.source), ["batch"])
     return [
         PublishedCut(batch, finished.get(("gold", batch)))
         for batch in rows.column("batch").to_pylist()
     ]
 
 
-def _last_commit(tables: Tables, lake: Lake, source: str, before: int) -> int:
+def _last_commit(run: LayerRun, before: int) -> int:
     """Return the latest original commit time of the transactions before an LSN.
 
     In microseconds since 1970; 0 if there are none.
     """
-    within = equal("source", source) & compare("__lsn", "<", before)
+    within = equal("source", run.source) & compare("__lsn", "<", before)
     columns = ["original_committed_at", "committed_at"]
-    rows = tables.read(transactions_table(lake), within, columns)
+    rows = run.ledger.tables.read(transactions_table(run.lake), within, columns)
     last = pc.max(pc.coalesce(*rows.itercolumns()).cast("int64")).as_py()
     return last or 0

@@ -138,8 +138,7 @@ ROOMS = {
     "pipeline.lake.locks": "lease lease_guard lock",
     "pipeline.lake.tables": "actions by_spark last_rows native opening tables",
     "pipeline.maintenance": (
-        "batch fit job limits needs plan planning preview record retention scratch seeds "
-        "tables upkeep"
+        "batch job leftovers needs plan planning preview retention tables upkeep"
     ),
     "pipeline.observe": (
         "cancellation current_run interruption log log_progress memory progress redaction "
@@ -289,8 +288,6 @@ SMALL = {
     "pipeline.lake.small_jobs": "a setting of Spark that several rooms switch",
     "pipeline.lake.sql_text": "the first step of the room: it imports nothing",
     "pipeline.lake.tables.opening": "the choice between two implementations",
-    "pipeline.maintenance.scratch": "one kind of leftovers each",
-    "pipeline.maintenance.seeds": "one kind of leftovers each",
     "pipeline.observe.cancellation": "tasks ask it in threads, without Spark",
     "pipeline.settings.model": "the base of all settings models",
     "pipeline.settings.seed": "one section of the settings file each",

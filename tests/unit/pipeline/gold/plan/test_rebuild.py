@@ -35,8 +35,8 @@ from pipeline.gold.table.gold_table import BASE, POSITION, TableProgress, positi
 from pipeline.gold.table.state import TableState
 from pipeline.lake.ledger.history_removed import ABANDONED, SPARED, spared
 from pipeline.layer import LayerRun
-from pipeline.maintenance.limits import FROM_START, limit
 from pipeline.maintenance.needs import decoding_needs, gold_needs
+from pipeline.maintenance.plan import FROM_START
 from pipeline.observe.progress import QuietProgress
 from pipeline.run.work import cut_of
 from pipeline.settings import Settings
@@ -199,10 +199,10 @@ def test_a_lake_without_gold_has_nothing_to_rebuild() -> None:
 
 
 def test_maintenance_removes_nothing_during_a_refresh(ledger: MemoryLedger) -> None:
-    assert limit([*gold_needs(ledger), *decoding_needs(ledger)]).lsn > FROM_START
+    assert min([*gold_needs(ledger), *decoding_needs(ledger)]).before_lsn > FROM_START
     decode_again(ledger)
     for needs in (gold_needs, decoding_needs):
-        assert limit(needs(ledger)).lsn == FROM_START
+        assert min(needs(ledger)).before_lsn == FROM_START
 
 
 def test_gold_is_not_rebuilt_from_less_than_it_was_built_from(ledger: MemoryLedger) -> None:
