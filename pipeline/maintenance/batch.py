@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import datetime
 
 from pipeline.errors import UnreachableError
@@ -42,7 +43,15 @@ _NAMES: Mapping[str, Mapping[str, str]] = {
 after (`written`) compaction or a purge; files and bytes removed by VACUUM."""
 
 
-def execute(run: LayerRun, plan: Plan, now: datetime, *, shared: bool) -> Done:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Maintained(Done):
+    """The result of a batch; `limits`: sentences about its limits and skipped steps, of which a run
+    reports those of its last batch."""
+
+    limits: tuple[str, ...]
+
+
+def execute(run: LayerRun, plan: Plan, *, now: datetime, shared: bool) -> Maintained:
     """Execute the plan, maintain the source's tables, and record the result.
 
     `shared`: also maintain the tables that sources share. Another run may finish the plan first.
@@ -79,7 +88,7 @@ def execute(run: LayerRun, plan: Plan, now: datetime, *, shared: bool) -> Done:
         **sparing,
     }
     ledger.finish(plan, record)
-    return Done(plan=plan, counts=counts, notes=(*limits(body), *left))
+    return Maintained(plan=plan, counts=counts, limits=(*limits(body), *left))
 
 
 def limits(body: MaintenancePlan) -> Iterator[str]:

@@ -6,14 +6,14 @@ spark-submit pipeline/maintenance/job.py --source NAME --lake DIR [--conf FILE] 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from datetime import datetime, timezone
+from functools import partial
 
 from pipeline.errors import SettingsError
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.ledger_table import Layer
 from pipeline.lake.starting import Spark
-from pipeline.layer import LayerRun
+from pipeline.layer import Batches, LayerRun
 from pipeline.maintenance.batch import execute
 from pipeline.maintenance.planning import plan_next
 from pipeline.maintenance.preview import preview
@@ -41,27 +41,18 @@ def run(
     began = time.monotonic()
     at = now or datetime.now(timezone.utc)
     layer = LayerRun.begin(spark, settings, progress)
-    open_plan = layer.ledger.open(LAYER) if dry_run else layer.ledger.resume_open(LAYER)
     if dry_run:
+        plan = layer.ledger.open(LAYER)
         return LayerReport(
             layer=LAYER,
-            batches=(open_plan.batch,) if open_plan else (),
-            notes=tuple(preview(layer, open_plan, at, shared=shared)),
+            batches=(plan.batch,) if plan else (),
+            notes=tuple(preview(layer, plan, at, shared=shared)),
             seconds=time.monotonic() - began,
         )
-    done = [execute(layer, open_plan, at, shared=False)] if open_plan else []
-    plan = layer.ledger.propose(LAYER, plan_next(layer, at).to_body())
-    done.append(execute(layer, plan, at, shared=shared))
-    counts: Counter[str] = Counter()
-    for one in done:
-        counts.update(one.counts)
-    return LayerReport(
-        layer=LAYER,
-        batches=tuple(one.plan.batch for one in done),
-        counts=dict(counts),
-        notes=done[-1].notes,
-        seconds=time.monotonic() - began,
-    )
+    batches = Batches(LAYER, layer, partial(execute, now=at, shared=shared))
+    batches.finish_open(partial(execute, now=at, shared=False))
+    done = batches.propose(plan_next(layer, at).to_body())
+    return batches.report(notes=done.limits)
 
 
 def of_source(spark: Spark, settings: Settings) -> Settings:

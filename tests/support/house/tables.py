@@ -137,9 +137,7 @@ ROOMS = {
     "pipeline.lake.ledger": ("history_removed ledger ledger_table refill run_record run_store"),
     "pipeline.lake.locks": "lease lease_guard lock",
     "pipeline.lake.tables": "actions by_spark last_rows native opening tables",
-    "pipeline.maintenance": (
-        "batch job leftovers needs plan planning preview retention tables upkeep"
-    ),
+    "pipeline.maintenance": ("batch job leftovers plan planning preview retention tables upkeep"),
     "pipeline.observe": (
         "cancellation current_run interruption log log_progress memory progress redaction "
         "report spark_job_progress statement_passwords"

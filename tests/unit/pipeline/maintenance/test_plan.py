@@ -14,7 +14,6 @@ from pipeline.gold import GoldState
 from pipeline.gold.table.state import TableState
 from pipeline.lake.ledger.history_removed import Removed, removed
 from pipeline.lake.ledger.ledger import Plan
-from pipeline.maintenance.needs import bronze_age, decoding_needs, gold_needs
 from pipeline.maintenance.plan import (
     Bronze,
     MaintenancePlan,
@@ -24,6 +23,7 @@ from pipeline.maintenance.plan import (
     first_kept,
     first_young,
 )
+from pipeline.maintenance.planning import bronze_age, decoding_needs, gold_needs
 from pipeline.silver.plan.batch_plan import Retried, SilverPlan
 from tests.support.bronze.bronze_rows import file_row
 

@@ -35,8 +35,8 @@ from pipeline.gold.table.gold_table import BASE, POSITION, TableProgress, positi
 from pipeline.gold.table.state import TableState
 from pipeline.lake.ledger.history_removed import ABANDONED, SPARED, spared
 from pipeline.layer import LayerRun
-from pipeline.maintenance.needs import decoding_needs, gold_needs
 from pipeline.maintenance.plan import FROM_START
+from pipeline.maintenance.planning import decoding_needs, gold_needs
 from pipeline.observe.progress import QuietProgress
 from pipeline.run.work import cut_of
 from pipeline.settings import Settings
