@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.errors import BinlakeError, ConcurrentRunError
-from pipeline.gold.apply.apply import Batch, TablesApplied, apply_tables
+from pipeline.gold.apply.apply import Batch, apply_tables
 from pipeline.gold.apply.seed_rows import seed_facts
 from pipeline.gold.cascades.store import kept
 from pipeline.gold.changes.drift import in_all, watch
@@ -85,18 +85,20 @@ def _apply(run: LayerRun, plan: Plan, state: GoldState, seen: Seen | None) -> Ap
         raise ConcurrentRunError(reason, remedy="Run it again.")
     looking = batch.few.looking if batch.few else run.session
     moved = seen.moved if seen else {}
-    published = publish(run, state, batch.facts, Cut.of(record), plan.batch, looking, moved)
-    stopped = bool(stops) or published.state is not state
-    state = published.state
+    cut, written, published = publish(
+        run, state, batch.facts, Cut.of(record), plan.batch, looking, moved
+    )
+    stopped = bool(stops) or published is not state
+    state = published
     reached = max(before.cut_lsn, before.rebuild.upto)
     done = {
         "changes": changes,
         "held": state.held(),
-        "cut": asdict(published.cut),
+        "cut": asdict(cut),
         "cut_lsn": state.cut_lsn,
         "published_at": published_at(record, reached, state.cut_lsn, batch.facts),
         "drift": in_all((record or {}).get("drift"), batch.watch.found if batch.watch else {}),
-        "written": {name: asdict(figures) for name, figures in published.written.items()},
+        "written": {name: asdict(figures) for name, figures in written.items()},
     }
     if state.rebuild.under_way:
         done["published"] = rebuild.published_before(record)
@@ -138,7 +140,9 @@ def _apply_tables(batch: Batch) -> tuple[dict[str, int], list[Stop]]:
     run = batch.run
     with run.progress.task("apply", len(batch.touched), "tables") as task:
 
-        def apply(tables: Sequence[TableState]) -> TablesApplied | BinlakeError:
+        def apply(
+            tables: Sequence[TableState],
+        ) -> tuple[Mapping[TableName, int], Sequence[Stop]] | BinlakeError:
             try:
                 return apply_tables(batch, tables)
             except BinlakeError as error:
@@ -153,8 +157,9 @@ def _apply_tables(batch: Batch) -> tuple[dict[str, int], list[Stop]]:
     for outcome in outcomes:
         if isinstance(outcome, BinlakeError):
             raise outcome
-        changes.update({str(name): count for name, count in outcome.changes.items()})
-        stops.extend(outcome.stops)
+        applied, stopped = outcome
+        changes.update({str(name): count for name, count in applied.items()})
+        stops.extend(stopped)
     return changes, stops
 
 

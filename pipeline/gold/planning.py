@@ -20,12 +20,11 @@ from pipeline.gold.changes.blockers import Fault, Rules
 from pipeline.gold.changes.faults import open_faults
 from pipeline.gold.changes.log_facts import Facts, gather
 from pipeline.gold.changes.xa import first_open, redefined
-from pipeline.gold.plan.batch_plan import Known, cascading, plan_batch, same, touch
+from pipeline.gold.plan.batch_plan import Known, plan_batch, same, touch
 from pipeline.gold.plan.cut import published
 from pipeline.gold.plan.inspection import inspect
 from pipeline.gold.plan.rebuild import (
     after_batch,
-    first,
     is_stale,
     replaces_gone_table,
     require_all_of_silver,
@@ -37,7 +36,7 @@ from pipeline.gold.schema.evolve import taken
 from pipeline.gold.table.damage import Damage
 from pipeline.gold.table.foreign_commits import signs
 from pipeline.gold.table.names import gold_name, why_no_name
-from pipeline.gold.table.state import NO_LSN, GoldState
+from pipeline.gold.table.state import NO_LSN, GoldState, Rebuild
 from pipeline.lake.ledger.history_removed import Removed, removed
 from pipeline.layer import LayerRun
 from pipeline.silver.plan.progress import silver_progress, silver_progress_ahead
@@ -90,21 +89,22 @@ def plan_next(
         require_all_of_silver(ledger)
     last = ledger.last("gold")
     if last is None:
-        previous = replace(previous, rebuild=first(silver))
+        built = silver.refresh.batch
+        previous = replace(previous, rebuild=Rebuild(silver=built, reached=built))
     batch = last.batch + 1 if last else 1
     decoded = silver.plan.cut_lsn
     wanted = last_wanted(run, run.settings.until, previous.cut_lsn, decoded)
     waits = wanted < decoded
     cut, seen = _look_ahead(run, previous, wanted)
     start = previous.without_refusals() if again else previous
-    inspected = inspect(run, start)
-    refreshed = tables_to_refresh(run, start, refresh, inspected.damaged, seen.items, cut)
+    damaged, moved = inspect(run, start)
+    refreshed = tables_to_refresh(run, start, refresh, damaged, seen.items, cut)
     if refreshed:
         start = with_reset(start, refreshed, batch)
         facts = facts_of(run, NO_LSN, cut, NO_LSN, cut_before=previous.cut_lsn)
         seen = replace(seen, facts=facts)
-    seen = replace(seen, moved=inspected.moved)
-    damaged = without(inspected.damaged, refreshed)
+    seen = replace(seen, moved=moved)
+    damaged = without(damaged, refreshed)
     known = _known(run, silver.batch, cut, seen, previous, damaged)
     state, foreseen = _plan(run, start, known), Foreseen(cut)
     if not same(previous, state):
@@ -118,14 +118,15 @@ def plan_next(
     reached = [table.to_lsn for table in state.tables.values()]
     partly = foreseen.again or state.cut_lsn < wanted
     ends = not partly or (not foreseen.again and state.cut_held is not None)
+    cascaded = {table for table, _ in foreseen.changes}
     state = replace(
-        touch(state, seen.facts.changed.union(*decided), previous.cut_lsn),
+        touch(state, seen.facts.changed.union(*decided), previous.cut_lsn, cascaded),
         xa_from=first_open(prepared, reached, state.cut_lsn),
         signed=signs(run.spark),
         rebuild=after_batch(previous.rebuild, ends=ends),
+        cascades=keep(run.spark, run.lake, run.source, batch, foreseen.changes),
     )
-    name = keep(run.spark, run.lake, run.source, batch, foreseen.changes)
-    return Planned(cascading(state, foreseen.changes, name), seen, partly, waits)
+    return Planned(state, seen, partly, waits)
 
 
 def _plan(run: LayerRun, start: GoldState, known: Known) -> GoldState:

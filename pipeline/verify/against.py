@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from pyspark.sql import DataFrame, functions as sf
 
@@ -19,12 +18,12 @@ from pipeline.verify.checksums import (
     PublishedCut,
     SummedTable,
     TableChecksum,
-    matches,
 )
 from pipeline.verify.chunks import Chunking, differing
 from pipeline.verify.gold_table import keyed
 from pipeline.verify.position import only_replicated, other_position
 from pipeline.verify.server_file import ServerFile, ServerTable
+from pipeline.verify.snapshot import matches
 
 KEYS = 1000
 """The most keys listed for one table."""
@@ -206,10 +205,10 @@ def _not_in_both(
     """Yield the tables that only gold or only the server has."""
     gold = {table.name: table for table in cut.tables}
     for name in sorted(file.tables.keys() - gold.keys()):
-        if settings.wanted(name.schema, name.table) and matches(name, cut.patterns):
+        if settings.wanted(name.schema, name.table) and matches(str(name), cut.patterns):
             yield TableDifference(name.schema, name.table, "it is missing in gold.")
     for name in sorted(gold.keys() - file.tables.keys()):
-        wanted = settings.wanted(name.schema, name.table) and matches(name, file.patterns)
+        wanted = settings.wanted(name.schema, name.table) and matches(str(name), file.patterns)
         if wanted and not gold[name].state.dropped:
             yield TableDifference(name.schema, name.table, "it is missing on the server.")
 
@@ -229,7 +228,7 @@ def _unmatched(patterns: Sequence[str], reported: Sequence[str]) -> list[NotComp
     return [
         NotCompared(pattern, "no table to compare matches the pattern.")
         for pattern in patterns
-        if not any(fnmatchcase(name, pattern) for name in reported)
+        if not any(matches(name, [pattern]) for name in reported)
     ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -26,6 +25,7 @@ from pipeline.settings import Settings
 from pipeline.verify.canonical import checksum
 from pipeline.verify.chunks import WHOLE, Chunking, ChunkSum, table_sum
 from pipeline.verify.gold_table import GoldColumn, chunk_sums, gold_columns, sums
+from pipeline.verify.snapshot import matches
 
 BATCH = {"spark.sql.execution.arrow.maxRecordsPerBatch": "1000"}
 """Rows may be large: limits how many of them, with their texts, a worker holds in memory."""
@@ -100,7 +100,7 @@ def published_cut(
         entry
         for entry in cut.tables
         if entry["delta_version"] is not None
-        and matches(name := TableName(entry["schema"], entry["table"]), patterns)
+        and matches(str(name := TableName(entry["schema"], entry["table"])), patterns)
         # A damaged table is not the one in the cut, or cannot be read.
         and state.tables[name].damage is None
     ]
@@ -197,8 +197,3 @@ def _gold_table(
         )
     frame = delta.read(spark, gold_name(settings, state.schema, state.table), version=version)
     return GoldTable(state, version, frame, gold_columns(frame.schema, item.definition))
-
-
-def matches(name: TableName, patterns: Sequence[str]) -> bool:
-    """True if one of the patterns over `schema.table` matches, or there are none."""
-    return not patterns or any(fnmatchcase(str(name), pattern) for pattern in patterns)

@@ -64,18 +64,13 @@ class Batch:
     few: Few | None
 
 
-@dataclass(frozen=True, slots=True)
-class TablesApplied:
-    """Number of changes applied, by table, and where tables stopped."""
-
-    changes: Mapping[TableName, int]
-    stops: Sequence[Stop] = ()
-
-
-def apply_tables(batch: Batch, states: Sequence[TableState]) -> TablesApplied:
+def apply_tables(
+    batch: Batch, states: Sequence[TableState]
+) -> tuple[Mapping[TableName, int], Sequence[Stop]]:
     """Bring one table, or several connected by RENAMEs, to their `to_lsn`.
 
-    All of them stop if the changes of one cannot be applied.
+    Return the number of changes applied, by table, and where tables stopped: all of them if the
+    changes of one cannot be applied.
     """
     carrier = _Carrier(batch, {state.name: state for state in states})
     applied = dict.fromkeys(carrier.tables, 0)
@@ -87,8 +82,8 @@ def apply_tables(batch: Batch, states: Sequence[TableState]) -> TablesApplied:
         except Exception as error:
             at_fault, why = _stopped_by(error, group)
             done, left = chain(*ordered[:n]), chain(*ordered[n:])
-            return TablesApplied(applied, stops(list(done), list(left), at_fault, why))
-    return TablesApplied(applied)
+            return applied, stops(list(done), list(left), at_fault, why)
+    return applied, ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,18 +52,6 @@ class Cut:
         return cls(**record["cut"]) if record else cls()
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A cut, what was written since the previous one, by `schema.table`, and gold's state after it.
-
-    In that state, tables found damaged do not equal the source's.
-    """
-
-    cut: Cut
-    written: Mapping[str, Written]
-    state: GoldState
-
-
 def published(record: Mapping[str, Any] | None) -> dict[TableName, int]:
     """Return the Delta versions of the tables in the cut of a batch's record."""
     return {
@@ -95,8 +83,11 @@ def publish(
     batch: int,
     looking: SparkSession,
     moved: Mapping[TableName, int],
-) -> Published:
+) -> tuple[Cut, Mapping[str, Written], GoldState]:
     """Append the cut of a plan whose tables are all applied, unless its full refresh continues.
+
+    Return the cut, what was written since the previous one, by `schema.table`, and gold's state
+    after it, in which tables found damaged do not equal the source's.
 
     `facts` cover at least the range from the previous cut to this one. `looking` is the session
     used to read what was written to tables. `moved`: Delta versions of tables on which only
@@ -114,11 +105,11 @@ def publish(
     )
     done = {str(one.state.name): one.written for one in found if one.written}
     if state.rebuild.under_way:
-        return Published(cut, done, state)
+        return cut, done, state
     row = {"source": run.source, "batch": batch, "lsn": state.cut_lsn, **asdict(cut)}
     rows = pa.Table.from_pylist([row], schema=CUTS)
     run.ledger.tables.append(cuts_table(run.lake), rows, cut_step(run.source, batch))
-    return Published(cut, done, state)
+    return cut, done, state
 
 
 def gtids_at(before: Cut, facts: Facts) -> GtidSet:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -32,14 +31,6 @@ from pipeline.lake.small_jobs import staying_active
 from pipeline.lake.starting import Spark, StartingSpark, running, started
 from pipeline.layer import LayerRun
 from pipeline.settings import Settings
-
-
-@dataclass(frozen=True, slots=True)
-class Inspected:
-    """Damaged tables, and versions of tables that only maintenance changed since the last cut."""
-
-    damaged: Mapping[TableName, Damage] = field(default_factory=dict)
-    moved: Mapping[TableName, int] = field(default_factory=dict)
 
 
 @contextmanager
@@ -65,8 +56,13 @@ def signed_session(spark: Spark) -> Iterator[Spark]:
             let_go(session)
 
 
-def inspect(run: LayerRun, state: GoldState) -> Inspected:
-    """Inspect every table of the last cut."""
+def inspect(
+    run: LayerRun, state: GoldState
+) -> tuple[Mapping[TableName, Damage], Mapping[TableName, int]]:
+    """Inspect every table of the last cut.
+
+    Return the damaged ones, and the versions of those that only maintenance has changed since.
+    """
     damaged: dict[TableName, Damage] = {}
     moved: dict[TableName, int] = {}
 
@@ -85,7 +81,7 @@ def inspect(run: LayerRun, state: GoldState) -> Inspected:
     replicated = [entry for entry in entries if _counts(run.settings, state, entry)]
     with ThreadPoolExecutor(run.settings.parallel_tables) as pool:
         list(pool.map(look, replicated))
-    return Inspected(damaged, moved)
+    return damaged, moved
 
 
 def _counts(settings: Settings, state: GoldState, entry: Mapping[str, Any]) -> bool:

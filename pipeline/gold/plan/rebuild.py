@@ -28,7 +28,7 @@ from pipeline.lake.ledger.ledger import Plan
 from pipeline.layer import LayerRun
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError, require_no_maintenance
-from pipeline.silver.plan.progress import Standing, silver_progress, silver_progress_ahead
+from pipeline.silver.plan.progress import silver_progress, silver_progress_ahead
 
 GONE = "The log as decoded by the last full refresh does not contain it."
 BEING_BUILT = "A full refresh is under way and has not rebuilt it yet."
@@ -226,11 +226,6 @@ def after_batch(rebuild: Rebuild, *, ends: bool) -> Rebuild:
     if not (rebuild.under_way and ends):
         return rebuild
     return replace(rebuild, under_way=False, reached=rebuild.silver)
-
-
-def first(silver: Standing) -> Rebuild:
-    """Return the refresh state of a gold layer that is still empty."""
-    return Rebuild(silver=silver.refresh.batch, reached=silver.refresh.batch)
 
 
 def replaces_gone_table(settings: Settings, state: GoldState, name: TableName) -> bool:
