@@ -30,28 +30,27 @@ def run(
     *,
     dry_run: bool = False,
     shared: bool = True,
-    now: datetime | None = None,
 ) -> LayerReport:
     """Finish the open batch, if any, then do everything that is due for one source.
 
     Like a layer's job it neither records the run nor takes the lake's lease: `run_command` does
     both. `dry_run`: only report what is due, in notes. `shared`: also maintain the tables that
-    sources share. `now`: the time from which ages are measured.
+    sources share.
     """
     began = time.monotonic()
-    at = now or datetime.now(timezone.utc)
+    now = datetime.now(timezone.utc)
     layer = LayerRun.begin(spark, settings, progress)
     if dry_run:
         plan = layer.ledger.open(LAYER)
         return LayerReport(
             layer=LAYER,
             batches=(plan.batch,) if plan else (),
-            notes=tuple(preview(layer, plan, at, shared=shared)),
+            notes=tuple(preview(layer, plan, now, shared=shared)),
             seconds=time.monotonic() - began,
         )
-    batches = Batches(LAYER, layer, partial(execute, now=at, shared=shared))
-    batches.finish_open(partial(execute, now=at, shared=False))
-    done = batches.propose(plan_next(layer, at).to_body())
+    batches = Batches(LAYER, layer, partial(execute, now=now, shared=shared))
+    batches.finish_open(partial(execute, now=now, shared=False))
+    done = batches.propose(plan_next(layer, now).to_body())
     return batches.report(notes=done.limits)
 
 

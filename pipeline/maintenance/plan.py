@@ -75,14 +75,6 @@ class MaintenancePlan:
 _PLAN = TypeAdapter(MaintenancePlan)
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedCut:
-    """A row of `gold/_cuts`; `at`: when it was published, None if its batch is not finished."""
-
-    batch: int
-    at: datetime | None
-
-
 def bronze_files(
     files: Sequence[FileRow],
     needs: Iterable[Need],
@@ -129,10 +121,10 @@ def first_young(files: Sequence[FileRow], old: Collection[int]) -> int:
     return min(young, default=max((row.ordinal for row in files), default=0) + 1) << OFFSET_BITS
 
 
-def first_kept(cuts: Sequence[PublishedCut], now: datetime, keep: timedelta) -> int:
-    """Return the batch of the oldest cut to keep, 0 without cuts; the last cut is always kept."""
-    if not cuts:
-        return 0
-    ordered = sorted(cuts, key=lambda cut: cut.batch)
-    young = (cut.batch for cut in ordered if cut.at is None or cut.at >= now - keep)
-    return next(young, ordered[-1].batch)
+def first_kept(cuts: Mapping[int, datetime | None], now: datetime, keep: timedelta) -> int:
+    """Return the batch of the oldest cut to keep, 0 without cuts; the last cut is always kept.
+
+    `cuts`: when each batch's cut was published, None if the batch is not finished.
+    """
+    young = (n for n, at in sorted(cuts.items()) if at is None or at >= now - keep)
+    return next(young, max(cuts, default=0))

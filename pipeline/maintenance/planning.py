@@ -23,7 +23,6 @@ from pipeline.maintenance.plan import (
     FROM_START,
     MaintenancePlan,
     Need,
-    PublishedCut,
     bronze_files,
     first_kept,
     first_young,
@@ -61,9 +60,11 @@ def plan_next(run: LayerRun, now: datetime) -> MaintenancePlan:
     if silver.before_lsn > total.lsn:
         last = _last_commit(run, silver.before_lsn)
         total = Removed(silver.before_lsn, max(total.committed_at, last))
+    rows = ledger.tables.read(cuts_table(run.lake), equal("source", run.source), ["batch"])
+    cuts = {batch: finished.get(("gold", batch)) for batch in rows.column("batch").to_pylist()}
     applied = ledger.last("gold")
     return MaintenancePlan(
-        first_kept(_cuts(run, finished), now, keep.cuts),
+        first_kept(cuts, now, keep.cuts),
         bronze_files(
             files,
             bronze,
@@ -74,14 +75,6 @@ def plan_next(run: LayerRun, now: datetime) -> MaintenancePlan:
         total,
         applied.batch if applied else 0,
     )
-
-
-def _cuts(run: LayerRun, finished: Finished) -> list[PublishedCut]:
-    rows = run.ledger.tables.read(cuts_table(run.lake), equal("source", run.source), ["batch"])
-    return [
-        PublishedCut(batch, finished.get(("gold", batch)))
-        for batch in rows.column("batch").to_pylist()
-    ]
 
 
 def _last_commit(run: LayerRun, before: int) -> int:

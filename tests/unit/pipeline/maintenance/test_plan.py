@@ -18,7 +18,6 @@ from pipeline.maintenance.plan import (
     Bronze,
     MaintenancePlan,
     Need,
-    PublishedCut,
     bronze_files,
     first_kept,
     first_young,
@@ -165,24 +164,24 @@ def test_the_age_of_bronze_counts_from_ingest(days: int, keep: timedelta | None,
     assert bronze_age(tuple(FILES), finished, NOW, keep).before_lsn == lsn
 
 
-CUTS = [PublishedCut(n, NOW - (10 - n) * DAY) for n in range(1, 6)]
+CUTS: dict[int, datetime | None] = {n: NOW - (10 - n) * DAY for n in range(1, 6)}
 
 
 @pytest.mark.parametrize(
     ("cuts", "days", "batch"),
     [
-        ([], 7, 0),
+        ({}, 7, 0),
         (CUTS, 7, 3),
         (CUTS, 99, 1),
         (CUTS, 2, 5),
         (CUTS, 0, 5),
-        (CUTS[::-1], 7, 3),
-        ([*CUTS[:4], PublishedCut(5, None)], 0, 5),
-        ([PublishedCut(3, None), *CUTS[3:]], 0, 3),
+        (dict(reversed(CUTS.items())), 7, 3),
+        ({**CUTS, 5: None}, 0, 5),
+        ({3: None, 4: CUTS[4], 5: CUTS[5]}, 0, 3),
     ],
 )
 def test_the_last_cut_and_young_cuts_are_kept(
-    cuts: list[PublishedCut], days: int, batch: int
+    cuts: dict[int, datetime | None], days: int, batch: int
 ) -> None:
     assert first_kept(cuts, NOW, days * DAY) == batch
 
