@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -63,34 +63,34 @@ class Done:
 
 
 D = TypeVar("D", bound=Done)
+CarryOut: TypeAlias = Callable[[LayerRun, Plan], D]
+"""Carries out a plan, which another run may have committed."""
 
 
 class Batches(Generic[D]):
     """The batches that one run of a layer carries out.
 
-    `carry_out` carries out a plan, which another run may have committed.
+    They are carried out by `carry_out`, unless another way is given for one of them.
     """
 
-    def __init__(
-        self, layer: Layer, run: LayerRun, carry_out: Callable[[LayerRun, Plan], D]
-    ) -> None:
+    def __init__(self, layer: Layer, run: LayerRun, carry_out: CarryOut[D]) -> None:
         self._layer = layer
         self._run = run
         self._carry_out = carry_out
         self._began = time.monotonic()
         self._done: list[D] = []
 
-    def finish_open(self) -> D | None:
+    def finish_open(self, carry_out: CarryOut[D] | None = None) -> D | None:
         """Carry out the plan that an earlier run left open, if any."""
         plan = self._run.ledger.resume_open(self._layer)
-        return self._finish(plan) if plan else None
+        return self._finish(plan, carry_out) if plan else None
 
-    def propose(self, body: dict[str, Any]) -> D:
+    def propose(self, body: dict[str, Any], carry_out: CarryOut[D] | None = None) -> D:
         """Commit `body` as the next plan, and carry out the plan that the ledger then has.
 
         It is another run's if that run was faster, or left one open.
         """
-        return self._finish(self._run.ledger.propose(self._layer, body))
+        return self._finish(self._run.ledger.propose(self._layer, body), carry_out)
 
     def report(
         self,
@@ -113,7 +113,7 @@ class Batches(Generic[D]):
             seconds=time.monotonic() - self._began,
         )
 
-    def _finish(self, plan: Plan) -> D:
-        done = self._carry_out(self._run, plan)
+    def _finish(self, plan: Plan, carry_out: CarryOut[D] | None) -> D:
+        done = (carry_out or self._carry_out)(self._run, plan)
         self._done.append(done)
         return done

@@ -7,59 +7,41 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
-from pyspark.sql import SparkSession
-
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.errors import BinlakeError, ConcurrentRunError
-from pipeline.gold.apply.apply import Applied, Batch, apply_tables
-from pipeline.gold.apply.seed_rows import seed_facts, seeds_in
+from pipeline.gold.apply.apply import Batch, apply_tables
+from pipeline.gold.apply.seed_rows import seed_facts
 from pipeline.gold.cascades.store import kept
 from pipeline.gold.changes.drift import in_all, watch
 from pipeline.gold.changes.small_batch import Few, are_few
+from pipeline.gold.plan import rebuild
 from pipeline.gold.plan.cut import Cut, publish, published_at
-from pipeline.gold.plan.rebuild import (
-    begins_refresh,
-    carry_out,
-    is_overtaken,
-    published_before,
-    require_all_of_silver,
-    set_aside,
-)
 from pipeline.gold.plan.stopped_tables import Stop, state_after_stops
 from pipeline.gold.plan.table_refresh import refreshed_in
-from pipeline.gold.planning import Seen, look
+from pipeline.gold.planning import Seen, facts_of, timeline
 from pipeline.gold.schema.renames import connected_groups
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
-from pipeline.lake import Ledger
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.lake.small_jobs import interpreted
-from pipeline.observe import Progress
-from pipeline.settings import Settings
+from pipeline.lake.starting import started
+from pipeline.layer import Done, LayerRun
 
 
-@dataclass(frozen=True, slots=True)
-class Executed:
-    """Changes applied, by `schema.table`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied(Done):
+    """The result of a plan; `counts`: changes applied, by `schema.table`.
 
     `refused`: some tables were stopped. `set_aside`: a full refresh begins in place of the batch.
     """
 
-    changes: Mapping[str, int]
     refused: bool = False
     set_aside: bool = False
 
 
-def execute(
-    spark: SparkSession,
-    settings: Settings,
-    ledger: Ledger,
-    plan: Plan,
-    progress: Progress,
-    seen: Seen | None = None,
-    *,
-    rebuild_all: bool = False,
-) -> Executed:
+def carry_out(
+    run: LayerRun, plan: Plan, *, seen: Seen | None = None, rebuild_all: bool = False
+) -> Applied:
     """Apply the plan and record it.
 
     `seen` is what this run read in order to plan, and saves reading it again; the plan itself may
@@ -67,126 +49,127 @@ def execute(
     plan is set aside if a full refresh has emptied silver since, or if it fails for good while
     gold is to be rebuilt (`rebuild_all`).
     """
-    state = GoldState.from_body(plan.body)
-    if begins_refresh(plan):
-        carry_out(ledger, plan)
-        return Executed({}, set_aside=True)
+    state, ledger = GoldState.from_body(plan.body), run.ledger
+    started(run.spark)  # if that fails, nothing is set aside
+    if rebuild.begins_refresh(plan):
+        rebuild.carry_out(ledger, plan)
+        return Applied(plan=plan, counts={}, set_aside=True)
     try:
-        if not is_overtaken(ledger, state):
-            return _execute(spark, settings, ledger, plan, progress, seen)
+        if not rebuild.is_overtaken(ledger, state):
+            return _apply(run, plan, state, seen)
     except Exception as error:
         if ledger.finished_by_another(plan):
-            return Executed({})
+            return Applied(plan=plan, counts={})
         passes = isinstance(error, BinlakeError) and error.retryable
-        if not is_overtaken(ledger, state):
+        if not rebuild.is_overtaken(ledger, state):
             if passes or not rebuild_all:
                 raise
-            require_all_of_silver(ledger)
-    set_aside(spark, settings, ledger, plan)
-    return Executed({}, set_aside=True)
+            rebuild.require_all_of_silver(ledger)
+    rebuild.set_aside(run, plan)
+    return Applied(plan=plan, counts={}, set_aside=True)
 
 
-def _execute(
-    spark: SparkSession,
-    settings: Settings,
-    ledger: Ledger,
-    plan: Plan,
-    progress: Progress,
-    seen: Seen | None,
-) -> Executed:
-    state = GoldState.from_body(plan.body)
-    record = ledger.record("gold")
-    touched = [table for table in state.tables.values() if table.touched]
-    before = GoldState.of(ledger)
-    fresh = seen is not None and ledger.wrote(plan)
-    watching = watch(settings.drift, plan.batch, len(touched), fresh=fresh)
-    low = min([before.cut_lsn, *(table.from_lsn for table in touched)])
+def _apply(run: LayerRun, plan: Plan, state: GoldState, seen: Seen | None) -> Applied:
+    """Apply all tables, publish the cut that they then have, and record the batch."""
+    ledger = run.ledger
+    before, record = GoldState.of(ledger), ledger.record("gold")
+    batch = _batch(run, plan, state, before, seen)
+    changes, stops = _apply_tables(batch)
+    if stops:
+        state = state_after_stops(state, before, stops, batch.facts.prepared)
+    # Otherwise the cut could contain rows read from silver while a full refresh was emptying it.
+    ledger.refresh()
+    if rebuild.is_overtaken(ledger, state):
+        began = f"A full refresh of silver began after gold's batch {plan.batch} was planned"
+        reason = f"{began}: no cut is published."
+        raise ConcurrentRunError(reason, remedy="Run it again.")
+    looking = batch.few.looking if batch.few else run.session
     moved = seen.moved if seen else {}
+    cut, written, published = publish(
+        run, state, batch.facts, Cut.of(record), plan.batch, looking, moved
+    )
+    stopped = bool(stops) or published is not state
+    state = published
+    reached = max(before.cut_lsn, before.rebuild.upto)
+    done = {
+        "changes": changes,
+        "held": state.held(),
+        "cut": asdict(cut),
+        "cut_lsn": state.cut_lsn,
+        "published_at": published_at(record, reached, state.cut_lsn, batch.facts),
+        "drift": in_all((record or {}).get("drift"), batch.watch.found if batch.watch else {}),
+        "written": {name: asdict(figures) for name, figures in written.items()},
+    }
+    if state.rebuild.under_way:
+        done["published"] = rebuild.published_before(record)
+    ledger.finish(plan, {**done, "standing": state.overrides()} if stopped else done)
+    counts = {name: count for name, count in changes.items() if count}
+    return Applied(plan=plan, counts=counts, refused=stopped)
+
+
+def _batch(
+    run: LayerRun, plan: Plan, state: GoldState, before: GoldState, seen: Seen | None
+) -> Batch:
+    """Return what is needed to apply the plan; read what `seen` lacks."""
+    touched = [table for table in state.tables.values() if table.touched]
+    fresh = seen is not None and run.ledger.wrote(plan)
+    low = min([before.cut_lsn, *(table.from_lsn for table in touched)])
     if seen is None or seen.facts.low > low or seen.facts.high != state.cut_lsn:
         xa_from = NO_LSN if refreshed_in(state, plan.batch) else before.xa_from
-        seen = look(spark, settings, low, state.cut_lsn, xa_from)
-    facts = seen.facts
-    few = Few(facts.changes, interpreted(spark)) if are_few(facts) else None
-    items = _by_table(seen.items)
-    batch = Batch(
+        seen = Seen(timeline(run), facts_of(run, low, state.cut_lsn, xa_from))
+    items: dict[TableName, list[TimelineItem]] = defaultdict(list)
+    for item in seen.items:
+        items[item.name].append(item)
+    return Batch(
+        run,
         plan.batch,
-        state.drop_rows,
-        facts.skipped,
-        facts.prepared,
-        state.mark_faults,
-        watching,
-        few,
-        kept(spark, settings.layout, state.cascades),
-        state.rebuild.batch,
-        seed_facts(spark, settings, seeds_in(touched, items), state.cut_lsn),
+        state,
+        touched,
+        items,
+        seen.facts,
+        seed_facts(run, touched, items, state.cut_lsn),
+        kept(run.spark, run.lake, state.cascades),
+        watch(run.settings.drift, plan.batch, len(touched), fresh=fresh),
+        Few(seen.facts.changes, interpreted(run.session)) if are_few(seen.facts) else None,
     )
 
-    with progress.task("apply", len(touched), "tables") as task:
 
-        def apply(tables: Sequence[TableState]) -> Applied | BinlakeError:
+def _apply_tables(batch: Batch) -> tuple[dict[str, int], list[Stop]]:
+    """Apply all tables, several in parallel; return the numbers of changes, and where tables
+    stopped."""
+    run = batch.run
+    with run.progress.task("apply", len(batch.touched), "tables") as task:
+
+        def apply(
+            tables: Sequence[TableState],
+        ) -> tuple[Mapping[TableName, int], Sequence[Stop]] | BinlakeError:
             try:
-                return apply_tables(spark, settings, batch, tables, items)
+                return apply_tables(batch, tables)
             except BinlakeError as error:
                 return error  # raised once the other tables are done
             finally:
                 task.advance(len(tables))
 
-        with ThreadPoolExecutor(settings.parallel_tables) as pool:
-            outcomes = list(pool.map(apply, _connected(state, touched, items)))
-    applied: dict[str, int] = {}
+        with ThreadPoolExecutor(run.settings.parallel_tables) as pool:
+            outcomes = list(pool.map(apply, _connected(batch)))
+    changes: dict[str, int] = {}
     stops: list[Stop] = []
     for outcome in outcomes:
         if isinstance(outcome, BinlakeError):
             raise outcome
-        applied.update({str(name): count for name, count in outcome.changes.items()})
-        stops.extend(outcome.stops)
-    if stops:
-        state = state_after_stops(state, before, stops, facts.prepared)
-    looking = few.looking if few else spark
-    # Otherwise the cut could contain rows read from silver while a full refresh was emptying it.
-    ledger.refresh()
-    if is_overtaken(ledger, state):
-        began = f"A full refresh of silver began after gold's batch {plan.batch} was planned"
-        reason = f"{began}: no cut is published."
-        raise ConcurrentRunError(reason, remedy="Run it again.")
-    published = publish(spark, settings, state, facts, Cut.of(record), plan.batch, looking, moved)
-    stopped = bool(stops) or published.state is not state
-    state = published.state
-    done = {
-        "changes": applied,
-        "held": state.held(),
-        "cut": asdict(published.cut),
-        "cut_lsn": state.cut_lsn,
-        "published_at": published_at(
-            record, max(before.cut_lsn, before.rebuild.upto), state.cut_lsn, facts
-        ),
-        "drift": in_all((record or {}).get("drift"), watching.found if watching else {}),
-        "written": {name: asdict(figures) for name, figures in published.written.items()},
-    }
-    if state.rebuild.under_way:
-        done["published"] = published_before(record)
-    ledger.finish(plan, {**done, "standing": state.overrides()} if stopped else done)
-    return Executed(applied, refused=stopped)
+        applied, stopped = outcome
+        changes.update({str(name): count for name, count in applied.items()})
+        stops.extend(stopped)
+    return changes, stops
 
 
-def _connected(
-    state: GoldState,
-    touched: Sequence[TableState],
-    items: Mapping[TableName, Sequence[TimelineItem]],
-) -> list[list[TableState]]:
+def _connected(batch: Batch) -> list[list[TableState]]:
     """Group the tables: tables that RENAMEs in the batch connect are applied together."""
     pairs = [
         (table.name, item.other)
-        for table in touched
-        for item in items.get(table.name, ())
+        for table in batch.touched
+        for item in batch.items.get(table.name, ())
         if item.other is not None and table.from_lsn < item.lsn <= table.to_lsn
     ]
-    groups = connected_groups([table.name for table in touched], pairs)
-    return [[state.tables[name] for name in group] for group in groups]
-
-
-def _by_table(items: Sequence[TimelineItem]) -> dict[TableName, list[TimelineItem]]:
-    found: dict[TableName, list[TimelineItem]] = defaultdict(list)
-    for item in items:
-        found[item.name].append(item)
-    return found
+    groups = connected_groups([table.name for table in batch.touched], pairs)
+    return [[batch.state.tables[name] for name in group] for group in groups]

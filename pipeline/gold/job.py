@@ -7,17 +7,16 @@ spark-submit pipeline/gold/job.py --source NAME --binlogs PATH_OR_GLOB --lake DI
 
 from __future__ import annotations
 
-import time
-from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from pipeline.gold.carry_out import execute
+from pipeline.gold.carry_out import Applied, carry_out
 from pipeline.gold.changes.drift import sentences
 from pipeline.gold.plan.inspection import signed_session
 from pipeline.gold.plan.rebuild import (
     WAITS,
-    begin,
+    beginning_state,
     is_resumed,
     is_stale,
     not_rebuilt,
@@ -25,14 +24,18 @@ from pipeline.gold.plan.rebuild import (
 )
 from pipeline.gold.plan.table_refresh import named, refreshed_in
 from pipeline.gold.plan.until import last_wanted
-from pipeline.gold.planning import plan_next
+from pipeline.gold.planning import Planned, plan_next
 from pipeline.gold.table.incomplete import incomplete_after_seed
 from pipeline.gold.table.state import NO_LSN, GoldState
 from pipeline.lake import Ledger
-from pipeline.lake.starting import Spark, started
+from pipeline.lake.ledger.ledger_table import Layer
+from pipeline.lake.starting import Spark
+from pipeline.layer import Batches, LayerRun
 from pipeline.observe import LayerReport, Progress
 from pipeline.settings import Settings
 from pipeline.silver.plan.progress import require_same_types, silver_progress, silver_progress_ahead
+
+LAYER: Layer = "gold"
 
 
 def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
@@ -68,92 +71,68 @@ def _run(
     rebuild_all: bool = False,
     refresh_some: bool = False,
 ) -> LayerReport:
+    """Run in a session whose commits are signed; `refresh_some`: rebuild the tables in settings."""
     with signed_session(spark) as session:
-        return _signed(
-            session,
-            settings,
-            progress,
-            again=again,
-            rebuild_all=rebuild_all,
-            refresh_some=refresh_some,
+        layer = LayerRun.begin(session, settings, progress)
+        require_same_types(layer.ledger, settings)
+        drifted = _drift(layer.ledger)
+        batches = Batches(LAYER, layer, carry_out)
+        _begin(layer, batches, rebuild_all=rebuild_all)
+        built = GoldState.of(layer.ledger).rebuild.under_way
+        planned = _catch_up(layer, batches, again=again, refresh_some=refresh_some)
+        state = GoldState.of(layer.ledger)
+        rebuilt = built and not state.rebuild.under_way
+        return batches.report(
+            faults=(
+                *state.held(),
+                *incomplete_after_seed(layer.lake, layer.source, state, settings.wanted),
+            ),
+            notes=(
+                *sentences(drifted, _drift(layer.ledger)),
+                *([f"Gold stops at {settings.until}: later transactions wait."] * planned.waits),
+                *([WAITS] * planned.awaits_silver),
+                *(not_rebuilt(settings, state) if rebuilt else ()),
+            ),
         )
 
 
-def _signed(
-    spark: Spark,
-    settings: Settings,
-    progress: Progress,
-    *,
-    again: bool,
-    rebuild_all: bool,
-    refresh_some: bool,
-) -> LayerReport:
-    """Run in a session whose commits are signed; `refresh_some`: rebuild the tables in settings."""
-    began = time.monotonic()
-    ledger = Ledger(spark, settings.layout, settings.source)
-    require_same_types(ledger, settings)
-    rebuild_all = (
-        rebuild_all and ledger.last("gold") is not None and not is_resumed(ledger, settings)
-    )
+def _begin(run: LayerRun, batches: Batches[Applied], *, rebuild_all: bool) -> None:
+    """Finish the open batch, and begin a full refresh if one is due, or requested and not under
+    way."""
+    ledger, settings = run.ledger, run.settings
+    begun = ledger.last(LAYER) is not None
+    rebuild_all = rebuild_all and begun and not is_resumed(ledger, settings)
     if rebuild_all:
         require_all_of_silver(ledger)
     if rebuild_all or _is_due(ledger):
-        _require_until(spark, settings, ledger)
-    drifted = _drift(ledger)
-    counts: Counter[str] = Counter()
-    batches = []
-    tried: GoldState | None = None
-    if plan := ledger.resume_open("gold"):
-        executed = execute(
-            started(spark), settings, ledger, plan, progress, rebuild_all=rebuild_all
-        )
-        counts.update(executed.changes)
-        batches.append(plan.batch)
-        rebuild_all = rebuild_all and not executed.set_aside
+        _require_until(run)
+    done = batches.finish_open(partial(carry_out, rebuild_all=rebuild_all))
+    rebuild_all = rebuild_all and not (done and done.set_aside)
     while rebuild_all or _is_due(ledger):
-        _require_until(spark, settings, ledger)
-        plan = begin(settings, ledger)
-        executed = execute(started(spark), settings, ledger, plan, progress)
-        counts.update(executed.changes)
-        batches.append(plan.batch)
-        rebuild_all = rebuild_all and not executed.set_aside
-    built = GoldState.of(ledger).rebuild.under_way
-    asked = named(settings, GoldState.of(ledger)) if refresh_some else set()
+        _require_until(run)
+        done = batches.propose(beginning_state(settings, ledger).to_body())
+        rebuild_all = rebuild_all and not done.set_aside
+
+
+def _catch_up(
+    run: LayerRun, batches: Batches[Applied], *, again: bool, refresh_some: bool
+) -> Planned:
+    """Plan and apply batches until nothing is left to apply; return the last plan."""
+    asked = named(run.settings, GoldState.of(run.ledger)) if refresh_some else set()
+    tried: GoldState | None = None
     while True:
-        planned = plan_next(spark, settings, ledger, again=again, refresh=asked)
+        planned = plan_next(run, again=again, refresh=asked)
         again = False
-        state = planned.previous
         if planned.following is None or planned.following == tried:
-            break
+            return planned
         tried = planned.following
-        plan = ledger.propose("gold", planned.following.to_body())
-        executed = execute(started(spark), settings, ledger, plan, progress, planned.seen)
-        counts.update(executed.changes)
-        batches.append(plan.batch)
-        asked -= refreshed_in(GoldState.from_body(plan.body), plan.batch)
-        if executed.set_aside:
-            continue
-        state = GoldState.from_body(plan.body)
-        if state == planned.following and not (planned.partly or executed.refused):
-            break
-        # Another run planned the batch first, so there may be more to apply. Or a table was
-        # refused: it is held now, and can be applied up to that point.
-    return LayerReport(
-        layer="gold",
-        batches=tuple(batches),
-        counts={name: count for name, count in counts.items() if count},
-        faults=(
-            *state.held(),
-            *incomplete_after_seed(settings.layout, settings.source, state, settings.wanted),
-        ),
-        notes=(
-            *(sentences(drifted, _drift(ledger)) if batches else ()),
-            *([f"Gold stops at {settings.until}: later transactions wait."] * planned.waits),
-            *([WAITS] * planned.awaits_silver),
-            *(not_rebuilt(settings, state) if built and not state.rebuild.under_way else ()),
-        ),
-        seconds=time.monotonic() - began,
-    )
+        done = batches.propose(tried.to_body(), partial(carry_out, seen=planned.seen))
+        state = GoldState.from_body(done.plan.body)
+        asked -= refreshed_in(state, done.plan.batch)
+        # Another run may have planned the batch first, so that there is more to apply; a table that
+        # was refused is held now, and can be applied up to that point.
+        if state == tried and not (done.set_aside or done.refused or planned.partly):
+            return planned
 
 
 def _is_due(ledger: Ledger) -> bool:
@@ -161,19 +140,19 @@ def _is_due(ledger: Ledger) -> bool:
     return is_stale(ledger) and not silver_progress_ahead(ledger).refresh.under_way
 
 
-def _require_until(spark: Spark, settings: Settings, ledger: Ledger) -> None:
+def _require_until(run: LayerRun) -> None:
     """Raise SettingsError if silver does not have the position in `until`.
 
     Checked before gold is rebuilt, since a rebuild that cannot reach it would publish no cut.
     """
-    silver = silver_progress(ledger).plan
-    if settings.until is not None and silver is not None:
-        last_wanted(spark, settings, NO_LSN, silver.cut_lsn)
+    silver = silver_progress(run.ledger).plan
+    if silver is not None:
+        last_wanted(run, run.settings.until, NO_LSN, silver.cut_lsn)
 
 
 def _drift(ledger: Ledger) -> Mapping[str, Any]:
     """Return the drift found so far, by table."""
-    found: Mapping[str, Any] = (ledger.record("gold") or {}).get("drift", {})
+    found: Mapping[str, Any] = (ledger.record(LAYER) or {}).get("drift", {})
     return found
 
 

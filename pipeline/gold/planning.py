@@ -20,12 +20,11 @@ from pipeline.gold.changes.blockers import Fault, Rules
 from pipeline.gold.changes.faults import open_faults
 from pipeline.gold.changes.log_facts import Facts, gather
 from pipeline.gold.changes.xa import first_open, redefined
-from pipeline.gold.plan.batch_plan import Known, cascading, plan_batch, same, touch
+from pipeline.gold.plan.batch_plan import Known, plan_batch, same, touch
 from pipeline.gold.plan.cut import published
 from pipeline.gold.plan.inspection import inspect
 from pipeline.gold.plan.rebuild import (
     after_batch,
-    first,
     is_stale,
     replaces_gone_table,
     require_all_of_silver,
@@ -34,13 +33,12 @@ from pipeline.gold.plan.table_refresh import tables_to_refresh, with_reset, with
 from pipeline.gold.plan.until import last_wanted
 from pipeline.gold.plan.verification_points import next_verification_point
 from pipeline.gold.schema.evolve import taken
+from pipeline.gold.table.damage import Damage
 from pipeline.gold.table.foreign_commits import signs
 from pipeline.gold.table.names import gold_name, why_no_name
-from pipeline.gold.table.state import NO_LSN, GoldState
-from pipeline.lake import Ledger
+from pipeline.gold.table.state import NO_LSN, GoldState, Rebuild
 from pipeline.lake.ledger.history_removed import Removed, removed
-from pipeline.lake.starting import Spark
-from pipeline.settings import Settings
+from pipeline.layer import LayerRun
 from pipeline.silver.plan.progress import silver_progress, silver_progress_ahead
 
 
@@ -58,14 +56,13 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """Gold's current state and the one after the next batch (`following`; None: nothing to do).
+    """Gold's state after the next batch (`following`; None: nothing to do).
 
     `partly`: more batches follow, because foreign key cascades require this one to end early.
     `waits`: silver has transactions after the one given by `until`. `awaits_silver`: a full
     refresh of silver is under way, or gold has not been rebuilt since the last one.
     """
 
-    previous: GoldState
     following: GoldState | None = None
     seen: Seen | None = None
     partly: bool = False
@@ -73,101 +70,109 @@ class Planned:
     awaits_silver: bool = False
 
 
-def rules(settings: Settings) -> Rules:
-    """Return the settings that apply to tables."""
-    return Rules(
-        keys=settings.keys,
-        types=settings.type_options,
-        mark_faults=settings.on_fault == "mark",
-        drop_rows=settings.on_drop == "drop",
-    )
-
-
 def plan_next(
-    spark: Spark,
-    settings: Settings,
-    ledger: Ledger,
-    *,
-    again: bool = False,
-    refresh: Collection[TableName] = (),
+    run: LayerRun, *, again: bool = False, refresh: Collection[TableName] = ()
 ) -> Planned:
     """Plan the next batch.
 
     `again`: also retry what was refused. `refresh`: tables to rebuild from silver. Raise
     RefreshRefusedError if silver no longer has all of their changes.
     """
-    previous = GoldState.of(ledger)
-    silver = silver_progress(ledger)
+    ledger = run.ledger
+    previous, silver = GoldState.of(ledger), silver_progress(ledger)
     if silver_progress_ahead(ledger).refresh.under_way or is_stale(ledger):
-        return Planned(previous, awaits_silver=True)
+        return Planned(awaits_silver=True)
     if silver.plan is None:
-        return Planned(previous)
+        return Planned()
     if previous.rebuild.under_way:
         # Maintenance that ran while a batch was set aside did not see the refresh that began there.
         require_all_of_silver(ledger)
     last = ledger.last("gold")
     if last is None:
-        previous = replace(previous, rebuild=first(silver))
+        built = silver.refresh.batch
+        previous = replace(previous, rebuild=Rebuild(silver=built, reached=built))
     batch = last.batch + 1 if last else 1
     decoded = silver.plan.cut_lsn
-    wanted = last_wanted(spark, settings, previous.cut_lsn, decoded)
+    wanted = last_wanted(run, run.settings.until, previous.cut_lsn, decoded)
     waits = wanted < decoded
-    cut, seen = _look_ahead(spark, settings, previous, wanted)
+    cut, seen = _look_ahead(run, previous, wanted)
     start = previous.without_refusals() if again else previous
-    inspected = inspect(spark, settings, start, ledger.record("gold"))
-    refreshed = tables_to_refresh(settings, ledger, start, refresh, inspected, seen.items, cut)
+    damaged, moved = inspect(run, start)
+    refreshed = tables_to_refresh(run, start, refresh, damaged, seen.items, cut)
     if refreshed:
         start = with_reset(start, refreshed, batch)
-        seen = look(spark, settings, NO_LSN, cut, NO_LSN, cut_before=previous.cut_lsn)
-    seen = replace(seen, moved=inspected.moved)
-    damaged = without(inspected.damaged, refreshed)
+        facts = facts_of(run, NO_LSN, cut, NO_LSN, cut_before=previous.cut_lsn)
+        seen = replace(seen, facts=facts)
+    seen = replace(seen, moved=moved)
+    damaged = without(damaged, refreshed)
+    known = _known(run, silver.batch, cut, seen, previous, damaged)
+    state, foreseen = _plan(run, start, known), Foreseen(cut)
+    if not same(previous, state):
+        # Rows of a table that is damaged or about to be emptied must not be used.
+        versions = without(published(ledger.record("gold")), {*damaged, *refreshed})
+        state, foreseen = _with_cascades(run, start, known, seen, versions)
+    if same(previous, state):
+        return Planned(_only_published(previous, state), seen, waits=waits)
     prepared = seen.facts.prepared
-    faults = [
-        *open_faults(spark, settings.layout, settings.source),
-        *seen.facts.undecided,
-        *redefined(prepared, seen.items),
-        *_with_lost_changes(removed(ledger), previous, seen.items),
-        *_with_incomplete_seeds(removed(ledger), previous, seen.items),
-    ]
-    places = _occupied(spark, settings, previous, seen.items)
-    files = {row.ordinal: row.file for row in read_files(spark, settings.layout, settings.source)}
-    known = Known(silver.batch, cut, seen.items, faults, places, files, damaged)
-    state = plan_batch(start, known, rules(settings), settings.wanted)
-    if same(previous, state):
-        return Planned(previous, _only_published(previous, state), seen, waits=waits)
-    # Rows of a table that is damaged or about to be emptied must not be used.
-    versions = without(published(ledger.record("gold")), {*damaged, *refreshed})
-    state, foreseen = _with_cascades(spark, settings, start, known, seen, versions)
-    if same(previous, state):
-        return Planned(previous, _only_published(previous, state), seen, waits=waits)
     decided = [p.tables for p in prepared if p.committed_in(previous.cut_lsn, state.cut_lsn)]
-    changed = seen.facts.changed.union(*decided)
     reached = [table.to_lsn for table in state.tables.values()]
-    state = replace(
-        state, xa_from=first_open(prepared, reached, state.cut_lsn), signed=signs(spark)
-    )
-    state = touch(state, changed, previous.cut_lsn)
-    name = keep(spark, settings.layout, settings.source, batch, foreseen.changes)
     partly = foreseen.again or state.cut_lsn < wanted
     ends = not partly or (not foreseen.again and state.cut_held is not None)
-    state = replace(state, rebuild=after_batch(previous.rebuild, ends=ends))
-    return Planned(previous, cascading(state, foreseen.changes, name), seen, partly, waits)
+    cascaded = {table for table, _ in foreseen.changes}
+    state = replace(
+        touch(state, seen.facts.changed.union(*decided), previous.cut_lsn, cascaded),
+        xa_from=first_open(prepared, reached, state.cut_lsn),
+        signed=signs(run.spark),
+        rebuild=after_batch(previous.rebuild, ends=ends),
+        cascades=keep(run.spark, run.lake, run.source, batch, foreseen.changes),
+    )
+    return Planned(state, seen, partly, waits)
 
 
-def _look_ahead(
-    spark: Spark, settings: Settings, previous: GoldState, wanted: int
-) -> tuple[int, Seen]:
+def _plan(run: LayerRun, start: GoldState, known: Known) -> GoldState:
+    settings = run.settings
+    rules = Rules(
+        keys=settings.keys,
+        types=settings.type_options,
+        mark_faults=settings.on_fault == "mark",
+        drop_rows=settings.on_drop == "drop",
+    )
+    return plan_batch(start, known, rules, settings.wanted)
+
+
+def _look_ahead(run: LayerRun, previous: GoldState, wanted: int) -> tuple[int, Seen]:
     """Return the last LSN that the next batch may reach, and what was read up to there."""
     building = previous.rebuild.under_way
-    cut = wanted if building else next_verification_point(spark, settings, previous.cut_lsn, wanted)
+    cut = wanted if building else next_verification_point(run, previous.cut_lsn, wanted)
     # From the first held table on: a prepared transaction may hold it until it is decided.
     waiting = [table.to_lsn for table in previous.tables.values() if table.held]
     low = min([previous.cut_lsn, *waiting])
-    seen = look(spark, settings, low, cut, previous.xa_from, cut_before=previous.cut_lsn)
-    if (seed := first_seed(seen.items, previous.cut_lsn, cut)) < cut:
-        cut = seed
-        seen = look(spark, settings, low, cut, previous.xa_from, cut_before=previous.cut_lsn)
-    return cut, seen
+    items = timeline(run)
+    cut = first_seed(items, previous.cut_lsn, cut)
+    facts = facts_of(run, low, cut, previous.xa_from, cut_before=previous.cut_lsn)
+    return cut, Seen(items, facts)
+
+
+def _known(
+    run: LayerRun,
+    silver_batch: int,
+    cut: int,
+    seen: Seen,
+    previous: GoldState,
+    damaged: Mapping[TableName, Damage],
+) -> Known:
+    """Return what the plan is decided from."""
+    gone = removed(run.ledger)
+    faults = [
+        *open_faults(run.spark, run.lake, run.source),
+        *seen.facts.undecided,
+        *redefined(seen.facts.prepared, seen.items),
+        *_with_lost_changes(gone, previous, seen.items),
+        *_with_incomplete_seeds(gone, previous, seen.items),
+    ]
+    files = {row.ordinal: row.file for row in read_files(run.spark, run.lake, run.source)}
+    places = _occupied(run, previous, seen.items)
+    return Known(silver_batch, cut, seen.items, faults, places, files, damaged)
 
 
 def _only_published(previous: GoldState, state: GoldState) -> GoldState | None:
@@ -202,9 +207,8 @@ def _with_incomplete_seeds(
 
 
 def _with_cascades(
-    spark: Spark,
-    settings: Settings,
-    previous: GoldState,
+    run: LayerRun,
+    start: GoldState,
     known: Known,
     seen: Seen,
     versions: Mapping[TableName, int],
@@ -216,24 +220,19 @@ def _with_cascades(
     items: dict[TableName, list[TimelineItem]] = defaultdict(list)
     for item in seen.items:
         items[item.name].append(item)
-    reader = Reader(spark, settings, items, seen.facts, versions)
+    reader = Reader(run.spark, run.settings, items, seen.facts, versions)
     again = False
     while True:
-        state = plan_batch(previous, known, rules(settings), settings.wanted)
+        state = _plan(run, start, known)
         outlook = Outlook(
-            state.tables,
-            previous.cut_lsn,
-            state.cut_lsn,
-            items,
-            known.faults,
-            known.files,
+            state.tables, start.cut_lsn, state.cut_lsn, items, known.faults, known.files
         )
         try:
-            foreseen = foresee(settings, outlook, reader)
+            foreseen = foresee(run.settings, outlook, reader)
         except DamagedTableError as met:
             known = replace(known, damaged={**known.damaged, met.name: met.damage})
             left = without(versions, known.damaged)
-            reader = Reader(spark, settings, items, seen.facts, left)
+            reader = Reader(run.spark, run.settings, items, seen.facts, left)
             continue
         again = again or foreseen.again
         faults = [fault for fault in foreseen.faults if fault not in known.faults]
@@ -243,9 +242,10 @@ def _with_cascades(
 
 
 def _occupied(
-    spark: Spark, settings: Settings, previous: GoldState, items: Sequence[TimelineItem]
+    run: LayerRun, previous: GoldState, items: Sequence[TimelineItem]
 ) -> Mapping[TableName, str]:
     """Return why a new gold table cannot be created, for each table whose place is occupied."""
+    settings = run.settings
     own = {name for name, table in previous.tables.items() if table.version is not None}
     there = [name for name in own if not previous.tables[name].dropped]
     defined = {item.name for item in items if item.definition is not None}
@@ -254,9 +254,9 @@ def _occupied(
     def why(name: TableName) -> str | None:
         before = [*there, *new[: new.index(name)]]
         return why_no_name(settings, name, before) or taken(
-            spark,
+            run.spark,
             gold_name(settings, name.schema, name.table),
-            settings.source,
+            run.source,
             known=name in previous.tables or replaces_gone_table(settings, previous, name),
         )
 
@@ -265,20 +265,15 @@ def _occupied(
         return {name: reason for name, reason in found if reason}
 
 
-def look(
-    spark: Spark,
-    settings: Settings,
-    low: int,
-    high: int,
-    xa_from: int,
-    *,
-    cut_before: int = 0,
-) -> Seen:
-    """Read the timeline and the facts of silver's transactions (see `gather`)."""
-    lake = settings.layout
-    known = in_force(read_items(spark, lake, settings.source))
+def timeline(run: LayerRun) -> list[TimelineItem]:
+    """Return the items of the source's timeline that gold uses, in log order."""
+    known = in_force(read_items(run.spark, run.lake, run.source))
     items = [item for item in known if item.kind not in KINDS_IGNORED_BY_GOLD]
     # Items written by `retry` are stored after later ones.
     items.sort(key=lambda item: item.position)
-    found = gather(spark, lake, settings.source, low, high, xa_from, cut_before=cut_before)
-    return Seen(items, found)
+    return items
+
+
+def facts_of(run: LayerRun, low: int, high: int, xa_from: int, *, cut_before: int = 0) -> Facts:
+    """Return the facts of silver's transactions (see `gather`)."""
+    return gather(run.spark, run.lake, run.source, low, high, xa_from, cut_before=cut_before)

@@ -1,120 +1,115 @@
-"""Execute one maintenance plan: removals, then the upkeep of each table, then the record."""
+"""Execute one maintenance plan: removals, then the upkeep of each table, then the record.
+
+What a batch did is summed up from the metrics of its commits. Each has the batch in its user
+metadata, so that those of an interrupted run are counted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from pipeline.errors import UnreachableError
 from pipeline.gold.plan.rebuild import refresh_under_way
 from pipeline.gold.table.damage import damage_in
-from pipeline.lake import Ledger
+from pipeline.lake.delta_log.table import Commit
 from pipeline.lake.ledger.history_removed import SPARED, spared
 from pipeline.lake.ledger.ledger import Plan
-from pipeline.lake.starting import Spark
-from pipeline.lake.tables.tables import Tables
+from pipeline.layer import Done, LayerRun
+from pipeline.maintenance.leftovers import abandoned_scratch, abandoned_seeds, remove
 from pipeline.maintenance.plan import MaintenancePlan
-from pipeline.maintenance.record import Figures, figures, tag
 from pipeline.maintenance.retention import carry_out, runs_before
-from pipeline.maintenance.scratch import remove_abandoned_scratch
-from pipeline.maintenance.seeds import remove_abandoned_seeds
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
-from pipeline.maintenance.upkeep import Keeper, UpkeepResult, done, due, read_details
-from pipeline.observe import Progress
-from pipeline.settings import Settings
+from pipeline.maintenance.upkeep import Keeper, UpkeepResult, due
 
 SPARING_REASON = "a full refresh is under way"
+_REWRITE = {
+    "rewritten_files": "numRemovedFiles",
+    "rewritten_bytes": "numRemovedBytes",
+    "written_files": "numAddedFiles",
+    "written_bytes": "numAddedBytes",
+}
+_NAMES: Mapping[str, Mapping[str, str]] = {
+    "DELETE": {"rows": "numDeletedRows"},
+    "OPTIMIZE": _REWRITE,
+    "REORG": _REWRITE,
+    "VACUUM START": {"vacuumed_bytes": "sizeOfDataToDelete"},
+    "VACUUM END": {"vacuumed_files": "numDeletedFiles"},
+}
+"""Delta's name of each figure, by operation: rows removed; files and bytes before (`rewritten`) and
+after (`written`) compaction or a purge; files and bytes removed by VACUUM."""
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The result of a batch: totals by name, and notes about its limits and skipped steps."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Maintained(Done):
+    """The result of a batch; `limits`: sentences about its limits and skipped steps, of which a run
+    reports those of its last batch."""
 
-    batch: int
-    counts: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    limits: tuple[str, ...]
 
 
-def execute(
-    spark: Spark,
-    settings: Settings,
-    ledger: Ledger,
-    plan: Plan,
-    progress: Progress,
-    now: datetime,
-    *,
-    shared: bool,
-) -> Done:
+def execute(run: LayerRun, plan: Plan, *, now: datetime, shared: bool) -> Maintained:
     """Execute the plan, maintain the source's tables, and record the result.
 
     `shared`: also maintain the tables that sources share. Another run may finish the plan first.
     """
+    ledger, settings = run.ledger, run.settings
     body = MaintenancePlan.from_body(plan.body)
     # A full refresh that began after the planning needs what the plan would remove.
     ledger.refresh()
     sparing = spared(ledger, plan) if refresh_under_way(ledger) else {SPARED: False}
     body = body.sparing(SPARING_REASON) if sparing[SPARED] else body
-    tables = ledger.tables
-    silver = silver_tables(spark, tables, settings)
-    common = shared_tables(spark, tables, settings)
+    note = f"binlake maintain {plan.source} {plan.batch}"
+    silver, common = silver_tables(run), shared_tables(run)
     old_runs = [runs_before(settings, now)] if shared else []
-    with progress.task("maintenance: removing rows", len(silver) + 6, "tables") as task:
-        removed = carry_out(spark, tables, settings, plan, body, silver, old_runs, task)
-    seeds = remove_abandoned_seeds(settings.layout, settings.source, now)
-    scratch = remove_abandoned_scratch(settings.layout, now) if shared else 0
-    gold = gold_tables(tables, settings)
+    removed = carry_out(run, body, silver, old_runs, plan.batch, note)
+    seeds = remove(abandoned_seeds(run.lake, run.source, now))
+    scratch = remove(abandoned_scratch(run.lake, now)) if shared else 0
+    gold = gold_tables(run)
     maintained = [*gold, *silver, *(common if shared else ())]
-    results = _maintain(spark, tables, settings, plan, maintained, progress, now)
+    results = _maintain(run, maintained, note, now)
     changed = [table for table, result in results if result.changed]
     changed += [table for table in (*silver, *common) if table.name in removed]
     # The tables' histories also have the commits of an interrupted run.
-    all_tables = [*gold, *silver, *common]
-    which = changed if ledger.wrote(plan) else all_tables
-    found = _figures(spark, tables, settings, plan, which)
+    which = changed if ledger.wrote(plan) else [*gold, *silver, *common]
+    found = _figures(run, which, note)
     left = [sentence for _, result in results for sentence in result.left]
     counts = _counts(body, found, seeds, scratch)
+    stored = body.to_body()
     record = {
         "counts": counts,
-        "tables": {name: one.to_dict() for name, one in found.items()},
-        "bronze": body.to_body()["bronze"],
-        "silver": body.to_body()["silver"],
+        "tables": found,
+        "bronze": stored["bronze"],
+        "silver": stored["silver"],
         "left": left,
         **sparing,
     }
     ledger.finish(plan, record)
-    return Done(plan.batch, counts, (*limits(body), *left))
+    return Maintained(plan=plan, counts=counts, limits=(*limits(body), *left))
 
 
 def limits(body: MaintenancePlan) -> Iterator[str]:
     """Yield up to where each layer is kept, and why."""
-    for name, need in (("silver", body.silver), ("bronze", body.bronze.need)):
-        kept = f"{name} is kept from LSN {need.lsn} on" if need.lsn else f"all of {name} is kept"
-        yield f"{kept}: {need.reason}."
+    for name, need in (("silver", body.silver), ("bronze", body.bronze)):
+        before = need.before_lsn
+        kept = f"{name} is kept from LSN {before} on" if before else f"all of {name} is kept"
+        yield f"{kept}: {need.since}."
     if body.cuts_from:
         yield f"published cuts are kept from gold's batch {body.cuts_from} on (retention.cuts)."
 
 
 def _maintain(
-    spark: Spark,
-    lake_tables: Tables,
-    settings: Settings,
-    plan: Plan,
-    tables: Sequence[Table],
-    progress: Progress,
-    now: datetime,
+    run: LayerRun, tables: Sequence[Table], note: str, now: datetime
 ) -> list[tuple[Table, UpkeepResult]]:
-    keeper = Keeper(spark, lake_tables, tag(plan.source, plan.batch))
-    with progress.task("maintenance: tables", len(tables), "tables") as task:
+    keeper = Keeper(run, note)
+    with run.progress.task("maintenance: tables", len(tables), "tables") as task:
 
         def keep(table: Table) -> UpkeepResult:
             try:
-                details = read_details(table.tables_for_reading(spark, lake_tables), table)
-                if details is None:
-                    return UpkeepResult(False)  # gold's next run reports that it is missing
-                what = due(spark, table, details, settings.retention.cuts, now)
-                return keeper.keep(table, what)
+                return keeper.keep(table, due(run, table, now))
             except Exception as error:
                 reason = skip_reason(table, error)
                 if reason is None:
@@ -123,7 +118,7 @@ def _maintain(
             finally:
                 task.advance()
 
-        with ThreadPoolExecutor(settings.parallel_tables) as pool:
+        with ThreadPoolExecutor(run.settings.parallel_tables) as pool:
             return list(zip(tables, pool.map(keep, tables), strict=True))
 
 
@@ -137,41 +132,47 @@ def skip_reason(table: Table, error: Exception) -> str | None:
     return None if damage is None else damage.reason
 
 
-def _figures(
-    spark: Spark, lake_tables: Tables, settings: Settings, plan: Plan, tables: Sequence[Table]
-) -> dict[str, Figures]:
+def _figures(run: LayerRun, tables: Sequence[Table], note: str) -> dict[str, Counter[str]]:
     """Return what the batch did to each table, without those it did nothing to."""
-    mine = tag(settings.source, plan.batch)
 
-    def figures_of(table: Table) -> Figures:
+    def figures_of(table: Table) -> Counter[str]:
         try:
-            return figures(done(table.tables_for_reading(spark, lake_tables), table, mine))
+            commits = table.tables_for_reading(run).history(table.stored, 100)
+            return figures(commit for commit in commits if commit.note == note)
         except Exception as error:
             if skip_reason(table, error) is None:
                 raise
-            return Figures()
+            return Counter()
 
-    with ThreadPoolExecutor(settings.parallel_tables) as pool:
-        found = pool.map(figures_of, tables)
-        by_name = {table.name: one for table, one in zip(tables, found, strict=True)}
-    return {name: one for name, one in by_name.items() if one != Figures()}
+    with ThreadPoolExecutor(run.settings.parallel_tables) as pool:
+        found = zip(tables, pool.map(figures_of, tables), strict=True)
+        return {table.name: one for table, one in found if one}
+
+
+def figures(commits: Iterable[Commit]) -> Counter[str]:
+    """Return the sums of the commits' figures that are not 0."""
+    found: Counter[str] = Counter()
+    for commit in commits:
+        for figure, name in _NAMES.get(commit.operation, {}).items():
+            found[figure] += int(commit.metrics.get(name, 0))
+    return +found
 
 
 def _counts(
-    body: MaintenancePlan, found: Mapping[str, Figures], seeds: int, scratch: int
+    body: MaintenancePlan, found: Mapping[str, Counter[str]], seeds: int, scratch: int
 ) -> dict[str, int]:
     """Return the totals by name, without those that are 0."""
-    cuts = found.get("gold/_cuts", Figures()).rows
-    silver = sum(one.rows for name, one in found.items() if name.startswith("silver/"))
+    total = sum(found.values(), Counter[str]())
+    silver = sum(one["rows"] for name, one in found.items() if name.startswith("silver/"))
     counts = {
-        "cuts removed": cuts,
-        "binlog files removed": body.bronze.files,
+        "cuts removed": found.get("gold/_cuts", Counter[str]())["rows"],
+        "binlog files removed": body.bronze.count,
         "rows of silver removed": silver,
         "seeds removed": seeds,
         "scratch folders removed": scratch,
-        "records of runs removed": found.get("ledger/runs", Figures()).rows,
-        "files put together": sum(one.rewritten_files for one in found.values()),
-        "old files deleted": sum(one.vacuumed_files for one in found.values()),
-        "bytes deleted": sum(one.vacuumed_bytes for one in found.values()),
+        "records of runs removed": found.get("ledger/runs", Counter[str]())["rows"],
+        "files put together": total["rewritten_files"],
+        "old files deleted": total["vacuumed_files"],
+        "bytes deleted": total["vacuumed_bytes"],
     }
     return {name: count for name, count in counts.items() if count}

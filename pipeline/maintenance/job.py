@@ -6,14 +6,15 @@ spark-submit pipeline/maintenance/job.py --source NAME --lake DIR [--conf FILE] 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from datetime import datetime, timezone
+from functools import partial
 
 from pipeline.errors import SettingsError
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.ledger_table import Layer
 from pipeline.lake.starting import Spark
-from pipeline.maintenance.batch import Done, execute
+from pipeline.layer import Batches, LayerRun
+from pipeline.maintenance.batch import execute
 from pipeline.maintenance.planning import plan_next
 from pipeline.maintenance.preview import preview
 from pipeline.observe import LayerReport, Progress
@@ -29,46 +30,28 @@ def run(
     *,
     dry_run: bool = False,
     shared: bool = True,
-    now: datetime | None = None,
 ) -> LayerReport:
     """Finish the open batch, if any, then do everything that is due for one source.
 
     Like a layer's job it neither records the run nor takes the lake's lease: `run_command` does
     both. `dry_run`: only report what is due, in notes. `shared`: also maintain the tables that
-    sources share. `now`: the time from which ages are measured.
+    sources share.
     """
     began = time.monotonic()
-    at = now or datetime.now(timezone.utc)
-    ledger = Ledger(spark, settings.layout, settings.source)
+    now = datetime.now(timezone.utc)
+    layer = LayerRun.begin(spark, settings, progress)
     if dry_run:
-        done = [preview(spark, settings, ledger, progress, at, shared=shared)]
-    else:
-        done = list(_batches(spark, settings, ledger, progress, at, shared=shared))
-    return LayerReport(
-        layer=LAYER,
-        batches=tuple(one.batch for one in done if one.batch),
-        counts={
-            name: sum(one.counts.get(name, 0) for one in done)
-            for name in dict.fromkeys(name for one in done for name in one.counts)
-        },
-        notes=done[-1].notes,
-        seconds=time.monotonic() - began,
-    )
-
-
-def _batches(
-    spark: Spark,
-    settings: Settings,
-    ledger: Ledger,
-    progress: Progress,
-    now: datetime,
-    *,
-    shared: bool,
-) -> Iterator[Done]:
-    if plan := ledger.resume_open(LAYER):
-        yield execute(spark, settings, ledger, plan, progress, now, shared=False)
-    plan = ledger.propose(LAYER, plan_next(spark, settings, ledger, now).to_body())
-    yield execute(spark, settings, ledger, plan, progress, now, shared=shared)
+        plan = layer.ledger.open(LAYER)
+        return LayerReport(
+            layer=LAYER,
+            batches=(plan.batch,) if plan else (),
+            notes=tuple(preview(layer, plan, now, shared=shared)),
+            seconds=time.monotonic() - began,
+        )
+    batches = Batches(LAYER, layer, partial(execute, now=now, shared=shared))
+    batches.finish_open(partial(execute, now=now, shared=False))
+    done = batches.propose(plan_next(layer, now).to_body())
+    return batches.report(notes=done.limits)
 
 
 def of_source(spark: Spark, settings: Settings) -> Settings:

@@ -1,13 +1,45 @@
-"""The plan of a maintenance batch: everything that it removes of a source."""
+"""The plan of a maintenance batch: everything that it removes of a source, and why no more.
+
+Data may be removed up to the first position that is still needed: a limit is a position in a
+source's log, as an LSN. It has the reason that set it, so that messages can explain why old data is
+kept, and what to do about it. Uses no Spark.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
+from pydantic import TypeAdapter
+
+from pipeline.bronze.files import FileRow
 from pipeline.lake.ledger.history_removed import Removed
-from pipeline.maintenance.limits import FROM_START, Bronze, Need
+from pipeline.silver.decode.decode import OFFSET_BITS
+
+FROM_START = 0
+"""The LSN of a need for everything."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Need:
+    """Only what is before `before_lsn` may be removed; `since`: why the rest is kept, a clause."""
+
+    before_lsn: int
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bronze(Need):
+    """The files whose bytes are removed, and the need that keeps the rest.
+
+    `files`: ranges of ordinals, as first and last.
+    """
+
+    files: tuple[tuple[int, int], ...] = ()
+    count: int = 0
+    bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,41 +60,71 @@ class MaintenancePlan:
 
     def sparing(self, reason: str) -> MaintenancePlan:
         """Return the plan without removals from silver and bronze, for this reason."""
-        need = Need(FROM_START, reason)
-        return replace(self, bronze=Bronze((), 0, 0, need), silver=need)
+        return replace(self, bronze=Bronze(FROM_START, reason), silver=Need(FROM_START, reason))
 
     def to_body(self) -> dict[str, Any]:
         """Return the plan as JSON, for the ledger."""
-        return {
-            "cuts_from": self.cuts_from,
-            "bronze": {
-                "files": [list(run) for run in self.bronze.runs],
-                "count": self.bronze.files,
-                "bytes": self.bronze.bytes,
-                **_limit(self.bronze.need),
-            },
-            "silver": _limit(self.silver),
-            "removed": self.removed.to_dict(),
-            "cascades_upto": self.cascades_upto,
-        }
+        return asdict(self)
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> MaintenancePlan:
         """Parse the result of `to_body`."""
-        bronze, silver = body["bronze"], body["silver"]
-        return cls(
-            body["cuts_from"],
-            Bronze(
-                tuple((first, last) for first, last in bronze["files"]),
-                bronze["count"],
-                bronze["bytes"],
-                Need(bronze["before_lsn"], bronze["since"]),
-            ),
-            Need(silver["before_lsn"], silver["since"]),
-            Removed(**body["removed"]),
-            body["cascades_upto"],
-        )
+        return _PLAN.validate_python(body)
 
 
-def _limit(need: Need) -> dict[str, Any]:
-    return {"before_lsn": need.lsn, "since": need.reason}
+_PLAN = TypeAdapter(MaintenancePlan)
+
+
+def bronze_files(
+    files: Sequence[FileRow],
+    needs: Iterable[Need],
+    *,
+    there: Collection[int],
+    faulty: Collection[int],
+) -> Bronze:
+    """Select the files to remove: complete ones of which nothing is needed.
+
+    `there`: ordinals of files that bronze still has bytes of. `faulty`: those of files with faults
+    that `binlake retry` can resolve.
+    """
+    need = min(needs)
+    before = [
+        row
+        for row in files
+        if row.ordinal < need.before_lsn >> OFFSET_BITS
+        and row.complete
+        and row.ordinal not in faulty
+    ]
+    going = [row for row in before if row.ordinal in there]
+    return Bronze(
+        need.before_lsn,
+        need.since,
+        tuple(_runs(row.ordinal for row in going)),
+        len(going),
+        sum(row.ingested_upto for row in going),
+    )
+
+
+def _runs(ordinals: Iterable[int]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for ordinal in sorted(ordinals):
+        if runs and runs[-1][1] == ordinal - 1:
+            runs[-1] = runs[-1][0], ordinal
+        else:
+            runs.append((ordinal, ordinal))
+    return runs
+
+
+def first_young(files: Sequence[FileRow], old: Collection[int]) -> int:
+    """Return the LSN of the start of the first file ingested, or grown, after the `old` batches."""
+    young = [row.ordinal for row in files if row.batch not in old]
+    return min(young, default=max((row.ordinal for row in files), default=0) + 1) << OFFSET_BITS
+
+
+def first_kept(cuts: Mapping[int, datetime | None], now: datetime, keep: timedelta) -> int:
+    """Return the batch of the oldest cut to keep, 0 without cuts; the last cut is always kept.
+
+    `cuts`: when each batch's cut was published, None if the batch is not finished.
+    """
+    young = (n for n, at in sorted(cuts.items()) if at is None or at >= now - keep)
+    return next(young, max(cuts, default=0))

@@ -2,85 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 
-from pipeline.lake import Ledger
-from pipeline.lake.starting import Spark
-from pipeline.lake.tables.tables import Tables
-from pipeline.maintenance.batch import Done, limits, skip_reason
+from pipeline.lake.ledger.ledger import Plan
+from pipeline.layer import LayerRun
+from pipeline.maintenance.batch import limits, skip_reason
+from pipeline.maintenance.leftovers import abandoned_scratch, abandoned_seeds
 from pipeline.maintenance.plan import MaintenancePlan
 from pipeline.maintenance.planning import plan_next
-from pipeline.maintenance.retention import Removal, removals, runs_before
-from pipeline.maintenance.scratch import abandoned_scratch
-from pipeline.maintenance.seeds import abandoned_seeds
+from pipeline.maintenance.retention import removals, runs_before
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
-from pipeline.maintenance.upkeep import due, read_details
-from pipeline.observe import Progress
-from pipeline.settings import Settings
+from pipeline.maintenance.upkeep import due
 from pipeline.silver.decode.silver_tables import committer
 
 
-def preview(
-    spark: Spark,
-    settings: Settings,
-    ledger: Ledger,
-    progress: Progress,
-    now: datetime,
-    *,
-    shared: bool,
-) -> Done:
-    """Report what the open batch, or else the next one, would do, and what limits it.
+def preview(run: LayerRun, plan: Plan | None, now: datetime, *, shared: bool) -> Iterator[str]:
+    """Yield what the open batch `plan`, or else the next one, would do, and what limits it.
 
     `shared`: see `pipeline.maintenance.batch`.
     """
-    plan = ledger.open("maintenance")
-    body = MaintenancePlan.from_body(plan.body) if plan else plan_next(spark, settings, ledger, now)
-    by = ledger.tables
-    silver = silver_tables(spark, by, settings)
-    common = shared_tables(spark, by, settings) if shared else []
-    tables = [*gold_tables(by, settings, first=body.cuts_from), *silver, *common]
-    old_runs = [runs_before(settings, now)] if shared else []
-    notes = [] if plan is None else [f"Batch {plan.batch} is unfinished and is finished first."]
-    notes += _removals(spark, by, settings, body, silver, old_runs)
-    if seeds := len(list(abandoned_seeds(settings.layout, settings.source, now))):
-        notes.append(f"silver/_seeds: remove {seeds:,} refused or unfinished seeds")
-    if shared and (left := len(list(abandoned_scratch(settings.layout, now)))):
-        notes.append(f"silver/_staging: remove {left:,} folders left by interrupted runs")
-    with progress.task("maintenance: inspecting", len(tables), "tables") as task:
+    body = MaintenancePlan.from_body(plan.body) if plan else plan_next(run, now)
+    silver = silver_tables(run)
+    common = shared_tables(run) if shared else []
+    tables = [*gold_tables(run, first=body.cuts_from), *silver, *common]
+    if plan is not None:
+        yield f"Batch {plan.batch} is unfinished and is finished first."
+    yield from _removals(run, body, silver, now, shared=shared)
+    if seeds := len(list(abandoned_seeds(run.lake, run.source, now))):
+        yield f"silver/_seeds: remove {seeds:,} refused or unfinished seeds"
+    if shared and (left := len(list(abandoned_scratch(run.lake, now)))):
+        yield f"silver/_staging: remove {left:,} folders left by interrupted runs"
+    with run.progress.task("maintenance: inspecting", len(tables), "tables") as task:
         for table in tables:
-            notes += _upkeep(spark, by, settings, table, now)
+            yield from _upkeep(run, table, now)
             task.advance()
-    return Done(plan.batch if plan else 0, {}, (*notes, *limits(body)))
+    yield from limits(body)
 
 
 def _removals(
-    spark: Spark,
-    tables: Tables,
-    settings: Settings,
-    body: MaintenancePlan,
-    silver: list[Table],
-    common: Sequence[Removal],
+    run: LayerRun, body: MaintenancePlan, silver: list[Table], now: datetime, *, shared: bool
 ) -> Iterator[str]:
     if body.bronze.files:
         size = f"{body.bronze.bytes / (1 << 20):,.1f} MiB"
-        yield f"bronze/segments: remove {body.bronze.files} log files ({size})"
-    for removal in (*removals(tables, settings, body, silver), *common):
+        yield f"bronze/segments: remove {body.bronze.count} log files ({size})"
+    found = [removal for stage in removals(run, body, silver) for removal in stage]
+    found += [runs_before(run.settings, now)] if shared else []
+    for removal in found:
         if removal.name == "bronze/segments":
             continue
-        by = committer(spark, tables, removal.table)
+        by = committer(run.spark, run.ledger.tables, removal.table)
         if count := by.count(removal.table, removal.where):
             yield f"{removal.name}: remove {count:,} rows"
 
 
-def _upkeep(
-    spark: Spark, tables: Tables, settings: Settings, table: Table, now: datetime
-) -> Iterator[str]:
+def _upkeep(run: LayerRun, table: Table, now: datetime) -> Iterator[str]:
     try:
-        details = read_details(table.tables_for_reading(spark, tables), table)
-        if details is not None:
-            what = due(spark, table, details, settings.retention.cuts, now)
-            yield from what.sentences(table, details)
+        yield from due(run, table, now).sentences(table.name)
     except Exception as error:
         reason = skip_reason(table, error)
         if reason is None:

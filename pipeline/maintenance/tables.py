@@ -23,10 +23,9 @@ from pipeline.lake.layout import encode_part
 from pipeline.lake.ledger.ledger_table import batches
 from pipeline.lake.ledger.run_store import runs
 from pipeline.lake.sql_text import is_name
-from pipeline.lake.starting import Spark, started
 from pipeline.lake.tables.by_spark import SparkTables
 from pipeline.lake.tables.tables import Tables
-from pipeline.settings import Settings
+from pipeline.layer import LayerRun
 from pipeline.silver.decode.silver_tables import (
     committer,
     emptied_changes_table,
@@ -50,26 +49,27 @@ class Table:
     named: tuple[int, ...] | None = None
     delta_id: str | None = None
 
-    def tables_for_reading(self, spark: Spark, tables: Tables) -> Tables:
-        """Return what reads its log: `tables`, unless it is in a catalog of gold's own."""
-        return spark_tables(spark, tables) if is_name(self.stored.reference) else tables
+    def tables_for_reading(self, run: LayerRun) -> Tables:
+        """Return what reads its log: the ledger's, unless it is in a catalog of gold's own."""
+        return spark_tables(run) if is_name(self.stored.reference) else run.ledger.tables
 
-    def tables_for_writing(self, spark: Spark, tables: Tables) -> Tables:
+    def tables_for_writing(self, run: LayerRun) -> Tables:
         """Return what commits to it: gold's tables are always written by Spark."""
         if self.named is not None:
-            return spark_tables(spark, tables)
-        return committer(spark, tables, self.stored)
+            return spark_tables(run)
+        return committer(run.spark, run.ledger.tables, self.stored)
 
 
-def spark_tables(spark: Spark, tables: Tables) -> SparkTables:
+def spark_tables(run: LayerRun) -> SparkTables:
     """Return the lake's tables through Spark, starting it if needed."""
-    return tables if isinstance(tables, SparkTables) else SparkTables(started(spark), tables.lake)
+    tables = run.ledger.tables
+    return tables if isinstance(tables, SparkTables) else SparkTables(run.session, run.lake)
 
 
-def silver_tables(spark: Spark, tables: Tables, settings: Settings) -> list[Table]:
+def silver_tables(run: LayerRun) -> list[Table]:
     """Return the source's tables of changes, one for each table version in its timeline."""
-    lake = settings.layout
-    items = read_items(spark, lake, settings.source)
+    lake = run.lake
+    items = read_items(run.spark, lake, run.source)
     known = {(i.schema, i.table, i.version) for i in items if i.version is not None}
     mapped = mapped_tables(items)
     found = [
@@ -81,24 +81,25 @@ def silver_tables(spark: Spark, tables: Tables, settings: Settings) -> list[Tabl
         )
         for schema, table, version in sorted(known)
     ]
-    return _there(spark, tables, settings, found)
+    return _there(run, found)
 
 
-def gold_tables(tables: Tables, settings: Settings, *, first: int = 0) -> list[Table]:
+def gold_tables(run: LayerRun, *, first: int = 0) -> list[Table]:
     """Return the source's gold tables in published cuts, with the versions in these.
 
     Cuts of batches before `first` and damaged tables are ignored.
     """
-    mine = equal("source", settings.source) & compare("batch", ">=", first)
-    cuts = tables.read(cuts_table(settings.layout), mine, ["batch", "tables"])
-    state = GoldState.of(Ledger.of(tables, settings.source))
+    mine = equal("source", run.source) & compare("batch", ">=", first)
+    cuts = run.ledger.tables.read(cuts_table(run.lake), mine, ["batch", "tables"])
+    # As it is now: gold's runs may have added batches meanwhile.
+    state = GoldState.of(Ledger.of(run.ledger.tables, run.source))
     damaged = {(t.schema, t.table) for t in state.tables.values() if t.damage is not None}
     # A table that was recreated by hand has another id, and none of the earlier versions.
     latest = {(row["schema"], row["table"]): row for row in _entries(cuts)}
     return [
         Table(
             f"gold/{encode_part(schema)}/{encode_part(table)}",
-            LakeTable(gold_name(settings, schema, table), pa.schema([])),
+            LakeTable(gold_name(run.settings, schema, table), pa.schema([])),
             named=tuple(sorted(row["delta_version_distinct"])),
             delta_id=row["delta_id"],
         )
@@ -120,9 +121,9 @@ def _entries(cuts: pa.Table) -> Iterator[dict[str, Any]]:
     yield from grouped.sort_by("batch_max").to_pylist()
 
 
-def shared_tables(spark: Spark, tables: Tables, settings: Settings) -> list[Table]:
+def shared_tables(run: LayerRun) -> list[Table]:
     """Return the tables with rows of all the lake's sources."""
-    lake = settings.layout
+    lake = run.lake
     found = [
         Table("bronze/segments", segments_table(lake)),
         Table("bronze/files", files_table(lake)),
@@ -135,13 +136,13 @@ def shared_tables(spark: Spark, tables: Tables, settings: Settings) -> list[Tabl
         Table("ledger/definitions", definitions(lake)),
         Table("ledger/runs", runs(lake)),
     ]
-    return _there(spark, tables, settings, found)
+    return _there(run, found)
 
 
-def _there(spark: Spark, tables: Tables, settings: Settings, found: Sequence[Table]) -> list[Table]:
+def _there(run: LayerRun, found: Sequence[Table]) -> list[Table]:
     def exists(table: Table) -> bool:
-        return table.tables_for_reading(spark, tables).state(table.stored) is not None
+        return table.tables_for_reading(run).state(table.stored) is not None
 
-    with ThreadPoolExecutor(settings.parallel_tables) as pool:
+    with ThreadPoolExecutor(run.settings.parallel_tables) as pool:
         exist = pool.map(exists, found)
         return [table for table, there in zip(found, exist, strict=True) if there]

@@ -3,31 +3,28 @@
 Every step checks whether it is due, so that a run can resume an interrupted one. No step changes
 rows, so readers see the same data throughout. A step that keeps losing to concurrent writers is
 skipped until the next maintenance.
+
+Delta reads an earlier version only while its table's property `deletedFileRetentionDuration`
+reaches back to that version's own commit, and VACUUM uses the same property. So this property keeps
+published cuts readable: it must reach back to the oldest version in a cut, which for a table that
+rarely changes may be much older than the cut. The Delta log must reach back as far.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
 from pipeline.errors import ConcurrentRunError, LakeLostError
 from pipeline.lake import delta
 from pipeline.lake.delta_log.table import Commit, TableState
+from pipeline.lake.files.compaction import TARGET_BYTES
 from pipeline.lake.sql_text import in_sql
-from pipeline.lake.starting import Spark, started
-from pipeline.lake.tables.tables import Tables
-from pipeline.maintenance.fit import (
-    DELETED_DAYS,
-    LOG_DAYS,
-    FileRetention,
-    needs_compaction,
-    new_retention,
-    purge_pays,
-    read_days,
-    soft_deleted_rows,
-)
+from pipeline.layer import LayerRun
 from pipeline.maintenance.tables import Table, spark_tables
 
 DELETED, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
@@ -35,91 +32,99 @@ OWN = "binlake.deletedFileRetentionDuration"
 """The value of DELETED that maintenance has set; if they differ, somebody else has changed it."""
 PROPERTIES = "ALTER TABLE"
 
+LEAST_SPARE = 16
+"""The fewest files in excess that are worth a commit."""
+SOFT_DELETED_SHARE = 0.1
+"""The share of soft-deleted rows from which on a purge pays."""
+AHEAD = timedelta(days=2)
+"""The time until the next maintenance; also longer than any write takes."""
+SLACK = 0.25
+_DAY = timedelta(days=1)
+LOG_DAYS = 30
+DELETED_DAYS = 7
+"""Delta's own defaults."""
+
 
 @dataclass(frozen=True, slots=True)
-class TableDetails:
-    """A table's current state. `commits`: newest first, only of tables with versions in cuts.
-    `old`: the number of files that VACUUM would remove."""
+class FileRetention:
+    """The retention of a table's removed files (`deleted`) and of its Delta log, in days.
 
-    state: TableState
-    kept: FileRetention
-    commits: Sequence[Commit]
-    old: int
+    `asked`: somebody else has set it, so that it is never shortened.
+    """
 
-    def reach(self, versions: Sequence[int], now: datetime) -> timedelta:
-        """Return the age of the oldest of these versions, as far as the log reaches back."""
-        if not versions:
-            return timedelta(0)
-        oldest = min(versions)
-        at = min(commit.at for commit in self.commits if commit.version >= oldest)
-        return max(now - at, timedelta(0))
+    deleted: int
+    log: int
+    asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
     """The steps due for a table: the retention to set, the number of soft-deleted rows to purge,
-    whether to compact, and the number of old files to delete."""
+    the files to compact and their bytes, and the number of old files to delete."""
 
     kept: FileRetention | None = None
     soft_deleted: int = 0
-    compact: bool = False
+    files: int = 0
+    bytes: int = 0
     old: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.kept or self.soft_deleted or self.compact or self.old)
+        return bool(self.kept or self.soft_deleted or self.files or self.old)
 
-    def sentences(self, table: Table, details: TableDetails) -> Iterator[str]:
-        """Yield the steps in words, for `--dry-run`."""
+    def sentences(self, name: str) -> Iterator[str]:
+        """Yield the steps in words, for `--dry-run`; `name`: the table's."""
         if self.kept:
-            yield f"{table.name}: keep removed files for {self.kept.deleted} days"
+            yield f"{name}: keep removed files for {self.kept.deleted} days"
         if self.soft_deleted:
-            yield f"{table.name}: purge {self.soft_deleted:,} soft-deleted rows"
-        if self.compact:
-            size = f"{details.state.bytes / (1 << 20):,.1f} MiB"
-            yield f"{table.name}: compact {details.state.files:,} files ({size})"
+            yield f"{name}: purge {self.soft_deleted:,} soft-deleted rows"
+        if self.files:
+            yield f"{name}: compact {self.files:,} files ({self.bytes / (1 << 20):,.1f} MiB)"
         if self.old:
-            yield f"{table.name}: delete {self.old:,} old files"
+            yield f"{name}: delete {self.old:,} old files"
 
 
-def read_details(tables: Tables, table: Table) -> TableDetails | None:
-    """Read the table's state from its log and folder; None if it is missing."""
+def due(run: LayerRun, table: Table, now: datetime) -> Due:
+    """Return the steps due by the table's log and folder; none if it is missing."""
+    tables = table.tables_for_reading(run)
     state = tables.state(table.stored)
     if state is None:
-        return None
+        return Due()  # gold's next run reports it
+    files = state.files if needs_compaction(state.files, state.bytes) else 0
+    what = Due(files=files, bytes=state.bytes, old=tables.old_files(table.stored))
+    if table.named is None:
+        return what
+    commits = tables.history(table.stored, None)
     properties = state.properties
     kept = FileRetention(
         read_days(properties.get(DELETED), DELETED_DAYS),
         read_days(properties.get(LOG), LOG_DAYS),
         asked=DELETED in properties and properties[DELETED] != properties.get(OWN),
     )
-    commits = [] if table.named is None else tables.history(table.stored, None)
-    return TableDetails(state, kept, commits, tables.old_files(table.stored))
-
-
-def due(spark: Spark, table: Table, details: TableDetails, cuts: timedelta, now: datetime) -> Due:
-    """Return the steps due; `cuts`: how long published cuts are kept."""
-    compact = needs_compaction(details.state.files, details.state.bytes)
-    if table.named is None:
-        return Due(compact=compact, old=details.old)
     # A table that was recreated has none of the versions in cuts.
-    named = table.named if table.delta_id == details.state.id else ()
-    soft_deleted = soft_deleted_rows(
-        (commit.operation, commit.metrics) for commit in details.commits
-    )
-    pays = soft_deleted > 0 and purge_pays(soft_deleted, _rows(spark, table, details, soft_deleted))
-    return Due(
-        new_retention(details.kept, cuts, details.reach(named, now)),
-        soft_deleted if pays else 0,
-        compact,
-        details.old,
+    named = table.named if table.delta_id == state.id else ()
+    soft_deleted = soft_deleted_rows((commit.operation, commit.metrics) for commit in commits)
+    pays = soft_deleted > 0 and purge_pays(soft_deleted, _rows(run, table, state, soft_deleted))
+    return replace(
+        what,
+        kept=new_retention(kept, run.settings.retention.cuts, _reach(commits, named, now)),
+        soft_deleted=soft_deleted if pays else 0,
     )
 
 
-def _rows(spark: Spark, table: Table, details: TableDetails, soft_deleted: int) -> int:
+def _reach(commits: Sequence[Commit], versions: Sequence[int], now: datetime) -> timedelta:
+    """Return the age of the oldest of these versions, as far as the log reaches back."""
+    if not versions:
+        return timedelta(0)
+    oldest = min(versions)
+    at = min(commit.at for commit in commits if commit.version >= oldest)
+    return max(now - at, timedelta(0))
+
+
+def _rows(run: LayerRun, table: Table, state: TableState, soft_deleted: int) -> int:
     """Return the number of rows that are not soft-deleted."""
-    if details.state.rows is None:
-        return delta.read(started(spark), table.stored.reference).count()
-    return max(details.state.rows - soft_deleted, 0)
+    if state.rows is None:
+        return delta.read(run.session, table.stored.reference).count()
+    return max(state.rows - soft_deleted, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +139,7 @@ class UpkeepResult:
 class Keeper:
     """Executes due steps; `note`: the user metadata of its commits."""
 
-    spark: Spark
-    tables: Tables
+    run: LayerRun
     note: str
 
     def keep(self, table: Table, what: Due) -> UpkeepResult:
@@ -169,13 +173,13 @@ class Keeper:
         if what.soft_deleted:
             purge = f"REORG TABLE {in_sql(stored.reference)} APPLY (PURGE)"
             yield "REORG", partial(self._by_spark, table, purge)
-        by = table.tables_for_writing(self.spark, self.tables)
-        if what.compact:
+        by = table.tables_for_writing(self.run)
+        if what.files:
             yield "OPTIMIZE", partial(by.compact, stored, note)
         yield "VACUUM", partial(by.vacuum, stored, note)
 
     def _by_spark(self, table: Table, statement: str) -> bool:
-        return spark_tables(self.spark, self.tables).keep(table.stored, self.note, statement)
+        return spark_tables(self.run).keep(table.stored, self.note, statement)
 
 
 def _set(table: Table, kept: FileRetention) -> str:
@@ -185,6 +189,60 @@ def _set(table: Table, kept: FileRetention) -> str:
     return f"ALTER TABLE {in_sql(table.stored.reference)} SET TBLPROPERTIES ({assignments})"
 
 
-def done(tables: Tables, table: Table, note: str) -> list[Commit]:
-    """Return the table's commits with this user metadata, newest first."""
-    return [commit for commit in tables.history(table.stored, 100) if commit.note == note]
+# --- what is due ----------------------------------------------------------------------------------
+
+
+def needs_compaction(files: int, size: int) -> bool:
+    """True if a table of `size` bytes has far more files than it needs."""
+    needed = max(1, math.ceil(size / TARGET_BYTES))
+    return files - needed >= max(LEAST_SPARE, needed)
+
+
+def new_retention(now: FileRetention, cuts: timedelta, reach: timedelta) -> FileRetention | None:
+    """Return the retention to set, or None if the current one (`now`) is right.
+
+    `cuts`: how long cuts are kept. `reach`: the age of the oldest version in a cut. The result has
+    some slack, so that a table that rarely changes needs few commits.
+    """
+    need = max(cuts, reach) + AHEAD
+    wanted = math.ceil(need * (1 + SLACK) / _DAY)
+    little = now.asked or now.deleted <= 2 * wanted
+    if need <= now.deleted * _DAY and little and now.log >= now.deleted:
+        return None
+    if now.asked:
+        wanted = max(wanted, now.deleted)
+        return FileRetention(wanted, max(LOG_DAYS, wanted, now.log), asked=True)
+    base = max(LOG_DAYS, wanted)
+    return FileRetention(wanted, now.log if base <= now.log <= 2 * base else base)
+
+
+def soft_deleted_rows(commits: Iterable[tuple[str, Mapping[str, str]]]) -> int:
+    """Return how many rows deletion vectors have soft-deleted since the last purge.
+
+    `commits`: the operation and Delta's metrics of each commit, newest first.
+    """
+    count = 0
+    for operation, metrics in commits:
+        if operation in ("REORG", "OPTIMIZE"):
+            break
+        if int(metrics.get("numTargetDeletionVectorsAdded", 0)):
+            names = ("numTargetRowsUpdated", "numTargetRowsDeleted")
+        elif int(metrics.get("numDeletionVectorsAdded", 0)):
+            names = ("numDeletedRows", "numUpdatedRows")
+        else:
+            continue
+        count += sum(int(metrics.get(name, 0)) for name in names)
+    return count
+
+
+def purge_pays(soft_deleted: int, rows: int) -> bool:
+    """True if skipping the soft-deleted rows costs readers more than rewriting the others."""
+    return soft_deleted > 0 and soft_deleted >= SOFT_DELETED_SHARE * (rows + soft_deleted)
+
+
+def read_days(text: str | None, default: int) -> int:
+    """Parse a property such as `interval 1 week` to whole days; the default if it has none."""
+    written = re.fullmatch(r"(?:interval )?(\d+) (hour|day|week)s?", (text or "").strip().lower())
+    if written is None:
+        return default
+    return timedelta(**{f"{written[2]}s": int(written[1])}) // _DAY

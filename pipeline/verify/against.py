@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
-from pyspark.sql import DataFrame, SparkSession, functions as sf
+from pyspark.sql import DataFrame, functions as sf
 
 from pipeline.catalog import TableName
 from pipeline.errors import SettingsError
+from pipeline.layer import LayerRun
 from pipeline.settings import Settings
 from pipeline.verify.canonical import DATE, DATETIME
 from pipeline.verify.checksums import (
@@ -18,12 +18,12 @@ from pipeline.verify.checksums import (
     PublishedCut,
     SummedTable,
     TableChecksum,
-    matches,
 )
 from pipeline.verify.chunks import Chunking, differing
 from pipeline.verify.gold_table import keyed
+from pipeline.verify.position import only_replicated, other_position
 from pipeline.verify.server_file import ServerFile, ServerTable
-from pipeline.verify.state_match.position import only_replicated, other_position
+from pipeline.verify.snapshot import matches
 
 KEYS = 1000
 """The most keys listed for one table."""
@@ -94,19 +94,15 @@ class Comparison:
 
 
 def compare(
-    spark: SparkSession,
-    settings: Settings,
-    cut: PublishedCut,
-    ours: Sequence[SummedTable],
-    file: ServerFile,
+    run: LayerRun, cut: PublishedCut, ours: Sequence[SummedTable], file: ServerFile
 ) -> Comparison:
     """Compare the cut's tables with a server's file; `ours`: their sums by `chunkings`."""
     found = {TableName(table.total.schema, table.total.table): table for table in ours}
     both = [table for table in cut.tables if table.name in file.tables]
-    notes = [*_notes(both, found, file), *_of_domains(spark, settings, cut, file)]
+    notes = [*_notes(both, found, file), *_of_domains(run, cut, file)]
     changed = _changed(both, file)
     both = [table for table in both if file.tables[table.name].changed is None]
-    apart = [*_not_in_both(settings, cut, file)]
+    apart = [*_not_in_both(run.settings, cut, file)]
     reported = [*(str(table.name) for table in both), *(one.name for one in changed)]
     reported += [f"{one.schema}.{one.table}" for one in apart]
     unmatched = _unmatched(cut.patterns, reported)
@@ -119,7 +115,7 @@ def compare(
     return Comparison(
         file.server,
         file.at,
-        other_position(spark, settings.layout, cut, file),
+        other_position(run, cut, file),
         len(both),
         (*differences, *apart),
         tuple(notes),
@@ -209,10 +205,10 @@ def _not_in_both(
     """Yield the tables that only gold or only the server has."""
     gold = {table.name: table for table in cut.tables}
     for name in sorted(file.tables.keys() - gold.keys()):
-        if settings.wanted(name.schema, name.table) and matches(name, cut.patterns):
+        if settings.wanted(name.schema, name.table) and matches(str(name), cut.patterns):
             yield TableDifference(name.schema, name.table, "it is missing in gold.")
     for name in sorted(gold.keys() - file.tables.keys()):
-        wanted = settings.wanted(name.schema, name.table) and matches(name, file.patterns)
+        wanted = settings.wanted(name.schema, name.table) and matches(str(name), file.patterns)
         if wanted and not gold[name].state.dropped:
             yield TableDifference(name.schema, name.table, "it is missing on the server.")
 
@@ -232,14 +228,12 @@ def _unmatched(patterns: Sequence[str], reported: Sequence[str]) -> list[NotComp
     return [
         NotCompared(pattern, "no table to compare matches the pattern.")
         for pattern in patterns
-        if not any(fnmatchcase(name, pattern) for name in reported)
+        if not any(matches(name, [pattern]) for name in reported)
     ]
 
 
-def _of_domains(
-    spark: SparkSession, settings: Settings, cut: PublishedCut, file: ServerFile
-) -> Iterator[str]:
-    if others := only_replicated(spark, settings.layout, cut, file):
+def _of_domains(run: LayerRun, cut: PublishedCut, file: ServerFile) -> Iterator[str]:
+    if others := only_replicated(run, cut, file):
         yield (
             f"ignored {others}: the server has replicated them, but neither its own log nor the"
             " lake has their domains, so they are taken to be from an unrelated primary."

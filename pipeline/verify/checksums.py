@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,14 +17,15 @@ from pipeline.gold import Cut, GoldState
 from pipeline.gold.plan.rebuild import refresh_under_way
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import TableState
-from pipeline.lake import Ledger, delta
+from pipeline.lake import delta
 from pipeline.lake.child_sessions import child_session
 from pipeline.lake.ledger.ledger import Plan
-from pipeline.observe.progress import Task
+from pipeline.layer import LayerRun
 from pipeline.settings import Settings
 from pipeline.verify.canonical import checksum
 from pipeline.verify.chunks import WHOLE, Chunking, ChunkSum, table_sum
 from pipeline.verify.gold_table import GoldColumn, chunk_sums, gold_columns, sums
+from pipeline.verify.snapshot import matches
 
 BATCH = {"spark.sql.execution.arrow.maxRecordsPerBatch": "1000"}
 """Rows may be large: limits how many of them, with their texts, a worker holds in memory."""
@@ -78,32 +78,29 @@ class PublishedCut:
 
 
 def published_cut(
-    spark: SparkSession,
-    settings: Settings,
-    patterns: Sequence[str] = (),
-    *,
-    batch: int | None = None,
+    run: LayerRun, patterns: Sequence[str] = (), *, batch: int | None = None
 ) -> PublishedCut:
     """Return the cut that gold's last batch, or `batch`, published.
 
     `patterns` over `schema.table` choose tables. Raises SettingsError if the source has no cut.
     """
-    ledger = Ledger(spark, settings.layout, settings.source)
-    last = require_published(settings, ledger)
+    ledger, settings = run.ledger, run.settings
+    ledger.refresh()
+    last = require_published(run)
     known = last, ledger.record("gold") or {}
     done = known if batch is None else ledger.finished("gold", batch)
     if done is None:
         reason = f"Batch {batch} of gold is no longer in the ledger of {settings.lake}."
         raise BinlakeError(reason, remedy="If maintenance removed it meanwhile, run verify again.")
     state, cut = GoldState.after(*done), Cut.of(done[1])
-    valid = in_force(read_items(spark, settings.layout, settings.source))
+    valid = in_force(read_items(run.spark, run.lake, run.source))
     items = [item for item in valid if item.kind not in KINDS_IGNORED_BY_GOLD]
-    session = child_session(spark, BATCH)
+    session = child_session(run.session, BATCH)
     chosen = [
         entry
         for entry in cut.tables
         if entry["delta_version"] is not None
-        and matches(name := TableName(entry["schema"], entry["table"]), patterns)
+        and matches(str(name := TableName(entry["schema"], entry["table"])), patterns)
         # A damaged table is not the one in the cut, or cannot be read.
         and state.tables[name].damage is None
     ]
@@ -113,24 +110,23 @@ def published_cut(
         return _gold_table(session, settings, table, entry["delta_version"], items)
 
     held = frozenset(TableName(e["schema"], e["table"]) for e in cut.tables if e["held"])
-    tables = _in_parallel(settings, gold_table, chosen)
-    return PublishedCut(
-        settings.source, state.cut_lsn, cut.gtid_set, tuple(tables), held, tuple(patterns)
-    )
+    with ThreadPoolExecutor(settings.parallel_tables) as pool:
+        tables = tuple(pool.map(gold_table, chosen))
+    return PublishedCut(run.source, state.cut_lsn, cut.gtid_set, tables, held, tuple(patterns))
 
 
-def require_published(settings: Settings, ledger: Ledger) -> Plan:
+def require_published(run: LayerRun) -> Plan:
     """Return gold's last batch, whose cut is published.
 
     Raises SettingsError if there is none, and ConcurrentRunError during a full refresh.
     """
-    last = ledger.last("gold")
+    last = run.ledger.last("gold")
     if last is None:
         remedy = "Check --source and --lake: use those of binlake run."
-        reason = f"{settings.source} has no published cut in {settings.lake}."
+        reason = f"{run.source} has no published cut in {run.settings.lake}."
         raise SettingsError(reason, key="source", remedy=remedy)
-    if refresh_under_way(ledger):
-        reason = f"a full refresh of {settings.source} is under way."
+    if refresh_under_way(run.ledger):
+        reason = f"a full refresh of {run.source} is under way."
         remedy = "Finish it with binlake run first; the previous cut stays readable until then."
         raise ConcurrentRunError(reason, remedy=remedy)
     return last
@@ -145,20 +141,22 @@ class SummedTable:
 
 
 def checksums(
-    settings: Settings, cut: PublishedCut, chunkings: Mapping[TableName, Chunking], task: Task
+    run: LayerRun, cut: PublishedCut, chunkings: Mapping[TableName, Chunking]
 ) -> list[SummedTable]:
     """Compute the checksums of the cut's tables, in order of names, several in parallel.
 
-    `chunkings`: the chunks of tables that are compared; `task` counts tables.
+    `chunkings`: the chunks of tables that are compared.
     """
+    with run.progress.task("checksum gold tables", len(cut.tables), "tables") as task:
 
-    def summed(table: GoldTable) -> SummedTable:
-        chunking = chunkings.get(table.name, WHOLE)
-        found = _checksum(table, chunking, held=table.name in cut.held)
-        task.advance()
-        return found
+        def summed(table: GoldTable) -> SummedTable:
+            chunking = chunkings.get(table.name, WHOLE)
+            found = _checksum(table, chunking, held=table.name in cut.held)
+            task.advance()
+            return found
 
-    return _in_parallel(settings, summed, cut.tables)
+        with ThreadPoolExecutor(run.settings.parallel_tables) as pool:
+            return list(pool.map(summed, cut.tables))
 
 
 def _checksum(table: GoldTable, chunking: Chunking, *, held: bool) -> SummedTable:
@@ -199,15 +197,3 @@ def _gold_table(
         )
     frame = delta.read(spark, gold_name(settings, state.schema, state.table), version=version)
     return GoldTable(state, version, frame, gold_columns(frame.schema, item.definition))
-
-
-def matches(name: TableName, patterns: Sequence[str]) -> bool:
-    """True if one of the patterns over `schema.table` matches, or there are none."""
-    return not patterns or any(fnmatchcase(str(name), pattern) for pattern in patterns)
-
-
-def _in_parallel(
-    settings: Settings, function: Callable[[Any], Any], values: Iterable[Any]
-) -> list[Any]:
-    with ThreadPoolExecutor(settings.parallel_tables) as pool:
-        return list(pool.map(function, values))

@@ -1,8 +1,9 @@
 """Take a snapshot of the settings' server over a connection of our own.
 
 The snapshot is the same file that the script writes, in the lake's scratch space, where all Spark
-workers can read it. As soon as its log position is known, and before any row is read, gold is
-requested to publish a cut there (`pipeline.gold.plan.verification_points`).
+workers can read it; the rows' hashes and keys are beside it, in Parquet files that can be read in
+parallel. As soon as its log position is known, and before any row is read, gold is requested to
+publish a cut there (`pipeline.gold.plan.verification_points`).
 """
 
 from __future__ import annotations
@@ -10,23 +11,23 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from pipeline.gold.plan.verification_points import Wanted, halt
 from pipeline.lake import stores
-from pipeline.observe import Progress
+from pipeline.layer import LayerRun
 from pipeline.observe.progress import Task
-from pipeline.settings import Settings
 from pipeline.source.server.connection import ANSWER_SECONDS, asked, connect
 from pipeline.source.server.errors import ServerError
 from pipeline.source.server.login import Login, login
+from pipeline.verify.matching import GoldPosition, wait_for_server
 from pipeline.verify.snapshot import Watcher, server_place, write_snapshot
 from pipeline.verify.snapshot_columns import SourceTable, UnknownTypeError
-from pipeline.verify.staged_rows import staged_rows
-from pipeline.verify.state_match.way import GoldPosition, wait_for_server
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
@@ -36,39 +37,39 @@ SNAPSHOT = "verify"
 KEPT_SECONDS = 2 * 24 * 60 * 60
 SILENT_SECONDS = 24 * 60 * 60
 """Read timeout of the connection: reading a large table may take hours."""
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """A snapshot: the path of its file, and the cut requested from gold."""
-
-    path: str
-    wanted: Wanted
+PART_ROWS = 1 << 17
+PART_BYTES = 16 << 20
+"""The most rows of a file, and about the most bytes of its keys, held in memory until written."""
+GROUP_ROWS = 1 << 13
+SCHEMA = pa.schema(
+    [
+        pa.field("table", pa.int32()),
+        pa.field("chunk", pa.int32()),
+        pa.field("hash", pa.binary()),
+        pa.field("key", pa.string()),
+    ]
+)
+ORDER = [("table", "ascending"), ("chunk", "ascending")]
+"""The order of each file's rows, so that reading a few chunks reads few of its row groups."""
 
 
 class _Asking(Watcher):
     """Shows the snapshot's progress, and requests a cut from gold at its position."""
 
     def __init__(
-        self,
-        settings: Settings,
-        ask: Callable[[Mapping[str, Any]], Wanted],
-        progress: Progress,
-        meanwhile: ExitStack,
+        self, run: LayerRun, ask: Callable[[Mapping[str, Any]], Wanted], meanwhile: ExitStack
     ) -> None:
-        self._settings = settings
+        self._run = run
         self._wanted: Wanted | None = None
         self._ask = ask
-        self._progress = progress
         self._meanwhile = meanwhile
         self._table = ExitStack()
         self._task: Task | None = None
 
     def begun(self, place: Mapping[str, Any]) -> None:
         """Request the cut before any row is read, or gold may pass the position meanwhile."""
-        lake, source = self._settings.layout, self._settings.source
         self._wanted = self._ask(place)
-        self._meanwhile.enter_context(halt(lake, source, self._wanted))
+        self._meanwhile.enter_context(halt(self._run.lake, self._run.source, self._wanted))
 
     @property
     def wanted(self) -> Wanted:
@@ -79,16 +80,18 @@ class _Asking(Watcher):
 
     def reading(self, table: SourceTable, estimate: int) -> None:
         """Show the progress of this table from now on."""
-        self.ended()
+        self.close()
         name = f"read {table.schema}.{table.table}"
-        self._task = self._table.enter_context(self._progress.task(name, estimate or None, "rows"))
+        self._task = self._table.enter_context(
+            self._run.progress.task(name, estimate or None, "rows")
+        )
 
     def read(self, rows: int) -> None:
         """Advance the table's progress."""
         if self._task is not None:
             self._task.advance(rows)
 
-    def ended(self) -> None:
+    def close(self) -> None:
         """Close the table's progress."""
         self._task = None
         self._table.close()
@@ -96,33 +99,32 @@ class _Asking(Watcher):
 
 @contextmanager
 def snapshot_of(
-    settings: Settings,
-    began: GoldPosition,
-    tables: Sequence[str],
-    patience: float,
-    progress: Progress,
-) -> Iterator[Taken]:
-    """Take a snapshot of the server; it and the request to gold are removed after the block.
+    run: LayerRun, began: GoldPosition, tables: Sequence[str], patience: float
+) -> Iterator[tuple[str, Wanted]]:
+    """Take a snapshot of the server; yield its file, and the cut requested from gold.
+
+    Both the file and the request are removed after the block.
 
     `tables`: patterns over `schema.table` within the tables that settings include. `began`: gold's
     position, which a replica has `patience` seconds to reach. Raises ServerError and SettingsError.
     """
-    scratch = f"{settings.layout.staging}/{settings.source}"
+    settings = run.settings
+    scratch = f"{run.lake.staging}/{run.source}"
     folder = f"{scratch}/{SNAPSHOT}-{int(time.time())}-{uuid.uuid4().hex}"
     who = login(settings)
     with ExitStack() as meanwhile:
         _remove_leftovers(scratch)
         meanwhile.callback(stores.remove, folder)
-        asking = _Asking(settings, lambda at: began.wanted(at, who), progress, meanwhile)
+        asking = _Asking(run, lambda place: began.wanted(place, who), meanwhile)
         path, rows_in = f"{folder}/snapshot.jsonl.gz", f"{folder}/rows"
         # The statements are short, so a lost server is detected by a short timeout.
         with _connected(who, ANSWER_SECONDS) as connection, connection.cursor() as cursor:
             # Refuse a server whose state cannot be determined before locking it.
             began.wanted(server_place(cursor), who)
-            wait_for_server(began, partial(server_place, cursor), who, patience, progress)
+            wait_for_server(run, began, partial(server_place, cursor), who, patience)
         with (
             _connected(who, SILENT_SECONDS) as connection,
-            _closing(asking),
+            closing(asking),
             staged_rows(rows_in) as rows,
             stores.gzipped(path) as out,
         ):
@@ -137,16 +139,7 @@ def snapshot_of(
                 rows_in=rows_in,
                 keep=rows.keep,
             )
-        yield Taken(path, asking.wanted)
-
-
-@contextmanager
-def _closing(asking: _Asking) -> Iterator[None]:
-    """Close the table's progress after the block, also on an error."""
-    try:
-        yield
-    finally:
-        asking.ended()
+        yield path, asking.wanted
 
 
 def _remove_leftovers(folder: str) -> None:
@@ -182,3 +175,44 @@ def _stream(connection: Connection[Any]) -> Any:
     from pymysql.cursors import SSCursor
 
     return connection.cursor(SSCursor)
+
+
+class StagedRows:
+    """Writer of rows to Parquet files. `close` writes the last file; at least one is written."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._parts = 0
+        self._rows: list[tuple[int, int, bytes, str]] = []
+        self._bytes = 0
+
+    def keep(self, number: int, chunk: int, digest: bytes, key: str) -> None:
+        """Add a row: the number of its table, its chunk, hash, and key as JSON."""
+        self._rows.append((number, chunk, digest, key))
+        self._bytes += len(key)
+        if len(self._rows) >= PART_ROWS or self._bytes >= PART_BYTES:
+            self._write()
+
+    def close(self) -> None:
+        """Write the remaining rows."""
+        if self._rows or not self._parts:
+            self._write()
+
+    def _write(self) -> None:
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(SCHEMA)
+        arrays = [
+            pa.array(values, type) for values, type in zip(columns, SCHEMA.types, strict=True)
+        ]
+        rows = pa.Table.from_arrays(arrays, schema=SCHEMA).sort_by(ORDER)
+        with stores.binary(f"{self._folder}/part-{self._parts:05}.parquet") as out:
+            pq.write_table(rows, out, row_group_size=GROUP_ROWS)
+        self._parts += 1
+        self._rows, self._bytes = [], 0
+
+
+@contextmanager
+def staged_rows(folder: str) -> Iterator[StagedRows]:
+    """Return a writer of rows to the folder; all are written after the block."""
+    rows = StagedRows(folder)
+    yield rows
+    rows.close()

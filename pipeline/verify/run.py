@@ -8,16 +8,16 @@ from pyspark.sql import SparkSession
 
 from pipeline.lake import Ledger
 from pipeline.lake.layout import require_writable
+from pipeline.layer import LayerRun
 from pipeline.observe import Progress
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.verify.against import chunkings, compare
 from pipeline.verify.checksums import checksums, published_cut, require_published
 from pipeline.verify.live import snapshot_of
+from pipeline.verify.matching import GoldPosition, batch_at
 from pipeline.verify.report import Verification
 from pipeline.verify.server_file import ServerFile, read_server_file
-from pipeline.verify.state_match.cut_at import batch_at
-from pipeline.verify.state_match.way import GoldPosition
 
 
 def with_source(spark: SparkSession, settings: Settings) -> Settings:
@@ -43,12 +43,12 @@ def verify_with_server(
     """
     # Checked first: reading the server may take hours.
     require_writable(settings.lake)
-    require_published(settings, Ledger(spark, settings.layout, settings.source))
-    began = GoldPosition.of(spark, settings)
-    with snapshot_of(settings, began, tables, patience, progress) as taken:
-        file = read_server_file(spark, taken.path)
-        batch = batch_at(spark, settings, taken.wanted, began, patience, progress)
-        return _verify(spark, settings, tables, progress, file=file, batch=batch)
+    run = LayerRun.begin(spark, settings, progress)
+    require_published(run)
+    began = GoldPosition.of(run)
+    with snapshot_of(run, began, tables, patience) as (path, wanted):
+        file = read_server_file(spark, path)
+        return _verify(run, tables, file, batch_at(run, wanted, began, patience))
 
 
 def verify(
@@ -65,22 +65,14 @@ def verify(
     with. Raises SettingsError for a source without a cut, and for a file that is not a snapshot.
     """
     file = None if against is None else read_server_file(spark, against)
-    return _verify(spark, settings, tables, progress or QuietProgress(), file=file)
+    return _verify(LayerRun.begin(spark, settings, progress or QuietProgress()), tables, file)
 
 
 def _verify(
-    spark: SparkSession,
-    settings: Settings,
-    tables: Sequence[str],
-    progress: Progress,
-    *,
-    file: ServerFile | None,
-    batch: int | None = None,
+    run: LayerRun, tables: Sequence[str], file: ServerFile | None, batch: int | None = None
 ) -> Verification:
-    cut = published_cut(spark, settings, tables, batch=batch)
-    chunked = {} if file is None else chunkings(cut, file)
-    with progress.task("checksum gold tables", len(cut.tables), "tables") as task:
-        found = checksums(settings, cut, chunked, task)
-    compared = None if file is None else compare(spark, settings, cut, found, file)
+    cut = published_cut(run, tables, batch=batch)
+    found = checksums(run, cut, {} if file is None else chunkings(cut, file))
+    compared = None if file is None else compare(run, cut, found, file)
     totals = tuple(table.total for table in found)
-    return Verification(settings.lake, cut.source, cut.lsn, cut.gtid_set, totals, compared)
+    return Verification(run.settings.lake, cut.source, cut.lsn, cut.gtid_set, totals, compared)

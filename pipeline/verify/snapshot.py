@@ -118,7 +118,8 @@ def write_snapshot(
     watcher = watcher or Watcher()
 
     def chosen_one(schema: str, table: str) -> bool:
-        return _matches(schema, table, tables) and (wanted is None or wanted(schema, table))
+        name = f"{schema}.{table}"
+        return matches(name, tables) and (wanted is None or wanted(schema, table))
 
     def line(number: int, chunk: int, digest: bytes, key: str) -> None:
         out.write(f'[{number},{chunk},"{digest.hex()}",{key}]\n')
@@ -196,8 +197,8 @@ def _first(cursor: Any, sql: str) -> list[str]:
     return [as_text(value) for value in rows[0]] if rows else []
 
 
-def _matches(schema: str, table: str, patterns: Sequence[str]) -> bool:
-    name = f"{schema}.{table}"
+def matches(name: str, patterns: Sequence[str]) -> bool:
+    """True if one of the patterns over `schema.table` matches, or there are none."""
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 

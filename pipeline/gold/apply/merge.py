@@ -8,7 +8,7 @@ appended without a MERGE. A table's first load uses both.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
@@ -70,185 +70,146 @@ def put(
         changes = completed(found.frame, left_out)
         return found if changes is found.frame else Taken(changes)
 
+    part = _Part(spark, shape, write, left_out, complete, look)
     found = taken(few.looking if few and shape.key else spark)
     if found is None:
         return 0
     if not shape.key:
-        return _put_keyless(spark, found.frame, shape, write, left_out)
-    part = _Part(shape, write, left_out, complete, look)
-    brought = _brought(found, part, few)
+        return part.put_without_key(found.frame)
+    brought = part.brought(found, few)
     if not isinstance(brought, Extent):
-        return _put_here(spark, brought, found.frame, part) if brought.num_rows else 0
+        return part.put_here(brought, found.frame) if brought.num_rows else 0
     # Not in the session for few changes, whose settings do not suit others.
     again = taken(spark) if few and brought.changes else found
-    return 0 if again is None else _put_changes(spark, again.frame, brought, part)
+    return 0 if again is None else part.put_changes(again.frame, brought)
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The target of a part's changes, and how to interpret them (see `put`)."""
+    """The target of a part's changes, and how to interpret them (see `put`).
 
+    `at_hand`: the changes are local data; `small`: gold's table is small.
+    """
+
+    spark: SparkSession
     shape: Shape
     write: Write
     left_out: LeftOut
     complete: bool
     look: Look | None
+    at_hand: bool = False
+    small: bool = False
 
-    def looked(
-        self, changes: Callable[[], DataFrame], count: int, *, small: bool = False
-    ) -> Callable[[DataFrame], None] | None:
-        """Return the drift check to run on gold's rows, if due; `small`: gold's table is."""
+    def brought(self, taken: Taken, few: Few | None) -> pa.Table | Extent:
+        """Return the changes collected at the driver if possible, otherwise their statistics."""
+        if few and taken.rows is not None:
+            return taken.rows
+        changes = taken.frame
+        rows = at_driver(changes, few.changes) if few and few.sized else None
+        if rows is not None:
+            return rows
+        found = extent(changes, self.shape, self.left_out, sized=few is not None)
+        if few and found.changes and fit(changes, found.changes, found.bytes or 0):
+            rows = at_driver(changes, found.changes)
+        return found if rows is None else rows
+
+    def put_here(self, rows: pa.Table, changes: DataFrame) -> int:
+        """Apply changes collected at the driver as `rows`."""
+        own = session_for(self.spark, self.write.table, changes.sparkSession)
+        here = replace(self, spark=own, at_hand=True, small=own is not self.spark)
+        schema = changes.schema
+        if not can_fold(rows, schema, self.shape):
+            frame = local(own, self.spark, rows, schema)
+            return here.put_changes(frame, extent(frame, self.shape, self.left_out))
+        folded = fold_here(rows, schema, self.shape)
+        outcome = local(own, self.spark, folded.rows, folded.schema)
+        return here.put_whole(outcome, folded.extent, lambda: local(own, self.spark, rows, schema))
+
+    def put_changes(self, changes: DataFrame, found: Extent) -> int:
+        """Apply changes with these statistics to a table with a key."""
+        if not found.changes:
+            return 0
+        shape, left_out = self.shape, self.left_out
+        if found.keyless is not None:
+            raise key_left_out(found.keyless, shape.key, left_out)
+        if found.inexact is not None:
+            raise key_inexact(found.inexact, shape.key)
+        if not shape.unique:
+            lsn = first_repeated(changes, shape, self.there(found), left_out)
+            if lsn is not None:
+                raise key_repeated(lsn, shape.key)
+        if found.partial:
+            self.put_partial(changes, found)
+            return found.changes
+        if found.only_inserts and self.complete:
+            folded = outcomes(changes, shape)
+        else:
+            folded = fold(changes, shape, key_changes=found.key_changes > 0)
+        return self.put_whole(folded, found, lambda: changes)
+
+    def there(self, found: Extent) -> DataFrame:
+        """Return gold's rows in the range of the changes' keys."""
+        gold = delta.read(self.spark, self.write.table)
+        return gold.where(all_of(within(found, gold.schema)))
+
+    def put_whole(self, folded: DataFrame, found: Extent, changes: Callable[[], DataFrame]) -> int:
+        """Apply folded changes with complete images; check `changes` for drift before, if due."""
+        shape, write = self.shape, self.write
+        there = self.there(found)
+        is_new = False
+        if found.inserts:
+            none_there = has_none_within(self.spark, write.table, found.ranges)
+            if none_there is None:
+                # Asking Spark costs as much as a MERGE of a few rows, unless nothing is there.
+                none_there = (found.only_inserts or not self.at_hand) and there.isEmpty()
+            is_new = none_there
         look = self.look
-        if look is None or not look.is_due(count, small=small):
-            return None
-        return lambda gold: look.at(changes(), self.shape, gold)
-
-
-def _brought(taken: Taken, part: _Part, few: Few | None) -> pa.Table | Extent:
-    """Return the changes collected at the driver if possible, otherwise their statistics."""
-    if few and taken.rows is not None:
-        return taken.rows
-    changes = taken.frame
-    rows = at_driver(changes, few.changes) if few and few.sized else None
-    if rows is not None:
-        return rows
-    found = extent(changes, part.shape, part.left_out, sized=few is not None)
-    if few and found.changes and fit(changes, found.changes, found.bytes or 0):
-        rows = at_driver(changes, found.changes)
-    return found if rows is None else rows
-
-
-def _put_here(spark: SparkSession, rows: pa.Table, changes: DataFrame, part: _Part) -> int:
-    """Apply changes collected at the driver as `rows`."""
-    own = session_for(spark, part.write.table, changes.sparkSession)
-    schema = changes.schema
-    small = own is not spark
-    if not can_fold(rows, schema, part.shape):
-        here = local(own, spark, rows, schema)
-        found = extent(here, part.shape, part.left_out)
-        return _put_changes(own, here, found, part, at_hand=True, small=small)
-    folded = fold_here(rows, schema, part.shape)
-    outcome = local(own, spark, folded.rows, folded.schema)
-    seen = part.looked(lambda: local(own, spark, rows, schema), rows.num_rows, small=small)
-    return _put_whole(own, outcome, folded.extent, part, seen, at_hand=True)
-
-
-def _put_changes(
-    spark: SparkSession,
-    changes: DataFrame,
-    found: Extent,
-    part: _Part,
-    *,
-    at_hand: bool = False,
-    small: bool = False,
-) -> int:
-    if not found.changes:
-        return 0
-    shape, write, left_out = part.shape, part.write, part.left_out
-    _refuse_keys(found, shape, left_out)
-    if not shape.unique:
-        _refuse_repeated(spark, changes, shape, write, left_out, found)
-    if found.partial:
-        _put_partial(spark, changes, shape, write, left_out, found)
+        if (
+            look
+            and not (is_new and found.only_inserts)
+            and look.is_due(found.changes, small=self.small)
+        ):
+            look.at(changes(), shape, there)
+        if is_new:
+            columns = [quoted(name) for name in shape.outcome_columns]
+            rows = folded.where(~sf.col(DELETE)).select(*columns)
+            delta.append_once(rows, write.table, app=write.app, version=write.version)
+        else:
+            _merge(folded, shape, found, write, materialize=not self.at_hand)
         return found.changes
-    if found.only_inserts and part.complete:
-        folded = outcomes(changes, shape)
-    else:
-        folded = fold(changes, shape, key_changes=found.key_changes > 0)
-    seen = part.looked(lambda: changes, found.changes, small=small)
-    return _put_whole(spark, folded, found, part, seen, at_hand=at_hand)
 
+    def put_partial(self, changes: DataFrame, found: Extent) -> None:
+        shape, left_out = self.shape, self.left_out
+        if found.unknown is not None:
+            refuse_unknown(changes, left_out, found.unknown)
+        there = self.there(found)
+        lives = found.key_changes > 0 or found.unknown is not None
+        folded = fold_partial(changes, shape, there, left_out, lives=lives)
 
-def _put_whole(
-    spark: SparkSession,
-    folded: DataFrame,
-    found: Extent,
-    part: _Part,
-    seen: Callable[[DataFrame], None] | None,
-    *,
-    at_hand: bool,
-) -> int:
-    """Apply folded changes with complete images; `seen` is called with gold's rows before."""
-    shape, write = part.shape, part.write
-    gold = delta.read(spark, write.table)
-    there = gold.where(all_of(within(found, gold.schema)))
-    is_new = False
-    if found.inserts:
-        none_there = has_none_within(spark, write.table, found.ranges)
-        if none_there is None:
-            # This check by Spark costs as much as a MERGE of a few rows, unless nothing is there.
-            none_there = (found.only_inserts or not at_hand) and there.isEmpty()
-        is_new = none_there
-    if seen and not (is_new and found.only_inserts):
-        seen(there)
-    if is_new:
-        columns = [quoted(name) for name in shape.outcome_columns]
-        rows = folded.where(~sf.col(DELETE)).select(*columns)
-        delta.append_once(rows, write.table, app=write.app, version=write.version)
-    else:
-        _merge(folded, shape, found, write, materialize=not at_hand)
-    return found.changes
+        def merge() -> None:
+            write_computed(
+                lambda: _merge(folded, shape, found, self.write, keeps=True), changes, left_out
+            )
 
+        write_documents(merge, lambda: misfits(changes, shape, there, left_out, lives=lives))
 
-def _refuse_keys(found: Extent, shape: Shape, left_out: LeftOut) -> None:
-    if found.keyless is not None:
-        raise key_left_out(found.keyless, shape.key, left_out)
-    if found.inexact is not None:
-        raise key_inexact(found.inexact, shape.key)
-
-
-def _refuse_repeated(
-    spark: SparkSession,
-    changes: DataFrame,
-    shape: Shape,
-    write: Write,
-    left_out: LeftOut,
-    found: Extent,
-) -> None:
-    gold = delta.read(spark, write.table)
-    there = gold.where(all_of(within(found, gold.schema)))
-    if (lsn := first_repeated(changes, shape, there, left_out)) is not None:
-        raise key_repeated(lsn, shape.key)
-
-
-def _put_partial(
-    spark: SparkSession,
-    changes: DataFrame,
-    shape: Shape,
-    write: Write,
-    left_out: LeftOut,
-    found: Extent,
-) -> None:
-    if found.unknown is not None:
-        refuse_unknown(changes, left_out, found.unknown)
-    gold = delta.read(spark, write.table)
-    there = gold.where(all_of(within(found, gold.schema)))
-    lives = found.key_changes > 0 or found.unknown is not None
-    folded = fold_partial(changes, shape, there, left_out, lives=lives)
-
-    def merge() -> None:
-        write_computed(lambda: _merge(folded, shape, found, write, keeps=True), changes, left_out)
-
-    write_documents(merge, lambda: misfits(changes, shape, there, left_out, lives=lives))
-
-
-def _put_keyless(
-    spark: SparkSession, changes: DataFrame, shape: Shape, write: Write, left_out: LeftOut
-) -> int:
-    incomplete = first_lsn(sf.col("__absent_before").isNotNull())
-    row = changes.agg(sf.count("*"), incomplete, first_lsn(left_out.is_unknown())).first()
-    count, keyless, unknown = row if row is not None else (0, None, None)
-    if keyless is not None:
-        raise row_left_out(keyless, left_out)
-    if unknown is not None:
-        refuse_unknown(changes, left_out, unknown)
-    if count:
-        known = left_out.known(changes)
-        write_documents(
-            lambda: put_keyless(spark, known, shape, write, left_out),
-            lambda: keyless_misfits(known, left_out),
-        )
-    return int(count)
+    def put_without_key(self, changes: DataFrame) -> int:
+        """Apply changes to a table without a key."""
+        left_out = self.left_out
+        incomplete = first_lsn(sf.col("__absent_before").isNotNull())
+        row = changes.agg(sf.count("*"), incomplete, first_lsn(left_out.is_unknown())).first()
+        count, keyless, unknown = row if row is not None else (0, None, None)
+        if keyless is not None:
+            raise row_left_out(keyless, left_out)
+        if unknown is not None:
+            refuse_unknown(changes, left_out, unknown)
+        if count:
+            known = left_out.known(changes)
+            write_documents(
+                lambda: put_keyless(self.spark, known, self.shape, self.write, left_out),
+                lambda: keyless_misfits(known, left_out),
+            )
+        return int(count)
 
 
 def _same(there: Column, name: str, shape: Shape) -> Column:

@@ -34,33 +34,13 @@ from pipeline.gold.table.state import TableState
 from pipeline.gold.table.write import Write
 from pipeline.lake import delta
 from pipeline.lake.sql_text import in_sql
-from pipeline.settings import Settings
+from pipeline.layer import LayerRun
 from pipeline.silver.plan.seeds import Seed, read_seed, rows_folder, staged_schema
 
 FROM_START = 1
 """XA transactions are read from the log's start: one may have been prepared before the seed."""
 MOST_PARTS = 6
 """Limit on the silver tables with changes after a seed: each takes a commit of the same step."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seeding:
-    """A table that gets a seed's rows in a step; `version` is the step's first version.
-
-    `items`: the table's timeline; `facts`: of silver's transactions since the batch's first seed.
-    """
-
-    table: GoldTable
-    state: TableState
-    part: Evolve
-    version: int
-    items: Sequence[TimelineItem]
-    facts: Facts
-
-    @property
-    def item(self) -> TimelineItem:
-        """The item with the seed."""
-        return self.part.item
 
 
 def first_seed(items: Iterable[TimelineItem], low: int, high: int) -> int:
@@ -72,108 +52,132 @@ def first_seed(items: Iterable[TimelineItem], low: int, high: int) -> int:
     return min([high, *(item.lsn for item in items if item.seed and item.lsn > low)])
 
 
-def seeds_in(
-    states: Iterable[TableState], items: Mapping[TableName, Sequence[TimelineItem]]
-) -> list[SeededFrom]:
-    """Return the seeds that tables pass in a batch."""
-    return [
-        item.seed
+def seed_facts(
+    run: LayerRun,
+    states: Iterable[TableState],
+    items: Mapping[TableName, Sequence[TimelineItem]],
+    high: int,
+) -> Facts:
+    """Return facts of silver's transactions since the first of the seeds that tables pass."""
+    seeds = [
+        item.seed.lsn
         for state in states
         for item in items.get(state.name, ())
         if item.seed and state.from_lsn < item.lsn <= state.to_lsn
     ]
-
-
-def seed_facts(
-    spark: SparkSession, settings: Settings, seeds: Sequence[SeededFrom], high: int
-) -> Facts:
-    """Return facts of silver's transactions since the first of some seeds."""
-    low = min((seed.lsn for seed in seeds), default=high)
     if not seeds:
-        return Facts(low, high)
-    return gather(spark, settings.layout, settings.source, low, high, FROM_START)
+        return Facts(high, high)
+    return gather(run.spark, run.lake, run.source, min(seeds), high, FROM_START)
 
 
-def load_seed(spark: SparkSession, settings: Settings, seeding: Seeding) -> int:
-    """Apply the item with the seed; return the number of the seed's rows plus later changes.
+@dataclass(frozen=True, slots=True)
+class Seeding:
+    """A table that gets a seed's rows in a step; `version` is the step's first version.
 
-    Raise TableRefusedError if the changes cannot be applied.
+    `items`: the table's timeline; `facts`: of silver's transactions since the batch's first seed.
     """
-    item, table = seeding.item, seeding.table
-    seed, definition = item.seed, item.definition
-    if seed is None or definition is None:
-        return 0
-    base = begun_in_place(spark, table, seeding.part, definition, seeding.version)
-    if base is None:
-        return 0
-    stored = _stored_seed(settings, definition, seed)
-    rows = _rows(spark, settings, table, definition, stored, seed.lsn)
-    delta.overwrite_once(rows, table.reference, app=table.app, version=seeding.version)
-    schema = gold_schema(definition, table.types)
-    cluster(spark, table, item, clustering(schema, seeding.part.key), seeding.version)
-    try:
-        count = _catch_up(spark, settings, seeding, seed)
-    except TableRefusedError as error:
-        _put_back(spark, table, base, seeding.version)
-        reason = f"its seed cannot be brought up to date: {error.refusal.reason}"
-        raise TableRefusedError(Refusal(item.lsn, reason, passable=False)) from error
-    set_position(spark, table, item, seeding.version)
-    return stored.rows + count
 
+    run: LayerRun
+    table: GoldTable
+    state: TableState
+    part: Evolve
+    version: int
+    items: Sequence[TimelineItem]
+    facts: Facts
 
-def _put_back(spark: SparkSession, table: GoldTable, base: int, version: int) -> None:
-    """Restore the table's previous rows, since the published cut will include it."""
-    restore = f"RESTORE TABLE {in_sql(table.reference)} TO VERSION AS OF {base}"
-    delta.commit(lambda: spark.sql(restore), app=table.app, version=version, table=table.reference)
+    def load(self) -> int:
+        """Apply the item with the seed; return the number of the seed's rows plus later changes.
 
+        Raise TableRefusedError if the changes cannot be applied.
+        """
+        item, table, spark = self.part.item, self.table, self.run.session
+        seed, definition = item.seed, item.definition
+        if seed is None or definition is None:
+            return 0
+        base = begun_in_place(spark, table, self.part, definition, self.version)
+        if base is None:
+            return 0
+        stored = self._stored(definition, seed)
+        rows = self._seed_rows(definition, stored, seed.lsn)
+        delta.overwrite_once(rows, table.reference, app=table.app, version=self.version)
+        schema = gold_schema(definition, table.types)
+        cluster(spark, table, item, clustering(schema, self.part.key), self.version)
+        try:
+            count = self._catch_up(seed)
+        except TableRefusedError as error:
+            # The published cut will include the table's previous rows.
+            restore = f"RESTORE TABLE {in_sql(table.reference)} TO VERSION AS OF {base}"
+            delta.commit(
+                lambda: spark.sql(restore),
+                app=table.app,
+                version=self.version,
+                table=table.reference,
+            )
+            reason = f"its seed cannot be brought up to date: {error.refusal.reason}"
+            raise TableRefusedError(Refusal(item.lsn, reason, passable=False)) from error
+        set_position(spark, table, item, self.version)
+        return stored.rows + count
 
-def _stored_seed(settings: Settings, definition: TableDefinition, seed: SeededFrom) -> Seed:
-    """Return the seed in the lake. Raise BinlakeError if it is gone."""
-    stored = read_seed(settings.layout, settings.source, seed.id)
-    if stored is None:
-        raise BinlakeError(
-            f"{definition} needs the rows of its seed {seed.id}, which are gone from the lake.",
-            remedy=f"Seed it again: binlake seed --table {definition}.",
+    def _stored(self, definition: TableDefinition, seed: SeededFrom) -> Seed:
+        """Return the seed in the lake. Raise BinlakeError if it is gone."""
+        stored = read_seed(self.run.lake, self.run.source, seed.id)
+        if stored is None:
+            raise BinlakeError(
+                f"{definition} needs the rows of its seed {seed.id}, which are gone from the lake.",
+                remedy=f"Seed it again: binlake seed --table {definition}.",
+            )
+        return stored
+
+    def _seed_rows(self, definition: TableDefinition, seed: Seed, lsn: int) -> DataFrame:
+        """Return the seed's rows, with the LSN of the seed's position in the log."""
+        spark = self.run.session
+        schema = gold_schema(definition, self.table.types)
+        staged = staged_schema(definition, self.table.types)
+        folder = rows_folder(self.run.lake, self.run.source, seed.id)
+        paths = [f"{folder}/{part}" for part in seed.parts]
+        found = (
+            spark.read.schema(staged).parquet(*paths)
+            if paths
+            else spark.createDataFrame([], staged)
         )
-    return stored
+        values = [
+            sf.col(place).alias(field.name)
+            for place, field in zip(staged.names, schema.fields, strict=False)
+        ]
+        return found.select(
+            *values,
+            sf.lit(lsn).cast(st.LongType()).alias(LSN),
+            sf.lit(None).cast(schema[COMMITTED_AT].dataType).alias(COMMITTED_AT),
+        )
 
+    def _catch_up(self, seed: SeededFrom) -> int:
+        """Apply the changes since the seed; return their number."""
+        found = changes_since(self.state, self.items, self.part.item, seed)
+        if len(found) > MOST_PARTS:
+            reason = f"its table map has changed {len(found)} times since the seed: seed it again"
+            raise TableRefusedError(Refusal(self.part.item.lsn, reason))
+        return sum(
+            self._apply(replace(rows, complete=seed.exact), self.version + n)
+            for n, rows in enumerate(found, start=1)
+        )
 
-def _rows(
-    spark: SparkSession,
-    settings: Settings,
-    table: GoldTable,
-    definition: TableDefinition,
-    seed: Seed,
-    lsn: int,
-) -> DataFrame:
-    """Return the seed's rows, with the LSN of the seed's position in the log."""
-    schema = gold_schema(definition, table.types)
-    staged = staged_schema(definition, table.types)
-    folder = rows_folder(settings.layout, settings.source, seed.id)
-    paths = [f"{folder}/{part}" for part in seed.parts]
-    found = (
-        spark.read.schema(staged).parquet(*paths) if paths else spark.createDataFrame([], staged)
-    )
-    values = [
-        sf.col(place).alias(field.name)
-        for place, field in zip(staged.names, schema.fields, strict=False)
-    ]
-    return found.select(
-        *values,
-        sf.lit(lsn).cast(st.LongType()).alias(LSN),
-        sf.lit(None).cast(schema[COMMITTED_AT].dataType).alias(COMMITTED_AT),
-    )
+    def _apply(self, rows: Rows, version: int) -> int:
+        run, table, name, facts = self.run, self.table, self.state.name, self.facts
 
+        def take(session: SparkSession) -> Taken | None:
+            return read_changes(session, run.lake, name, rows, facts.skipped, facts.prepared)
 
-def _catch_up(spark: SparkSession, settings: Settings, seeding: Seeding, seed: SeededFrom) -> int:
-    found = changes_since(seeding.state, seeding.items, seeding.item, seed)
-    if len(found) > MOST_PARTS:
-        reason = f"its table map has changed {len(found)} times since the seed: seed it again"
-        raise TableRefusedError(Refusal(seeding.item.lsn, reason))
-    return sum(
-        _apply(spark, settings, seeding, rows, seeding.version + n, exact=seed.exact)
-        for n, rows in enumerate(found, start=1)
-    )
+        meaning = left_out(rows, run.settings.type_options, lenient=False)
+        if not rows.complete and (changes := take(run.session)) is not None:
+            _require_whole_images(completed(changes.frame, meaning))
+        return put(
+            run.session,
+            take,
+            shape_of(rows.definition, rows.key),
+            Write(table.reference, table.app, version),
+            left_out=meaning,
+            complete=rows.complete,
+        )
 
 
 def changes_since(
@@ -196,34 +200,6 @@ def changes_since(
         else:
             found.append(part)
     return found
-
-
-def _apply(
-    spark: SparkSession,
-    settings: Settings,
-    seeding: Seeding,
-    rows: Rows,
-    version: int,
-    *,
-    exact: bool,
-) -> int:
-    rows = replace(rows, complete=exact)
-    name, table, facts = seeding.state.name, seeding.table, seeding.facts
-
-    def take(session: SparkSession) -> Taken | None:
-        return read_changes(session, settings.layout, name, rows, facts.skipped, facts.prepared)
-
-    meaning = left_out(rows, settings.type_options, lenient=False)
-    if not exact and (changes := take(spark)) is not None:
-        _require_whole_images(completed(changes.frame, meaning))
-    return put(
-        spark,
-        take,
-        shape_of(rows.definition, rows.key),
-        Write(table.reference, table.app, version),
-        left_out=meaning,
-        complete=exact,
-    )
 
 
 def _require_whole_images(changes: DataFrame) -> None:

@@ -8,7 +8,7 @@ the earlier rows.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pipeline.catalog import TableName
@@ -51,16 +51,24 @@ def plan_batch(
     previous: GoldState, known: Known, rules: Rules, wanted: Callable[[str, str], bool]
 ) -> GoldState:
     """Return the state after the next batch; `touched` only covers definitions (see `touch`)."""
+
+    def included(name: TableName) -> bool:
+        return wanted(name.schema, name.table)
+
     cut, cut_held = _cut(previous, known, rules)
     items: dict[TableName, list[TimelineItem]] = defaultdict(list)
     for item in known.items:
         items[item.name].append(item)
-    names = {*previous.tables, *(name for name in items if wanted(*_parts(name)))}
+    names = {*previous.tables, *filter(included, items)}
+    # A fault may spell the name of a table in another way.
+    spelled = set(map(str, names))
+    faulty = {name for fault in known.faults if fault.lsn <= cut for name in fault.tables or ()}
+    names |= {name for name in faulty if str(name) not in spelled and included(name)}
     tables, reaches = {}, {}
     given = moved_away(known.items)
-    for name in {*names, *_faulty(known.faults, cut, wanted, set(map(str, names)))}:
-        before = previous.tables.get(name, TableState(*_parts(name)))
-        if not wanted(*_parts(name)):
+    for name in names:
+        before = previous.tables.get(name, TableState(name.schema, name.table))
+        if not included(name):
             tables[name] = _left_out(before)
         elif damage := known.damaged.get(name):
             tables[name] = before.damaged(damage)
@@ -87,30 +95,24 @@ def plan_batch(
     )
 
 
-def touch(state: GoldState, changed: Collection[str], cut_before: int) -> GoldState:
+def touch(
+    state: GoldState,
+    changed: Collection[str],
+    cut_before: int,
+    cascaded: Collection[TableName] = (),
+) -> GoldState:
     """Return the state with `touched` also set for tables that have rows to apply.
 
-    `changed` are the tables (`schema.table`) with rows after `cut_before`. A table that lags behind
-    that cut is assumed to have some.
+    `changed` are the tables (`schema.table`) with rows after `cut_before`, `cascaded` those with
+    foreign key cascades. A table that lags behind that cut is assumed to have some.
     """
     tables = {}
     for name, table in state.tables.items():
         moves = table.to_lsn > table.from_lsn
         rows = table.from_lsn < cut_before or str(name) in changed
-        tables[name] = replace(table, touched=table.touched or (moves and rows))
+        touched = table.touched or name in cascaded or (moves and rows)
+        tables[name] = replace(table, touched=touched)
     return replace(state, tables=tables)
-
-
-def cascading(
-    state: GoldState, changed: Collection[tuple[TableName, int]], name: str | None
-) -> GoldState:
-    """Return the state with the cascades stored as `name`, touching these tables."""
-    names = {table for table, _ in changed}
-    tables = {
-        table: replace(one, touched=one.touched or table in names)
-        for table, one in state.tables.items()
-    }
-    return replace(state, tables=tables, cascades=name)
 
 
 def same(previous: GoldState, planned: GoldState) -> bool:
@@ -143,17 +145,6 @@ def _cut(previous: GoldState, known: Known, rules: Rules) -> tuple[int, str | No
     return max(first.lsn - 1, previous.cut_lsn), first.sentence
 
 
-def _faulty(
-    faults: Iterable[Fault],
-    cut: int,
-    wanted: Callable[[str, str], bool],
-    known: Collection[str],
-) -> set[TableName]:
-    """Return tables known only from their faults; `known`: names of all other tables."""
-    named = {name for fault in faults if fault.lsn <= cut for name in fault.tables or ()}
-    return {name for name in named if str(name) not in known and wanted(*_parts(name))}
-
-
 def _left_out(before: TableState) -> TableState:
     return replace(
         before,
@@ -166,7 +157,3 @@ def _left_out(before: TableState) -> TableState:
         marked=(),
         taken_over=(),
     )
-
-
-def _parts(name: TableName) -> tuple[str, str]:
-    return name.schema, name.table

@@ -25,7 +25,7 @@ from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import GoldState, TableState
 from pipeline.lake.delta_log.spark_written import commits_since, state as state_of, version_of
 from pipeline.lake.delta_log.table import Commit, Step
-from pipeline.lake.tables.opening import tables_of
+from pipeline.layer import LayerRun
 from pipeline.settings import Settings
 from pipeline.source import GtidSet
 
@@ -52,18 +52,6 @@ class Cut:
         return cls(**record["cut"]) if record else cls()
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A cut, what was written since the previous one, by `schema.table`, and gold's state after it.
-
-    In that state, tables found damaged do not equal the source's.
-    """
-
-    cut: Cut
-    written: Mapping[str, Written]
-    state: GoldState
-
-
 def published(record: Mapping[str, Any] | None) -> dict[TableName, int]:
     """Return the Delta versions of the tables in the cut of a batch's record."""
     return {
@@ -88,26 +76,28 @@ def published_at(
 
 
 def publish(
-    spark: SparkSession,
-    settings: Settings,
+    run: LayerRun,
     state: GoldState,
     facts: Facts,
     before: Cut,
     batch: int,
     looking: SparkSession,
     moved: Mapping[TableName, int],
-) -> Published:
+) -> tuple[Cut, Mapping[str, Written], GoldState]:
     """Append the cut of a plan whose tables are all applied, unless its full refresh continues.
+
+    Return the cut, what was written since the previous one, by `schema.table`, and gold's state
+    after it, in which tables found damaged do not equal the source's.
 
     `facts` cover at least the range from the previous cut to this one. `looking` is the session
     used to read what was written to tables. `moved`: Delta versions of tables on which only
     maintenance has committed since the previous cut.
     """
-    found = _looked(looking, settings, state, before, batch)
+    found = _looked(looking, run.settings, state, before, batch)
     state = state.with_damaged(
         {one.state.name: one.damage for one in found if one.damage is not None}
     )
-    entries = [_entry(settings, state, one, moved) for one in found]
+    entries = [_entry(run.settings, state, one, moved) for one in found]
     cut = Cut(
         str(gtids_at(before, facts)) or None,
         before.committed_at if facts.committed_at is None else facts.committed_at,
@@ -115,12 +105,11 @@ def publish(
     )
     done = {str(one.state.name): one.written for one in found if one.written}
     if state.rebuild.under_way:
-        return Published(cut, done, state)
-    row = {"source": settings.source, "batch": batch, "lsn": state.cut_lsn, **asdict(cut)}
+        return cut, done, state
+    row = {"source": run.source, "batch": batch, "lsn": state.cut_lsn, **asdict(cut)}
     rows = pa.Table.from_pylist([row], schema=CUTS)
-    lake = settings.layout
-    tables_of(spark, lake).append(cuts_table(lake), rows, cut_step(settings.source, batch))
-    return Published(cut, done, state)
+    run.ledger.tables.append(cuts_table(run.lake), rows, cut_step(run.source, batch))
+    return cut, done, state
 
 
 def gtids_at(before: Cut, facts: Facts) -> GtidSet:

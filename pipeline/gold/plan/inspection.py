@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -30,15 +29,8 @@ from pipeline.lake.delta_log.spark_written import (
 )
 from pipeline.lake.small_jobs import staying_active
 from pipeline.lake.starting import Spark, StartingSpark, running, started
+from pipeline.layer import LayerRun
 from pipeline.settings import Settings
-
-
-@dataclass(frozen=True, slots=True)
-class Inspected:
-    """Damaged tables, and versions of tables that only maintenance changed since the last cut."""
-
-    damaged: Mapping[TableName, Damage] = field(default_factory=dict)
-    moved: Mapping[TableName, int] = field(default_factory=dict)
 
 
 @contextmanager
@@ -65,19 +57,19 @@ def signed_session(spark: Spark) -> Iterator[Spark]:
 
 
 def inspect(
-    spark: Spark,
-    settings: Settings,
-    state: GoldState,
-    record: Mapping[str, Any] | None,
-) -> Inspected:
-    """Inspect every table of the last cut; `record` is that of the batch that published it."""
+    run: LayerRun, state: GoldState
+) -> tuple[Mapping[TableName, Damage], Mapping[TableName, int]]:
+    """Inspect every table of the last cut.
+
+    Return the damaged ones, and the versions of those that only maintenance has changed since.
+    """
     damaged: dict[TableName, Damage] = {}
     moved: dict[TableName, int] = {}
 
     def look(entry: Mapping[str, Any]) -> None:
         name = TableName(entry["schema"], entry["table"])
-        before, table = state.tables[name], gold_name(settings, name.schema, name.table)
-        found = _look(spark, table, entry["delta_id"], entry["delta_version"])
+        before, table = state.tables[name], gold_name(run.settings, name.schema, name.table)
+        found = _look(run.spark, table, entry["delta_id"], entry["delta_version"])
         if isinstance(found, Damage):
             damaged[name] = found
         elif before.damage and before.damage.lasts(version_of(table)):
@@ -85,10 +77,11 @@ def inspect(
         elif found is not None:
             moved[name] = found
 
-    entries = [entry for entry in Cut.of(record).tables if _counts(settings, state, entry)]
-    with ThreadPoolExecutor(settings.parallel_tables) as pool:
-        list(pool.map(look, entries))
-    return Inspected(damaged, moved)
+    entries = Cut.of(run.ledger.record("gold")).tables
+    replicated = [entry for entry in entries if _counts(run.settings, state, entry)]
+    with ThreadPoolExecutor(run.settings.parallel_tables) as pool:
+        list(pool.map(look, replicated))
+    return damaged, moved
 
 
 def _counts(settings: Settings, state: GoldState, entry: Mapping[str, Any]) -> bool:

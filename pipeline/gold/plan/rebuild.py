@@ -25,11 +25,10 @@ from pipeline.gold.table.state import GoldState, Rebuild, TableState
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.history_removed import ABANDONED, removed
 from pipeline.lake.ledger.ledger import Plan
-from pipeline.lake.starting import Spark
-from pipeline.lake.tables.opening import tables_of
+from pipeline.layer import LayerRun
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError, require_no_maintenance
-from pipeline.silver.plan.progress import Standing, silver_progress, silver_progress_ahead
+from pipeline.silver.plan.progress import silver_progress, silver_progress_ahead
 
 GONE = "The log as decoded by the last full refresh does not contain it."
 BEING_BUILT = "A full refresh is under way and has not rebuilt it yet."
@@ -82,10 +81,8 @@ def progress(ledger: Ledger) -> str | None:
     """Return a sentence on the progress of a full refresh; None if none is under way."""
     if not refresh_under_way(ledger):
         return None
-    silver, cut = (
-        silver_progress_ahead(ledger),
-        "the previously published cut stays until it is finished.",
-    )
+    silver = silver_progress_ahead(ledger)
+    cut = "the previously published cut stays until it is finished."
     if silver.refresh.under_way:
         upto = f"up to LSN {silver.plan.cut_lsn}" if silver.plan else "from the start"
         return f"a full refresh is under way: silver is being decoded again, {upto} so far; {cut}"
@@ -131,27 +128,27 @@ def require_all_of_silver(ledger: Ledger) -> None:
 
 
 def beginning_state(
-    settings: Settings, ledger: Ledger, batch: int, instead: GoldState | None = None
+    settings: Settings, ledger: Ledger, instead: GoldState | None = None
 ) -> GoldState:
-    """Return gold's reset state, as it is after batch number `batch`, which begins a full refresh.
+    """Return gold's reset state, as it is after the next batch, which begins a full refresh.
 
-    `instead`: the state that an open batch was to reach; it may already have created tables.
+    `instead`: the state that the batch was to reach as planned; it may already have created tables.
     Tables that conf now excludes stay as they are.
     """
-    previous, silver = GoldState.of(ledger), silver_progress(ledger)
+    previous, silver, last = GoldState.of(ledger), silver_progress(ledger), ledger.last("gold")
     before = previous.rebuild
     known = {**(instead.tables if instead else {}), **previous.tables}
     tables = {
         name: table
-        if name in previous.tables and not settings.wanted(*name_of(table))
-        else TableState(*name_of(table), reason=GONE)
+        if name in previous.tables and not settings.wanted(name.schema, name.table)
+        else TableState(name.schema, name.table, reason=GONE)
         for name, table in known.items()
     }
     return GoldState(
         silver_batch=silver.batch,
         tables=tables,
         rebuild=Rebuild(
-            batch,
+            last.batch + 1 if last else 1,
             silver_progress_ahead(ledger).refresh.batch,
             before.reached,
             under_way=True,
@@ -161,17 +158,14 @@ def beginning_state(
     )
 
 
-def name_of(table: TableState) -> tuple[str, str]:
-    """Return schema and table name."""
-    return table.schema, table.table
-
-
 def beginning_record(record: Mapping[str, Any] | None, state: GoldState) -> dict[str, Any]:
     """Return the record of a batch that begins a full refresh; `record` is the previous batch's."""
-    reset = {name_of(table) for table in state.tables.values() if table.reason == GONE}
+    reset = {name for name, table in state.tables.items() if table.reason == GONE}
     entries = [
         # Its Delta version stays, so that later commits can be distinguished.
-        {**entry, "delta_id": None} if (entry["schema"], entry["table"]) in reset else entry
+        {**entry, "delta_id": None}
+        if TableName(entry["schema"], entry["table"]) in reset
+        else entry
         for entry in Cut.of(record).tables
     ]
     return {
@@ -195,24 +189,16 @@ def published_before(record: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {"cut": cut, **{name: record.get(name) for name in names}}
 
 
-def set_aside(spark: Spark, settings: Settings, ledger: Ledger, plan: Plan) -> None:
+def set_aside(run: LayerRun, plan: Plan) -> None:
     """Finish an open plan by beginning a full refresh in its place.
 
     A run that is still carrying the plan out can no longer publish its cut: its step is claimed.
     """
-    lake = settings.layout
-    tables_of(spark, lake).claim(cuts_table(lake), cut_step(settings.source, plan.batch))
-    made = GoldState.from_body(plan.body)
-    state = beginning_state(settings, ledger, plan.batch, made)
+    ledger = run.ledger
+    ledger.tables.claim(cuts_table(run.lake), cut_step(run.source, plan.batch))
+    state = beginning_state(run.settings, ledger, GoldState.from_body(plan.body))
     record = beginning_record(ledger.record("gold"), state)
     ledger.finish(plan, {**record, "standing": state.to_body()})
-
-
-def begin(settings: Settings, ledger: Ledger) -> Plan:
-    """Begin a full refresh with the next batch, unless another run has already planned that one."""
-    last = ledger.last("gold")
-    state = beginning_state(settings, ledger, last.batch + 1 if last else 1)
-    return ledger.propose("gold", state.to_body())
 
 
 def carry_out(ledger: Ledger, plan: Plan) -> None:
@@ -226,17 +212,13 @@ def carry_out(ledger: Ledger, plan: Plan) -> None:
     try:
         require_all_of_silver(ledger)
     except BinlakeError as refusal:
-        ledger.finish(plan, abandoned(ledger, refusal.reason))
+        # All stays as it was.
+        kept = {**(ledger.record("gold") or {}), "standing": GoldState.of(ledger).to_body()}
+        nothing: dict[str, Any] = {"changes": {}, "written": {}}
+        ledger.finish(plan, {**kept, **nothing, ABANDONED: refusal.reason})
         raise
     state = GoldState.from_body(plan.body)
     ledger.finish(plan, beginning_record(ledger.record("gold"), state))
-
-
-def abandoned(ledger: Ledger, reason: str) -> dict[str, Any]:
-    """Return the record of a batch that was to begin a full refresh but leaves all as it was."""
-    before = ledger.record("gold") or {}
-    nothing: dict[str, Any] = {"changes": {}, "written": {}}
-    return {**before, **nothing, "standing": GoldState.of(ledger).to_body(), ABANDONED: reason}
 
 
 def after_batch(rebuild: Rebuild, *, ends: bool) -> Rebuild:
@@ -244,11 +226,6 @@ def after_batch(rebuild: Rebuild, *, ends: bool) -> Rebuild:
     if not (rebuild.under_way and ends):
         return rebuild
     return replace(rebuild, under_way=False, reached=rebuild.silver)
-
-
-def first(silver: Standing) -> Rebuild:
-    """Return the refresh state of a gold layer that is still empty."""
-    return Rebuild(silver=silver.refresh.batch, reached=silver.refresh.batch)
 
 
 def replaces_gone_table(settings: Settings, state: GoldState, name: TableName) -> bool:

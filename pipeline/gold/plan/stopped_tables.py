@@ -87,41 +87,29 @@ def state_after_stops(
     tables = dict(planned.tables)
     for stop in stops:
         name = stop.name
-        last = before.tables.get(name, TableState(name.schema, name.table))
-        tables[name] = _stopped_state(stop, planned.tables[name], last)
+        last = before.tables.get(name, TableState(name.schema, name.table)).recovered()
+        found = _state_at_stop(stop, planned.tables[name], last)
+        tables[name] = found.damaged(stop.damage) if stop.damage else found
+        tables[name] = replace(tables[name], touched=True)
     reached = [table.to_lsn for table in tables.values()]
     return replace(planned, tables=tables, xa_from=first_open(prepared, reached, planned.cut_lsn))
 
 
-def _stopped_state(stop: Stop, planned: TableState, last: TableState) -> TableState:
-    found = _state_at_stop(stop, planned, last)
-    return replace(found.damaged(stop.damage), touched=True) if stop.damage else found
-
-
 def _state_at_stop(stop: Stop, planned: TableState, last: TableState) -> TableState:
-    last = last.recovered()
+    held = replace(
+        last, from_lsn=last.to_lsn, held=stop.reason, key=planned.key, refused=stop.refusal
+    )
     if not stop.done:
-        return replace(
-            last,
-            from_lsn=last.to_lsn,
-            held=stop.reason,
-            key=planned.key,
-            touched=True,
-            refused=stop.refusal,
-        )
+        return held
     complete = stop.complete(planned)
     return replace(
-        last,
+        held,
         from_lsn=stop.lsn,
         to_lsn=stop.lsn,
         complete=complete,
-        held=stop.reason,
         reason=None if complete else last.reason or stop.reason,
         version=planned.version if stop.evolved else last.version,
         seed=planned.seed if stop.evolved else last.seed,
         dropped=last.dropped and not stop.evolved,
-        key=planned.key,
-        touched=True,
-        refused=stop.refusal,
         refresh=planned.refresh,
     )

@@ -19,14 +19,14 @@ from pyspark.sql import SparkSession
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.errors import BinlakeError, SettingsError
-from pipeline.gold.plan.inspection import Inspected
 from pipeline.gold.schema.renames import connected_groups
 from pipeline.gold.table.damage import Damage, damage_in
 from pipeline.gold.table.gold_table import GoldTable, properties_in_sql, table_progress
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
-from pipeline.lake import Ledger, delta, stores
+from pipeline.lake import delta, stores
 from pipeline.lake.ledger.history_removed import Removed, removed
 from pipeline.lake.sql_text import in_sql, is_name, quoted
+from pipeline.layer import LayerRun
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError, require_no_maintenance
 from pipeline.silver.plan.seeds import read_seed
@@ -61,11 +61,10 @@ def named(settings: Settings, state: GoldState) -> set[TableName]:
 
 
 def tables_to_refresh(
-    settings: Settings,
-    ledger: Ledger,
+    run: LayerRun,
     state: GoldState,
     asked: Collection[TableName],
-    inspected: Inspected,
+    damaged: Collection[TableName],
     items: Sequence[TimelineItem],
     cut: int,
 ) -> set[TableName]:
@@ -74,19 +73,19 @@ def tables_to_refresh(
 
     Raise RefreshRefusedError if silver no longer has all changes of a requested table.
     """
-    gone = removed(ledger)
+    gone = removed(run.ledger)
     if asked and gone.lsn:
-        require_no_maintenance(ledger)
+        require_no_maintenance(run.ledger)
     found = _with_connected(asked, state, items)
-    for name, why in _lacking(settings, found, items, gone):
+    for name, why in _lacking(run, found, items, gone):
         raise RefreshRefusedError(
             f"{name} cannot be rebuilt from silver: {why}.",
             remedy=f"Seed it again (binlake seed --table {name}), then run binlake run. Nothing was"
             " changed.",
         )
-    for name in _seeded_since(state, inspected.damaged, items, cut) - found:
+    for name in _seeded_since(state, damaged, items, cut) - found:
         group = _with_connected([name], state, items)
-        if not any(_lacking(settings, group, items, gone)):
+        if not any(_lacking(run, group, items, gone)):
             found |= group
     return found
 
@@ -108,7 +107,7 @@ def _with_connected(
 
 
 def _lacking(
-    settings: Settings, names: Collection[TableName], items: Iterable[TimelineItem], gone: Removed
+    run: LayerRun, names: Collection[TableName], items: Iterable[TimelineItem], gone: Removed
 ) -> Iterator[tuple[TableName, str]]:
     """Yield the tables that silver no longer has completely, and what is missing."""
     begins: dict[TableName, TimelineItem | None] = {}
@@ -119,14 +118,14 @@ def _lacking(
     for name in sorted(names):
         if name not in begins:
             yield name, "silver has nothing about it"
-        elif why := _lacks(settings, begins[name], gone):
+        elif why := _lacks(run, begins[name], gone):
             yield name, why
 
 
-def _lacks(settings: Settings, begin: TimelineItem | None, gone: Removed) -> str | None:
+def _lacks(run: LayerRun, begin: TimelineItem | None, gone: Removed) -> str | None:
     """Return what is missing of a table's history from `begin` on, or None."""
     seed = begin.seed if begin else None
-    if seed and read_seed(settings.layout, settings.source, seed.id) is None:
+    if seed and read_seed(run.lake, run.source, seed.id) is None:
         return f"the rows of its seed {seed.id} are gone from the lake"
     first = NO_LSN if begin is None else seed.lsn + 1 if seed else begin.lsn
     return gone.sentence if first < gone.lsn else None
@@ -155,13 +154,12 @@ def without(found: Mapping[TableName, T], names: Collection[TableName]) -> dict[
     return {name: one for name, one in found.items() if name not in names}
 
 
-def prepare_place(
-    spark: SparkSession, settings: Settings, table: GoldTable, name: TableName, batch: int
-) -> None:
+def prepare_place(run: LayerRun, table: GoldTable, name: TableName, batch: int) -> None:
     """Leave at the table's place either nothing or an empty, writable table of the source.
 
     Raise BinlakeError if that needs manual action.
     """
+    spark = run.session
     try:
         if _is_ready(spark, table) or _emptied(spark, table, batch):
             return
@@ -175,7 +173,7 @@ def prepare_place(
             f"{table.reference} cannot be emptied{f': {why.reason}' if why else ''}.",
             remedy=f"Remove it with DROP TABLE, then refresh {name} again.",
         )
-    _move_away(spark, settings, table, name, batch)
+    _move_away(run, table, name, batch)
 
 
 def _is_ready(spark: SparkSession, table: GoldTable) -> bool:
@@ -219,15 +217,13 @@ def _emptied(spark: SparkSession, table: GoldTable, batch: int) -> bool:
     return True
 
 
-def _move_away(
-    spark: SparkSession, settings: Settings, table: GoldTable, name: TableName, batch: int
-) -> None:
+def _move_away(run: LayerRun, table: GoldTable, name: TableName, batch: int) -> None:
     """Move the table aside, unless another run has created a new one there meanwhile."""
-    place = settings.layout.damaged(name.schema, name.table, f"{batch}-{uuid.uuid4().hex[:8]}")
+    place = run.lake.damaged(name.schema, name.table, f"{batch}-{uuid.uuid4().hex[:8]}")
 
     def move() -> None:
         try:
-            begun = _is_ready(spark, table)
+            begun = _is_ready(run.session, table)
         except Exception as error:
             if damage_in(error, table.reference, None) is None:
                 raise

@@ -14,9 +14,8 @@ from pipeline.bronze.tables import FileRow
 from pipeline.errors import SettingsError
 from pipeline.gold.changes.log_facts import NUMBERED
 from pipeline.gold.changes.transactions import NEW, slices
-from pipeline.lake import Lake
-from pipeline.lake.delta_log.conditions import missing
-from pipeline.lake.starting import Spark
+from pipeline.lake.delta_log.conditions import Condition, missing
+from pipeline.layer import LayerRun
 from pipeline.settings import Settings
 from pipeline.settings.until import Until
 from pipeline.silver.decode.decode import OFFSET_BITS
@@ -30,40 +29,48 @@ IsLater: TypeAlias = Callable[[pa.Table], pa.ChunkedArray]
 """Returns which of the transactions come after the last wanted one."""
 
 
-def last_wanted(spark: Spark, settings: Settings, low: int, high: int) -> int:
+def last_wanted(run: LayerRun, until: str | None, low: int, high: int) -> int:
     """Return the LSN of the last transaction to apply, at least `low`, where gold is.
 
     `high` is silver's last one. The log's order counts: nothing after the first transaction that is
     too late is applied. Raise SettingsError for a GTID or a file that the lake does not have.
     """
-    if settings.until is None:
+    if until is None:
         return high
-    lake, source, until = settings.layout, settings.source, Until.read(settings.until)
-    if until.lsn is not None:
-        return max(min(until.lsn, high), low)
-    if until.gtid is not None:
-        return max(_of_gtid(spark, lake, source, until.gtid, high), low)
-    if until.place is not None:
-        is_later = _ends_after(spark, lake, source, *until.place)
-        rows = slices(spark, lake, source, low, high, ["__lsn", "end_pos"], where=None)
-        return _before(rows, is_later, low, high)
-    latest = pa.scalar(until.time, pa.timestamp("us", "UTC"))
-    rows = slices(spark, lake, source, low, high, ["__lsn", "committed_at"])
-    return _before(rows, lambda found: pc.greater(found.column("committed_at"), latest), low, high)
+    wanted = Until.read(until)
+    if wanted.lsn is not None:
+        return max(min(wanted.lsn, high), low)
+    if wanted.gtid is not None:
+        return max(_of_gtid(run, wanted.gtid, high), low)
+    if wanted.place is not None:
+        is_later = _ends_after(run, *wanted.place)
+        return _before(run, is_later, low, high, ["__lsn", "end_pos"], where=None)
+    latest = pa.scalar(wanted.time, pa.timestamp("us", "UTC"))
+    return _before(
+        run,
+        lambda found: pc.greater(found.column("committed_at"), latest),
+        low,
+        high,
+        ["__lsn", "committed_at"],
+    )
 
 
-def last_of(spark: Spark, settings: Settings, gtids: GtidSet, low: int, high: int) -> int:
+def last_of(run: LayerRun, gtids: GtidSet, low: int, high: int) -> int:
     """Return the LSN of the last transaction before the first one outside the GTID set.
 
     `low` and `high` as in `last_wanted`. If the log was restarted (RESET), only the transactions
     after that count, since GTIDs are then used again.
     """
-    lake, source = settings.layout, settings.source
-    restart = first_after_reset(read_files(spark, lake, source), high >> OFFSET_BITS)
+    restart = first_after_reset(read_files(run.spark, run.lake, run.source), high >> OFFSET_BITS)
     begin = max(low, restart.ordinal << OFFSET_BITS if restart else low)
-    numbered = NEW & ~missing("gtid")
-    rows = slices(spark, lake, source, begin, high, ["__lsn", "gtid"], numbered)
-    found = _before(rows, lambda part: pc.invert(_among(part.column("gtid"), gtids)), begin, high)
+    found = _before(
+        run,
+        lambda part: pc.invert(_among(part.column("gtid"), gtids)),
+        begin,
+        high,
+        ["__lsn", "gtid"],
+        where=NEW & ~missing("gtid"),
+    )
     return low if found == begin else found
 
 
@@ -105,12 +112,9 @@ def require_in_log(files: Sequence[FileRow], settings: Settings) -> None:
         raise _no_file(settings.source, until.place[0])
     # Bronze records no GTIDs of a relay log's files.
     recorded = all(row.gtids is not None for row in files)
-    if until.gtid is not None and recorded and not any(_has(row, until.gtid) for row in files):
-        raise _no_gtid(until.gtid, "bronze")
-
-
-def _has(row: FileRow, gtid: str) -> bool:
-    return gtid in GtidSet.of(row.gtids)
+    gtid = until.gtid
+    if gtid is not None and recorded and not any(gtid in GtidSet.of(row.gtids) for row in files):
+        raise _no_gtid(gtid, "bronze")
 
 
 def _no_gtid(gtid: str, layer: str) -> SettingsError:
@@ -130,10 +134,10 @@ def _no_file(source: str, file: str) -> SettingsError:
     )
 
 
-def _of_gtid(spark: Spark, lake: Lake, source: str, gtid: str, high: int) -> int:
+def _of_gtid(run: LayerRun, gtid: str, high: int) -> int:
     """Return the LSN of the transaction; of the last one if its GTID was reused (after RESET)."""
     lsn = None
-    for rows in slices(spark, lake, source, 0, high, ["__lsn", "gtid"]):
+    for rows in slices(run.spark, run.lake, run.source, 0, high, ["__lsn", "gtid"]):
         same = pc.equal(pc.utf8_lower(rows.column("gtid")), gtid)
         lsn = pc.max(rows.filter(same).column("__lsn")).as_py() or lsn
     if lsn is None:
@@ -141,11 +145,12 @@ def _of_gtid(spark: Spark, lake: Lake, source: str, gtid: str, high: int) -> int
     return int(lsn)
 
 
-def _ends_after(spark: Spark, lake: Lake, source: str, file: str, position: int) -> IsLater:
+def _ends_after(run: LayerRun, file: str, position: int) -> IsLater:
     """Return a test for transactions that end after a position in a log file."""
-    ordinals = [row.ordinal for row in read_files(spark, lake, source) if row.file == file]
+    files = read_files(run.spark, run.lake, run.source)
+    ordinals = [row.ordinal for row in files if row.file == file]
     if not ordinals:
-        raise _no_file(source, file)
+        raise _no_file(run.source, file)
     begin = ordinals[-1] << OFFSET_BITS
 
     def is_later(rows: pa.Table) -> pa.ChunkedArray:
@@ -158,10 +163,17 @@ def _ends_after(spark: Spark, lake: Lake, source: str, file: str, position: int)
     return is_later
 
 
-def _before(transactions: Iterable[pa.Table], is_later: IsLater, low: int, high: int) -> int:
+def _before(
+    run: LayerRun,
+    is_later: IsLater,
+    low: int,
+    high: int,
+    columns: Sequence[str],
+    where: Condition | None = NEW,
+) -> int:
     """Return the last transaction before the first one, after `low`, that is too late."""
     last = low
-    for rows in transactions:
+    for rows in slices(run.spark, run.lake, run.source, low, high, columns, where):
         lsn = rows.column("__lsn")
         first = pc.min(rows.filter(is_later(rows)).column("__lsn")).as_py()
         if first is not None:

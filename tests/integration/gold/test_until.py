@@ -10,6 +10,8 @@ from pipeline.errors import SettingsError
 from pipeline.gold.plan import until as until_module
 from pipeline.gold.plan.until import last_of, last_wanted
 from pipeline.lake import Lake, Ledger
+from pipeline.layer import LayerRun
+from pipeline.observe.progress import QuietProgress
 from pipeline.source import GtidSet
 from tests.support.bronze.bronze_rows import file_row
 from tests.support.gold.made_lake import MadeLake
@@ -35,6 +37,10 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeL
     files = [file_row("binlog.000001", 1, source=SOURCE)]
     write_files(spark, Lake(made.root), SOURCE, files, batch=1)
     return made
+
+
+def gold_of(lake: MadeLake) -> LayerRun:
+    return LayerRun.begin(lake.spark, lake.settings(), QuietProgress())
 
 
 @pytest.mark.parametrize(
@@ -63,9 +69,8 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeL
 def test_the_last_transaction_is_found_by_every_form_of_until(
     lake: MadeLake, until: str | None, low: int, last: int
 ) -> None:
-    settings = lake.settings(until=until)
     start = lsn(low) if low else 0
-    found = last_wanted(lake.spark, settings, start, lsn(5))
+    found = last_wanted(gold_of(lake), until, start, lsn(5))
     assert found == (lsn(last) if last else 0)
 
 
@@ -87,7 +92,7 @@ def test_the_last_transaction_of_a_set_is_found(
     lake: MadeLake, gtids: str, low: int, last: int
 ) -> None:
     start = lsn(low) if low else 0
-    found = last_of(lake.spark, lake.settings(), GtidSet.of(gtids), start, lsn(5))
+    found = last_of(gold_of(lake), GtidSet.of(gtids), start, lsn(5))
     assert found == (lsn(last) if last else 0)
 
 
@@ -97,7 +102,7 @@ def test_in_a_reset_log_the_last_transaction_since_is_found(
     files = [file_row("binlog.000003", 0), file_row("binlog.000001", 1)]
     monkeypatch.setattr(until_module, "read_files", lambda *_: files)
     for gtids, last in ((f"{SERVER}:1-2", lsn(2)), (f"{SERVER}:9", 0)):
-        found = last_of(lake.spark, lake.settings(), GtidSet.of(gtids), 0, lsn(5))
+        found = last_of(gold_of(lake), GtidSet.of(gtids), 0, lsn(5))
         assert found == last
 
 
@@ -109,7 +114,7 @@ def test_a_run_cannot_stop_at_what_the_lake_does_not_have(
     lake: MadeLake, until: str, message: str
 ) -> None:
     with pytest.raises(SettingsError, match=message):
-        last_wanted(lake.spark, lake.settings(until=until), 0, lsn(5))
+        last_wanted(gold_of(lake), until, 0, lsn(5))
 
 
 def test_a_later_run_continues_where_an_earlier_one_stopped(lake: MadeLake) -> None:

@@ -19,7 +19,7 @@ from pipeline.gold.table.foreign_commits import MARK
 from pipeline.lake import Lake, Ledger, delta
 from pipeline.lake.child_sessions import child_session
 from pipeline.lake.starting import StartingSpark
-from pipeline.maintenance import fit, run
+from pipeline.maintenance import run, upkeep
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status
@@ -114,7 +114,7 @@ def lake(spark: SparkSession, tmp_path: Path) -> Maintained:
 def test_kept_snapshots_stay_readable_and_old_ones_are_removed_before_their_files(
     lake: Maintained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fit, "LEAST_SPARE", 1)
+    monkeypatch.setattr(upkeep, "LEAST_SPARE", 1)
     before = lake.states()
     age(lake.spark, Path(lake.root), timedelta(days=20))
     lake.change(4)
@@ -238,7 +238,7 @@ def test_a_previously_excluded_table_is_incomplete_without_removed_data(
 def test_a_concurrent_apply_and_maintenance_both_succeed(
     lake: Maintained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fit, "LEAST_SPARE", 1)
+    monkeypatch.setattr(upkeep, "LEAST_SPARE", 1)
     together = Barrier(2)
 
     def change() -> None:

@@ -15,9 +15,9 @@ from pymysql import MySQLError
 from pymysql.converters import encoders
 
 from pipeline.verify import snapshot
+from pipeline.verify.live import staged_rows
 from pipeline.verify.snapshot import Watcher, server_place, write_snapshot
 from pipeline.verify.snapshot_columns import SourceTable, estimated_rows
-from pipeline.verify.staged_rows import staged_rows
 from tests.support.servers.server import Server
 
 SCHEMA = "snapped"

@@ -9,10 +9,11 @@ from pyspark.sql import SparkSession
 
 from pipeline.bronze.files import write_files
 from pipeline.lake import Lake
+from pipeline.layer import LayerRun
+from pipeline.observe.progress import QuietProgress
 from pipeline.verify.checksums import PublishedCut
+from pipeline.verify.position import only_replicated, other_position
 from pipeline.verify.server_file import HASHES, ServerFile
-from pipeline.verify.state_match import executed_at
-from pipeline.verify.state_match.position import only_replicated, other_position
 from tests.support.bronze.bronze_rows import file_row
 from tests.support.gold.made_lake import MadeLake
 from tests.support.silver.made_silver import (
@@ -67,6 +68,10 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeL
     return made
 
 
+def run_of(lake: MadeLake) -> LayerRun:
+    return LayerRun.begin(lake.spark, lake.settings(), QuietProgress())
+
+
 def server_file(spark: SparkSession, gtids: str, file: str | None, at: int | None) -> ServerFile:
     hashes = spark.createDataFrame([], HASHES)
     return ServerFile(hashes, "9.7", "", "null", (), gtids, file, at, {}, 1, bool(gtids), gtids)
@@ -76,13 +81,13 @@ def test_log_positions_and_gtids_determine_what_a_snapshot_contains(lake: MadeLa
     for name, position, told in PLACES:
         cut = PublishedCut(SOURCE, lsn(2), None, (), frozenset(), ())
         found = server_file(lake.spark, "", name, position)
-        sentence = other_position(lake.spark, Lake(lake.root), cut, found)
+        sentence = other_position(run_of(lake), cut, found)
         assert told in sentence, (name, position)
         assert bool(sentence) == bool(told), (name, position)
     for gold, snapshot, told in GTIDS:
         cut = PublishedCut(SOURCE, lsn(2), gold, (), frozenset(), ())
         found = server_file(lake.spark, snapshot, "log.000001", 2500)
-        sentence = other_position(lake.spark, Lake(lake.root), cut, found)
+        sentence = other_position(run_of(lake), cut, found)
         assert told in sentence, (gold, snapshot)
         assert bool(sentence) == bool(told), (gold, snapshot)
 
@@ -90,7 +95,7 @@ def test_log_positions_and_gtids_determine_what_a_snapshot_contains(lake: MadeLa
 def test_a_domain_that_a_server_only_once_replicated_is_ignored(lake: MadeLake) -> None:
     cut = PublishedCut(SOURCE, lsn(2), "0-1-7", (), frozenset(), ())
     found = server_file(lake.spark, "0-1-7,9-4-3", "log.000001", 2500)
-    where = lake.spark, Lake(lake.root), cut
+    where = run_of(lake), cut
     # It writes in that domain itself, or it only has replicated it.
     assert "The snapshot has 9-4-3" in other_position(*where, found)
     assert str(only_replicated(*where, replace(found, gtids_logged="0-1-7"))) == "9-4-3"
@@ -105,16 +110,14 @@ def test_a_server_that_has_executed_nothing_is_before_gold(lake: MadeLake) -> No
     """Right after RESET, at the same position in a file of the same name."""
     cut = PublishedCut(SOURCE, lsn(2), f"{SERVER}:3-9", (), frozenset(), ())
     found = replace(server_file(lake.spark, "", "log.000001", 2500), has_gtids=True)
-    sentence = other_position(lake.spark, Lake(lake.root), cut, found)
+    sentence = other_position(run_of(lake), cut, found)
     assert f"Gold's cut has {SERVER}:3-9" in sentence
 
 
 def test_log_positions_of_another_server_are_not_comparable(lake: MadeLake) -> None:
     cut = PublishedCut(SOURCE, lsn(2), None, (), frozenset(), ())
     found = replace(server_file(lake.spark, "", "log.000001", 2500), server_id=2)
-    assert "without GTIDs their positions" in other_position(
-        lake.spark, Lake(lake.root), cut, found
-    )
+    assert "without GTIDs their positions" in other_position(run_of(lake), cut, found)
 
 
 def test_in_a_reset_log_only_later_transactions_count(
@@ -123,7 +126,7 @@ def test_in_a_reset_log_only_later_transactions_count(
     """The lake's transactions are from the second log; its server also reports one from before."""
     anew = file_row("log.000001", 1, source=SOURCE, previous_gtids=f"{OTHER}:1")
     files = [file_row("log.000003", 0, source=SOURCE, gtids=f"{SERVER}:1-99"), anew]
-    monkeypatch.setattr(executed_at, "read_files", lambda *_: files)
+    monkeypatch.setattr("pipeline.verify.position.read_files", lambda *_: files)
     cut = PublishedCut(SOURCE, lsn(2), f"{SERVER}:1-99", (), frozenset(), ())
     for gtids, told in [
         (f"{SERVER}:1-2", ""),
@@ -132,6 +135,6 @@ def test_in_a_reset_log_only_later_transactions_count(
         (f"{SERVER}:1", f"Gold's cut has {SERVER}:2"),
     ]:
         found = server_file(lake.spark, gtids, "log.000001", 2500)
-        sentence = other_position(lake.spark, Lake(lake.root), cut, found)
+        sentence = other_position(run_of(lake), cut, found)
         assert told in sentence, gtids
         assert bool(sentence) == bool(told), gtids

@@ -19,10 +19,9 @@ from pipeline.run import read_status
 from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from pipeline.source.server.errors import ServerUnreachableError
-from pipeline.verify import snapshot
+from pipeline.verify import matching, snapshot
 from pipeline.verify.report import Verification
 from pipeline.verify.run import verify_with_server
-from pipeline.verify.state_match import cut_at
 from tests.support.servers.server import Server, free_port
 
 SCHEMA = "live"
@@ -86,7 +85,7 @@ def test_gold_equals_a_server_under_writes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server: Server = request.getfixturevalue(kind)
-    monkeypatch.setattr(cut_at, "PAUSE", 0.5)
+    monkeypatch.setattr(matching, "GOLD_PAUSE", 0.5)
     server.reset_logs()
     server.execute(TABLES)
     settings = settings_of(server, tmp_path)

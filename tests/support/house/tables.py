@@ -137,10 +137,7 @@ ROOMS = {
     "pipeline.lake.ledger": ("history_removed ledger ledger_table refill run_record run_store"),
     "pipeline.lake.locks": "lease lease_guard lock",
     "pipeline.lake.tables": "actions by_spark last_rows native opening tables",
-    "pipeline.maintenance": (
-        "batch fit job limits needs plan planning preview record retention scratch seeds "
-        "tables upkeep"
-    ),
+    "pipeline.maintenance": ("batch job leftovers plan planning preview retention tables upkeep"),
     "pipeline.observe": (
         "cancellation current_run interruption log log_progress memory progress redaction "
         "report spark_job_progress statement_passwords"
@@ -187,10 +184,9 @@ ROOMS = {
     ),
     "pipeline.spark": ("cache engine jars java session ship_code spark_submit warm_kernels"),
     "pipeline.verify": (
-        "against canonical checksums chunks gold_table live report run script server_file "
-        "snapshot snapshot_columns staged_rows state_match/"
+        "against canonical checksums chunks gold_table live matching position report run script "
+        "server_file snapshot snapshot_columns"
     ),
-    "pipeline.verify.state_match": "cut_at executed_at position way",
 }
 ORDER = {
     "decoder": (
@@ -290,8 +286,6 @@ SMALL = {
     "pipeline.lake.small_jobs": "a setting of Spark that several rooms switch",
     "pipeline.lake.sql_text": "the first step of the room: it imports nothing",
     "pipeline.lake.tables.opening": "the choice between two implementations",
-    "pipeline.maintenance.scratch": "one kind of leftovers each",
-    "pipeline.maintenance.seeds": "one kind of leftovers each",
     "pipeline.observe.cancellation": "tasks ask it in threads, without Spark",
     "pipeline.settings.model": "the base of all settings models",
     "pipeline.settings.seed": "one section of the settings file each",

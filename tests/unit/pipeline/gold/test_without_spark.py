@@ -22,6 +22,7 @@ from pipeline.gold.planning import plan_next
 from pipeline.lake import Lake, Ledger
 from pipeline.lake.starting import StartingSpark
 from pipeline.lake.tables.opening import tables_of
+from pipeline.layer import LayerRun
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
@@ -68,6 +69,10 @@ def settings_of(lake: Lake, until: str | None = None) -> Settings:
     return Settings(source=SOURCE, lake=lake.root, until=until)
 
 
+def gold_of(lake: Lake) -> LayerRun:
+    return LayerRun.begin(SPARK, settings_of(lake), QuietProgress())
+
+
 def run_gold(lake: Lake, until: str | None = None) -> LayerReport:
     return run(SPARK, settings_of(lake, until), QuietProgress())
 
@@ -96,18 +101,17 @@ def test_slices_yield_the_same_facts_as_one_read(
     [("2024-01-01T00:00:04Z", 4), (f"{SERVER}:3", 3), (f"{SERVER.upper()}:6", 6), (None, 6)],
 )
 def test_the_stop_position_is_found_across_slices(lake: Lake, until: str | None, last: int) -> None:
-    assert last_wanted(SPARK, settings_of(lake, until), 0, lsn(6)) == lsn(last)
+    assert last_wanted(gold_of(lake), until, 0, lsn(6)) == lsn(last)
 
 
 @pytest.mark.parametrize(("gtids", "last"), [("1-5", 5), ("1-3:5-6", 3), ("1-9", 6)])
 def test_the_end_of_a_gtid_set_is_found_across_slices(lake: Lake, gtids: str, last: int) -> None:
     wanted = GtidSet.of(f"{SERVER}:{gtids}")
-    assert last_of(SPARK, settings_of(lake), wanted, 0, lsn(6)) == lsn(last)
+    assert last_of(gold_of(lake), wanted, 0, lsn(6)) == lsn(last)
 
 
 def test_spark_only_starts_to_carry_out_a_batch(lake: Lake) -> None:
-    settings, ledger = settings_of(lake), Ledger(SPARK, lake, SOURCE)
-    following = plan_next(SPARK, settings, ledger).following
+    following = plan_next(gold_of(lake)).following
     assert following is not None
     with pytest.raises(SparkStartedError):
         run_gold(lake)

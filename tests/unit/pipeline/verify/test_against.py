@@ -13,6 +13,8 @@ from rich.console import Console
 
 from pipeline.catalog import TableName
 from pipeline.gold.table.state import TableState
+from pipeline.layer import LayerRun
+from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.source import GtidSet
 from pipeline.verify import against
@@ -66,7 +68,8 @@ def compared(
     file = ServerFile(nothing, "9.7", "", "null", tuple(patterns), "", "b.1", 4, named)
     cut = PublishedCut("shop", 5, None, tuple(gold), frozenset(), tuple(patterns))
     settings = Settings(source="shop", lake=str(Path("lake")))
-    return compare(NO_SPARK, settings, cut, [summed(table) for table in gold], file)
+    run = LayerRun.begin(NO_SPARK, settings, QuietProgress())
+    return compare(run, cut, [summed(table) for table in gold], file)
 
 
 def shown(found: Comparison) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from typing import cast
 
 import pytest
+from pyspark.sql import SparkSession
 
 from pipeline.bronze.executed_gtids import Executed
 from pipeline.catalog import TableName
@@ -35,12 +37,18 @@ from pipeline.lake.ledger.history_removed import ABANDONED, SPARED, spared
 from pipeline.maintenance.limits import FROM_START, limit
 from pipeline.maintenance.needs import decoding_needs, gold_needs
 from pipeline.run.recorder import cut_of
+from pipeline.layer import LayerRun
+from pipeline.maintenance.plan import FROM_START
+from pipeline.maintenance.planning import decoding_needs, gold_needs
+from pipeline.observe.progress import QuietProgress
+from pipeline.run.work import cut_of
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError
 from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan
 from tests.support.lake.memory_ledger import MemoryLedger
 from tests.support.silver.made_silver import definition, item
 
+NO_SPARK = cast(SparkSession, None)
 SETTINGS = Settings(source="shop", exclude=["shop.u"])
 DECODED = SilverPlan((1, 0), (3, 900), 3 << 40, conf=SETTINGS.decoding, executed=Executed())
 T, U = TableName("shop", "t"), TableName("shop", "u")
@@ -80,8 +88,7 @@ def decode_again(ledger: MemoryLedger, *, under_way: bool = False) -> None:
 
 
 def begin(ledger: MemoryLedger) -> GoldState:
-    last = ledger.last("gold")
-    state = beginning_state(SETTINGS, ledger, last.batch + 1 if last else 1)
+    state = beginning_state(SETTINGS, ledger)
     ledger.did("gold", state.to_body(), beginning_record(ledger.record("gold"), state))
     assert GoldState.of(ledger) == state
     return state
@@ -134,7 +141,8 @@ def test_the_place_of_a_reset_table_counts_as_known(monkeypatch: pytest.MonkeyPa
     gone = TableState("shop", "T", reason=GONE)
     items = [item("create", n, definition(name)) for n, name in ((1, "t"), (2, "new"))]
     catalog = Settings(source="shop", catalog="main")
-    assert planning._occupied(None, catalog, GoldState(tables={gone.name: gone}), items) == {}
+    run = LayerRun(NO_SPARK, catalog, MemoryLedger(), QuietProgress())
+    assert planning._occupied(run, GoldState(tables={gone.name: gone}), items) == {}
     assert asked == {"`main`.`shop`.`t`": True, "`main`.`shop`.`new`": False}
 
 
@@ -160,7 +168,7 @@ def test_a_refresh_is_resumed_until_a_cut_is_published(ledger: MemoryLedger) -> 
 
 
 def test_an_open_plan_to_begin_a_refresh_counts_as_under_way(ledger: MemoryLedger) -> None:
-    ledger.propose("gold", beginning_state(SETTINGS, ledger, 2).to_body())
+    ledger.propose("gold", beginning_state(SETTINGS, ledger).to_body())
     assert (is_resumed(ledger, SETTINGS), refresh_under_way(ledger)) == (True, True)
 
 
@@ -193,10 +201,10 @@ def test_a_lake_without_gold_has_nothing_to_rebuild() -> None:
 
 
 def test_maintenance_removes_nothing_during_a_refresh(ledger: MemoryLedger) -> None:
-    assert limit([*gold_needs(ledger), *decoding_needs(ledger)]).lsn > FROM_START
+    assert min([*gold_needs(ledger), *decoding_needs(ledger)]).before_lsn > FROM_START
     decode_again(ledger)
     for needs in (gold_needs, decoding_needs):
-        assert limit(needs(ledger)).lsn == FROM_START
+        assert min(needs(ledger)).before_lsn == FROM_START
 
 
 def test_gold_is_not_rebuilt_from_less_than_it_was_built_from(ledger: MemoryLedger) -> None:
@@ -216,7 +224,7 @@ def test_maintenance_before_the_plan_prevents_a_refresh(ledger: MemoryLedger, do
     ledger.did("gold", APPLIED.to_body(), {**PUBLISHED, "standing": held.overrides()})
     require_all_of_silver(ledger)
     maintenance = MemoryLedger(ledger.shared).propose("maintenance", REMOVED)
-    plan = rebuild.begin(SETTINGS, ledger)
+    plan = ledger.propose("gold", beginning_state(SETTINGS, ledger).to_body())
     if done:
         MemoryLedger(ledger.shared).finish(maintenance, {SPARED: False})
     with pytest.raises(RefreshRefusedError if done else ConcurrentRunError):
@@ -232,7 +240,7 @@ def test_maintenance_before_the_plan_prevents_a_refresh(ledger: MemoryLedger, do
 
 
 def test_maintenance_after_the_plan_removes_nothing(ledger: MemoryLedger) -> None:
-    plan = rebuild.begin(SETTINGS, ledger)
+    plan = ledger.propose("gold", beginning_state(SETTINGS, ledger).to_body())
     maintenance = ledger.propose("maintenance", {"removed": {"lsn": 0, "committed_at": 0}})
     assert refresh_under_way(ledger)
     rebuild.carry_out(ledger, plan)
@@ -240,7 +248,7 @@ def test_maintenance_after_the_plan_removes_nothing(ledger: MemoryLedger) -> Non
     assert GoldState.of(ledger).rebuild.under_way
     ledger.did("maintenance", REMOVED)
     with pytest.raises(RefreshRefusedError):
-        planning.plan_next(None, SETTINGS, ledger)
+        planning.plan_next(LayerRun(NO_SPARK, SETTINGS, ledger, QuietProgress()))
 
 
 def test_positions_of_an_earlier_refresh_are_ignored_and_of_a_later_one_final() -> None:

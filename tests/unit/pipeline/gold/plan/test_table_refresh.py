@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import pytest
+from pyspark.sql import SparkSession
 
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import ItemKind, SeededFrom, TimelineItem
 from pipeline.errors import SettingsError
 from pipeline.gold import GoldState
 from pipeline.gold.plan import table_refresh
-from pipeline.gold.plan.inspection import Inspected
 from pipeline.gold.plan.table_refresh import named, refreshed_in, tables_to_refresh, with_reset
-from pipeline.gold.table.damage import Damage
 from pipeline.gold.table.state import NO_LSN, TableState
+from pipeline.layer import LayerRun
+from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError
 from tests.support.lake.memory_ledger import MemoryLedger
 from tests.support.silver.made_silver import definition
 
+NO_SPARK = cast(SparkSession, None)
 SETTINGS = Settings(source="shop", lake="/lake", exclude=["shop.left_out"])
 NAMES = ("orders", "items", "old_items", "seeded", "left_out")
 ORDERS, ITEMS, OLD_ITEMS, SEEDED, LEFT_OUT = (TableName("shop", name) for name in NAMES)
@@ -58,18 +61,17 @@ def seeds(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return there
 
 
-def ledger(gone: int = 0) -> MemoryLedger:
-    made = MemoryLedger()
+def run_of(gone: int = 0) -> LayerRun:
+    ledger = MemoryLedger()
     if gone:
-        made.did("maintenance", {"removed": {"lsn": gone, "committed_at": 1}})
-    return made
+        ledger.did("maintenance", {"removed": {"lsn": gone, "committed_at": 1}})
+    return LayerRun(NO_SPARK, SETTINGS, ledger, QuietProgress())
 
 
 def made(
     *asked: TableName, gone: int = 0, damaged: tuple[TableName, ...] = (), cut: int = 900
 ) -> set[TableName]:
-    inspected = Inspected(dict.fromkeys(damaged, Damage("it is gone")))
-    return tables_to_refresh(SETTINGS, ledger(gone), STATE, asked, inspected, TIMELINE, cut)
+    return tables_to_refresh(run_of(gone), STATE, asked, damaged, TIMELINE, cut)
 
 
 def test_patterns_match_golds_tables() -> None:
@@ -117,7 +119,7 @@ def test_a_refresh_is_refused_for_a_table_unknown_to_silver() -> None:
     gone = TableName("shop", "gone")
     state = replace(STATE, tables={**STATE.tables, gone: TableState("shop", "gone")})
     with pytest.raises(RefreshRefusedError, match=r"shop\.gone .* silver has nothing about it"):
-        tables_to_refresh(SETTINGS, ledger(), state, [gone], Inspected(), TIMELINE, 900)
+        tables_to_refresh(run_of(), state, [gone], (), TIMELINE, 900)
 
 
 def test_a_damaged_table_seeded_since_is_refreshed() -> None:
@@ -125,8 +127,7 @@ def test_a_damaged_table_seeded_since_is_refreshed() -> None:
     assert made(damaged=(SEEDED,), cut=599) == set()
     taken = replace(STATE.tables[SEEDED], seed="first")
     state = replace(STATE, tables={**STATE.tables, SEEDED: taken})
-    inspected = Inspected({SEEDED: Damage("it is gone")})
-    assert tables_to_refresh(SETTINGS, ledger(), state, (), inspected, TIMELINE, 900) == set()
+    assert tables_to_refresh(run_of(), state, (), {SEEDED}, TIMELINE, 900) == set()
 
 
 def test_refreshed_tables_are_reset() -> None:

@@ -83,7 +83,7 @@ def test_gold_is_not_rebuilt_for_a_position_that_does_not_exist(
         asked.append(place[2:])
         raise SettingsError("is not in silver.", key="until")
 
-    monkeypatch.setattr(job, "Ledger", lambda *_: ledger)
+    monkeypatch.setattr("pipeline.layer.Ledger", lambda *_: ledger)
     monkeypatch.setattr(job, "signed_session", nullcontext)
     monkeypatch.setattr(job, "last_wanted", nowhere)
     command = job.run if due else job.refresh

@@ -21,6 +21,8 @@ from pipeline.gold.plan.verification_points import (
     next_verification_point,
 )
 from pipeline.lake import stores
+from pipeline.layer import LayerRun
+from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.source import GtidSet
 
@@ -29,21 +31,22 @@ LOW, HIGH = 100, 900
 
 
 @pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Return settings of a lake in which position n of the only file has the LSN n."""
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LayerRun:
+    """Return a run over a lake in which position n of the only file has the LSN n."""
 
-    def last_wanted(spark: object, wanted: Settings, low: int, high: int) -> int:
-        file, position = str(wanted.until).split(":")
+    def last_wanted(run: object, until: str, low: int, high: int) -> int:
+        file, position = until.split(":")
         if file != "binlog.000001":
             raise SettingsError("no such file", key="until")
         return max(low, min(high, int(position)))
 
     monkeypatch.setattr(halts, "last_wanted", last_wanted)
-    return Settings(source="shop", lake=str(tmp_path))
+    settings = Settings(source="shop", lake=str(tmp_path))
+    return LayerRun.begin(NO_SPARK, settings, QuietProgress())
 
 
-def asked(settings: Settings) -> list[str]:
-    return stores.names_in(settings.layout.halts("shop"))
+def asked(run: LayerRun) -> list[str]:
+    return stores.names_in(run.lake.halts("shop"))
 
 
 @pytest.mark.parametrize(
@@ -58,69 +61,67 @@ def asked(settings: Settings) -> list[str]:
     ids=["none", "one", "the first of several", "after everything", "one that is passed"],
 )
 def test_gold_stops_at_the_first_point_after_it(
-    settings: Settings, places: list[int], expected: int
+    run: LayerRun, places: list[int], expected: int
 ) -> None:
     with ExitStack() as waiting:
         for place in places:
-            waiting.enter_context(halt(settings.layout, "shop", AtPosition("binlog.000001", place)))
-        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == expected
-        assert len(asked(settings)) == sum(place > LOW for place in places)
+            waiting.enter_context(halt(run.lake, "shop", AtPosition("binlog.000001", place)))
+        assert next_verification_point(run, LOW, HIGH) == expected
+        assert len(asked(run)) == sum(place > LOW for place in places)
 
 
-def test_a_point_is_requested_as_long_as_somebody_waits(settings: Settings) -> None:
-    with halt(settings.layout, "shop", AtPosition("binlog.000001", 500)):
-        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == 500
-        assert next_verification_point(NO_SPARK, settings, 400, HIGH) == 500
-    assert asked(settings) == []
+def test_a_point_is_requested_as_long_as_somebody_waits(run: LayerRun) -> None:
+    with halt(run.lake, "shop", AtPosition("binlog.000001", 500)):
+        assert next_verification_point(run, LOW, HIGH) == 500
+        assert next_verification_point(run, 400, HIGH) == 500
+    assert asked(run) == []
 
 
-def test_points_of_another_source_are_ignored(settings: Settings) -> None:
-    with halt(settings.layout, "blog", AtPosition("binlog.000001", 500)):
-        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == HIGH
+def test_points_of_another_source_are_ignored(run: LayerRun) -> None:
+    with halt(run.lake, "blog", AtPosition("binlog.000001", 500)):
+        assert next_verification_point(run, LOW, HIGH) == HIGH
 
 
-def test_a_log_file_not_in_the_lake_yet_is_waited_for(settings: Settings) -> None:
-    with halt(settings.layout, "shop", AtPosition("binlog.000002", 500)):
-        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == HIGH
-        assert len(asked(settings)) == 1
+def test_a_log_file_not_in_the_lake_yet_is_waited_for(run: LayerRun) -> None:
+    with halt(run.lake, "shop", AtPosition("binlog.000002", 500)):
+        assert next_verification_point(run, LOW, HIGH) == HIGH
+        assert len(asked(run)) == 1
 
 
-def test_a_future_point_is_kept_if_nothing_is_new(settings: Settings) -> None:
-    with halt(settings.layout, "shop", AtPosition("binlog.000001", 1000)):
-        assert next_verification_point(NO_SPARK, settings, HIGH, HIGH) == HIGH
-        assert len(asked(settings)) == 1
+def test_a_future_point_is_kept_if_nothing_is_new(run: LayerRun) -> None:
+    with halt(run.lake, "shop", AtPosition("binlog.000001", 1000)):
+        assert next_verification_point(run, HIGH, HIGH) == HIGH
+        assert len(asked(run)) == 1
 
 
-def test_a_gtid_set_is_a_verification_point(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gtid_set_is_a_verification_point(run: LayerRun, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a log whose n-th transaction has number n and LSN n."""
 
-    def last_of(spark: object, settings: Settings, gtids: GtidSet, low: int, high: int) -> int:
+    def last_of(run: object, gtids: GtidSet, low: int, high: int) -> int:
         return next((n for n in range(low, high) if f"u:{n + 1}" not in gtids), high)
 
     monkeypatch.setattr(halts, "last_of", last_of)
     with (
-        halt(settings.layout, "shop", WithGtids("u:1-700")),
-        halt(settings.layout, "shop", AtPosition("binlog.000001", 500)),
+        halt(run.lake, "shop", WithGtids("u:1-700")),
+        halt(run.lake, "shop", AtPosition("binlog.000001", 500)),
     ):
-        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == 500
-        assert next_verification_point(NO_SPARK, settings, 500, HIGH) == 700
-        assert next_verification_point(NO_SPARK, settings, 700, HIGH) == HIGH
-        assert asked(settings) == []
+        assert next_verification_point(run, LOW, HIGH) == 500
+        assert next_verification_point(run, 500, HIGH) == 700
+        assert next_verification_point(run, 700, HIGH) == HIGH
+        assert asked(run) == []
 
 
-def test_expired_requests_are_removed(settings: Settings) -> None:
+def test_expired_requests_are_removed(run: LayerRun) -> None:
     old = {"file": "binlog.000001", "position": 500, "asked": time.time() - PATIENCE - 1}
-    stores.write(f"{settings.layout.halts('shop')}/old.json", json.dumps(old).encode())
-    assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == HIGH
-    assert asked(settings) == []
+    stores.write(f"{run.lake.halts('shop')}/old.json", json.dumps(old).encode())
+    assert next_verification_point(run, LOW, HIGH) == HIGH
+    assert asked(run) == []
 
 
-def test_a_request_being_written_is_not_read(settings: Settings) -> None:
-    stores.write(f"{settings.layout.halts('shop')}/half.json{stores.ASIDE}", b"{")
-    assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == HIGH
-    assert len(asked(settings)) == 1
+def test_a_request_being_written_is_not_read(run: LayerRun) -> None:
+    stores.write(f"{run.lake.halts('shop')}/half.json{stores.ASIDE}", b"{")
+    assert next_verification_point(run, LOW, HIGH) == HIGH
+    assert len(asked(run)) == 1
 
 
 @pytest.mark.parametrize(
@@ -134,25 +135,23 @@ def test_a_request_being_written_is_not_read(settings: Settings) -> None:
         '{"file": 1, "position": "x", "asked": 0}',
     ],
 )
-def test_a_malformed_request_stops_nothing(settings: Settings, text: str) -> None:
-    stores.write(f"{settings.layout.halts('shop')}/odd.json", text.encode())
-    with halt(settings.layout, "shop", AtPosition("binlog.000001", 500)):
-        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == 500
+def test_a_malformed_request_stops_nothing(run: LayerRun, text: str) -> None:
+    stores.write(f"{run.lake.halts('shop')}/odd.json", text.encode())
+    with halt(run.lake, "shop", AtPosition("binlog.000001", 500)):
+        assert next_verification_point(run, LOW, HIGH) == 500
 
 
-def test_a_newer_releases_request_is_understood(settings: Settings) -> None:
+def test_a_newer_releases_request_is_understood(run: LayerRun) -> None:
     request = {"file": "binlog.000001", "position": 500, "asked": time.time(), "more": 1}
-    stores.write(f"{settings.layout.halts('shop')}/new.json", json.dumps(request).encode())
-    assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == 500
+    stores.write(f"{run.lake.halts('shop')}/new.json", json.dumps(request).encode())
+    assert next_verification_point(run, LOW, HIGH) == 500
 
 
-def test_an_impossible_position_is_removed(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_impossible_position_is_removed(run: LayerRun, monkeypatch: pytest.MonkeyPatch) -> None:
     def unreadable(*_: object) -> int:
         raise ValueError("is no place")
 
     monkeypatch.setattr(halts, "last_wanted", unreadable)
-    with halt(settings.layout, "shop", AtPosition("binlog", 500)):
-        assert next_verification_point(NO_SPARK, settings, LOW, HIGH) == HIGH
-        assert asked(settings) == []
+    with halt(run.lake, "shop", AtPosition("binlog", 500)):
+        assert next_verification_point(run, LOW, HIGH) == HIGH
+        assert asked(run) == []

@@ -1,24 +1,39 @@
-"""Whether a server's state is matched by GTIDs or position, and which servers are refused."""
+"""Whether a server's state is matched by GTIDs or position, which servers are refused, and the cut
+with a server's state."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import pytest
+from pyspark.sql import SparkSession
 
+from pipeline.gold.plan import verification_points
 from pipeline.gold.plan.verification_points import AtPosition, Wanted, WithGtids
+from pipeline.lake import Ledger
+from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
+from pipeline.settings import Settings
+from pipeline.silver.decode.decode import OFFSET_BITS
 from pipeline.source import GtidSet
 from pipeline.source.server.login import Login
-from pipeline.verify.state_match import way
-from pipeline.verify.state_match.executed_at import GoldGtids
-from pipeline.verify.state_match.way import (
+from pipeline.verify import matching
+from pipeline.verify.matching import (
     BehindGoldError,
     GoldPosition,
     OtherLogError,
+    Reached,
     wait_for_server,
 )
+from pipeline.verify.position import GoldGtids
+from tests.support.bronze.bronze_rows import file_row
 
+RUN = LayerRun(
+    cast(SparkSession, None),
+    Settings(source="shop", lake="lake"),
+    cast(Ledger, None),
+    QuietProgress(),
+)
 WHO = Login("db", "verify")
 ONE, TWO = "3e11fa47-71ca-11e1-9e33-c80aa9429562", "4e11fa47-71ca-11e1-9e33-c80aa9429562"
 
@@ -90,7 +105,7 @@ def test_a_server_with_an_unknown_state_is_refused(
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(way, "PAUSE", 0)
+    monkeypatch.setattr(matching, "SERVER_PAUSE", 0)
 
 
 def waited(position: GoldPosition, places: list[dict[str, Any]], patience: float) -> int:
@@ -100,7 +115,7 @@ def waited(position: GoldPosition, places: list[dict[str, Any]], patience: float
     def asked() -> dict[str, Any]:
         return left.pop(0) if len(left) > 1 else left[0]
 
-    wait_for_server(position, asked, WHO, patience, QuietProgress())
+    wait_for_server(RUN, position, asked, WHO, patience)
     return len(places) - len(left)
 
 
@@ -160,3 +175,75 @@ def test_a_lagging_replica_is_distinguished_from_a_reset_server(
         waited(gold(had), [at], patience)
     assert raised.value.lacking in (f"{ONE}:4-5", "0-1-5")
     assert raised.value.retryable == (reason == "lacks")
+
+
+A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+BEFORE = GtidSet.of(f"{A}:1-10")
+BEGAN = 2 << OFFSET_BITS | 100
+
+
+@pytest.mark.parametrize(
+    ("gtids", "batch"),
+    [
+        # The cut of a lake that was just seeded has no transaction of its own.
+        (f"{A}:1-10", Reached(1)),
+        (f"{A}:1-12", Reached(2)),
+        (f"{A}:1-15", None),
+        (f"{A}:1-11", Reached(None)),
+        (f"{A}:1-8", Reached(None)),
+    ],
+)
+def test_a_cut_with_exactly_these_gtids_is_found(
+    monkeypatch: pytest.MonkeyPatch, gtids: str, batch: Reached | None
+) -> None:
+    cuts = [(1, 0, None), (2, 77, f"{A}:11-12")]
+    monkeypatch.setattr(matching, "cuts_since", lambda *_: cuts)
+
+    def executed_at(run: object, lsn: int, own: str) -> GoldGtids:
+        return GoldGtids(GtidSet.of(own), BEFORE)
+
+    monkeypatch.setattr(matching, "executed_at", executed_at)
+    assert matching._WithGtids(RUN, GtidSet.of(gtids), 0).look() == batch
+
+
+class _Plan(NamedTuple):
+    """The fields of silver's plan that are used."""
+
+    cut_lsn: int
+    end: tuple[int, int] = (9, 9)
+
+
+class _Standing(NamedTuple):
+    plan: _Plan | None
+
+
+@pytest.mark.parametrize(
+    ("last", "silver", "found"),
+    [
+        (BEGAN + 9, _Plan(BEGAN + 50), BEGAN + 9),
+        (BEGAN, _Plan(BEGAN + 50), BEGAN),
+        # Silver is decoded from scratch, or an old log's position is taken for the new one's.
+        (BEGAN - 9, _Plan(BEGAN - 9), BEGAN),
+        (BEGAN - 9, _Plan(BEGAN + 50), BEGAN),
+        (BEGAN + 9, None, None),
+    ],
+)
+def test_cuts_earlier_than_golds_position_at_the_start_are_ignored(
+    monkeypatch: pytest.MonkeyPatch, last: int, silver: _Plan | None, found: int | None
+) -> None:
+    asked: list[int] = []
+
+    def last_wanted(run: object, until: str, low: int, high: int) -> int:
+        assert until == "log.000002:500"
+        asked.append(low)
+        return last
+
+    monkeypatch.setattr(verification_points, "last_wanted", last_wanted)
+    monkeypatch.setattr(matching, "read_files", lambda *_: [file_row("log.000002", 2)])
+    monkeypatch.setattr(matching, "is_in_silver", lambda *_: True)
+    monkeypatch.setattr(matching, "silver_progress", lambda _: _Standing(silver))
+    began = GoldPosition(BEGAN, GoldGtids(), 1)
+    place = AtPosition("log.000002", 500)
+    looking = matching._AtPosition(RUN, place, began)
+    assert looking._last_before() == found
+    assert asked == ([] if silver is None else [BEGAN])

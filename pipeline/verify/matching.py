@@ -1,4 +1,4 @@
-"""Choose how to match a server's snapshot with gold's cuts: by GTIDs, or by log position.
+"""Match a server's snapshot with one of gold's cuts: by GTIDs, or by log position.
 
 If every transaction has a GTID, the executed GTID set identifies the state of any server in a
 topology. Otherwise a log position does, but only for the server that wrote the log. Cuts earlier
@@ -9,25 +9,33 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from pipeline.bronze import read_files
+from pipeline.bronze.files import FileRow
 from pipeline.gold import Cut, GoldState
 from pipeline.gold.plan.verification_points import AtPosition, Wanted, WithGtids
-from pipeline.lake import Ledger
-from pipeline.observe import Progress
-from pipeline.settings import Settings
+from pipeline.layer import LayerRun
+from pipeline.silver.decode.decode import OFFSET_BITS
+from pipeline.silver.plan.progress import silver_progress
 from pipeline.source import GtidSet
 from pipeline.source.gtid_set import NO_GTIDS
 from pipeline.source.server.errors import ServerError
 from pipeline.source.server.login import Login
-from pipeline.verify.state_match.executed_at import GoldGtids, executed_at, known_in
+from pipeline.verify.position import (
+    GoldGtids,
+    cuts_since,
+    differing_gtids,
+    executed_at,
+    is_in_silver,
+    known_in,
+)
 
-PAUSE = 1.0
+SERVER_PAUSE = 1.0
 """Seconds between two queries of the server."""
+GOLD_PAUSE = 5.0
+"""Seconds between two checks of gold's cuts."""
 _LONGEST = 200
 
 
@@ -63,13 +71,12 @@ class GoldPosition:
     known: GtidSet = NO_GTIDS
 
     @classmethod
-    def of(cls, spark: SparkSession, settings: Settings) -> GoldPosition:
+    def of(cls, run: LayerRun) -> GoldPosition:
         """Read the lake's current position."""
-        lake, source = settings.layout, settings.source
-        ledger = Ledger(spark, lake, source)
+        ledger = run.ledger
         lsn, recorded = GoldState.of(ledger).cut_lsn, Cut.of(ledger.record("gold")).gtid_set
-        files = read_files(spark, lake, source)
-        gtids = executed_at(spark, lake, source, lsn, recorded)
+        files = read_files(run.spark, run.lake, run.source)
+        gtids = executed_at(run, lsn, recorded)
         return cls(lsn, gtids, files[-1].server_id if files else None, known_in(files))
 
     def wanted(self, place: Mapping[str, Any], who: Login) -> Wanted:
@@ -113,11 +120,11 @@ class GoldPosition:
 
 
 def wait_for_server(
+    run: LayerRun,
     gold: GoldPosition,
     asked: Callable[[], Mapping[str, Any]],
     who: Login,
     patience: float,
-    progress: Progress,
 ) -> None:
     """Wait up to `patience` seconds until a lagging server has all transactions of gold.
 
@@ -125,7 +132,7 @@ def wait_for_server(
     Raises BehindGoldError if the server still lags, or has lost transactions of its own.
     """
     ends = time.monotonic() + patience
-    with progress.task("wait for the server", None, "queries") as task:
+    with run.progress.task("wait for the server", None, "queries") as task:
         while lacking := gold.lacked_by(place := asked()):
             if lacking.includes_server(place["server_uuid"], place["server_id"]):
                 raise _reset(lacking, who)
@@ -133,7 +140,7 @@ def wait_for_server(
                 return
             if time.monotonic() >= ends:
                 raise _lags(lacking, who)
-            time.sleep(min(PAUSE, max(ends - time.monotonic(), 0)))
+            time.sleep(min(SERVER_PAUSE, max(ends - time.monotonic(), 0)))
             task.advance()
 
 
@@ -166,3 +173,99 @@ def _lags(lacking: GtidSet, who: Login) -> BehindGoldError:
 def _shortened(gtids: GtidSet) -> str:
     text = str(gtids)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Gold has reached or passed a position; `batch` published the cut there, None if none did."""
+
+    batch: int | None
+
+
+def batch_at(run: LayerRun, wanted: Wanted, began: GoldPosition, patience: float) -> int | None:
+    """Return the batch that published the wanted cut, waiting up to `patience` seconds for it.
+
+    Batches earlier than gold's position when verify `began` are ignored. None if there is no such
+    cut by then, or gold has passed the position: then the last cut is compared, and the difference
+    in transactions reported.
+    """
+    ends = time.monotonic() + patience
+    place: _AtPosition | _WithGtids = (
+        _AtPosition(run, wanted, began)
+        if isinstance(wanted, AtPosition)
+        else _WithGtids(run, GtidSet.of(wanted.gtid_set), began.lsn)
+    )
+    with run.progress.task("wait for gold's cut", None, "checks") as task:
+        while True:
+            if found := place.look():
+                return found.batch
+            if time.monotonic() >= ends:
+                return None
+            time.sleep(min(GOLD_PAUSE, max(ends - time.monotonic(), 0)))
+            task.advance()
+
+
+@dataclass(slots=True)
+class _WithGtids:
+    """Looks for a cut with exactly these GTIDs; `known` caches the GTIDs of cuts by batch."""
+
+    run: LayerRun
+    gtids: GtidSet
+    since: int
+    known: dict[int, GoldGtids] = field(default_factory=dict)
+
+    def look(self) -> Reached | None:
+        """Return the last cut with these GTIDs; one that has more means that gold passed them.
+
+        None until gold has reached them.
+        """
+        passed = False
+        for batch, lsn, recorded in reversed(cuts_since(self.run, self.since)):
+            if batch not in self.known:
+                self.known[batch] = executed_at(self.run, lsn, recorded)
+            later, earlier = differing_gtids(self.known[batch], self.gtids)
+            if not later and not earlier:
+                return Reached(batch)
+            passed = passed or bool(earlier)
+        return Reached(None) if passed else None
+
+
+@dataclass(frozen=True, slots=True)
+class _AtPosition:
+    """Looks for the cut at a position in the log that the lake ingests."""
+
+    run: LayerRun
+    wanted: AtPosition
+    began: GoldPosition
+
+    def look(self) -> Reached | None:
+        """Return the cut there; None until silver has everything before the position, and gold has
+        reached it."""
+        ledger = self.run.ledger
+        ledger.refresh()
+        last = self._last_before()
+        if last is None or GoldState.of(ledger).cut_lsn < last:
+            return None
+        return Reached(ledger.batch_with("gold", "cut_lsn", last))
+
+    def _last_before(self) -> int | None:
+        """Return the LSN of the last transaction before the position, at least that of gold's cut
+        when verify began; None until silver has everything before it."""
+        silver, position = silver_progress(self.run.ledger).plan, self.wanted.position
+        row = self._file()
+        if silver is None or row is None or row.ingested_upto < position:
+            return None
+        if not is_in_silver(self.run, (row.ordinal, position)):
+            return None
+        low = self.began.lsn
+        return max(self.wanted.last(self.run, low, silver.cut_lsn), low)
+
+    def _file(self) -> FileRow | None:
+        """Return the last file of that name, unless gold was after the position in it when verify
+        began: then the log was reset, and the lake does not have the new file yet."""
+        rows = read_files(self.run.spark, self.run.lake, self.run.source)
+        named = [row for row in rows if row.file == self.wanted.file]
+        if not named or named[-1].server_id != self.began.server_id:
+            return None
+        at = named[-1].ordinal << OFFSET_BITS | self.wanted.position
+        return named[-1] if at > self.began.lsn else None

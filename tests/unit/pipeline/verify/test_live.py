@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.verify import staged_rows as module
-from pipeline.verify.staged_rows import SCHEMA, staged_rows
+from pipeline.verify import live
+from pipeline.verify.live import SCHEMA, staged_rows
 
 
 def kept(folder: Path) -> list[list[tuple[Any, ...]]]:
@@ -24,7 +24,7 @@ def test_files_are_limited_in_size_and_sorted(
     limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Keys take four bytes each.
-    monkeypatch.setattr(module, limit, 40 if limit == "PART_BYTES" else 10)
+    monkeypatch.setattr(live, limit, 40 if limit == "PART_BYTES" else 10)
     given = [(n // 12, 7 * n % 5, bytes([n]), f'"{n:02}"') for n in range(25)]
     with staged_rows(str(tmp_path)) as rows:
         for row in given:

@@ -9,10 +9,14 @@ from pyspark.sql import SparkSession
 
 from pipeline.bronze.tables import FileRow
 from pipeline.lake import Lake
+from pipeline.bronze.files import FileRow
+from pipeline.layer import LayerRun
+from pipeline.observe.progress import QuietProgress
+from pipeline.settings import Settings
 from pipeline.silver.decode.decode import OFFSET_BITS
 from pipeline.source import GtidSet
-from pipeline.verify.state_match import executed_at
-from pipeline.verify.state_match.executed_at import GoldGtids, known_in
+from pipeline.verify import position
+from pipeline.verify.position import GoldGtids, differing_gtids, executed_at, known_in
 from tests.support.bronze.bronze_rows import file_row
 
 NO_SPARK = cast(SparkSession, None)
@@ -32,9 +36,10 @@ MARIADB = [
 def gold_at(
     monkeypatch: pytest.MonkeyPatch, files: list[FileRow], ordinal: int, recorded: str | None
 ) -> GoldGtids:
-    monkeypatch.setattr(executed_at, "read_files", lambda *_: files)
+    monkeypatch.setattr(position, "read_files", lambda *_: files)
     lsn = ordinal << OFFSET_BITS | 99 if ordinal else 0
-    return executed_at.executed_at(NO_SPARK, Lake("lake"), "shop", lsn, recorded)
+    run = LayerRun.begin(NO_SPARK, Settings(source="shop", lake="lake"), QuietProgress())
+    return executed_at(run, lsn, recorded)
 
 
 @pytest.mark.parametrize(
@@ -77,3 +82,10 @@ def test_a_server_needs_golds_own_gtids_or_without_any_the_earlier_ones() -> Non
     assert GoldGtids(own, before).needed == own
     assert GoldGtids(before=before).needed == before
     assert not GoldGtids().needed
+
+
+def test_a_replica_that_lags_after_a_seed_has_another_state() -> None:
+    later, earlier = differing_gtids(
+        GoldGtids(before=GtidSet.of(f"{A}:1-10")), GtidSet.of(f"{A}:1-8")
+    )
+    assert (later, earlier) == ("", f"{A}:9-10")
