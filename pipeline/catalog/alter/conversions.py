@@ -12,7 +12,6 @@ tests/integration/catalog/test_conversions.py.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from decoder.columns.registry import reader
 from decoder.constants import BINARY_COLLATION, ColumnType as T
@@ -60,31 +59,6 @@ def conversion(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMod
     if found is None and kinds[0] != kinds[1]:
         found = CAST
     return None if found == CAST and kinds[0] == kinds[1] else found
-
-
-def same_value(old: ColumnDefinition, new: ColumnDefinition) -> bool:
-    """Return True if every expression over a column keeps its value when the column is changed."""
-    if old.type in _WIDTHS and new.type in _WIDTHS:
-        return not (old.unsigned or new.unsigned)  # ZEROFILL, not in table maps, would show
-    lengthened = new.length >= old.length and new.length_bytes >= old.length_bytes
-    appended = new.labels[: len(old.labels)] == old.labels
-    wider = new.precision if old.type is T.NEWDECIMAL and new.precision > old.precision else 0
-    return (
-        lengthened
-        and appended
-        and replace(
-            new,
-            name=old.name,
-            nullable=old.nullable,
-            visible=old.visible,
-            length=old.length,
-            length_bytes=old.length_bytes,
-            precision=old.precision if wider else new.precision,
-            labels=old.labels,
-            collation=old.collation,
-        )
-        == old
-    )
 
 
 def _family(column: ColumnDefinition) -> str:

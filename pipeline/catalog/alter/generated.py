@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from decoder.columns.charsets import charset_of
 from decoder.constants import BINARY_COLLATION, INSTANT_TYPES, INTEGER_BITS, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.alter.text_conversions import characters
 from pipeline.catalog.ddl.actions import NewColumn
+from pipeline.catalog.ddl.addresses import may_be_address
 from pipeline.catalog.ddl.charsets import charset_in
 from pipeline.catalog.ddl.conversion_mode import (
     CAST,
@@ -25,6 +28,7 @@ from pipeline.catalog.ddl.conversion_mode import (
     ROUND,
     ROUNDED,
     RTRIM,
+    VALUES_CHANGE,
     ConversionMode,
     UnknownConversionError,
 )
@@ -38,6 +42,7 @@ from pipeline.catalog.ddl.expressions import (
     numeric,
 )
 from pipeline.catalog.ddl.lexer import Kind, Token
+from pipeline.catalog.ddl.model import TableModel
 
 _UNICODE = ("utf8mb4", "utf16", "utf16le", "utf32")
 _SESSION_FUNCTIONS = (
@@ -100,6 +105,52 @@ def depends_on_session(expression: Sequence[Token], table: Mapping[str, ColumnDe
         if column is not None and column.type in INSTANT_TYPES:
             return True
     return False
+
+
+def keeps_generated(
+    model: TableModel | None,
+    old: ColumnDefinition,
+    declared: NewColumn,
+    how: str | None,
+    *,
+    mariadb: bool,
+) -> bool:
+    """Return True if the values generated from a column that is altered stay the same."""
+    changes = (how or "").partition(":")[0] in VALUES_CHANGE
+    if model is None:
+        return not changes
+    if not model.generates_from(old.name):
+        return True
+    if mariadb and may_be_address(old):
+        return False  # its text may differ now
+    charset = charset_of(old.collation) if old.collation is not None else None
+    same_bytes = declared.charset in (None, charset)
+    return same_bytes and not changes and _same_value(old, declared.definition)
+
+
+def _same_value(old: ColumnDefinition, new: ColumnDefinition) -> bool:
+    """Return True if every expression over a column keeps its value when the column is changed."""
+    if old.type in INTEGER_BITS and new.type in INTEGER_BITS:
+        return not (old.unsigned or new.unsigned)  # ZEROFILL, not in table maps, would show
+    lengthened = new.length >= old.length and new.length_bytes >= old.length_bytes
+    appended = new.labels[: len(old.labels)] == old.labels
+    wider = new.precision if old.type is ColumnType.NEWDECIMAL and new.precision > old.precision else 0
+    return (
+        lengthened
+        and appended
+        and replace(
+            new,
+            name=old.name,
+            nullable=old.nullable,
+            visible=old.visible,
+            length=old.length,
+            length_bytes=old.length_bytes,
+            precision=old.precision if wider else new.precision,
+            labels=old.labels,
+            collation=old.collation,
+        )
+        == old
+    )
 
 
 def _read(

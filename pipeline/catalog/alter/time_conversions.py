@@ -24,7 +24,7 @@ def instants(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode)
     """Convert DATETIME to DATETIME, or TIMESTAMP to TIMESTAMP."""
     if new.fraction == old.fraction:
         return None
-    if mode.options.zero_dates == "string":
+    if mode.dates_are_text:
         raise UnknownConversionError("the number of digits of a time stored as text changes")
     if new.fraction > old.fraction:
         return None
@@ -36,7 +36,7 @@ def date_to_datetime(
     _old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
 ) -> str | None:
     """Convert a date to midnight of that day."""
-    if mode.options.zero_dates == "string":
+    if mode.dates_are_text:
         raise UnknownConversionError("a date stored as text becomes a time")
     return CAST
 
@@ -45,7 +45,7 @@ def datetime_to_date(
     old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
 ) -> str | None:
     """Convert to the date, which a fraction may round up."""
-    if old.fraction or mode.options.zero_dates == "string":
+    if old.fraction or mode.dates_are_text:
         raise UnknownConversionError("a time becomes a date")
     return ROUNDED
 
@@ -55,12 +55,12 @@ def date_to_text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionM
     printed = _printed(old)
     if characters(new) < printed:
         mode.require_strict("its length becomes smaller")
-    return None if mode.options.zero_dates == "string" else f"{PRINTED}:{printed}"
+    return None if mode.dates_are_text else f"{PRINTED}:{printed}"
 
 
 def text_to_date(_old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     """Convert text that has no more digits than the DATE or DATETIME."""
-    if mode.options.zero_dates == "string":
+    if mode.dates_are_text:
         raise UnknownConversionError("text becomes a date stored as text")
     return f"{PARSED}:{_printed(new)}"
 
@@ -96,7 +96,7 @@ def zoned(name: str) -> Callable[[ColumnDefinition, ColumnDefinition, Conversion
     def rule(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
         if new.fraction < old.fraction:
             raise UnknownConversionError("its fraction gets shorter")
-        if mode.options.zero_dates == "string":
+        if mode.dates_are_text:
             raise UnknownConversionError("a time stored as text is converted to another time zone")
         if mode.utc_offset is None:
             raise UnknownConversionError(

@@ -11,7 +11,6 @@ from pipeline.catalog.ddl.actions import (
     AddPeriod,
     ChangeColumn,
     ChangeDefault,
-    ChangeKeys,
     ConvertCharset,
     DropColumn,
     DropForeignKey,
@@ -29,7 +28,7 @@ from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
 from pipeline.catalog.ddl.effects import AlterTable, Effect, TableName
 from pipeline.catalog.ddl.elements import is_column, read_period
 from pipeline.catalog.ddl.foreign_key import read_foreign_key
-from pipeline.catalog.ddl.keys import PRIMARY, read_key
+from pipeline.catalog.ddl.keys import PRIMARY, ChangeKeys, read_key
 from pipeline.catalog.ddl.lexer import Kind, Token
 from pipeline.catalog.ddl.names import read_name
 from pipeline.catalog.ddl.partition_clause import (

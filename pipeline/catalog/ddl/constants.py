@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, DecimalException, Inexact
 
 from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
-from pipeline.catalog.ddl.default_context import DefaultContext
+from pipeline.catalog.ddl.conversion_mode import ConversionMode
 from pipeline.catalog.ddl.lexer import Kind, SqlMode, Token
 from pipeline.catalog.ddl.literals import Constant, Json, Text, UnknownDefaultError, literal
 
@@ -29,15 +29,15 @@ _OPERATIONS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
 _JSON_FUNCTIONS = ("JSON_ARRAY", "JSON_OBJECT", "CAST")
 
 
-def constant(tokens: Sequence[Token], context: DefaultContext) -> Constant:
+def constant(tokens: Sequence[Token], mode: ConversionMode) -> Constant:
     """Return the value of a DEFAULT. Raises `UnknownDefaultError` if it is not a known constant."""
     cursor = Cursor(tokens)
-    plain = context.sql_mode & SqlMode.NO_BACKSLASH_ESCAPES and is_expression(tokens)
+    plain = mode.sql_mode & SqlMode.NO_BACKSLASH_ESCAPES and is_expression(tokens)
     if plain and any("\\" in token.text for token in tokens if token.kind is Kind.STRING):
         # The server stores the expression with escapes, but does not interpret them on reading.
         raise UnknownDefaultError("a backslash in an expression under NO_BACKSLASH_ESCAPES")
     try:
-        value = _sum(cursor, context)
+        value = _sum(cursor, mode)
         if not cursor.done:
             raise ReadError(f"{cursor.peek().text!r} is not supported")
     except (ReadError, DecimalException) as error:
@@ -51,17 +51,17 @@ def is_expression(tokens: Sequence[Token]) -> bool:
     return bool(tokens) and tokens[0].is_sign("(")
 
 
-def _sum(cursor: Cursor, context: DefaultContext) -> Constant:
-    value = _product(cursor, context)
+def _sum(cursor: Cursor, mode: ConversionMode) -> Constant:
+    value = _product(cursor, mode)
     while cursor.peek().is_sign("+") or cursor.peek().is_sign("-"):
-        value = _operation(cursor.next().text, value, _product(cursor, context))
+        value = _operation(cursor.next().text, value, _product(cursor, mode))
     return value
 
 
-def _product(cursor: Cursor, context: DefaultContext) -> Constant:
-    value = _signed(cursor, context)
+def _product(cursor: Cursor, mode: ConversionMode) -> Constant:
+    value = _signed(cursor, mode)
     while cursor.peek().is_sign("*"):
-        value = _operation(cursor.next().text, value, _signed(cursor, context))
+        value = _operation(cursor.next().text, value, _signed(cursor, mode))
     return value
 
 
@@ -75,15 +75,15 @@ def _operation(sign: str, left: Constant, right: Constant) -> Decimal:
     return result
 
 
-def _signed(cursor: Cursor, context: DefaultContext) -> Constant:
+def _signed(cursor: Cursor, mode: ConversionMode) -> Constant:
     if cursor.accept_sign("+"):
-        value = _signed(cursor, context)
+        value = _signed(cursor, mode)
         if isinstance(value, (Decimal, float)):
             return value
         raise ReadError("not a number")
     if not cursor.accept_sign("-"):
-        return _operand(cursor, context)
-    value = _signed(cursor, context)
+        return _operand(cursor, mode)
+    value = _signed(cursor, mode)
     if isinstance(value, Decimal):
         return value.copy_negate() if value else value.copy_abs()
     if isinstance(value, float):
@@ -91,18 +91,18 @@ def _signed(cursor: Cursor, context: DefaultContext) -> Constant:
     raise ReadError("not a number")
 
 
-def _operand(cursor: Cursor, context: DefaultContext) -> Constant:
+def _operand(cursor: Cursor, mode: ConversionMode) -> Constant:
     if cursor.peek().is_sign("("):
         inside = Cursor(cursor.group())
-        value = _sum(inside, context)
+        value = _sum(inside, mode)
         if not inside.done:
             raise ReadError(f"{inside.peek().text!r} is not supported")
     elif function := cursor.accept_any(*_JSON_FUNCTIONS):
-        value = _json(function, cursor.group(), context)
+        value = _json(function, cursor.group(), mode)
     elif cursor.accept("CONCAT"):
-        value = _concat([constant(part, context) for part in split(cursor.group())])
+        value = _concat([constant(part, mode) for part in split(cursor.group())])
     else:
-        value = literal(cursor, context)
+        value = literal(cursor, mode)
     while isinstance(value, Text) and cursor.accept("COLLATE"):
         cursor.string_or_name()
     return value
@@ -117,14 +117,14 @@ def _concat(parts: Sequence[Constant]) -> Text:
     return Text(text, texts[0].charset, any(part.introduced for part in texts))
 
 
-def _json(word: str, inside: Sequence[Token], context: DefaultContext) -> Json:
+def _json(word: str, inside: Sequence[Token], mode: ConversionMode) -> Json:
     """Evaluate JSON_ARRAY(…) and JSON_OBJECT(…) of constants, or CAST(… AS JSON)."""
     if word == "CAST":
         if [token.text.upper() for token in inside[-2:]] != ["AS", "JSON"]:
             raise ReadError("an unsupported CAST")
-        value = constant(inside[:-2], context)
+        value = constant(inside[:-2], mode)
         return Json(value.text) if isinstance(value, Text) else Json(_json_text(value))
-    values = [_json_part(part, context) for part in split(inside)]
+    values = [_json_part(part, mode) for part in split(inside)]
     if word == "JSON_ARRAY":
         return Json(f"[{', '.join(values)}]")
     keys = values[::2]
@@ -136,12 +136,12 @@ def _json(word: str, inside: Sequence[Token], context: DefaultContext) -> Json:
     return Json("{" + ", ".join(f"{key}: {value}" for key, value in members) + "}")
 
 
-def _json_part(part: Sequence[Token], context: DefaultContext) -> str:
+def _json_part(part: Sequence[Token], mode: ConversionMode) -> str:
     # In MariaDB they are the numbers 1 and 0.
-    if not context.mariadb and len(part) == 1 and part[0].is_word("TRUE", "FALSE"):
+    if not mode.mariadb and len(part) == 1 and part[0].is_word("TRUE", "FALSE"):
         return part[0].text.lower()
-    value = constant(part, context)
-    if context.mariadb and isinstance(value, float):
+    value = constant(part, mode)
+    if mode.mariadb and isinstance(value, float):
         raise UnknownDefaultError("an approximate number in a MariaDB JSON document")
     return _json_text(value)
 

@@ -26,7 +26,6 @@ from pipeline.catalog.ddl.lexer import Kind, Token
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.ddl.names import read_name
 from pipeline.catalog.ddl.partition_clause import COPY_REMEDY, partitioned_by
-from pipeline.catalog.ddl.rekeying import declared_key
 
 BLACKHOLE = "a BLACKHOLE table stores no rows: it is not replicated"
 VERSIONED = (
@@ -150,7 +149,8 @@ def _definition(
             keys.append(key)
         elif is_column(part):
             columns.append(read_column(part, context))
-            keys += declared_key(columns[-1])
+            if own := columns[-1].key:
+                keys.append(own)
     definitions = [column.definition for column in columns]
     for period in filter(None, map(read_period, parts)):
         definitions = period.not_null(definitions)

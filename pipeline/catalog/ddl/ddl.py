@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from decoder.transactions.statements import may_change_tables
-from pipeline.catalog.ddl.actions import ChangeKeys
 from pipeline.catalog.ddl.alter import read_alter
 from pipeline.catalog.ddl.column_clause import read_charset
 from pipeline.catalog.ddl.create import SEQUENCE, read_create
@@ -33,7 +32,7 @@ from pipeline.catalog.ddl.effects import (
     Unreadable,
     Unsupported,
 )
-from pipeline.catalog.ddl.keys import key_of
+from pipeline.catalog.ddl.keys import ChangeKeys, key_of
 from pipeline.catalog.ddl.lexer import LexError, Token, first_tokens, readable_tokens, tokens
 from pipeline.catalog.ddl.names import read_name, read_names
 

@@ -45,12 +45,6 @@ _CONSTANTS = {
 }
 
 
-def changes_meaning(sql_mode: int, *, mariadb: bool) -> bool:
-    """Return True if expressions parse or evaluate differently under that sql_mode."""
-    other = SqlMode.ORACLE | SqlMode.EMPTY_STRING_IS_NULL if mariadb else SqlMode(0)
-    return bool(sql_mode & (other | SqlMode.HIGH_NOT_PRECEDENCE))
-
-
 def read_expression(
     tokens: Sequence[Token],
     table: Mapping[str, ColumnDefinition],
@@ -60,7 +54,7 @@ def read_expression(
 
     Raises `UnknownExpressionError`.
     """
-    if changes_meaning(mode.sql_mode, mariadb=mode.mariadb):
+    if mode.changes_expressions:
         raise UnknownExpressionError("an expression under a sql_mode that changes its meaning")
     try:
         return _Reader(table, mode).whole(Cursor(tokens))
@@ -188,7 +182,7 @@ class _Reader:
         if column.type is ColumnType.NEWDECIMAL and column.precision <= MOST_DIGITS:
             tree = ["column", column.name, column.precision, column.scale]
             return Expression(tree, digits=column.precision, scale=column.scale)
-        if column.type in DATE_TYPES and self.mode.options.zero_dates != "string":
+        if column.type in DATE_TYPES and not self.mode.dates_are_text:
             kind = "date" if column.type in (ColumnType.DATE, ColumnType.NEWDATE) else "datetime"
             return Expression(["date", column.name], kind, type=column.type.name)
         return self._text_column(column)
@@ -199,7 +193,7 @@ class _Reader:
             raise UnknownExpressionError("a CHAR read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
         is_text = column.type in TEXT_TYPES and column.collation != BINARY_COLLATION
         if not is_text and column.type not in _LABELS:
-            lossy = column.type in INSTANT_TYPES and self.mode.options.zero_dates != "string"
+            lossy = column.type in INSTANT_TYPES and not self.mode.dates_are_text
             tree = ["no_date" if lossy else "no_value", column.name]
             return Expression(tree, "other", type=column.type.name)
         charsets = frozenset({charset_in(column.collation)})

@@ -14,7 +14,7 @@ from typing import Literal
 from decoder.columns.charsets.collations import COLLATIONS
 from pipeline.catalog.ddl.charsets import can_hold, decoded, encoded
 from pipeline.catalog.ddl.cursor import Cursor, ReadError
-from pipeline.catalog.ddl.default_context import DefaultContext
+from pipeline.catalog.ddl.conversion_mode import ConversionMode
 from pipeline.catalog.ddl.lexer import Kind, Notation, Token
 
 
@@ -94,13 +94,13 @@ _LOST = "�"
 """The replacement character, for statement bytes that are invalid in its charset."""
 
 
-def literal(cursor: Cursor, context: DefaultContext) -> Constant:
+def literal(cursor: Cursor, mode: ConversionMode) -> Constant:
     """Read a literal. Raises `ReadError` if it is not a supported one."""
     if cursor.peek().is_sign("{"):
         return _braced(cursor)
     token = cursor.next()
     if token.kind is not Kind.WORD:
-        return _plain(token, context)
+        return _plain(token, mode)
     word = token.text.upper()
     if word in _WORDS:
         return _WORDS[word]
@@ -109,7 +109,7 @@ def literal(cursor: Cursor, context: DefaultContext) -> Constant:
     if word in _MOMENTS and cursor.peek().kind is Kind.STRING:
         return Moment(_MOMENTS[word], cursor.next().text)
     if word.startswith("_"):
-        return _introduced(word[1:].lower(), cursor.next(), context)
+        return _introduced(word[1:].lower(), cursor.next(), mode)
     raise ReadError("not a literal")
 
 
@@ -128,13 +128,13 @@ def _braced(cursor: Cursor) -> Moment:
     return Moment(part, token.text)
 
 
-def _plain(token: Token, context: DefaultContext) -> Constant:
+def _plain(token: Token, mode: ConversionMode) -> Constant:
     if token.kind is Kind.STRING:
-        return _string(token, context)
+        return _string(token, mode)
     if token.kind is Kind.NUMBER:
         return float(token.text) if "e" in token.text.lower() else Decimal(token.text)
     return Bytes(
-        _bytes(token), number=not (context.mariadb and token.notation is Notation.QUOTED_HEX)
+        _bytes(token), number=not (mode.mariadb and token.notation is Notation.QUOTED_HEX)
     )
 
 
@@ -146,12 +146,12 @@ def _bytes(token: Token) -> bytes:
     raise ReadError("not a literal")
 
 
-def _string(token: Token, context: DefaultContext) -> Text | None:
-    if not token.text and context.empty_is_null:
+def _string(token: Token, mode: ConversionMode) -> Text | None:
+    if not token.text and mode.empty_is_null:
         return None
     national = token.notation is Notation.NATIONAL
-    charset = "utf8mb3" if national else context.connection_charset
-    foreign = national and context.client_charset not in ("utf8mb3", "utf8mb4")
+    charset = "utf8mb3" if national else mode.connection_charset
+    foreign = national and mode.client_charset not in ("utf8mb3", "utf8mb4")
     if foreign and not token.text.isascii():
         raise UnknownDefaultError("N'…' from a client that does not send UTF-8")
     if _LOST in token.text or not can_hold(token.text, charset):
@@ -159,7 +159,7 @@ def _string(token: Token, context: DefaultContext) -> Text | None:
     return Text(token.text, charset)
 
 
-def _introduced(charset: str, token: Token, context: DefaultContext) -> Constant:
+def _introduced(charset: str, token: Token, mode: ConversionMode) -> Constant:
     """Read bytes as the client sent them, as text in the introducer's charset."""
     charset = {"utf8": "utf8mb3"}.get(charset, charset)
     if charset not in COLLATIONS:
@@ -168,9 +168,9 @@ def _introduced(charset: str, token: Token, context: DefaultContext) -> Constant
         if token.kind is Kind.STRING:
             if _LOST in token.text:
                 raise ValueError("bytes that are invalid in the statement's charset")
-            if not token.text and context.empty_is_null:
+            if not token.text and mode.empty_is_null:
                 return None
-            raw = encoded(token.text, context.client_charset)
+            raw = encoded(token.text, mode.client_charset)
         else:
             raw = _bytes(token)
         if charset == "binary":

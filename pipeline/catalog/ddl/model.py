@@ -93,11 +93,7 @@ class TableModel:
             auto_increment=numbered[0] if numbered else None if kept in redeclared else kept,
             generated=(
                 *(name for name in generated if name is not None and name not in redeclared),
-                *(
-                    c.definition.name
-                    for c in declared
-                    if c.computed and c.computed != "AUTO_INCREMENT"
-                ),
+                *(column.definition.name for column in declared if column.is_generated),
             ),
             foreign_keys=tuple(replace(key, columns=now) for key, now in refer if now),
             defaults=self._renamed_defaults(names),

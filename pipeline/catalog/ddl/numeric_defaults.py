@@ -11,11 +11,11 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context,
 from decoder.constants import INTEGER_BITS, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.charsets import encoded
-from pipeline.catalog.ddl.default_context import DefaultContext
+from pipeline.catalog.ddl.conversion_mode import ConversionMode
 from pipeline.catalog.ddl.literals import Bytes, Constant, Text
 from pipeline.catalog.ddl.temporal import read_year
 
-Conversion = Callable[[Constant, ColumnDefinition, DefaultContext], str | None]
+Conversion = Callable[[Constant, ColumnDefinition, ConversionMode], str | None]
 """Converts a non-NULL constant to a column value's text. Raises ValueError if it is unknown."""
 
 _WIDE = Context(prec=400, Emin=MIN_EMIN, Emax=MAX_EMAX)
@@ -50,7 +50,7 @@ def _rounded(value: Constant, scale: int) -> Decimal:
     return rounded if rounded else rounded.copy_abs()
 
 
-def _integer(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+def _integer(value: Constant, column: ColumnDefinition, _mode: ConversionMode) -> str:
     number, bits = int(_rounded(value, 0)), INTEGER_BITS[column.type]
     low, high = (0, 1 << bits) if column.unsigned else (-(1 << bits - 1), 1 << bits - 1)
     if not low <= number < high:
@@ -58,7 +58,7 @@ def _integer(value: Constant, column: ColumnDefinition, _context: DefaultContext
     return str(number)
 
 
-def _decimal(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+def _decimal(value: Constant, column: ColumnDefinition, _mode: ConversionMode) -> str:
     rounded = _rounded(value, column.scale)
     if rounded.adjusted() >= column.precision - column.scale and rounded:
         raise ValueError("it is out of range")
@@ -67,7 +67,7 @@ def _decimal(value: Constant, column: ColumnDefinition, _context: DefaultContext
     return f"{rounded:f}"
 
 
-def _single(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+def _single(value: Constant, column: ColumnDefinition, _mode: ConversionMode) -> str:
     return _as_single(_approximate(value, column))
 
 
@@ -75,7 +75,7 @@ def _as_single(number: float) -> str:
     return repr(struct.unpack("<f", struct.pack("<f", number))[0])
 
 
-def _double(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+def _double(value: Constant, column: ColumnDefinition, _mode: ConversionMode) -> str:
     return repr(_approximate(value, column))
 
 
@@ -94,7 +94,7 @@ def _approximate(value: Constant, column: ColumnDefinition) -> float:
     return rounded
 
 
-def _bit(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+def _bit(value: Constant, column: ColumnDefinition, _mode: ConversionMode) -> str:
     if isinstance(value, Text):
         value = Bytes(encoded(value.text, value.charset))
     if isinstance(value, Bytes):
@@ -105,7 +105,7 @@ def _bit(value: Constant, column: ColumnDefinition, _context: DefaultContext) ->
     return ("true" if number else "false") if column.length == 1 else str(number)
 
 
-def _year(value: Constant, _column: ColumnDefinition, _context: DefaultContext) -> str:
+def _year(value: Constant, _column: ColumnDefinition, _mode: ConversionMode) -> str:
     if isinstance(value, Bytes) and not value.number:
         value = Text(value.raw.decode("ascii"))
     if isinstance(value, Text):

@@ -8,11 +8,12 @@ known for certain raises ValueError.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import NamedTuple
 
+from pipeline.catalog.ddl.conversion_mode import ConversionMode
+from pipeline.catalog.ddl.lexer import SqlMode
 from pipeline.settings.time_zone import zone
 
 _PUNCT = r"""[!-/:-@\[-`{-~]"""
@@ -50,50 +51,6 @@ _CLOCK = 1_000_000
 """The factor of the date in a number that ends in a time of day."""
 
 
-class DateRules(NamedTuple):
-    """How a session reads dates.
-
-    `cuts`: excess fractional digits are truncated, not rounded. `impossible`: days that their month
-    lacks are stored, as are zero parts with `zero_parts`. `keep_zero`: gold stores zero dates as
-    text, not as NULL.
-    """
-
-    cuts: bool = False
-    mariadb: bool = False
-    impossible: bool = False
-    zero_parts: bool = True
-    keep_zero: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Instant:
-    """When a statement began, and its session's time zone."""
-
-    at: datetime | None
-    time_zone: str
-
-    def local(self, utc: bool = False) -> datetime:
-        """Return NOW(6) or UTC_TIMESTAMP(6), without a zone. Raises ValueError if unknown."""
-        if self.at is None:
-            raise ValueError("the log does not record when the statement began")
-        there = self.at.astimezone(timezone.utc if utc else zone(self.time_zone))
-        return there.replace(tzinfo=None)
-
-    def to_utc(self, local: datetime) -> datetime:
-        """Convert a local time to UTC. Raises ValueError if a clock change skips or repeats it."""
-        first = local.replace(tzinfo=zone(self.time_zone), fold=0)
-        if first.utcoffset() != first.replace(fold=1).utcoffset():
-            raise ValueError("a local time that a clock change skips or repeats")
-        return first.astimezone(timezone.utc).replace(tzinfo=None)
-
-    def from_offset(self, local: datetime, offset: str) -> datetime:
-        """Convert a time at an explicit UTC offset to the session's zone."""
-        minutes = int(offset[1:3]) * 60 + int(offset[4:])
-        there = timezone(timedelta(minutes=-minutes if offset[0] == "-" else minutes))
-        at = local.replace(tzinfo=there).astimezone(zone(self.time_zone))
-        return at.replace(tzinfo=None)
-
-
 class ZeroDate(NamedTuple):
     """A zero or impossible date, as text with its time of day."""
 
@@ -121,21 +78,37 @@ class _Fields(NamedTuple):
         return (self.hour * 60 + self.minute) * 60 + self.second
 
 
-def at_fraction(value: datetime, fraction: int, rules: DateRules, digits: str = "") -> datetime:
+def statement_time(mode: ConversionMode, *, utc: bool = False) -> datetime:
+    """Return NOW(6) or UTC_TIMESTAMP(6), without a zone. Raises ValueError if unknown."""
+    if mode.executed_at is None:
+        raise ValueError("the log does not record when the statement began")
+    there = mode.executed_at.astimezone(timezone.utc if utc else zone(mode.time_zone))
+    return there.replace(tzinfo=None)
+
+
+def _from_offset(local: datetime, offset: str, mode: ConversionMode) -> datetime:
+    """Convert a time at an explicit UTC offset to the session's zone."""
+    minutes = int(offset[1:3]) * 60 + int(offset[4:])
+    there = timezone(timedelta(minutes=-minutes if offset[0] == "-" else minutes))
+    at = local.replace(tzinfo=there).astimezone(zone(mode.time_zone))
+    return at.replace(tzinfo=None)
+
+
+def at_fraction(value: datetime, fraction: int, mode: ConversionMode, digits: str = "") -> datetime:
     """Return a time with `fraction` digits after the second.
 
     `digits` are its fractional digits if `value` has none.
     """
-    micros = value.microsecond if not digits else _micros(digits, fraction, rules)
+    micros = value.microsecond if not digits else _micros(digits, mode)
     step = int(10 ** (6 - fraction))
-    kept = micros // step * step if rules.cuts else (micros + step // 2) // step * step
+    kept = micros // step * step if mode.truncates else (micros + step // 2) // step * step
     return value.replace(microsecond=0) + timedelta(microseconds=kept)
 
 
-def _micros(digits: str, fraction: int, rules: DateRules) -> int:
+def _micros(digits: str, mode: ConversionMode) -> int:
     """Return the six fractional digits; as in the server, the seventh rounds them first."""
     micros = int(digits[:6].ljust(6, "0"))
-    return micros + (not rules.cuts and digits[6:7] >= "5")
+    return micros + (not mode.truncates and digits[6:7] >= "5")
 
 
 def datetime_text(value: datetime, fraction: int) -> str:
@@ -144,15 +117,15 @@ def datetime_text(value: datetime, fraction: int) -> str:
 
 
 def read_datetime(
-    value: str | Decimal, fraction: int, rules: DateRules, instant: Instant
+    value: str | Decimal, fraction: int, mode: ConversionMode
 ) -> datetime | ZeroDate:
     """Read a date and time from text or a number, to `fraction` digits after the second."""
     fields = _number_fields(value) if isinstance(value, Decimal) else _text_fields(value)
-    return _dated(fields, fraction, rules, instant)
+    return _dated(fields, fraction, mode)
 
 
 def _dated(
-    fields: _Fields, fraction: int, rules: DateRules, instant: Instant
+    fields: _Fields, fraction: int, mode: ConversionMode
 ) -> datetime | ZeroDate:
     if fields.clock >= 86400 or max(fields.minute, fields.second) > 59:
         raise ValueError("not a time of day")
@@ -161,23 +134,23 @@ def _dated(
     try:
         day = date(fields.year, fields.month, fields.day)
     except ValueError:
-        return _zero_date(fields, rules)
+        return _zero_date(fields, mode)
     value = datetime(day.year, day.month, day.day) + timedelta(seconds=fields.clock)
     if fields.offset:
-        if rules.mariadb:
+        if mode.mariadb:
             raise ValueError("a UTC offset, which MariaDB does not support")
         if fields.digits[fraction:].strip("0"):  # MySQL drops the offset then
             raise ValueError("a UTC offset after more digits than the column has")
-        value = instant.from_offset(value, fields.offset)
-    return at_fraction(value, fraction, rules, fields.digits or "0")
+        value = _from_offset(value, fields.offset, mode)
+    return at_fraction(value, fraction, mode, fields.digits or "0")
 
 
-def _zero_date(fields: _Fields, rules: DateRules) -> ZeroDate:
+def _zero_date(fields: _Fields, mode: ConversionMode) -> ZeroDate:
     zero = not (fields.year or fields.month or fields.day)
     if fields.month and fields.day and fields.year:
-        if not rules.impossible:
+        if not mode.sql_mode & SqlMode.ALLOW_INVALID_DATES:
             raise ValueError("a day that its month does not have")
-    elif not (zero or rules.zero_parts or (fields.month and fields.day)):
+    elif not zero and mode.sql_mode & SqlMode.NO_ZERO_IN_DATE and not (fields.month and fields.day):
         raise ValueError("a date with a zero part, which the session rejects")
     if fields.digits.strip("0") or fields.offset:
         raise ValueError("an impossible date with a fraction or a UTC offset")
@@ -218,27 +191,33 @@ def _number_fields(value: Decimal) -> _Fields:
     )
 
 
-def timestamp_utc(value: datetime, instant: Instant) -> datetime:
-    """Convert a TIMESTAMP value in the session's zone to UTC. Raises ValueError if out of range."""
-    found = instant.to_utc(value)
+def timestamp_utc(value: datetime, mode: ConversionMode) -> datetime:
+    """Convert a TIMESTAMP value in the session's zone to UTC.
+
+    Raises ValueError if it is out of range, or if a clock change skips or repeats it.
+    """
+    first = value.replace(tzinfo=zone(mode.time_zone), fold=0)
+    if first.utcoffset() != first.replace(fold=1).utcoffset():
+        raise ValueError("a local time that a clock change skips or repeats")
+    found = first.astimezone(timezone.utc).replace(tzinfo=None)
     if not _FIRST_TIMESTAMP <= found <= _LAST_TIMESTAMP:
         raise ValueError("it is out of range")
     return found
 
 
-def read_time(value: str | Decimal, fraction: int, rules: DateRules, instant: Instant) -> int:
+def read_time(value: str | Decimal, fraction: int, mode: ConversionMode) -> int:
     """Return a TIME in microseconds.
 
     Spellings: `D HH:MM:SS`, `HH:MM`, `HHMMSS`, `SS`, or the time of a date and time.
     """
     if isinstance(value, Decimal):
         if abs(int(value)) > _LARGEST_TIME_NUMBER:
-            return _time_of_day(_number_fields(value), fraction, rules, instant)
+            return _time_of_day(_number_fields(value), fraction, mode)
         value = f"{value:f}"
     elif len(value) >= _SHORTEST_DATETIME:
         match = _DELIMITED.fullmatch(value)
         if (match and match.group(4)) or _COMPACT.fullmatch(value):
-            return _time_of_day(_text_fields(value), fraction, rules, instant)
+            return _time_of_day(_text_fields(value), fraction, mode)
     match = _TIME.fullmatch(value)
     if match is None:
         raise ValueError("not a time")
@@ -247,7 +226,7 @@ def read_time(value: str | Decimal, fraction: int, rules: DateRules, instant: In
     if max(minute, second) > 59:
         raise ValueError("not a time")
     seconds = ((int(days or 0) * 24 + hour) * 60 + minute) * 60 + second
-    total = seconds * 1_000_000 + _kept_micros(digits or "0", fraction, rules)
+    total = seconds * 1_000_000 + _kept_micros(digits or "0", fraction, mode)
     if total > _LONGEST_TIME * 1_000_000:
         raise ValueError("it is out of range")
     return -total if minus else total
@@ -260,11 +239,11 @@ def _clock(days: str | None, parts: list[str | None]) -> tuple[int, int, int]:
     return first, minutes, seconds
 
 
-def _time_of_day(fields: _Fields, fraction: int, rules: DateRules, instant: Instant) -> int:
-    value = _dated(fields._replace(digits=""), 0, rules, instant)
+def _time_of_day(fields: _Fields, fraction: int, mode: ConversionMode) -> int:
+    value = _dated(fields._replace(digits=""), 0, mode)
     if isinstance(value, ZeroDate) or fields.offset:
         raise ValueError("the time of an impossible date, or with a UTC offset")
-    return time_of_day(value) + _kept_micros(fields.digits or "0", fraction, rules)
+    return time_of_day(value) + _kept_micros(fields.digits or "0", fraction, mode)
 
 
 def time_of_day(value: datetime) -> int:
@@ -273,10 +252,10 @@ def time_of_day(value: datetime) -> int:
     return since // timedelta(microseconds=1)
 
 
-def _kept_micros(digits: str, fraction: int, rules: DateRules) -> int:
+def _kept_micros(digits: str, fraction: int, mode: ConversionMode) -> int:
     """Return fractional digits as microseconds, rounded; a full second carries."""
     start = datetime(2000, 1, 1)
-    return (at_fraction(start, fraction, rules, digits) - start) // timedelta(microseconds=1)
+    return (at_fraction(start, fraction, mode, digits) - start) // timedelta(microseconds=1)
 
 
 def time_text(micros: int, fraction: int) -> str:

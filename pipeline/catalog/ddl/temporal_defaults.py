@@ -8,16 +8,16 @@ from decimal import Decimal
 
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.ddl.default_context import DefaultContext
+from pipeline.catalog.ddl.conversion_mode import MARIADB_TIME_ROUND_FRACTIONAL, ConversionMode
 from pipeline.catalog.ddl.literals import Constant, Moment, Now, Text
 from pipeline.catalog.ddl.numeric_defaults import Conversion
 from pipeline.catalog.ddl.temporal import (
-    DateRules,
     ZeroDate,
     at_fraction,
     datetime_text,
     read_datetime,
     read_time,
+    statement_time,
     time_of_day,
     time_text,
     timestamp_utc,
@@ -27,117 +27,110 @@ _MOST_DIGITS = 6
 """The most fractional digits of a second."""
 
 
-def moment_text(moment: Moment, context: DefaultContext) -> str:
+def moment_text(moment: Moment, mode: ConversionMode) -> str:
     """Return a typed literal as the server prints it, with its number of fractional digits."""
     _, _, digits = moment.text.partition(".")
     fraction = min(len(digits.rstrip()), _MOST_DIGITS)
     if moment.part == "time":
-        micros = read_time(moment.text, fraction, context.dates, context.instant())
+        micros = read_time(moment.text, fraction, mode)
         return time_text(micros, fraction)
-    value = read_datetime(moment.text, fraction, context.dates, context.instant())
+    value = read_datetime(moment.text, fraction, mode)
     if isinstance(value, ZeroDate):
         raise ValueError("an impossible date as text")
     text = datetime_text(value, fraction)
     return text[:10] if moment.part == "date" else text
 
 
-def _now(now: Now, fraction: int, context: DefaultContext) -> datetime:
+def _now(now: Now, fraction: int, mode: ConversionMode) -> datetime:
     """Return the statement's time with the digits of NOW(n), rounded to the column's."""
-    value = context.instant().local(now.utc)
+    value = statement_time(mode, utc=now.utc)
     step = int(10 ** (_MOST_DIGITS - now.fraction))
     value = value.replace(microsecond=value.microsecond // step * step)
     if now.part == "date":
         value = value.replace(hour=0, minute=0, second=0, microsecond=0)
-    if context.mariadb and not context.dates.cuts and now.fraction > fraction:
+    if mode.mariadb and not mode.truncates and now.fraction > fraction:
         raise ValueError("the time with excess digits, which MariaDB rounds or cuts by version")
-    return at_fraction(value, fraction, context.dates)
+    return at_fraction(value, fraction, mode)
 
 
-def _of_column(now: Now, fraction: int, context: DefaultContext) -> Now:
+def _of_column(now: Now, fraction: int, mode: ConversionMode) -> Now:
     """Return MariaDB's NOW() without digits as one with the column's."""
-    if not context.mariadb or now.utc or now.part != "datetime" or now.fraction or not fraction:
+    if not mode.mariadb or now.utc or now.part != "datetime" or now.fraction or not fraction:
         return now
     if now.local:
         raise ValueError("LOCALTIME, whose digits depend on the version of MariaDB")
     return replace(now, fraction=fraction)
 
 
-def _moment(
-    value: Constant, fraction: int, context: DefaultContext, rules: DateRules | None = None
-) -> datetime | ZeroDate:
-    """Convert a constant to a date and time, by the session's rules unless others are given."""
-    rules = rules or context.dates
+def _moment(value: Constant, fraction: int, mode: ConversionMode) -> datetime | ZeroDate:
+    """Convert a constant to a date and time."""
     if isinstance(value, Now):
-        return _now(_of_column(value, fraction, context), fraction, context)
-    if isinstance(value, Moment):
-        if value.part == "time":
-            raise ValueError("a time, which takes the statement's date")
-        value = Text(value.text)
-    if isinstance(value, Text):
-        return read_datetime(value.text, fraction, rules, context.instant())
+        return _now(_of_column(value, fraction, mode), fraction, mode)
+    if isinstance(value, Moment) and value.part == "time":
+        raise ValueError("a time, which takes the statement's date")
+    return read_datetime(_written(value, "not a date"), fraction, mode)
+
+
+def _written(value: Constant, otherwise: str) -> str | Decimal:
+    """Return the text or number of a constant. Raises ValueError for others."""
+    if isinstance(value, (Text, Moment)):
+        return value.text
     if isinstance(value, Decimal):
-        return read_datetime(value, fraction, rules, context.instant())
-    raise ValueError("not a date")
+        return value
+    raise ValueError(otherwise)
 
 
-def _date(value: Constant, _column: ColumnDefinition, context: DefaultContext) -> str | None:
+def _date(value: Constant, _column: ColumnDefinition, mode: ConversionMode) -> str | None:
     if isinstance(value, Now):
-        return context.instant().local(value.utc).date().isoformat()
-    rules = context.dates
-    if context.mariadb:
-        rules = rules._replace(cuts=True)  # in every sql_mode
-    found = _moment(value, 0, context, rules)
+        return statement_time(mode, utc=value.utc).date().isoformat()
+    if mode.mariadb:  # which truncates dates in every sql_mode
+        mode = replace(mode, sql_mode=mode.sql_mode & ~MARIADB_TIME_ROUND_FRACTIONAL)
+    found = _moment(value, 0, mode)
     if isinstance(found, ZeroDate):
-        return found.text[:10] if context.dates.keep_zero else None
+        return found.text[:10] if mode.dates_are_text else None
     return found.date().isoformat()
 
 
-def _datetime(value: Constant, column: ColumnDefinition, context: DefaultContext) -> str | None:
-    found = _moment(value, column.fraction, context)
+def _datetime(value: Constant, column: ColumnDefinition, mode: ConversionMode) -> str | None:
+    found = _moment(value, column.fraction, mode)
     if isinstance(found, ZeroDate):
-        return _zero_text(found, column, context)
+        return _zero_text(found, column, mode)
     return datetime_text(found, column.fraction)
 
 
-def _zero_text(found: ZeroDate, column: ColumnDefinition, context: DefaultContext) -> str | None:
+def _zero_text(found: ZeroDate, column: ColumnDefinition, mode: ConversionMode) -> str | None:
     zeros = "." + "0" * column.fraction if column.fraction else ""
-    return found.text + zeros if context.dates.keep_zero else None
+    return found.text + zeros if mode.dates_are_text else None
 
 
-def _timestamp(value: Constant, column: ColumnDefinition, context: DefaultContext) -> str | None:
+def _timestamp(value: Constant, column: ColumnDefinition, mode: ConversionMode) -> str | None:
     if isinstance(value, Now) and value.part == "datetime" and not value.utc:
-        now = _of_column(value, column.fraction, context)
-        utc = _now(replace(now, utc=True), column.fraction, context)
+        now = _of_column(value, column.fraction, mode)
+        utc = _now(replace(now, utc=True), column.fraction, mode)
     else:
-        found = _moment(value, column.fraction, context)
+        found = _moment(value, column.fraction, mode)
         if isinstance(found, ZeroDate):
             if not found.is_zero:
                 raise ValueError("it is out of range")
-            return _zero_text(found, column, context)
-        utc = timestamp_utc(found, context.instant())
+            return _zero_text(found, column, mode)
+        utc = timestamp_utc(found, mode)
     text = datetime_text(utc, column.fraction)
-    return text if context.dates.keep_zero else f"{text}+00:00"
+    return text if mode.dates_are_text else f"{text}+00:00"
 
 
-def _time(value: Constant, column: ColumnDefinition, context: DefaultContext) -> str:
-    micros = _time_micros(value, column.fraction, context)
-    if context.options.time == "micros":
+def _time(value: Constant, column: ColumnDefinition, mode: ConversionMode) -> str:
+    micros = _time_micros(value, column.fraction, mode)
+    if mode.options.time == "micros":
         return str(micros)
     return time_text(micros, column.fraction)
 
 
-def _time_micros(value: Constant, fraction: int, context: DefaultContext) -> int:
+def _time_micros(value: Constant, fraction: int, mode: ConversionMode) -> int:
     if isinstance(value, Now):
-        return time_of_day(_now(value, fraction, context))
-    if isinstance(value, Moment):
-        if value.part == "date":
-            return 0
-        value = Text(value.text)
-    if isinstance(value, Text):
-        return read_time(value.text, fraction, context.dates, context.instant())
-    if isinstance(value, Decimal):
-        return read_time(value, fraction, context.dates, context.instant())
-    raise ValueError("not a time")
+        return time_of_day(_now(value, fraction, mode))
+    if isinstance(value, Moment) and value.part == "date":
+        return 0
+    return read_time(_written(value, "not a time"), fraction, mode)
 
 
 TEMPORAL: dict[ColumnType, Conversion] = {

@@ -8,9 +8,8 @@ from functools import partial
 
 from decoder import TableDefinition
 from pipeline.catalog.alter.alteration import Alteration, NotAppliedError, altered
-from pipeline.catalog.ddl.actions import NewColumn, Refused, RowsNotLogged
-from pipeline.catalog.ddl.declarations import declared_model, in_charset
-from pipeline.catalog.ddl.defaults import default_text
+from pipeline.catalog.ddl.actions import Refused, RowsNotLogged
+from pipeline.catalog.ddl.defaults import insert_default
 from pipeline.catalog.ddl.effects import (
     AlterSchema,
     AlterTable,
@@ -23,16 +22,15 @@ from pipeline.catalog.ddl.effects import (
     Effect,
     RenameTables,
     RowsChanged,
+    TableEffect,
     TableName,
     TruncateTable,
     Unreadable,
     Unsupported,
 )
-from pipeline.catalog.ddl.literals import UnknownDefaultError
-from pipeline.catalog.ddl.model import ColumnDefault, TableModel
+from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.ddl.partition_clause import COPY_REMEDY
 from pipeline.catalog.timeline import foreign_keys
-from pipeline.catalog.timeline.insert_defaults import insert_default
 from pipeline.catalog.timeline.logged import CatalogOptions, LoggedStatement
 from pipeline.catalog.timeline.renames import permutation
 from pipeline.catalog.timeline.table_items import TableItems, named
@@ -83,22 +81,21 @@ class Statements(TableItems):
         elif not table.exists:
             self._unsupported(statement, name, effect.reason, creates=True)
 
-    def model_of(self, statement: LoggedStatement, effect: CreateTable) -> TableModel | None:
+    def model_of(self, statement: LoggedStatement, effect: CreateTable) -> TableModel:
         """Return the DDL-only properties that a CREATE TABLE declares."""
-        declared = declared_model(effect, partial(self._inserted, statement))
-        return foreign_keys.created(declared, effect, statement)
+        mode = self._options.conversion_mode(statement)
+        # Only the definition has the columns that are NOT NULL because of a key.
+        declared = (
+            replace(column, definition=definition)
+            for column, definition in zip(effect.columns, effect.definition.columns, strict=True)
+        )
+        return replace(
+            effect.model,
+            defaults=tuple(insert_default(column, mode) for column in declared),
+            foreign_keys=foreign_keys.created(effect, statement),
+        )
 
-    def _on_table(
-        self,
-        statement: LoggedStatement,
-        effect: CreateTable
-        | CreateTableLike
-        | AlterTable
-        | TruncateTable
-        | DropTable
-        | RowsChanged
-        | Unsupported,
-    ) -> None:
+    def _on_table(self, statement: LoggedStatement, effect: TableEffect) -> None:
         if isinstance(effect, CreateTable):
             self._create(statement, effect)
         elif isinstance(effect, CreateTableLike):
@@ -160,7 +157,7 @@ class Statements(TableItems):
     def _create(self, statement: LoggedStatement, effect: CreateTable) -> None:
         if effect.if_not_exists and self._exists_already(statement, effect.name):
             return
-        effect = in_charset(effect, self._tables.charsets.get(effect.name.schema))
+        effect = effect.in_charset(self._tables.charsets.get(effect.name.schema))
         model = self.model_of(statement, effect)
         self._begin(statement, effect.name, effect.definition, model)
 
@@ -224,8 +221,6 @@ class Statements(TableItems):
                 self._options.conversion_mode(
                     statement, ignore=effect.ignore, shown=not table.declared
                 ),
-                partial(self._default, statement),
-                partial(self._inserted, statement),
             )
             kept = foreign_keys.altered(effect.name, change, effect.actions, statement)
         except NotAppliedError as error:
@@ -280,19 +275,6 @@ class Statements(TableItems):
             log("add_columns", defaults={s.name: s.text for s in change.steps if s.old is None})
         else:
             log("alter", columns=change.steps)
-
-    def _default(self, statement: LoggedStatement, column: NewColumn) -> str | None:
-        try:
-            return default_text(column, self._options.default_context(statement))
-        except UnknownDefaultError as error:
-            raise UnknownDefaultError(
-                f"column {column.definition.name} is added, and its value in existing rows"
-                f" is not in the log: {error}"
-            ) from error
-
-    def _inserted(self, statement: LoggedStatement, column: NewColumn) -> ColumnDefault:
-        context = self._options.default_context(statement)
-        return insert_default(column, context, mariadb=statement.mariadb)
 
     # --- tables are renamed -----------------------------------------------------------------------
 
