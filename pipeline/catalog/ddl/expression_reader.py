@@ -152,11 +152,15 @@ class _Reader:
         return self._column(token.text)
 
     def _function(self, name: str, cursor: Cursor) -> Expression:
-        read = FUNCTIONS.get(name.upper())
+        known = FUNCTIONS.get(name.upper())
         of_json = name.upper().startswith("JSON_")  # MySQL prints documents differently
-        if read is None or (of_json and not self.mode.mariadb):
+        if known is None or (of_json and not self.mode.mariadb):
             raise UnknownExpressionError(f"{name} in its expression")
-        return read([self.whole(Cursor(part)) for part in split(cursor.group())])
+        counts, read = known
+        parts = [self.whole(Cursor(part)) for part in split(cursor.group())]
+        if len(parts) not in counts:
+            raise UnknownExpressionError(f"{name.upper()} with {len(parts)} arguments")
+        return read(*parts)
 
     def _case(self, cursor: Cursor) -> Expression:
         of = None if cursor.peek().is_word("WHEN") else self._or(cursor)
