@@ -134,7 +134,7 @@ def _same_value(old: ColumnDefinition, new: ColumnDefinition) -> bool:
         return not (old.unsigned or new.unsigned)  # ZEROFILL, not in table maps, would show
     lengthened = new.length >= old.length and new.length_bytes >= old.length_bytes
     appended = new.labels[: len(old.labels)] == old.labels
-    wider = new.precision if old.type is ColumnType.NEWDECIMAL and new.precision > old.precision else 0
+    wider = old.type is ColumnType.NEWDECIMAL and new.precision > old.precision
     return (
         lengthened
         and appended

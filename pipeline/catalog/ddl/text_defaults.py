@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 
-from decoder.columns.charsets import charset_of as charset_of_id
 from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, can_hold, decoded, encoded, widest
+from pipeline.catalog.ddl.charsets import can_hold, charset_in, decoded, encoded, widest
 from pipeline.catalog.ddl.conversion_mode import ConversionMode
 from pipeline.catalog.ddl.literals import Bytes, Constant, Json, Moment, Text
 from pipeline.catalog.ddl.numeric_defaults import Conversion
@@ -20,21 +19,14 @@ _SMALLEST_INTEGER, _LARGEST_INTEGER = -(1 << 63), (1 << 64) - 1
 """Integers of a JSON document; larger ones become doubles."""
 
 
-def _charset(column: ColumnDefinition) -> str | None:
-    """Return a text column's charset; None if only the server knows it."""
-    if column.collation in (None, UNKNOWN_COLLATION):
-        return None
-    return charset_of_id(column.collation)
-
-
 def _text(value: Constant, column: ColumnDefinition, mode: ConversionMode) -> str:
-    charset = _charset(column)
+    charset = charset_in(column.collation)
     if isinstance(value, Bytes):
-        if charset is None:
+        if not charset:
             raise ValueError("bytes as text in an unknown charset")
         return decoded(value.raw, charset)
     text = _characters(value, mode)
-    if charset is not None and not can_hold(text, charset):
+    if charset and not can_hold(text, charset):
         raise ValueError(f"characters that {charset} lacks")
     return text
 
