@@ -29,7 +29,7 @@ from pipeline.catalog.ddl.effects import AlterTable, Effect, TableName
 from pipeline.catalog.ddl.elements import is_column, read_period
 from pipeline.catalog.ddl.foreign_key import read_foreign_key
 from pipeline.catalog.ddl.keys import PRIMARY, ChangeKeys, read_key
-from pipeline.catalog.ddl.lexer import Kind, Token
+from pipeline.catalog.ddl.lexer import Kind, Session, Token
 from pipeline.catalog.ddl.names import read_name
 from pipeline.catalog.ddl.partition_clause import (
     COPY_REMEDY,
@@ -44,15 +44,13 @@ _NO_OPTION = (
 """Words that begin an action, not a table option."""
 
 
-def read_alter(
-    cursor: Cursor, schema: str | None, sql_mode: int, *, ignore: bool = False
-) -> list[Effect]:
+def read_alter(cursor: Cursor, session: Session, *, ignore: bool = False) -> list[Effect]:
     """Return the statement's effects. Raises `ReadError` only if the table's name cannot be read.
 
     `ignore`: it is ALTER IGNORE TABLE, which drops rows and changes values that do not fit.
     """
     cursor.accept("IF", "EXISTS")
-    name = read_name(cursor, schema)
+    name = read_name(cursor, session.schema)
     if cursor.accept("WAIT"):  # MariaDB's
         cursor.next()
     cursor.accept("NOWAIT")
@@ -60,15 +58,15 @@ def read_alter(
     renamed: TableName | None = None
     tokens, actions = split_partition_options(cursor.rest())
     try:
-        if on_partitions := partition_action(tokens, name, schema):
+        if on_partitions := partition_action(tokens, name, session.schema):
             (actions, others), tokens = on_partitions, []
     except ReadError as error:
         actions, tokens = [Refused(f"ALTER TABLE: {error}")], []
     for part in split(tokens):
         try:
-            actions.extend(_actions(Cursor(part), sql_mode))
+            actions.extend(_actions(Cursor(part), session.sql_mode))
             actions.extend(_default_charset(Cursor(part)))
-            renamed = _new_name(Cursor(part), schema) or renamed
+            renamed = _new_name(Cursor(part), session.schema) or renamed
         except ReadError as error:
             actions.append(Refused(f"ALTER TABLE: {error}"))
     if not actions and renamed is None:

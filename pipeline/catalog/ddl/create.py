@@ -22,7 +22,7 @@ from pipeline.catalog.ddl.effects import (
 from pipeline.catalog.ddl.elements import is_column, read_period
 from pipeline.catalog.ddl.foreign_key import ForeignKey, read_foreign_key
 from pipeline.catalog.ddl.keys import Key, read_key
-from pipeline.catalog.ddl.lexer import Kind, Token
+from pipeline.catalog.ddl.lexer import Kind, Session, Token
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.ddl.names import read_name
 from pipeline.catalog.ddl.partition_clause import COPY_REMEDY, partitioned_by
@@ -36,24 +36,23 @@ SEQUENCE = "a SEQUENCE is not a table of rows: it is not replicated"
 _SELECTS = ("SELECT", "WITH", "VALUES", "TABLE")
 
 
-def read_create(cursor: Cursor, schema: str | None, sql_mode: int) -> list[Effect]:
+def read_create(cursor: Cursor, session: Session) -> list[Effect]:
     """Return the statement's effect. Raises `ReadError` only if the table's name cannot be read."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    name = read_name(cursor, schema)
+    name = read_name(cursor, session.schema)
     try:
-        return [_body(cursor, name, if_not_exists, schema, sql_mode)]
+        return [_body(cursor, name, if_not_exists, session)]
     except ReadError as error:
         return [Unsupported(name, f"CREATE TABLE: {error}", creates=True)]
 
 
-def _body(
-    cursor: Cursor, name: TableName, if_not_exists: bool, schema: str | None, sql_mode: int
-) -> Effect:
+def _body(cursor: Cursor, name: TableName, if_not_exists: bool, session: Session) -> Effect:
     if cursor.accept("LIKE"):
-        return CreateTableLike(name, read_name(cursor, schema), if_not_exists)
+        return CreateTableLike(name, read_name(cursor, session.schema), if_not_exists)
     elements = cursor.group() if cursor.peek().is_sign("(") else []
     if elements and elements[0].is_word("LIKE"):
-        return CreateTableLike(name, read_name(Cursor(elements[1:]), schema), if_not_exists)
+        like = read_name(Cursor(elements[1:]), session.schema)
+        return CreateTableLike(name, like, if_not_exists)
     options = cursor.rest()
     if reason := _left_out(elements, options):
         return Unsupported(name, reason, creates=True, left_out=True)
@@ -64,7 +63,7 @@ def _body(
         return Unsupported(name, reason, creates=True)
     charset = _options(options)[0]
     parts = split(elements)
-    columns, keys, definition = _definition(name, parts, TypeContext(charset, sql_mode))
+    columns, keys, definition = _definition(name, parts, TypeContext(charset, session.sql_mode))
     model = replace(
         TableModel.of(columns, _options(options)[1]),
         keys=tuple(keys),

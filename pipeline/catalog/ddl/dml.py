@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.catalog.ddl.cursor import Cursor, ReadError, skip_set_statement
-from pipeline.catalog.ddl.ddl import Session
 from pipeline.catalog.ddl.effects import TableName
-from pipeline.catalog.ddl.lexer import LexError, Token
+from pipeline.catalog.ddl.lexer import LexError, Session, Token
 from pipeline.catalog.ddl.names import read_name
 
 _HEAD = 64

@@ -12,7 +12,7 @@ from pipeline.catalog.ddl.conversion_mode import ConversionMode
 from pipeline.catalog.ddl.ddl import Session, effects
 from pipeline.catalog.ddl.effects import AlterTable, CreateTable
 from pipeline.catalog.ddl.expressions import UnknownExpressionError
-from pipeline.catalog.ddl.lexer import SqlMode, tokens
+from pipeline.catalog.ddl.lexer import SqlMode
 
 STRICT = ConversionMode(int(SqlMode.STRICT_TRANS_TABLES))
 COLUMNS = (
@@ -153,4 +153,4 @@ def test_expressions_that_may_change_without_a_column_change(
     (created,) = effects(f"CREATE TABLE t ({COLUMNS}, ts timestamp)", Session("s"))
     assert isinstance(created, CreateTable)
     columns = {column.name: column for column in created.definition.columns}
-    assert depends_on_session(tokens(expression), columns) is depends
+    assert depends_on_session(Session().tokens(expression), columns) is depends
