@@ -39,7 +39,7 @@ from pipeline.catalog.ddl.defaults import default_text, insert_default
 from pipeline.catalog.ddl.expressions import UnknownExpressionError
 from pipeline.catalog.ddl.keys import ChangeKeys, altered_keys
 from pipeline.catalog.ddl.lexer import SqlMode
-from pipeline.catalog.ddl.literals import UnknownDefaultError
+from pipeline.catalog.ddl.constants import UnknownDefaultError
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.ddl.partitions import PartitionRows
 

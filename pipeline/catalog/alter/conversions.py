@@ -17,7 +17,7 @@ from decoder.columns.registry import reader
 from decoder.constants import BINARY_COLLATION, ColumnType as T
 from decoder.errors import UnsupportedError
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.alter import logical_conversions, text_conversions, time_conversions
+from pipeline.catalog.alter import text_conversions, time_conversions
 from pipeline.catalog.ddl.conversion_mode import (
     CAST,
     INSTANT,
@@ -285,13 +285,13 @@ _RULES: dict[tuple[str, str], _Rule] = {
     ("bit", "bit"): _bits,
     ("json", "json"): _same,
     ("geometry", "geometry"): _geometry,
-    ("vector", "vector"): logical_conversions.vector,
-    ("binary", "vector"): logical_conversions.from_bytes,
+    ("vector", "vector"): text_conversions.vector,
+    ("binary", "vector"): text_conversions.from_bytes,
     **{(kind, kind): _same for kind in _ADDRESSES},
-    **{(kind, "text"): logical_conversions.to_text for kind in _ADDRESSES},
-    **{("text", kind): logical_conversions.from_text for kind in _ADDRESSES},
-    **{(kind, "binary"): logical_conversions.to_bytes for kind in _ADDRESSES},
-    **{("binary", kind): logical_conversions.from_bytes for kind in _ADDRESSES},
-    ("inet4", "inet6"): logical_conversions.mapped,
+    **{(kind, "text"): text_conversions.to_text for kind in _ADDRESSES},
+    **{("text", kind): text_conversions.from_text for kind in _ADDRESSES},
+    **{(kind, "binary"): text_conversions.to_bytes for kind in _ADDRESSES},
+    **{("binary", kind): text_conversions.from_bytes for kind in _ADDRESSES},
+    ("inet4", "inet6"): text_conversions.mapped,
 }
 """Rules by the families of both types; any other conversion is unknown."""

@@ -27,11 +27,18 @@ from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.actions import NewColumn
 from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, WIDE
-from pipeline.catalog.ddl.constants import constant, is_expression
+from pipeline.catalog.ddl.constants import (
+    Bytes,
+    Constant,
+    Now,
+    Text,
+    UnknownDefaultError,
+    constant,
+    is_expression,
+)
 from pipeline.catalog.ddl.conversion_mode import ConversionMode
 from pipeline.catalog.ddl.kept_expression import kept_expression
 from pipeline.catalog.ddl.lexer import SqlMode
-from pipeline.catalog.ddl.literals import Bytes, Constant, Now, Text, UnknownDefaultError
 from pipeline.catalog.ddl.model import ColumnDefault
 from pipeline.catalog.ddl.numeric_defaults import NUMERIC, Conversion, printed_float
 from pipeline.catalog.ddl.temporal_defaults import TEMPORAL

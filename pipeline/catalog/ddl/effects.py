@@ -25,6 +25,10 @@ class TableName:
         schema, _, table = text.partition(".")
         return cls(schema, table)
 
+    def lower(self) -> TableName:
+        """Return the name in lower case."""
+        return TableName(self.schema.lower(), self.table.lower())
+
     def __str__(self) -> str:
         return f"{self.schema}.{self.table}"
 

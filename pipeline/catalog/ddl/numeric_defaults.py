@@ -12,7 +12,7 @@ from decoder.constants import INTEGER_BITS, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.charsets import encoded
 from pipeline.catalog.ddl.conversion_mode import ConversionMode
-from pipeline.catalog.ddl.literals import Bytes, Constant, Text
+from pipeline.catalog.ddl.constants import Bytes, Constant, Text
 from pipeline.catalog.ddl.temporal import read_year
 
 Conversion = Callable[[Constant, ColumnDefinition, ConversionMode], str | None]

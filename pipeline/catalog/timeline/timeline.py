@@ -15,9 +15,8 @@ from pipeline.catalog.alter.items import ItemKind, Position, SeededFrom, Timelin
 from pipeline.catalog.alter.versions import difference, fits
 from pipeline.catalog.ddl.ddl import Session, effects
 from pipeline.catalog.ddl.effects import CreateTable, Effect, TableName, Unsupported
-from pipeline.catalog.ddl.letter_case import in_lower_case, lower
+from pipeline.catalog.ddl.logged_effects import in_lower_case, permanent_effects
 from pipeline.catalog.ddl.model import TableModel
-from pipeline.catalog.ddl.temporary import permanent_effects
 from pipeline.catalog.timeline.logged import CatalogOptions, LoggedStatement
 from pipeline.catalog.timeline.naming import NotNamedError, with_logical_types
 from pipeline.catalog.timeline.seeded import NotSeededError, Seed, seeded
@@ -160,7 +159,7 @@ class Timeline:
     def name(self, schema: str, table: str) -> TableName:
         """Return a table's name as the log spells it, from the name that the server prints."""
         found = TableName(schema, table)
-        return lower(found) if self._options.folds_names else found
+        return found.lower() if self._options.folds_names else found
 
     def declare(self, at: LoggedStatement, start: Start) -> None:
         """Apply the tables of a start; `at` has the position in the log and the server."""

@@ -89,15 +89,15 @@ ROOMS = {
     ),
     "pipeline.catalog": "alter/ ddl/ timeline/",
     "pipeline.catalog.alter": (
-        "alteration conversions generated items logical_conversions "
+        "alteration conversions generated items "
         "partition_changes text_conversions time_conversions versions"
     ),
     "pipeline.catalog.ddl": (
         "actions addresses alter charsets column_clause column_types constants "
         "conversion_mode create cursor ddl defaults dml dump "
         "effects elements expression_functions expression_reader expressions foreign_key "
-        "kept_expression keys letter_case lexer literals model names numeric_defaults "
-        "partition_clause partitions temporal temporal_defaults temporary "
+        "kept_expression keys lexer logged_effects model names numeric_defaults "
+        "partition_clause partitions temporal temporal_defaults "
         "text_defaults"
     ),
     "pipeline.catalog.timeline": (
