@@ -34,12 +34,12 @@ from pipeline.catalog.ddl.actions import (
 )
 from pipeline.catalog.ddl.addresses import changed_default
 from pipeline.catalog.ddl.column_types import with_charset
+from pipeline.catalog.ddl.constants import UnknownDefaultError
 from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownConversionError
 from pipeline.catalog.ddl.defaults import default_text, insert_default
 from pipeline.catalog.ddl.expressions import UnknownExpressionError
 from pipeline.catalog.ddl.keys import ChangeKeys, altered_keys
 from pipeline.catalog.ddl.lexer import SqlMode
-from pipeline.catalog.ddl.constants import UnknownDefaultError
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.ddl.partitions import PartitionRows
 
@@ -148,7 +148,7 @@ class _Columns:
             self.slots.insert(names.index(place.casefold()) + 1, slot)
 
     def _old_columns(self) -> dict[int, _Slot]:
-        """Add the columns that keep their position; return the moved ones, by id of their action."""
+        """Add columns that keep their position; return the moved ones, by id of their action."""
         placed: dict[int, _Slot] = {}
         for column in self.definition.columns:
             action = self.acting.get(column.name.casefold())

@@ -7,7 +7,7 @@ the collation, and thus the bytes per character; a table map settles both.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from decoder.columns.addresses import BYTES
 from decoder.constants import BINARY_COLLATION, ColumnType
@@ -28,9 +28,7 @@ _GEOMETRY = {
     "GEOMCOLLECTION": 7,
 }
 _FIXED = {
-    **dict.fromkeys(
-        ("TINYINT", "INT1", "BOOL", "BOOLEAN"), ColumnDefinition("", ColumnType.TINY)
-    ),
+    **dict.fromkeys(("TINYINT", "INT1", "BOOL", "BOOLEAN"), ColumnDefinition("", ColumnType.TINY)),
     **dict.fromkeys(("SMALLINT", "INT2"), ColumnDefinition("", ColumnType.SHORT)),
     **dict.fromkeys(("MEDIUMINT", "MIDDLEINT", "INT3"), ColumnDefinition("", ColumnType.INT24)),
     **dict.fromkeys(("INT", "INTEGER", "INT4"), ColumnDefinition("", ColumnType.LONG)),
@@ -67,18 +65,12 @@ _DEFAULT_DECIMAL = (10, 0)
 _DEFAULT_DIMENSION = 2048
 
 
-@dataclass(frozen=True, slots=True)
-class TypeContext:
-    """The context of a type: the table's charset, if DDL names one, and the session's sql_mode."""
-
-    charset: str | None = None
-    sql_mode: int = 0
-
-
-def read_type(cursor: Cursor, name: str, context: TypeContext) -> ColumnDefinition:
+def read_type(
+    cursor: Cursor, name: str, sql_mode: int, charset: str | None = None
+) -> ColumnDefinition:
     """Read a type and the attributes that belong to it.
 
-    Raises `ReadError` if the type is unknown.
+    `charset` is the table's, if DDL names one. Raises `ReadError` if the type is unknown.
     """
     word = cursor.next()
     if word.kind is not Kind.WORD:
@@ -88,10 +80,11 @@ def read_type(cursor: Cursor, name: str, context: TypeContext) -> ColumnDefiniti
         cursor.skip_group()
         column = _FIXED[kind]
     elif kind in _READERS:
-        column = _READERS[kind](cursor, kind, context.sql_mode)
+        column = _READERS[kind](cursor, kind, sql_mode)
     else:
         raise ReadError(f"column {name} has the unknown type {kind}")
-    return _attributes(cursor, kind, replace(column, name=name), context)
+    charset = "utf8mb3" if kind in _NATIONAL else charset
+    return _attributes(cursor, replace(column, name=name), charset)
 
 
 def _length(cursor: Cursor, default: int) -> int:
@@ -229,33 +222,36 @@ _SHORTHANDS = {"ASCII": "latin1", "UNICODE": "ucs2"}
 _TEXT = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.BLOB, ColumnType.ENUM, ColumnType.SET)
 
 
-def _attributes(
-    cursor: Cursor, word: str, column: ColumnDefinition, context: TypeContext
-) -> ColumnDefinition:
+def _attributes(cursor: Cursor, column: ColumnDefinition, charset: str | None) -> ColumnDefinition:
     """Apply UNSIGNED, ZEROFILL and the charset, which belong to the type."""
-    charset = "utf8mb3" if word in _NATIONAL else context.charset
     while True:
         if cursor.accept_any("UNSIGNED", "ZEROFILL"):
             column = replace(column, unsigned=True)
-        elif cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
-            charset = cursor.string_or_name().lower()
+        elif (named := accept_charset(cursor)) is not None:
+            charset = named or charset
         elif cursor.accept("COMPRESSED"):  # MariaDB's
             if cursor.accept_sign("="):
                 cursor.next()
         elif cursor.accept("BYTE"):
             charset = "binary"
-        elif cursor.accept("COLLATE"):
-            charset = charset_of(cursor.string_or_name()) or charset
         elif shorthand := cursor.accept_any(*_SHORTHANDS):
             charset = _SHORTHANDS[shorthand]
         elif not cursor.accept_any("SIGNED", "BINARY"):
             return with_charset(column, charset)
 
 
-def with_collation(column: ColumnDefinition, collation: str) -> ColumnDefinition:
-    """Return the column with a COLLATE clause applied that follows its type."""
-    charset = charset_of(collation)
-    return column if charset is None else with_charset(column, charset)
+def accept_charset(cursor: Cursor) -> str | None:
+    """Skip a CHARACTER SET or COLLATE clause and return its charset; None if there is none.
+
+    The charset is empty if the collation's name does not tell it.
+    """
+    if cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
+        cursor.accept_sign("=")
+        return cursor.string_or_name().lower()
+    if cursor.accept("COLLATE"):
+        cursor.accept_sign("=")
+        return charset_of(cursor.string_or_name()) or ""
+    return None
 
 
 def with_charset(column: ColumnDefinition, charset: str | None) -> ColumnDefinition:

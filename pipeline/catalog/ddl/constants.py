@@ -113,24 +113,27 @@ _LOST = "�"
 
 def constant(tokens: Sequence[Token], mode: ConversionMode) -> Constant:
     """Return the value of a DEFAULT. Raises `UnknownDefaultError` if it is not a known constant."""
-    cursor = Cursor(tokens)
     plain = mode.sql_mode & SqlMode.NO_BACKSLASH_ESCAPES and is_expression(tokens)
     if plain and any("\\" in token.text for token in tokens if token.kind is Kind.STRING):
         # The server stores the expression with escapes, but does not interpret them on reading.
         raise UnknownDefaultError("a backslash in an expression under NO_BACKSLASH_ESCAPES")
     try:
-        value = _sum(cursor, mode)
-        if not cursor.done:
-            raise ReadError(f"{cursor.peek().text!r} is not supported")
+        return _whole(Cursor(tokens), mode)
     except (ReadError, DecimalException) as error:
         text = " ".join(token.text for token in tokens)
         raise UnknownDefaultError(f"expression ({text})") from error
-    return value
 
 
 def is_expression(tokens: Sequence[Token]) -> bool:
     """Return True if a DEFAULT is in parentheses, so that it is evaluated when it is used."""
     return bool(tokens) and tokens[0].is_sign("(")
+
+
+def _whole(cursor: Cursor, mode: ConversionMode) -> Constant:
+    value = _sum(cursor, mode)
+    if not cursor.done:
+        raise ReadError(f"{cursor.peek().text!r} is not supported")
+    return value
 
 
 def _sum(cursor: Cursor, mode: ConversionMode) -> Constant:
@@ -175,10 +178,7 @@ def _signed(cursor: Cursor, mode: ConversionMode) -> Constant:
 
 def _operand(cursor: Cursor, mode: ConversionMode) -> Constant:
     if cursor.peek().is_sign("("):
-        inside = Cursor(cursor.group())
-        value = _sum(inside, mode)
-        if not inside.done:
-            raise ReadError(f"{inside.peek().text!r} is not supported")
+        value = _whole(Cursor(cursor.group()), mode)
     elif function := cursor.accept_any(*_JSON_FUNCTIONS):
         value = _json(function, cursor.group(), mode)
     elif cursor.accept("CONCAT"):
@@ -277,9 +277,7 @@ def _plain(token: Token, mode: ConversionMode) -> Constant:
         return _string(token, mode)
     if token.kind is Kind.NUMBER:
         return float(token.text) if "e" in token.text.lower() else Decimal(token.text)
-    return Bytes(
-        _bytes(token), number=not (mode.mariadb and token.notation is Notation.QUOTED_HEX)
-    )
+    return Bytes(_bytes(token), number=not (mode.mariadb and token.notation is Notation.QUOTED_HEX))
 
 
 def _bytes(token: Token) -> bytes:

@@ -8,9 +8,8 @@ from dataclasses import replace
 from decoder import TableDefinition
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.actions import NewColumn
-from pipeline.catalog.ddl.charsets import charset_of
 from pipeline.catalog.ddl.column_clause import read_column
-from pipeline.catalog.ddl.column_types import TypeContext
+from pipeline.catalog.ddl.column_types import accept_charset
 from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
 from pipeline.catalog.ddl.effects import (
     CreateTable,
@@ -61,15 +60,11 @@ def _body(cursor: Cursor, name: TableName, if_not_exists: bool, session: Session
             f"CREATE TABLE … SELECT in statement format: its rows are not in the log{COPY_REMEDY}"
         )
         return Unsupported(name, reason, creates=True)
-    charset = _options(options)[0]
+    charset, engine = _options(options)
     parts = split(elements)
-    columns, keys, definition = _definition(name, parts, TypeContext(charset, session.sql_mode))
-    model = replace(
-        TableModel.of(columns, _options(options)[1]),
-        keys=tuple(keys),
-        charset=charset,
-        partitioning=partitioned_by(options),
-    )
+    columns, keys, definition = _definition(name, parts, session.sql_mode, charset)
+    model = TableModel(engine=engine, keys=tuple(keys), charset=charset).renamed({}, columns)
+    model = replace(model, partitioning=partitioned_by(options))
     foreign = tuple(_foreign_keys(parts, columns)) if model.has_foreign_keys else ()
     return CreateTable(name, definition, if_not_exists, foreign, model, tuple(columns))
 
@@ -122,24 +117,18 @@ def _options(options: Sequence[Token]) -> tuple[str | None, str]:
     charset: str | None = None
     engine = ""
     while not cursor.done and not cursor.peek().is_word("PARTITION"):
-        if cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
-            charset = _value(cursor).lower()
-        elif cursor.accept("COLLATE"):
-            charset = charset_of(_value(cursor)) or charset
+        if (named := accept_charset(cursor)) is not None:
+            charset = named or charset
         elif cursor.accept("ENGINE"):
-            engine = _value(cursor).upper()
+            cursor.accept_sign("=")
+            engine = cursor.string_or_name().upper()
         else:
             cursor.next()
     return charset, engine
 
 
-def _value(cursor: Cursor) -> str:
-    cursor.accept_sign("=")
-    return cursor.string_or_name()
-
-
 def _definition(
-    name: TableName, parts: Sequence[Sequence[Token]], context: TypeContext
+    name: TableName, parts: Sequence[Sequence[Token]], sql_mode: int, charset: str | None
 ) -> tuple[list[NewColumn], list[Key], TableDefinition]:
     columns: list[NewColumn] = []
     keys: list[Key] = []
@@ -147,7 +136,7 @@ def _definition(
         if key := read_key(part):
             keys.append(key)
         elif is_column(part):
-            columns.append(read_column(part, context))
+            columns.append(read_column(part, sql_mode, charset))
             if own := columns[-1].key:
                 keys.append(own)
     definitions = [column.definition for column in columns]

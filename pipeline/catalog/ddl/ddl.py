@@ -36,7 +36,6 @@ from pipeline.catalog.ddl.keys import ChangeKeys, key_of
 from pipeline.catalog.ddl.lexer import LexError, Session
 from pipeline.catalog.ddl.names import read_name, read_names
 
-
 __all__ = ["Session", "effects"]
 
 

@@ -14,7 +14,7 @@ the names of temporary tables are recorded (`CreateTemporary`), and a RENAME of 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from pipeline.catalog.ddl.actions import Action, AddColumn, AddForeignKey, ChangeColumn
@@ -28,7 +28,6 @@ from pipeline.catalog.ddl.effects import (
     RenameTables,
     RowsChanged,
     SchemaEffect,
-    TableName,
     TruncateTable,
     Unreadable,
     Unsupported,
@@ -80,16 +79,12 @@ def permanent_effects(query: str, effects: Iterable[Effect]) -> list[Effect]:
     found = list(effects)
     generated = query.rstrip().endswith(GENERATED)
     created = {e.name for e in found if isinstance(e, (CreateTable, CreateTableLike))}
-    return [
-        effect
-        for one in found
+    kept: list[Effect] = []
+    for effect in found:
         # CREATE OR REPLACE drops the table that it re-creates; MariaDB sets the flag for it.
-        for effect in ([one] if _drops(one, created) else _effects(one, generated=generated))
-    ]
-
-
-def _drops(effect: Effect, created: Collection[TableName]) -> bool:
-    return isinstance(effect, DropTable) and effect.name in created
+        recreated = isinstance(effect, DropTable) and effect.name in created
+        kept += [effect] if recreated else _effects(effect, generated=generated)
+    return kept
 
 
 def _effects(effect: Effect, *, generated: bool) -> Iterator[Effect]:

@@ -56,11 +56,6 @@ class TableModel:
     keys: Keys = None
     charset: str | None = None
 
-    @classmethod
-    def of(cls, columns: Iterable[NewColumn], engine: str = "") -> TableModel:
-        """Return the model of a table declared with these columns."""
-        return cls(engine=engine).renamed({}, columns)
-
     @property
     def has_foreign_keys(self) -> bool:
         """True if the engine enforces foreign keys: others parse and discard them."""
@@ -77,7 +72,7 @@ class TableModel:
         return replace(self, defaults=tuple(known.values()))
 
     def renamed(self, names: Mapping[str, str | None], declared: Iterable[NewColumn]) -> TableModel:
-        """Return the model after an ALTER TABLE.
+        """Return the model after a CREATE or ALTER TABLE.
 
         `names` maps old column names to new ones (None: dropped); `declared` are the columns that
         the statement declares, new or changed.

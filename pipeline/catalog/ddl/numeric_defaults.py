@@ -11,8 +11,8 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context,
 from decoder.constants import INTEGER_BITS, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.charsets import encoded
-from pipeline.catalog.ddl.conversion_mode import ConversionMode
 from pipeline.catalog.ddl.constants import Bytes, Constant, Text
+from pipeline.catalog.ddl.conversion_mode import ConversionMode
 from pipeline.catalog.ddl.temporal import read_year
 
 Conversion = Callable[[Constant, ColumnDefinition, ConversionMode], str | None]

@@ -116,17 +116,13 @@ def datetime_text(value: datetime, fraction: int) -> str:
     return value.isoformat(" ", "microseconds")[: 20 + fraction if fraction else 19]
 
 
-def read_datetime(
-    value: str | Decimal, fraction: int, mode: ConversionMode
-) -> datetime | ZeroDate:
+def read_datetime(value: str | Decimal, fraction: int, mode: ConversionMode) -> datetime | ZeroDate:
     """Read a date and time from text or a number, to `fraction` digits after the second."""
     fields = _number_fields(value) if isinstance(value, Decimal) else _text_fields(value)
     return _dated(fields, fraction, mode)
 
 
-def _dated(
-    fields: _Fields, fraction: int, mode: ConversionMode
-) -> datetime | ZeroDate:
+def _dated(fields: _Fields, fraction: int, mode: ConversionMode) -> datetime | ZeroDate:
     if fields.clock >= 86400 or max(fields.minute, fields.second) > 59:
         raise ValueError("not a time of day")
     if fields.month > 12 or fields.day > 31:

@@ -8,8 +8,8 @@ from decimal import Decimal
 
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.ddl.conversion_mode import MARIADB_TIME_ROUND_FRACTIONAL, ConversionMode
 from pipeline.catalog.ddl.constants import Constant, Moment, Now, Text
+from pipeline.catalog.ddl.conversion_mode import MARIADB_TIME_ROUND_FRACTIONAL, ConversionMode
 from pipeline.catalog.ddl.numeric_defaults import Conversion
 from pipeline.catalog.ddl.temporal import (
     ZeroDate,

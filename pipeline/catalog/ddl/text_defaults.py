@@ -8,8 +8,8 @@ from decimal import Decimal
 from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.charsets import can_hold, charset_in, decoded, encoded, widest
-from pipeline.catalog.ddl.conversion_mode import ConversionMode
 from pipeline.catalog.ddl.constants import Bytes, Constant, Json, Moment, Text
+from pipeline.catalog.ddl.conversion_mode import ConversionMode
 from pipeline.catalog.ddl.numeric_defaults import Conversion
 from pipeline.catalog.ddl.temporal_defaults import moment_text
 

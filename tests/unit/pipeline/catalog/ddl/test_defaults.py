@@ -10,11 +10,11 @@ import pytest
 from decoder import TypeOptions
 from decoder.columns.registry import reader
 from pipeline.catalog.ddl.actions import AddColumn, NewColumn
+from pipeline.catalog.ddl.constants import UnknownDefaultError
 from pipeline.catalog.ddl.conversion_mode import ConversionMode
 from pipeline.catalog.ddl.ddl import Session, effects
 from pipeline.catalog.ddl.defaults import default_text, python_value
 from pipeline.catalog.ddl.effects import AlterTable
-from pipeline.catalog.ddl.constants import UnknownDefaultError
 
 AT = datetime(2026, 11, 21, 23, 7, 43, 367891, timezone.utc)
 PARIS = ConversionMode(executed_at=AT, time_zone="Europe/Paris")
