@@ -18,7 +18,6 @@ __all__ = [
     "expression_reader",
     "expressions",
     "foreign_key",
-    "kept_expression",
     "keys",
     "lexer",
     "logged_effects",

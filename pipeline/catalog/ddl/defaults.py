@@ -37,10 +37,10 @@ from pipeline.catalog.ddl.constants import (
     is_expression,
 )
 from pipeline.catalog.ddl.conversion_mode import ConversionMode
-from pipeline.catalog.ddl.kept_expression import kept_expression
+from pipeline.catalog.ddl.expression_reader import kept_expression
 from pipeline.catalog.ddl.lexer import SqlMode
 from pipeline.catalog.ddl.model import ColumnDefault
-from pipeline.catalog.ddl.numeric_defaults import NUMERIC, Conversion, printed_float
+from pipeline.catalog.ddl.numeric_defaults import NUMERIC, Conversion, keeps_digits
 from pipeline.catalog.ddl.temporal_defaults import TEMPORAL
 from pipeline.catalog.ddl.text_defaults import TEXTUAL
 
@@ -78,7 +78,7 @@ def insert_default(column: NewColumn, mode: ConversionMode) -> ColumnDefault:
         if column.default and isinstance(constant(column.default, mode), Now):
             raise UnknownDefaultError("the time of the insert")
         text = default_text(column, mode)
-        if text is not None and not _keeps_digits(column.definition, text):
+        if text is not None and not keeps_digits(column.definition, text):
             raise UnknownDefaultError(
                 "a FLOAT with more than six digits, which any later ALTER rounds"
             )
@@ -90,12 +90,6 @@ def insert_default(column: NewColumn, mode: ConversionMode) -> ColumnDefault:
         return ColumnDefault(
             name, reason=str(error), nullable=nullable, unlogged=unlogged, expression=kept
         )
-
-
-def _keeps_digits(column: ColumnDefinition, text: str) -> bool:
-    """Return True if the server reads back the value that it prints."""
-    single = column.type is ColumnType.FLOAT and not column.precision
-    return not single or printed_float(text) == text
 
 
 def _value(column: NewColumn, mode: ConversionMode) -> Constant:

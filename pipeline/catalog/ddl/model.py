@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, replace
 from pydantic import TypeAdapter
 
 from pipeline.catalog.ddl.actions import NewColumn
+from pipeline.catalog.ddl.expression_reader import renamed_expression
 from pipeline.catalog.ddl.foreign_key import ForeignKey, renamed_columns
-from pipeline.catalog.ddl.kept_expression import renamed_expression
 from pipeline.catalog.ddl.keys import Keys
 from pipeline.catalog.ddl.partitions import Partitioning
 
@@ -22,7 +22,7 @@ class ColumnDefault:
     `text` is the value as `pipeline.catalog.ddl.defaults` writes it (None: NULL), evaluated when
     the column was declared; a non-empty `reason` says why the value is unknown. `nullable` is as of
     that declaration. `unlogged` marks a generated column: updates change it, but row images may
-    leave it out; `expression` computes it (see `kept_expression`; empty: not understood).
+    leave it out; `expression` computes it (see `expression_reader`; empty: not understood).
     """
 
     name: str

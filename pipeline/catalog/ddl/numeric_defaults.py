@@ -113,9 +113,10 @@ def _year(value: Constant, _column: ColumnDefinition, _mode: ConversionMode) -> 
     return read_year(f"{_number(value):f}", is_text=False)
 
 
-def printed_float(text: str) -> str:
-    """Return a FLOAT default as servers print it (six digits) and read it back."""
-    return _as_single(float(f"{float(text):.6g}"))
+def keeps_digits(column: ColumnDefinition, text: str) -> bool:
+    """Return True if the server reads back the value that it prints: a FLOAT with six digits."""
+    single = column.type is ColumnType.FLOAT and not column.precision
+    return not single or _as_single(float(f"{float(text):.6g}")) == text
 
 
 NUMERIC: dict[ColumnType, Conversion] = {

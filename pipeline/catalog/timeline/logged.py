@@ -50,17 +50,11 @@ class LoggedStatement:
         `server` is the server's version.
         """
         number, mariadb = server_number(server)
-        lsn, pos = place
+        same = ("query", "schema", "time_zone", "charset", "connection_charset", "server_charset")
         return cls(
-            lsn=lsn,
-            pos=pos,
-            query=row["query"],
-            schema=row["schema"],
+            *place,
+            **{name: row[name] for name in same},
             sql_mode=row["sql_mode"] or 0,
-            time_zone=row["time_zone"],
-            charset=row["charset"],
-            connection_charset=row["connection_charset"],
-            server_charset=row["server_charset"],
             executed_at=executed_at,
             ddl_xid=row["ddl_xid"],
             explicit_timestamps=row["explicit_defaults_for_timestamp"],

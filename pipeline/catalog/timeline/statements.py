@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -32,7 +32,6 @@ from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.ddl.partition_clause import COPY_REMEDY
 from pipeline.catalog.timeline import foreign_keys
 from pipeline.catalog.timeline.logged import CatalogOptions, LoggedStatement
-from pipeline.catalog.timeline.renames import permutation
 from pipeline.catalog.timeline.table_items import TableItems, named
 from pipeline.catalog.timeline.tables import Tables, TableState, with_key
 
@@ -351,6 +350,26 @@ class Statements(TableItems):
             for renamed in filter(self._wanted, pair):
                 self._unsupported(statement, renamed, reason)
             self._temporary(statement, pair[1])
+
+
+def permutation(
+    pairs: Iterable[tuple[TableName, TableName]],
+) -> tuple[dict[TableName, TableName], dict[TableName, TableName]]:
+    """Apply pairs (old, new) from left to right.
+
+    Return a mapping from each name that has another table's rows to that table, and one from each
+    name that no longer exists to the name where its rows went.
+    """
+    origin: dict[TableName, TableName] = {}
+    gone: set[TableName] = set()
+    for old, new in pairs:
+        origin[new] = origin.pop(old, old)
+        gone.add(old)
+        gone.discard(new)
+    renamed = {name: source for name, source in origin.items() if name != source}
+    by_source = {source: name for name, source in renamed.items()}
+    moved = {name: by_source[name] for name in gone if name in by_source}
+    return renamed, moved
 
 
 def _rekeyed(change: Alteration) -> TableDefinition:

@@ -20,9 +20,8 @@ from decoder.constants import BINARY_COLLATION, ZERO_DATE_TYPES, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.alter.generated import depends_on_session, recomputed
 from pipeline.catalog.ddl.conversion_mode import ConversionMode
-from pipeline.catalog.ddl.expression_reader import TEXT_TYPES
+from pipeline.catalog.ddl.expression_reader import TEXT_TYPES, expression_tokens, printed_expression
 from pipeline.catalog.ddl.expressions import UnknownExpressionError, columns_of
-from pipeline.catalog.ddl.kept_expression import expression_tokens, printed_expression
 from pipeline.catalog.ddl.model import ColumnDefault
 from pipeline.gold.changes.images import Doubt, LeftOut, Unlogged, is_left_out, whole_after
 from pipeline.gold.schema.convert import certainly_converted

@@ -96,12 +96,12 @@ ROOMS = {
         "actions addresses alter charsets column_clause column_types constants "
         "conversion_mode create cursor ddl defaults dml dump "
         "effects elements expression_functions expression_reader expressions foreign_key "
-        "kept_expression keys lexer logged_effects model names numeric_defaults "
+        "keys lexer logged_effects model names numeric_defaults "
         "partition_clause partitions temporal temporal_defaults "
         "text_defaults"
     ),
     "pipeline.catalog.timeline": (
-        "consequences definitions foreign_keys logged naming renames seeded "
+        "consequences definitions foreign_keys logged naming seeded "
         "start statements table_items tables timeline touched"
     ),
     "pipeline.cli": (
@@ -279,7 +279,6 @@ SMALL = {
     "decoder.model.segment": "the face's own type",
     "decoder.transactions.row_spans": "boundaries and summaries both use it",
     "pipeline.catalog.ddl.names": "every reader of DDL uses it",
-    "pipeline.catalog.timeline.renames": "a RENAME of several tables is a case of its own",
     "pipeline.cli.__main__": "`python -m pipeline.cli`",
     "pipeline.gold.schema.partition_rows": "DDL's partitions as SQL, and nothing else",
     "pipeline.gold.table.incomplete": "a job and the status both report it",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.catalog.ddl.kept_expression import (
+from pipeline.catalog.ddl.expression_reader import (
     expression_tokens,
     kept_expression,
     printed_expression,
