@@ -34,10 +34,8 @@ from pipeline.catalog.ddl.actions import (
 )
 from pipeline.catalog.ddl.addresses import changed_default
 from pipeline.catalog.ddl.column_types import with_charset
-from pipeline.catalog.ddl.constants import UnknownDefaultError
-from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownConversionError
+from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
 from pipeline.catalog.ddl.defaults import default_text, insert_default
-from pipeline.catalog.ddl.expressions import UnknownExpressionError
 from pipeline.catalog.ddl.keys import ChangeKeys, altered_keys
 from pipeline.catalog.ddl.lexer import SqlMode
 from pipeline.catalog.ddl.model import TableModel
@@ -175,7 +173,7 @@ class _Columns:
         """Convert text to another charset: it stays the same if that has all its characters."""
         try:
             replace(self.mode, charset=action.charset).require_text_kept()
-        except UnknownConversionError as error:
+        except UnknownValueError as error:
             raise NotAppliedError(
                 f"its text is converted to another character set, with an unknown result: {error}"
             ) from error
@@ -196,7 +194,7 @@ class _Columns:
             new = replace(new, nullable=False)
         try:
             how = conversion(old, new, replace(self.mode, charset=declared.charset))
-        except UnknownConversionError as error:
+        except UnknownValueError as error:
             raise NotAppliedError(
                 f"column {old.name} is changed, and its new values are not certain: {error}"
             ) from error
@@ -239,17 +237,18 @@ class _Columns:
         ):
             return
         column = action.column.in_charset(self.charset)
-        unlogged = f"column {name} is added, and its value in existing rows is not in the log: "
         try:
             if column.expression:
                 expression, how = generated(action.column, self._unchanged(), self.mode)
                 step = ColumnStep(name, convert=how, generated=expression)
             else:
                 step = ColumnStep(name, text=default_text(column, self.mode))
-        except UnknownDefaultError as error:
-            raise NotAppliedError(f"{unlogged}{error}") from error
-        except UnknownExpressionError as error:
-            raise NotAppliedError(f"{unlogged}a generated column ({error})") from error
+        except UnknownValueError as error:
+            reason = f"a generated column ({error})" if column.expression else error
+            raise NotAppliedError(
+                f"column {name} is added, and its value in existing rows is not in the log:"
+                f" {reason}"
+            ) from error
         self._insert(_Slot(column.definition, step), column.place)
 
     def _unchanged(self) -> Iterator[ColumnDefinition]:

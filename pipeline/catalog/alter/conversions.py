@@ -2,7 +2,7 @@
 
 A conversion is a text that gold interprets (`pipeline.gold.schema.convert`): a word and, after a
 colon, its number. None: values stay as they are. If MySQL's result depends on anything that the log
-lacks, or gold may compute it differently, `UnknownConversionError` says why, and the table is held.
+lacks, or gold may compute it differently, `UnknownValueError` says why, and the table is held.
 
 Source: `Field::store` and `get_copy_func` of MySQL's `sql/field.cc` and `sql/field_conv.cc`; every
 pair that is allowed here is compared with a server in
@@ -27,7 +27,7 @@ from pipeline.catalog.ddl.conversion_mode import (
     ROUND,
     ROUNDED,
     ConversionMode,
-    UnknownConversionError,
+    UnknownValueError,
 )
 
 _Rule = Callable[[ColumnDefinition, ColumnDefinition, ConversionMode], "str | None"]
@@ -44,17 +44,17 @@ _MOST_DECIMAL_DIGITS = 38
 def conversion(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     """Return the conversion of values of `old` to `new`, or None if they stay as they are.
 
-    Raises `UnknownConversionError`.
+    Raises `UnknownValueError`.
     """
     if old.nullable and not new.nullable:
         mode.require_strict("it becomes NOT NULL")
     try:
         kinds = reader(old, mode.options).arrow_type, reader(new, mode.options).arrow_type
     except UnsupportedError as error:
-        raise UnknownConversionError(str(error)) from error
+        raise UnknownValueError(str(error)) from error
     rule = _RULES.get((_family(old), _family(new)))
     if rule is None:
-        raise UnknownConversionError(f"{old.type.name} becomes {new.type.name}")
+        raise UnknownValueError(f"{old.type.name} becomes {new.type.name}")
     found = rule(old, new, mode)
     if found is None and kinds[0] != kinds[1]:
         found = CAST
@@ -127,7 +127,7 @@ def _integer_to_real(
     _require_bare(new)
     exact = _WIDTHS[old.type] <= _WIDTHS[T.LONG]
     if not exact and (old.unsigned or new.type is T.FLOAT):
-        raise UnknownConversionError(f"{old.type.name} becomes {new.type.name}, which rounds")
+        raise UnknownValueError(f"{old.type.name} becomes {new.type.name}, which rounds")
     rounds = not exact or (new.type is T.FLOAT and old.type is T.LONG)
     return ROUNDED if rounds else CAST
 
@@ -136,7 +136,7 @@ def _integer_to_text(
     old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
 ) -> str | None:
     if old.unsigned:  # ZEROFILL, not in table maps, would show
-        raise UnknownConversionError("an unsigned number becomes text")
+        raise UnknownValueError("an unsigned number becomes text")
     if text_conversions.characters(new) < _INTEGER_DIGITS:
         mode.require_strict("its length becomes smaller")
     return CAST
@@ -162,9 +162,9 @@ def _decimal_to_text(
 ) -> str | None:
     _require_delta_decimal(old)
     if old.unsigned:  # as above: ZEROFILL
-        raise UnknownConversionError("an unsigned number becomes text")
+        raise UnknownValueError("an unsigned number becomes text")
     if old.scale > _PLAIN_DIGITS:
-        raise UnknownConversionError(f"a number with over {_PLAIN_DIGITS} decimals becomes text")
+        raise UnknownValueError(f"a number with over {_PLAIN_DIGITS} decimals becomes text")
     if text_conversions.characters(new) < old.precision + len("-0."):
         mode.require_strict("its length becomes smaller")
     return CAST
@@ -172,12 +172,12 @@ def _decimal_to_text(
 
 def _require_delta_decimal(column: ColumnDefinition) -> None:
     if column.precision > _MOST_DECIMAL_DIGITS:
-        raise UnknownConversionError(f"a number of {column.precision} digits is text in Delta")
+        raise UnknownValueError(f"a number of {column.precision} digits is text in Delta")
 
 
 def _require_bare(column: ColumnDefinition) -> None:
     if column.precision:
-        raise UnknownConversionError(f"{column.type.name} with a precision rounds")
+        raise UnknownValueError(f"{column.type.name} with a precision rounds")
 
 
 def _decimal(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
@@ -205,7 +205,7 @@ def _decimal_to_real(
     _require_delta_decimal(old)
     _require_bare(new)
     if new.type is T.FLOAT:
-        raise UnknownConversionError("a decimal becomes a FLOAT, which rounds twice")
+        raise UnknownValueError("a decimal becomes a FLOAT, which rounds twice")
     return ROUNDED
 
 
@@ -231,7 +231,7 @@ def _bits(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) ->
     if new.length < old.length:
         mode.require_strict("its range gets smaller")
     if new.length == 1 and old.length > 1:
-        raise UnknownConversionError("a BIT becomes one bit")
+        raise UnknownValueError("a BIT becomes one bit")
     return CAST
 
 
@@ -241,7 +241,7 @@ def _same(_old: ColumnDefinition, _new: ColumnDefinition, _mode: ConversionMode)
 
 def _geometry(old: ColumnDefinition, new: ColumnDefinition, _mode: ConversionMode) -> str | None:
     if new.geometry_type not in (0, old.geometry_type):
-        raise UnknownConversionError("the type of a geometry changes")
+        raise UnknownValueError("the type of a geometry changes")
     return None
 
 

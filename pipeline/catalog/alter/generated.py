@@ -30,13 +30,12 @@ from pipeline.catalog.ddl.conversion_mode import (
     RTRIM,
     VALUES_CHANGE,
     ConversionMode,
-    UnknownConversionError,
+    UnknownValueError,
 )
 from pipeline.catalog.ddl.expression_reader import INTEGER_DIGITS, TEXT_TYPES, read_expression
 from pipeline.catalog.ddl.expressions import (
     MOST_DIGITS,
     Expression,
-    UnknownExpressionError,
     as_number,
     kind_of,
     numeric,
@@ -64,13 +63,10 @@ def generated(
 ) -> tuple[str, str]:
     """Return an added column's expression as JSON, and the conversion of its result.
 
-    `table` are the columns that it may refer to. Raises `UnknownExpressionError`.
+    `table` are the columns that it may refer to. Raises `UnknownValueError`.
     """
     found = _read(column.expression, table, mode)
-    try:
-        return json.dumps(found.tree, ensure_ascii=False), _stored(found, column, mode)
-    except UnknownConversionError as error:
-        raise UnknownExpressionError(str(error)) from error
+    return json.dumps(found.tree, ensure_ascii=False), _stored(found, column, mode)
 
 
 def recomputed(
@@ -168,7 +164,7 @@ def _stored(found: Expression, column: NewColumn, mode: ConversionMode) -> str:
     if not column.stored and not _fits(found, target):
         if target.type in INTEGER_BITS and found.digits and not (target.unsigned or mode.mariadb):
             return f"{CLAMP}:{INTEGER_BITS[target.type]}"
-        raise UnknownExpressionError("a VIRTUAL column that may be too small for a value")
+        raise UnknownValueError("a VIRTUAL column that may be too small for a value")
     if target.type in INTEGER_BITS and found.digits:
         return ROUND if found.scale else CAST
     if target.type is ColumnType.NEWDECIMAL and found.digits and target.precision <= MOST_DIGITS:
@@ -188,7 +184,7 @@ def _nearest(found: Expression, target: ColumnDefinition) -> str:
         return f"{clamp}:{INTEGER_BITS[target.type]}"
     if target.type is ColumnType.NEWDECIMAL and found.digits and target.precision <= MOST_DIGITS:
         if target.unsigned:
-            raise UnknownExpressionError("its value as an unsigned DECIMAL")
+            raise UnknownValueError("its value as an unsigned DECIMAL")
         return NEAREST
     if _is_text(target) and found.kind == "text":
         return f"{FITTING}:{json.dumps(_room(found, target))}"
@@ -197,10 +193,10 @@ def _nearest(found: Expression, target: ColumnDefinition) -> str:
     raise _not_stored(found, target)
 
 
-def _not_stored(found: Expression, target: ColumnDefinition) -> UnknownExpressionError:
+def _not_stored(found: Expression, target: ColumnDefinition) -> UnknownValueError:
     if found.kind in ("other", "date", "datetime"):
-        return UnknownExpressionError(f"its value, of {kind_of(found)}, as {target.type.name}")
-    return UnknownExpressionError(f"its value as {target.type.name}")
+        return UnknownValueError(f"its value, of {kind_of(found)}, as {target.type.name}")
+    return UnknownValueError(f"its value as {target.type.name}")
 
 
 def _room(found: Expression, target: ColumnDefinition) -> dict[str, bool | int]:

@@ -24,7 +24,7 @@ from pipeline.catalog.ddl.conversion_mode import (
     RTRIM,
     STORED,
     ConversionMode,
-    UnknownConversionError,
+    UnknownValueError,
 )
 from pipeline.catalog.ddl.lexer import SqlMode
 
@@ -55,7 +55,7 @@ def _is_blob(column: ColumnDefinition) -> bool:
 def text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     """Convert text of any length."""
     if old.type is T.STRING and mode.sql_mode & SqlMode.PAD_CHAR_TO_FULL_LENGTH:
-        raise UnknownConversionError("a CHAR read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
+        raise UnknownValueError("a CHAR read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
     mode.require_text_kept()
     if _is_blob(old) and _is_blob(new) and _same_bytes(old, new, mode):
         return None
@@ -82,7 +82,7 @@ def _fitting(
     if not short or trimmed:
         return None
     if _is_blob(new):
-        raise UnknownConversionError("its length in bytes becomes smaller")
+        raise UnknownValueError("its length in bytes becomes smaller")
     return f"{CUT}:{characters(new)}"
 
 
@@ -113,7 +113,7 @@ def enum(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> 
         mode.require_strict(f"label {gone[0]!r} is removed")
     respelled = {_loose(label) for label in gone} & {_loose(label) for label in new.labels}
     if respelled:
-        raise UnknownConversionError("the spelling of a label changes")
+        raise UnknownValueError("the spelling of a label changes")
     return None
 
 
@@ -128,7 +128,7 @@ def set_(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> 
     enum(old, new, mode)
     kept = [label for label in new.labels if label in old.labels]
     if kept != [label for label in old.labels if label in new.labels]:
-        raise UnknownConversionError("the order of the labels of a SET changes")
+        raise UnknownValueError("the order of the labels of a SET changes")
     return None
 
 
@@ -175,7 +175,7 @@ def from_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMod
     kind = _kind(new)
     mode.require_strict(f"bytes become {kind.value}")
     if old.type is T.STRING and old.length != BYTES.get(kind, old.length):
-        raise UnknownConversionError("an INET4 may become an INET6, or the reverse")
+        raise UnknownValueError("an INET4 may become an INET6, or the reverse")
     return f"{LOGICAL}:{kind.value}"
 
 
@@ -188,5 +188,5 @@ def vector(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -
     """Convert a vector: MySQL keeps its numbers, MariaDB pads it with zeros."""
     before, after = old.dimension or 0, new.dimension or 0
     if after < before:
-        raise UnknownConversionError("a VECTOR gets fewer dimensions")
+        raise UnknownValueError("a VECTOR gets fewer dimensions")
     return f"{EXTENDED}:{after}" if mode.mariadb and after > before else None

@@ -16,7 +16,7 @@ from pipeline.catalog.ddl.conversion_mode import (
     ROUNDED,
     TRUNCATE,
     ConversionMode,
-    UnknownConversionError,
+    UnknownValueError,
 )
 
 
@@ -25,7 +25,7 @@ def instants(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode)
     if new.fraction == old.fraction:
         return None
     if mode.dates_are_text:
-        raise UnknownConversionError("the number of digits of a time stored as text changes")
+        raise UnknownValueError("the number of digits of a time stored as text changes")
     if new.fraction > old.fraction:
         return None
     mode.require_strict("its fraction gets shorter")
@@ -37,7 +37,7 @@ def date_to_datetime(
 ) -> str | None:
     """Convert a date to midnight of that day."""
     if mode.dates_are_text:
-        raise UnknownConversionError("a date stored as text becomes a time")
+        raise UnknownValueError("a date stored as text becomes a time")
     return CAST
 
 
@@ -46,7 +46,7 @@ def datetime_to_date(
 ) -> str | None:
     """Convert to the date, which a fraction may round up."""
     if old.fraction or mode.dates_are_text:
-        raise UnknownConversionError("a time becomes a date")
+        raise UnknownValueError("a time becomes a date")
     return ROUNDED
 
 
@@ -61,7 +61,7 @@ def date_to_text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionM
 def text_to_date(_old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     """Convert text that has no more digits than the DATE or DATETIME."""
     if mode.dates_are_text:
-        raise UnknownConversionError("text becomes a date stored as text")
+        raise UnknownValueError("text becomes a date stored as text")
     return f"{PARSED}:{_printed(new)}"
 
 
@@ -75,7 +75,7 @@ def _printed(column: ColumnDefinition) -> int:
 def time(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     """Convert a TIME to one with as many digits or more."""
     if new.fraction < old.fraction:
-        raise UnknownConversionError("its fraction gets shorter")
+        raise UnknownValueError("its fraction gets shorter")
     if new.fraction == old.fraction or mode.options.time == "micros":
         return None
     return f"{DIGITS}:{new.fraction}"
@@ -84,7 +84,7 @@ def time(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> 
 def time_to_text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     """Convert a TIME to text as the server prints it, which is also gold's form."""
     if mode.options.time == "micros":
-        raise UnknownConversionError("a TIME stored as a number becomes text")
+        raise UnknownValueError("a TIME stored as a number becomes text")
     if characters(new) < len("-838:59:59.") + old.fraction:
         mode.require_strict("its length becomes smaller")
     return None
@@ -95,11 +95,11 @@ def zoned(name: str) -> Callable[[ColumnDefinition, ColumnDefinition, Conversion
 
     def rule(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
         if new.fraction < old.fraction:
-            raise UnknownConversionError("its fraction gets shorter")
+            raise UnknownValueError("its fraction gets shorter")
         if mode.dates_are_text:
-            raise UnknownConversionError("a time stored as text is converted to another time zone")
+            raise UnknownValueError("a time stored as text is converted to another time zone")
         if mode.utc_offset is None:
-            raise UnknownConversionError(
+            raise UnknownValueError(
                 "a time is converted to another time zone, and the session's is not logged or not"
                 " constant"
             )

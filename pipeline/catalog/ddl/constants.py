@@ -20,14 +20,9 @@ from typing import Literal
 
 from decoder.columns.charsets.collations import COLLATIONS
 from pipeline.catalog.ddl.charsets import can_hold, decoded, encoded
-from pipeline.catalog.ddl.conversion_mode import ConversionMode
+from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
 from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
 from pipeline.catalog.ddl.lexer import Kind, Notation, SqlMode, Token
-
-
-class UnknownDefaultError(ValueError):
-    """The value that existing rows got cannot be determined from the log."""
-
 
 Part = Literal["datetime", "date", "time"]
 
@@ -112,16 +107,16 @@ _LOST = "�"
 
 
 def constant(tokens: Sequence[Token], mode: ConversionMode) -> Constant:
-    """Return the value of a DEFAULT. Raises `UnknownDefaultError` if it is not a known constant."""
+    """Return the value of a DEFAULT. Raises `UnknownValueError` if it is not a known constant."""
     plain = mode.sql_mode & SqlMode.NO_BACKSLASH_ESCAPES and is_expression(tokens)
     if plain and any("\\" in token.text for token in tokens if token.kind is Kind.STRING):
         # The server stores the expression with escapes, but does not interpret them on reading.
-        raise UnknownDefaultError("a backslash in an expression under NO_BACKSLASH_ESCAPES")
+        raise UnknownValueError("a backslash in an expression under NO_BACKSLASH_ESCAPES")
     try:
         return _whole(Cursor(tokens), mode)
     except (ReadError, DecimalException) as error:
         text = " ".join(token.text for token in tokens)
-        raise UnknownDefaultError(f"expression ({text})") from error
+        raise UnknownValueError(f"expression ({text})") from error
 
 
 def is_expression(tokens: Sequence[Token]) -> bool:
@@ -224,7 +219,7 @@ def _json_part(part: Sequence[Token], mode: ConversionMode) -> str:
         return part[0].text.lower()
     value = constant(part, mode)
     if mode.mariadb and isinstance(value, float):
-        raise UnknownDefaultError("an approximate number in a MariaDB JSON document")
+        raise UnknownValueError("an approximate number in a MariaDB JSON document")
     return _json_text(value)
 
 
@@ -235,7 +230,7 @@ def _json_text(value: Constant) -> str:
         return "null"
     if isinstance(value, (Decimal, float)):
         return f"{value:f}" if isinstance(value, Decimal) else str(value)
-    raise UnknownDefaultError("a JSON value of bytes or times")
+    raise UnknownValueError("a JSON value of bytes or times")
 
 
 def _literal(cursor: Cursor, mode: ConversionMode) -> Constant:
@@ -295,9 +290,9 @@ def _string(token: Token, mode: ConversionMode) -> Text | None:
     charset = "utf8mb3" if national else mode.connection_charset
     foreign = national and mode.client_charset not in ("utf8mb3", "utf8mb4")
     if foreign and not token.text.isascii():
-        raise UnknownDefaultError("N'…' from a client that does not send UTF-8")
+        raise UnknownValueError("N'…' from a client that does not send UTF-8")
     if _LOST in token.text or not can_hold(token.text, charset):
-        raise UnknownDefaultError(f"a string with characters that {charset} lacks")
+        raise UnknownValueError(f"a string with characters that {charset} lacks")
     return Text(token.text, charset)
 
 
@@ -319,4 +314,4 @@ def _introduced(charset: str, token: Token, mode: ConversionMode) -> Constant:
             return Bytes(raw, number=False, introduced=True)
         return Text(decoded(raw, charset), charset, introduced=True)
     except ValueError as error:
-        raise UnknownDefaultError(f"_{charset} literal: {error}") from error
+        raise UnknownValueError(f"_{charset} literal: {error}") from error

@@ -75,8 +75,8 @@ _STRICT = SqlMode.STRICT_TRANS_TABLES | SqlMode.STRICT_ALL_TABLES
 _UNICODE = ("utf8mb4", "utf16", "utf16le", "utf32", "gb18030")
 
 
-class UnknownConversionError(ValueError):
-    """The value that the server converted to cannot be determined for certain."""
+class UnknownValueError(ValueError):
+    """A value that the server computed or converted cannot be determined for certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +139,13 @@ class ConversionMode:
         return bool(self.sql_mode & (other | SqlMode.HIGH_NOT_PRECEDENCE))
 
     def require_strict(self, what: str) -> None:
-        """Raise `UnknownConversionError` if the session changes values that do not fit."""
+        """Raise `UnknownValueError` if the session changes values that do not fit."""
         if not self.strict:
-            raise UnknownConversionError(f"{what}, and the session's sql_mode is not strict")
+            raise UnknownValueError(f"{what}, and the session's sql_mode is not strict")
 
     def require_text_kept(self) -> None:
-        """Raise `UnknownConversionError` if text may lose characters that the charset lacks."""
+        """Raise `UnknownValueError` if text may lose characters that the charset lacks."""
         if self.charset == "binary":
-            raise UnknownConversionError("text becomes bytes")
+            raise UnknownValueError("text becomes bytes")
         if self.charset not in _UNICODE:
             self.require_strict("it may be in another character set")

@@ -32,11 +32,10 @@ from pipeline.catalog.ddl.constants import (
     Constant,
     Now,
     Text,
-    UnknownDefaultError,
     constant,
     is_expression,
 )
-from pipeline.catalog.ddl.conversion_mode import ConversionMode
+from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
 from pipeline.catalog.ddl.expression_reader import kept_expression
 from pipeline.catalog.ddl.lexer import SqlMode
 from pipeline.catalog.ddl.model import ColumnDefault
@@ -51,24 +50,24 @@ _TEXTS = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.BLOB, ColumnType.SET
 def default_text(column: NewColumn, mode: ConversionMode) -> str | None:
     """Return, as text, the value that existing rows have in an added column.
 
-    Raises `UnknownDefaultError` if it cannot be determined from the log.
+    Raises `UnknownValueError` if it cannot be determined from the log.
     """
     if column.computed:
-        raise UnknownDefaultError(column.computed)
+        raise UnknownValueError(column.computed)
     definition = column.definition
     _check_timestamp(column, mode)
     if mode.mariadb and mode.sql_mode & SqlMode.ORACLE and definition.type is ColumnType.DATE:
-        raise UnknownDefaultError("a DATE, which is a DATETIME in MariaDB's sql_mode ORACLE")
+        raise UnknownValueError("a DATE, which is a DATETIME in MariaDB's sql_mode ORACLE")
     value = _value(column, mode)
     if value is None:
         return None
     convert = _address if definition.logical in BYTES else _CONVERSIONS.get(definition.type)
     if convert is None:
-        raise UnknownDefaultError(f"a value of type {definition.type.name}")
+        raise UnknownValueError(f"a value of type {definition.type.name}")
     try:
         return convert(value, definition, mode)
     except (ValueError, InvalidOperation, OverflowError) as error:
-        raise UnknownDefaultError(f"{value!r} as {definition.type.name}: {error}") from error
+        raise UnknownValueError(f"{value!r} as {definition.type.name}: {error}") from error
 
 
 def insert_default(column: NewColumn, mode: ConversionMode) -> ColumnDefault:
@@ -76,14 +75,14 @@ def insert_default(column: NewColumn, mode: ConversionMode) -> ColumnDefault:
     name, nullable = column.definition.name, column.definition.nullable
     try:
         if column.default and isinstance(constant(column.default, mode), Now):
-            raise UnknownDefaultError("the time of the insert")
+            raise UnknownValueError("the time of the insert")
         text = default_text(column, mode)
         if text is not None and not keeps_digits(column.definition, text):
-            raise UnknownDefaultError(
+            raise UnknownValueError(
                 "a FLOAT with more than six digits, which any later ALTER rounds"
             )
         return ColumnDefault(name, text, nullable=nullable)
-    except UnknownDefaultError as error:
+    except UnknownValueError as error:
         unlogged = mode.mariadb and column.is_generated
         understood = unlogged and not mode.changes_expressions
         kept = kept_expression(column.expression) if understood else ""
@@ -109,13 +108,13 @@ def _check_kept(value: Constant, column: ColumnDefinition) -> None:
     """Raise for non-ASCII text: without strict mode, characters that the column lacks are lost."""
     unknown = column.collation in (None, UNKNOWN_COLLATION)
     if unknown and isinstance(value, Text) and not value.text.isascii():
-        raise UnknownDefaultError("the text of an expression in an unknown charset")
+        raise UnknownValueError("the text of an expression in an unknown charset")
 
 
 def _check_label(number: str, column: ColumnDefinition) -> None:
     """Raise if a number is also a label: MySQL takes it as label or index, by the charset."""
     if number in column.labels:
-        raise UnknownDefaultError(f"{number}, which is a label and may be the index of another")
+        raise UnknownValueError(f"{number}, which is a label and may be the index of another")
 
 
 def _check_printed(value: Constant) -> None:
@@ -125,7 +124,7 @@ def _check_printed(value: Constant) -> None:
     else:
         garbled = isinstance(value, Bytes) and value.introduced and not value.raw.isascii()
     if garbled:
-        raise UnknownDefaultError("a string with an introducer, in a TEXT or an expression")
+        raise UnknownValueError("a string with an introducer, in a TEXT or an expression")
 
 
 def _check_timestamp(column: NewColumn, mode: ConversionMode) -> None:
@@ -133,7 +132,7 @@ def _check_timestamp(column: NewColumn, mode: ConversionMode) -> None:
     explicit = column.default or column.explicit_null or mode.explicit_timestamps
     if column.definition.type is ColumnType.TIMESTAMP2 and not explicit:
         state = "not logged" if mode.explicit_timestamps is None else "OFF"
-        raise UnknownDefaultError(
+        raise UnknownValueError(
             f"a TIMESTAMP without NULL or DEFAULT, and explicit_defaults_for_timestamp is {state}"
         )
 
@@ -156,7 +155,7 @@ def _implicit(column: ColumnDefinition) -> Constant:
         return Text("00:00:00")
     if column.type in TEMPORAL:
         return Text("0000-00-00 00:00:00")
-    raise UnknownDefaultError(f"no DEFAULT for a NOT NULL column of type {column.type.name}")
+    raise UnknownValueError(f"no DEFAULT for a NOT NULL column of type {column.type.name}")
 
 
 def _address(value: Constant, column: ColumnDefinition, _mode: ConversionMode) -> str:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from functools import partial
 
+from pipeline.catalog.ddl.conversion_mode import UnknownValueError
 from pipeline.catalog.ddl.expressions import (
     NULL,
     Expression,
-    UnknownExpressionError,
     alike,
     as_number,
     as_text,
@@ -48,7 +48,7 @@ def _concat(*parts: Expression) -> Expression:
 def _concat_ws(separator: Expression, *parts: Expression) -> Expression:
     known = [part for part in parts if part.kind != "null"]
     if not known or separator.tree[0] != "text":
-        raise UnknownExpressionError("CONCAT_WS with a separator that is not a constant")
+        raise UnknownValueError("CONCAT_WS with a separator that is not a constant")
     texts = [as_text(part) for part in (separator, *known)]
     return text_of(["concat_ws", separator.tree[1], *map(_printed, known)], texts)
 
@@ -111,7 +111,7 @@ def _hash(function: str, part: Expression) -> Expression:
 def _sha2(part: Expression, length: Expression) -> Expression:
     bits = length.tree
     if bits[0] != "number" or bits[1] not in _SHA2_BITS:
-        raise UnknownExpressionError("SHA2 with a length that is not a constant")
+        raise UnknownValueError("SHA2 with a length that is not a constant")
     return Expression(["sha2", _bytes(part), int(bits[1]) or 256], "text", plain=True)
 
 
@@ -123,7 +123,7 @@ def _bytes(part: Expression) -> list[object]:
     """Return the tree of text whose bytes are known: UTF-8 or ASCII."""
     text = as_text(part)
     if wide := text.charsets.intersection(_WIDE):
-        raise UnknownExpressionError(f"the bytes of text in {min(wide) or 'an unknown charset'}")
+        raise UnknownValueError(f"the bytes of text in {min(wide) or 'an unknown charset'}")
     return text.tree if text.charsets.issubset(_UTF8) else ["ascii", text.tree]
 
 
@@ -135,26 +135,26 @@ def _abs(part: Expression) -> Expression:
 def _part_of_date(function: str, digits: int, part: Expression) -> Expression:
     kinds = ("datetime",) if function in _TIME_PARTS else ("date", "datetime")
     if part.kind not in kinds:
-        raise UnknownExpressionError(f"{function} of anything but a {' or '.join(kinds).upper()}")
+        raise UnknownValueError(f"{function} of anything but a {' or '.join(kinds).upper()}")
     return _whole([function.lower(), part.tree], digits)
 
 
 def _date(part: Expression) -> Expression:
     if part.kind not in ("date", "datetime"):
-        raise UnknownExpressionError("DATE of anything but a DATE or DATETIME")
+        raise UnknownValueError("DATE of anything but a DATE or DATETIME")
     return Expression(["to_date", part.tree], "date")
 
 
 def _json_unquote(part: Expression) -> Expression:
     if part.tree[0] != "json_extract":
-        raise UnknownExpressionError("JSON_UNQUOTE of anything but JSON_EXTRACT")
+        raise UnknownValueError("JSON_UNQUOTE of anything but JSON_EXTRACT")
     return replace(part, tree=["json_unquote", *part.tree[1:]])
 
 
 def _of_json(function: str, part: Expression, place: Expression) -> Expression:
     path = place.tree
     if path[0] != "text" or not _PATH.fullmatch(path[1]):
-        raise UnknownExpressionError(f"{function.upper()} with a path other than '$.name'")
+        raise UnknownValueError(f"{function.upper()} with a path other than '$.name'")
     document = as_text(part)
     return text_of([function, document.tree, path[1]], [document])
 
@@ -162,7 +162,7 @@ def _of_json(function: str, part: Expression, place: Expression) -> Expression:
 def _constant(function: str, part: Expression, least: int) -> int:
     if part.tree[0] == "number" and part.whole and least <= int(part.tree[1]) < 1 << 31:
         return int(part.tree[1])
-    raise UnknownExpressionError(f"{function.upper()} with a position that is not a constant")
+    raise UnknownValueError(f"{function.upper()} with a position that is not a constant")
 
 
 _ONE, _TWO, _SOME = (1,), (2,), range(1, 1 << 16)

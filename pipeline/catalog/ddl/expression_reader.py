@@ -16,14 +16,13 @@ from typing import Any
 from decoder.constants import BINARY_COLLATION, DATE_TYPES, INSTANT_TYPES, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.charsets import charset_in
-from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownConversionError
+from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
 from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
 from pipeline.catalog.ddl.expression_functions import FUNCTIONS
 from pipeline.catalog.ddl.expressions import (
     MOST_DIGITS,
     NULL,
     Expression,
-    UnknownExpressionError,
     chosen,
     compared,
     condition,
@@ -100,14 +99,14 @@ def read_expression(
 ) -> Expression:
     """Parse an expression; `table` has the columns by case-folded name.
 
-    Raises `UnknownExpressionError`.
+    Raises `UnknownValueError`.
     """
     if mode.changes_expressions:
-        raise UnknownExpressionError("an expression under a sql_mode that changes its meaning")
+        raise UnknownValueError("an expression under a sql_mode that changes its meaning")
     try:
         return _Reader(table, mode).whole(Cursor(tokens))
-    except (ReadError, UnknownConversionError) as error:
-        raise UnknownExpressionError(str(error)) from error
+    except ReadError as error:
+        raise UnknownValueError(str(error)) from error
 
 
 class _Reader:
@@ -120,7 +119,7 @@ class _Reader:
     def whole(self, cursor: Cursor) -> Expression:
         found = self._or(cursor)
         if not cursor.done:
-            raise UnknownExpressionError(f"{cursor.peek().text} in its expression")
+            raise UnknownValueError(f"{cursor.peek().text} in its expression")
         return found
 
     def _or(self, cursor: Cursor) -> Expression:
@@ -196,18 +195,18 @@ class _Reader:
         if token.kind is Kind.WORD and cursor.peek().is_sign("("):
             return self._function(token.text, cursor)
         if token.kind not in (Kind.WORD, Kind.NAME):
-            raise UnknownExpressionError(f"{token.text} in its expression")
+            raise UnknownValueError(f"{token.text} in its expression")
         return self._column(token.text)
 
     def _function(self, name: str, cursor: Cursor) -> Expression:
         known = FUNCTIONS.get(name.upper())
         of_json = name.upper().startswith("JSON_")  # MySQL prints documents differently
         if known is None or (of_json and not self.mode.mariadb):
-            raise UnknownExpressionError(f"{name} in its expression")
+            raise UnknownValueError(f"{name} in its expression")
         counts, read = known
         parts = [self.whole(Cursor(part)) for part in split(cursor.group())]
         if len(parts) not in counts:
-            raise UnknownExpressionError(f"{name.upper()} with {len(parts)} arguments")
+            raise UnknownValueError(f"{name.upper()} with {len(parts)} arguments")
         return read(*parts)
 
     def _case(self, cursor: Cursor) -> Expression:
@@ -226,7 +225,7 @@ class _Reader:
     def _column(self, name: str) -> Expression:
         column = self.table.get(name.casefold())
         if column is None:
-            raise UnknownExpressionError(f"{name} in its expression")
+            raise UnknownValueError(f"{name} in its expression")
         if column.type in INTEGER_DIGITS:
             digits = INTEGER_DIGITS[column.type]
             tree: list[Any] = ["column", column.name, digits, 0]
@@ -242,7 +241,7 @@ class _Reader:
     def _text_column(self, column: ColumnDefinition) -> Expression:
         padded = self.mode.sql_mode & SqlMode.PAD_CHAR_TO_FULL_LENGTH
         if column.type is ColumnType.STRING and padded:
-            raise UnknownExpressionError("a CHAR read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
+            raise UnknownValueError("a CHAR read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
         is_text = column.type in TEXT_TYPES and column.collation != BINARY_COLLATION
         if not is_text and column.type not in _LABELS:
             lossy = column.type in INSTANT_TYPES and not self.mode.dates_are_text
@@ -259,7 +258,7 @@ def _comparison(cursor: Cursor) -> str:
             break
         signs += cursor.peek(len(signs)).text
     if signs and signs not in _COMPARISONS:
-        raise UnknownExpressionError(f"{signs} in its expression")
+        raise UnknownValueError(f"{signs} in its expression")
     for _ in signs:
         cursor.next()
     return "<>" if signs == "!=" else signs
@@ -277,7 +276,7 @@ def _number(text: str) -> Expression:
     whole, point, fraction = text.partition(".")
     digits, scale = max(len((whole + fraction).lstrip("0")), 1), len(fraction)
     if max(digits, scale) > MOST_DIGITS:
-        raise UnknownExpressionError(f"a number with more than {MOST_DIGITS} digits")
+        raise UnknownValueError(f"a number with more than {MOST_DIGITS} digits")
     return Expression(
         ["number", text], digits=max(digits, scale), scale=scale, whole=not point, plain=not point
     )

@@ -49,14 +49,13 @@ class Key:
         It does if the key is longer than an index allows or is declared USING HASH
         (`sql/sql_table.cc`, `mysql_prepare_create_table`). `columns` are keyed by case-folded name.
         """
-        parts = [columns.get(name.casefold()) for name in self.columns]
-        known = [column for column in parts if column is not None]
-        long = any(
-            column.type in _BLOBS and not prefix
-            for column, prefix in zip(parts, self.prefixes, strict=True)
-            if column is not None
-        )
-        most = sum(column.length for column in known) > _INDEX_BYTES
+        known = [
+            (columns[name.casefold()], prefix)
+            for name, prefix in zip(self.columns, self.prefixes, strict=True)
+            if name.casefold() in columns
+        ]
+        long = any(column.type in _BLOBS and not prefix for column, prefix in known)
+        most = sum(column.length for column, _ in known) > _INDEX_BYTES
         return not self.primary and (self.using_hash or long or most)
 
 

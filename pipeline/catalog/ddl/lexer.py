@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, IntFlag
 from itertools import islice
@@ -107,10 +108,8 @@ class Session:
     def readable_tokens(self, query: str) -> list[Token]:
         """Return the tokens before the first lexical error."""
         found: list[Token] = []
-        try:
+        with suppress(LexError):
             found.extend(_Lexer(query, self).run())
-        except LexError:
-            return found
         return found
 
     def first_tokens(self, query: str, count: int) -> list[Token]:

@@ -10,8 +10,7 @@ import pytest
 from decoder import TypeOptions
 from decoder.columns.registry import reader
 from pipeline.catalog.ddl.actions import AddColumn, NewColumn
-from pipeline.catalog.ddl.constants import UnknownDefaultError
-from pipeline.catalog.ddl.conversion_mode import ConversionMode
+from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
 from pipeline.catalog.ddl.ddl import Session, effects
 from pipeline.catalog.ddl.defaults import default_text, python_value
 from pipeline.catalog.ddl.effects import AlterTable
@@ -170,7 +169,7 @@ def test_existing_rows_have_the_server_s_default(declared: str, expected: str | 
     ],
 )
 def test_defaults_that_the_log_cannot_determine_are_unknown(declared: str) -> None:
-    with pytest.raises(UnknownDefaultError):
+    with pytest.raises(UnknownValueError):
         text(declared)
 
 
@@ -192,12 +191,12 @@ def test_a_timestamp_may_have_an_implicit_default(
     if said or explicit:
         assert text(declared, mode) is None
         return
-    with pytest.raises(UnknownDefaultError, match="for_timestamp is"):
+    with pytest.raises(UnknownValueError, match="for_timestamp is"):
         text(declared, mode)
 
 
 def test_now_is_unknown_without_a_logged_statement_time() -> None:
-    with pytest.raises(UnknownDefaultError):
+    with pytest.raises(UnknownValueError):
         text("datetime DEFAULT now()", ConversionMode())
 
 
