@@ -13,7 +13,6 @@ from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.charsets import encoded
 from pipeline.catalog.ddl.constants import Bytes, Constant, Text
 from pipeline.catalog.ddl.conversion_mode import ConversionMode
-from pipeline.catalog.ddl.temporal import read_year
 
 Conversion = Callable[[Constant, ColumnDefinition, ConversionMode], str | None]
 """Converts a non-NULL constant to a column value's text. Raises ValueError if it is unknown."""
@@ -23,6 +22,7 @@ _WIDE = Context(prec=400, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _LARGEST = 330
 """The largest decimal exponent; a double has none larger."""
 _NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*", re.ASCII)
+_YEAR = re.compile(r"\d{1,4}", re.ASCII)
 
 
 def _number(value: Constant) -> Decimal:
@@ -109,8 +109,20 @@ def _year(value: Constant, _column: ColumnDefinition, _mode: ConversionMode) -> 
     if isinstance(value, Bytes) and not value.number:
         value = Text(value.raw.decode("ascii"))
     if isinstance(value, Text):
-        return read_year(value.text, is_text=True)
-    return read_year(f"{_number(value):f}", is_text=False)
+        return _read_year(value.text, is_text=True)
+    return _read_year(f"{_number(value):f}", is_text=False)
+
+
+def _read_year(text: str, *, is_text: bool) -> str:
+    """Read a YEAR: two digits mean 1970 to 2069; the number 0 is 0, the text '0' is 2000."""
+    if not _YEAR.fullmatch(text):
+        raise ValueError("not a year")
+    year = int(text)
+    if 1901 <= year <= 2155 or (year == 0 and (not is_text or text == "0000")):
+        return str(year)
+    if year >= 100 or len(text) > 2:
+        raise ValueError("a year that is out of range or has three digits")
+    return str(year + (2000 if year < 70 else 1900))
 
 
 def keeps_digits(column: ColumnDefinition, text: str) -> bool:

@@ -97,7 +97,7 @@ ROOMS = {
         "conversion_mode create cursor ddl defaults dml dump "
         "effects elements expression_functions expression_reader expressions foreign_key "
         "keys lexer logged_effects model names numeric_defaults "
-        "partition_clause partitions temporal temporal_defaults "
+        "partition_clause partitions temporal_defaults "
         "text_defaults"
     ),
     "pipeline.catalog.timeline": (
