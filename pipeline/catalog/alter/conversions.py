@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from decoder.columns.registry import reader
-from decoder.constants import BINARY_COLLATION, ColumnType as T
+from decoder.constants import BINARY_COLLATION, INTEGER_BITS, ColumnType as T
 from decoder.errors import UnsupportedError
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.alter import text_conversions, time_conversions
@@ -22,6 +22,7 @@ from pipeline.catalog.ddl.conversion_mode import (
     CAST,
     INSTANT,
     LOCAL,
+    MAPPED,
     NUMBER,
     RINT,
     ROUND,
@@ -32,9 +33,9 @@ from pipeline.catalog.ddl.conversion_mode import (
 
 _Rule = Callable[[ColumnDefinition, ColumnDefinition, ConversionMode], "str | None"]
 
-_WIDTHS = {T.TINY: 1, T.SHORT: 2, T.INT24: 3, T.LONG: 4, T.LONGLONG: 8}
 _INTEGER_DIGITS = 20
 """Characters of the longest integer, with sign."""
+_LAST_YEAR = 2155
 _PLAIN_DIGITS = 6
 """The largest scale of a decimal that is certainly printed without an exponent."""
 _MOST_DECIMAL_DIGITS = 38
@@ -69,7 +70,7 @@ def _family(column: ColumnDefinition) -> str:
 
 
 _FAMILIES = {
-    **dict.fromkeys(_WIDTHS, "integer"),
+    **dict.fromkeys(INTEGER_BITS, "integer"),
     T.NEWDECIMAL: "decimal",
     **dict.fromkeys((T.FLOAT, T.DOUBLE), "real"),
     **dict.fromkeys((T.STRING, T.VAR_STRING, T.VARCHAR, T.BLOB), "text"),
@@ -90,24 +91,18 @@ _FAMILIES = {
 
 
 def _range(column: ColumnDefinition) -> tuple[int, int]:
-    bits = column.length if column.type is T.BIT else 8 * _WIDTHS[column.type]
+    if column.type is T.YEAR:
+        return 0, _LAST_YEAR
+    bits = column.length if column.type is T.BIT else INTEGER_BITS[column.type]
     if column.unsigned or column.type is T.BIT:
         return 0, (1 << bits) - 1
     return -(1 << bits - 1), (1 << bits - 1) - 1
 
 
 def _to_integer(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    """Convert integers and bits."""
+    """Convert integers, bits and years."""
     (low, high), (new_low, new_high) = _range(old), _range(new)
     if low < new_low or high > new_high:
-        mode.require_strict("its range gets smaller")
-    return CAST
-
-
-def _year_to_integer(
-    _old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
-) -> str | None:
-    if new.type is T.TINY:
         mode.require_strict("its range gets smaller")
     return CAST
 
@@ -125,7 +120,7 @@ def _integer_to_real(
     old: ColumnDefinition, new: ColumnDefinition, _mode: ConversionMode
 ) -> str | None:
     _require_bare(new)
-    exact = _WIDTHS[old.type] <= _WIDTHS[T.LONG]
+    exact = INTEGER_BITS[old.type] <= INTEGER_BITS[T.LONG]
     if not exact and (old.unsigned or new.type is T.FLOAT):
         raise UnknownValueError(f"{old.type.name} becomes {new.type.name}, which rounds")
     rounds = not exact or (new.type is T.FLOAT and old.type is T.LONG)
@@ -140,13 +135,6 @@ def _integer_to_text(
     if text_conversions.characters(new) < _INTEGER_DIGITS:
         mode.require_strict("its length becomes smaller")
     return CAST
-
-
-def _text_to_integer(
-    _old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
-) -> str | None:
-    mode.require_strict("text becomes a number")
-    return NUMBER
 
 
 def _text_to_decimal(
@@ -220,13 +208,6 @@ def _real(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) ->
     return CAST
 
 
-def _real_to_integer(
-    _old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
-) -> str | None:
-    mode.require_strict("a real number becomes an integer")
-    return RINT
-
-
 def _bits(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     if new.length < old.length:
         mode.require_strict("its range gets smaller")
@@ -235,8 +216,18 @@ def _bits(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) ->
     return CAST
 
 
-def _same(_old: ColumnDefinition, _new: ColumnDefinition, _mode: ConversionMode) -> str | None:
-    return None
+def _always(found: str | None, *, strict: str = "") -> _Rule:
+    """Return the rule for a conversion that is the same for all columns of both types.
+
+    `strict`: what happens to values that a session which is not strict would change.
+    """
+
+    def rule(_old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode) -> str | None:
+        if strict:
+            mode.require_strict(strict)
+        return found
+
+    return rule
 
 
 def _geometry(old: ColumnDefinition, new: ColumnDefinition, _mode: ConversionMode) -> str | None:
@@ -249,7 +240,7 @@ _ADDRESSES = ("uuid", "inet4", "inet6")
 _RULES: dict[tuple[str, str], _Rule] = {
     ("integer", "integer"): _to_integer,
     ("bit", "integer"): _to_integer,
-    ("year", "integer"): _year_to_integer,
+    ("year", "integer"): _to_integer,
     ("integer", "decimal"): _integer_to_decimal,
     ("integer", "real"): _integer_to_real,
     ("integer", "text"): _integer_to_text,
@@ -257,10 +248,10 @@ _RULES: dict[tuple[str, str], _Rule] = {
     ("decimal", "integer"): _decimal_to_integer,
     ("decimal", "real"): _decimal_to_real,
     ("decimal", "text"): _decimal_to_text,
-    ("text", "integer"): _text_to_integer,
+    ("text", "integer"): _always(NUMBER, strict="text becomes a number"),
     ("text", "decimal"): _text_to_decimal,
     ("real", "real"): _real,
-    ("real", "integer"): _real_to_integer,
+    ("real", "integer"): _always(RINT, strict="a real number becomes an integer"),
     ("text", "text"): text_conversions.text,
     ("binary", "binary"): text_conversions.binary,
     ("text", "enum"): text_conversions.text_to_enum,
@@ -268,7 +259,7 @@ _RULES: dict[tuple[str, str], _Rule] = {
     ("set", "set"): text_conversions.set_,
     ("enum", "text"): text_conversions.labels_to_text,
     ("set", "text"): text_conversions.labels_to_text,
-    ("date", "date"): _same,
+    ("date", "date"): _always(None),
     ("date", "text"): time_conversions.date_to_text,
     ("text", "date"): time_conversions.text_to_date,
     ("date", "datetime"): time_conversions.date_to_datetime,
@@ -281,17 +272,17 @@ _RULES: dict[tuple[str, str], _Rule] = {
     ("timestamp", "datetime"): time_conversions.zoned(LOCAL),
     ("time", "time"): time_conversions.time,
     ("time", "text"): time_conversions.time_to_text,
-    ("year", "year"): _same,
+    ("year", "year"): _always(None),
     ("bit", "bit"): _bits,
-    ("json", "json"): _same,
+    ("json", "json"): _always(None),
     ("geometry", "geometry"): _geometry,
     ("vector", "vector"): text_conversions.vector,
     ("binary", "vector"): text_conversions.from_bytes,
-    **{(kind, kind): _same for kind in _ADDRESSES},
+    **{(kind, kind): _always(None) for kind in _ADDRESSES},
     **{(kind, "text"): text_conversions.to_text for kind in _ADDRESSES},
     **{("text", kind): text_conversions.from_text for kind in _ADDRESSES},
     **{(kind, "binary"): text_conversions.to_bytes for kind in _ADDRESSES},
     **{("binary", kind): text_conversions.from_bytes for kind in _ADDRESSES},
-    ("inet4", "inet6"): text_conversions.mapped,
+    ("inet4", "inet6"): _always(MAPPED),
 }
 """Rules by the families of both types; any other conversion is unknown."""

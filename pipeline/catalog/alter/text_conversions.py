@@ -19,7 +19,6 @@ from pipeline.catalog.ddl.conversion_mode import (
     EXTENDED,
     LABEL,
     LOGICAL,
-    MAPPED,
     PAD,
     RTRIM,
     STORED,
@@ -177,11 +176,6 @@ def from_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMod
     if old.type is T.STRING and old.length != BYTES.get(kind, old.length):
         raise UnknownValueError("an INET4 may become an INET6, or the reverse")
     return f"{LOGICAL}:{kind.value}"
-
-
-def mapped(_old: ColumnDefinition, _new: ColumnDefinition, _mode: ConversionMode) -> str | None:
-    """Convert an INET4 to an INET6."""
-    return MAPPED
 
 
 def vector(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:

@@ -7,7 +7,6 @@ __all__ = [
     "addresses",
     "charsets",
     "column_types",
-    "constants",
     "conversion_mode",
     "cursor",
     "ddl",

@@ -109,7 +109,7 @@ class TableModel:
             return None
         over = self.partitioning.column.casefold()
         now = next((new for old, new in names.items() if old.casefold() == over), over)
-        return self.partitioning.renamed(now) if now else None
+        return replace(self.partitioning, column=now) if now else None
 
     def generates_from(self, column: str) -> bool:
         """Return True if a generated column may be computed from this one."""

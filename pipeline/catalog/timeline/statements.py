@@ -76,7 +76,8 @@ class Statements(TableItems):
             return
         if isinstance(effect, CreateTable):
             model, at = self.model_of(statement, effect), replace(statement, query="")
-            self._declared(at, name, effect.definition, model)  # no statement changed it
+            # no statement changed it
+            self._log(at, name, "declared", definition=effect.definition, model=model)
         elif not table.exists:
             self._unsupported(statement, name, effect.reason, creates=True)
 
@@ -158,7 +159,7 @@ class Statements(TableItems):
             return
         effect = effect.in_charset(self._tables.charsets.get(effect.name.schema))
         model = self.model_of(statement, effect)
-        self._begin(statement, effect.name, effect.definition, model)
+        self._log(statement, effect.name, "create", definition=effect.definition, model=model)
 
     def _exists_already(self, statement: LoggedStatement, name: TableName) -> bool:
         """Return True if an IF NOT EXISTS was a no-op.
@@ -178,13 +179,14 @@ class Statements(TableItems):
         like = self._tables[effect.model] if effect.model else None
         if like and like.exists and like.definition and not like.held:
             definition = named(like.definition, effect.name)
-            self._begin(statement, effect.name, definition, like.model and like.model.like)
+            model = like.model and like.model.like
+            self._log(statement, effect.name, "create", definition=definition, model=model)
             if like.keys_open:
                 self._log(statement, effect.name, "keys", model=like.model)
         elif like and like.model and (reason := like.model.left_out):
             self._unsupported(statement, effect.name, reason, creates=True, model=like.model)
         else:
-            self._begin(statement, effect.name, None, None)
+            self._log(statement, effect.name, "create")
 
     # --- tables change ----------------------------------------------------------------------------
 
@@ -239,12 +241,11 @@ class Statements(TableItems):
         if table.unseen:
             definition = _rekeyed(change) if change.keys else change.definition
             if (definition, change.model) != (before, table.model):
-                self._declared(statement, name, definition, change.model)
+                self._log(statement, name, "declared", definition=definition, model=change.model)
             return
         log = partial(self._log, statement, name, definition=change.definition, model=change.model)
         if change.definition != before:
-            version = table.versions.declared(change.definition)
-            self._log_columns(partial(log, version=version), before, change)
+            self._log_columns(log, before, change)
             self._follow(statement, {}, (name, change))
         elif _besides_keys(change.model) != _besides_keys(table.model):
             self._log(statement, name, "model", model=change.model)
@@ -320,20 +321,13 @@ class Statements(TableItems):
         model = foreign_keys.renamed(was.model, source, moved)
         known = was.exists and not was.held and was.rows_known and self._wanted(source)
         if known and was.definition is None:
-            self._begin(statement.later(1), name, None, None)  # it is empty
+            self._log(statement.later(1), name, "create")  # it is empty
         elif known and was.definition and was.unseen and not before[name].exists:
-            self._declared(statement, name, named(was.definition, name), model)
+            definition = named(was.definition, name)
+            self._log(statement, name, "declared", definition=definition, model=model)
         elif known and was.definition and not was.unseen:
             definition = named(was.definition, name)
-            self._log(
-                statement,
-                name,
-                "renamed",
-                version=self._tables[name].versions.declared(definition),
-                definition=definition,
-                model=model,
-                other=source,
-            )
+            self._log(statement, name, "renamed", definition=definition, model=model, other=source)
             if was.keys_open:
                 self._log(statement, name, "keys", model=model)
         elif was.exists or before[name].exists:

@@ -192,7 +192,8 @@ class Timeline:
             raise NotSeededError(getattr(effect, "reason", "its CREATE TABLE cannot be parsed"))
         model = self._statements.model_of(at, effect)
         table = self._tables[effect.name]
-        own = [item for item in items if item.name in (effect.name, _all_of(effect.name))]
+        schema = replace(effect.name, table="")  # stands for all of its tables
+        own = [item for item in items if item.name in (effect.name, schema)]
         seed = Seed(rows, effect, model, all_logged)
         item = seeded(table, own, seed, at, self._options.types)
         if item is not None:
@@ -216,11 +217,6 @@ class Timeline:
         if self._options.folds_names:
             found = [in_lower_case(effect) for effect in found]
         return permanent_effects(statement.query, found) if statement.temporary else found
-
-
-def _all_of(name: TableName) -> TableName:
-    """Return the name that stands for all tables of a schema."""
-    return replace(name, table="")
 
 
 def _name(definition: TableDefinition) -> TableName:
