@@ -2,7 +2,7 @@
 
 A conversion is a text that gold interprets (`pipeline.gold.schema.convert`): a word and, after a
 colon, its number. None: values stay as they are. If MySQL's result depends on anything that the log
-lacks, or gold may compute it differently, `UnknownConversionError` says why, and the table is held.
+lacks, or gold may compute it differently, `UnknownValueError` says why, and the table is held.
 
 Source: `Field::store` and `get_copy_func` of MySQL's `sql/field.cc` and `sql/field_conv.cc`; every
 pair that is allowed here is compared with a server in
@@ -12,30 +12,30 @@ tests/integration/catalog/test_conversions.py.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from decoder.columns.registry import reader
-from decoder.constants import BINARY_COLLATION, ColumnType as T
+from decoder.constants import BINARY_COLLATION, INTEGER_BITS, ColumnType as T
 from decoder.errors import UnsupportedError
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.alter import logical_conversions, text_conversions, time_conversions
+from pipeline.catalog.alter import text_conversions, time_conversions
 from pipeline.catalog.ddl.conversion_mode import (
     CAST,
     INSTANT,
     LOCAL,
+    MAPPED,
     NUMBER,
     RINT,
     ROUND,
     ROUNDED,
     ConversionMode,
-    UnknownConversionError,
+    UnknownValueError,
 )
 
 _Rule = Callable[[ColumnDefinition, ColumnDefinition, ConversionMode], "str | None"]
 
-_WIDTHS = {T.TINY: 1, T.SHORT: 2, T.INT24: 3, T.LONG: 4, T.LONGLONG: 8}
 _INTEGER_DIGITS = 20
 """Characters of the longest integer, with sign."""
+_LAST_YEAR = 2155
 _PLAIN_DIGITS = 6
 """The largest scale of a decimal that is certainly printed without an exponent."""
 _MOST_DECIMAL_DIGITS = 38
@@ -45,46 +45,21 @@ _MOST_DECIMAL_DIGITS = 38
 def conversion(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     """Return the conversion of values of `old` to `new`, or None if they stay as they are.
 
-    Raises `UnknownConversionError`.
+    Raises `UnknownValueError`.
     """
     if old.nullable and not new.nullable:
         mode.require_strict("it becomes NOT NULL")
     try:
         kinds = reader(old, mode.options).arrow_type, reader(new, mode.options).arrow_type
     except UnsupportedError as error:
-        raise UnknownConversionError(str(error)) from error
+        raise UnknownValueError(str(error)) from error
     rule = _RULES.get((_family(old), _family(new)))
     if rule is None:
-        raise UnknownConversionError(f"{old.type.name} becomes {new.type.name}")
+        raise UnknownValueError(f"{old.type.name} becomes {new.type.name}")
     found = rule(old, new, mode)
     if found is None and kinds[0] != kinds[1]:
         found = CAST
     return None if found == CAST and kinds[0] == kinds[1] else found
-
-
-def same_value(old: ColumnDefinition, new: ColumnDefinition) -> bool:
-    """Return True if every expression over a column keeps its value when the column is changed."""
-    if old.type in _WIDTHS and new.type in _WIDTHS:
-        return not (old.unsigned or new.unsigned)  # ZEROFILL, not in table maps, would show
-    lengthened = new.length >= old.length and new.length_bytes >= old.length_bytes
-    appended = new.labels[: len(old.labels)] == old.labels
-    wider = new.precision if old.type is T.NEWDECIMAL and new.precision > old.precision else 0
-    return (
-        lengthened
-        and appended
-        and replace(
-            new,
-            name=old.name,
-            nullable=old.nullable,
-            visible=old.visible,
-            length=old.length,
-            length_bytes=old.length_bytes,
-            precision=old.precision if wider else new.precision,
-            labels=old.labels,
-            collation=old.collation,
-        )
-        == old
-    )
 
 
 def _family(column: ColumnDefinition) -> str:
@@ -95,7 +70,7 @@ def _family(column: ColumnDefinition) -> str:
 
 
 _FAMILIES = {
-    **dict.fromkeys(_WIDTHS, "integer"),
+    **dict.fromkeys(INTEGER_BITS, "integer"),
     T.NEWDECIMAL: "decimal",
     **dict.fromkeys((T.FLOAT, T.DOUBLE), "real"),
     **dict.fromkeys((T.STRING, T.VAR_STRING, T.VARCHAR, T.BLOB), "text"),
@@ -116,24 +91,18 @@ _FAMILIES = {
 
 
 def _range(column: ColumnDefinition) -> tuple[int, int]:
-    bits = column.length if column.type is T.BIT else 8 * _WIDTHS[column.type]
+    if column.type is T.YEAR:
+        return 0, _LAST_YEAR
+    bits = column.length if column.type is T.BIT else INTEGER_BITS[column.type]
     if column.unsigned or column.type is T.BIT:
         return 0, (1 << bits) - 1
     return -(1 << bits - 1), (1 << bits - 1) - 1
 
 
 def _to_integer(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
-    """Convert integers and bits."""
+    """Convert integers, bits and years."""
     (low, high), (new_low, new_high) = _range(old), _range(new)
     if low < new_low or high > new_high:
-        mode.require_strict("its range gets smaller")
-    return CAST
-
-
-def _year_to_integer(
-    _old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
-) -> str | None:
-    if new.type is T.TINY:
         mode.require_strict("its range gets smaller")
     return CAST
 
@@ -151,9 +120,9 @@ def _integer_to_real(
     old: ColumnDefinition, new: ColumnDefinition, _mode: ConversionMode
 ) -> str | None:
     _require_bare(new)
-    exact = _WIDTHS[old.type] <= _WIDTHS[T.LONG]
+    exact = INTEGER_BITS[old.type] <= INTEGER_BITS[T.LONG]
     if not exact and (old.unsigned or new.type is T.FLOAT):
-        raise UnknownConversionError(f"{old.type.name} becomes {new.type.name}, which rounds")
+        raise UnknownValueError(f"{old.type.name} becomes {new.type.name}, which rounds")
     rounds = not exact or (new.type is T.FLOAT and old.type is T.LONG)
     return ROUNDED if rounds else CAST
 
@@ -162,17 +131,10 @@ def _integer_to_text(
     old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode
 ) -> str | None:
     if old.unsigned:  # ZEROFILL, not in table maps, would show
-        raise UnknownConversionError("an unsigned number becomes text")
+        raise UnknownValueError("an unsigned number becomes text")
     if text_conversions.characters(new) < _INTEGER_DIGITS:
         mode.require_strict("its length becomes smaller")
     return CAST
-
-
-def _text_to_integer(
-    _old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
-) -> str | None:
-    mode.require_strict("text becomes a number")
-    return NUMBER
 
 
 def _text_to_decimal(
@@ -188,9 +150,9 @@ def _decimal_to_text(
 ) -> str | None:
     _require_delta_decimal(old)
     if old.unsigned:  # as above: ZEROFILL
-        raise UnknownConversionError("an unsigned number becomes text")
+        raise UnknownValueError("an unsigned number becomes text")
     if old.scale > _PLAIN_DIGITS:
-        raise UnknownConversionError(f"a number with over {_PLAIN_DIGITS} decimals becomes text")
+        raise UnknownValueError(f"a number with over {_PLAIN_DIGITS} decimals becomes text")
     if text_conversions.characters(new) < old.precision + len("-0."):
         mode.require_strict("its length becomes smaller")
     return CAST
@@ -198,12 +160,12 @@ def _decimal_to_text(
 
 def _require_delta_decimal(column: ColumnDefinition) -> None:
     if column.precision > _MOST_DECIMAL_DIGITS:
-        raise UnknownConversionError(f"a number of {column.precision} digits is text in Delta")
+        raise UnknownValueError(f"a number of {column.precision} digits is text in Delta")
 
 
 def _require_bare(column: ColumnDefinition) -> None:
     if column.precision:
-        raise UnknownConversionError(f"{column.type.name} with a precision rounds")
+        raise UnknownValueError(f"{column.type.name} with a precision rounds")
 
 
 def _decimal(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
@@ -231,7 +193,7 @@ def _decimal_to_real(
     _require_delta_decimal(old)
     _require_bare(new)
     if new.type is T.FLOAT:
-        raise UnknownConversionError("a decimal becomes a FLOAT, which rounds twice")
+        raise UnknownValueError("a decimal becomes a FLOAT, which rounds twice")
     return ROUNDED
 
 
@@ -246,28 +208,31 @@ def _real(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) ->
     return CAST
 
 
-def _real_to_integer(
-    _old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
-) -> str | None:
-    mode.require_strict("a real number becomes an integer")
-    return RINT
-
-
 def _bits(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     if new.length < old.length:
         mode.require_strict("its range gets smaller")
     if new.length == 1 and old.length > 1:
-        raise UnknownConversionError("a BIT becomes one bit")
+        raise UnknownValueError("a BIT becomes one bit")
     return CAST
 
 
-def _same(_old: ColumnDefinition, _new: ColumnDefinition, _mode: ConversionMode) -> str | None:
-    return None
+def _always(found: str | None, *, strict: str = "") -> _Rule:
+    """Return the rule for a conversion that is the same for all columns of both types.
+
+    `strict`: what happens to values that a session which is not strict would change.
+    """
+
+    def rule(_old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode) -> str | None:
+        if strict:
+            mode.require_strict(strict)
+        return found
+
+    return rule
 
 
 def _geometry(old: ColumnDefinition, new: ColumnDefinition, _mode: ConversionMode) -> str | None:
     if new.geometry_type not in (0, old.geometry_type):
-        raise UnknownConversionError("the type of a geometry changes")
+        raise UnknownValueError("the type of a geometry changes")
     return None
 
 
@@ -275,7 +240,7 @@ _ADDRESSES = ("uuid", "inet4", "inet6")
 _RULES: dict[tuple[str, str], _Rule] = {
     ("integer", "integer"): _to_integer,
     ("bit", "integer"): _to_integer,
-    ("year", "integer"): _year_to_integer,
+    ("year", "integer"): _to_integer,
     ("integer", "decimal"): _integer_to_decimal,
     ("integer", "real"): _integer_to_real,
     ("integer", "text"): _integer_to_text,
@@ -283,10 +248,10 @@ _RULES: dict[tuple[str, str], _Rule] = {
     ("decimal", "integer"): _decimal_to_integer,
     ("decimal", "real"): _decimal_to_real,
     ("decimal", "text"): _decimal_to_text,
-    ("text", "integer"): _text_to_integer,
+    ("text", "integer"): _always(NUMBER, strict="text becomes a number"),
     ("text", "decimal"): _text_to_decimal,
     ("real", "real"): _real,
-    ("real", "integer"): _real_to_integer,
+    ("real", "integer"): _always(RINT, strict="a real number becomes an integer"),
     ("text", "text"): text_conversions.text,
     ("binary", "binary"): text_conversions.binary,
     ("text", "enum"): text_conversions.text_to_enum,
@@ -294,7 +259,7 @@ _RULES: dict[tuple[str, str], _Rule] = {
     ("set", "set"): text_conversions.set_,
     ("enum", "text"): text_conversions.labels_to_text,
     ("set", "text"): text_conversions.labels_to_text,
-    ("date", "date"): _same,
+    ("date", "date"): _always(None),
     ("date", "text"): time_conversions.date_to_text,
     ("text", "date"): time_conversions.text_to_date,
     ("date", "datetime"): time_conversions.date_to_datetime,
@@ -307,17 +272,17 @@ _RULES: dict[tuple[str, str], _Rule] = {
     ("timestamp", "datetime"): time_conversions.zoned(LOCAL),
     ("time", "time"): time_conversions.time,
     ("time", "text"): time_conversions.time_to_text,
-    ("year", "year"): _same,
+    ("year", "year"): _always(None),
     ("bit", "bit"): _bits,
-    ("json", "json"): _same,
+    ("json", "json"): _always(None),
     ("geometry", "geometry"): _geometry,
-    ("vector", "vector"): logical_conversions.vector,
-    ("binary", "vector"): logical_conversions.from_bytes,
-    **{(kind, kind): _same for kind in _ADDRESSES},
-    **{(kind, "text"): logical_conversions.to_text for kind in _ADDRESSES},
-    **{("text", kind): logical_conversions.from_text for kind in _ADDRESSES},
-    **{(kind, "binary"): logical_conversions.to_bytes for kind in _ADDRESSES},
-    **{("binary", kind): logical_conversions.from_bytes for kind in _ADDRESSES},
-    ("inet4", "inet6"): logical_conversions.mapped,
+    ("vector", "vector"): text_conversions.vector,
+    ("binary", "vector"): text_conversions.from_bytes,
+    **{(kind, kind): _always(None) for kind in _ADDRESSES},
+    **{(kind, "text"): text_conversions.to_text for kind in _ADDRESSES},
+    **{("text", kind): text_conversions.from_text for kind in _ADDRESSES},
+    **{(kind, "binary"): text_conversions.to_bytes for kind in _ADDRESSES},
+    **{("binary", kind): text_conversions.from_bytes for kind in _ADDRESSES},
+    ("inet4", "inet6"): _always(MAPPED),
 }
 """Rules by the families of both types; any other conversion is unknown."""

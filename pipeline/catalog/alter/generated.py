@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from decoder.columns.charsets import charset_of
 from decoder.constants import BINARY_COLLATION, INSTANT_TYPES, INTEGER_BITS, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.alter.text_conversions import characters
 from pipeline.catalog.ddl.actions import NewColumn
+from pipeline.catalog.ddl.addresses import may_be_address
 from pipeline.catalog.ddl.charsets import charset_in
 from pipeline.catalog.ddl.conversion_mode import (
     CAST,
@@ -25,19 +28,20 @@ from pipeline.catalog.ddl.conversion_mode import (
     ROUND,
     ROUNDED,
     RTRIM,
+    VALUES_CHANGE,
     ConversionMode,
-    UnknownConversionError,
+    UnknownValueError,
 )
 from pipeline.catalog.ddl.expression_reader import INTEGER_DIGITS, TEXT_TYPES, read_expression
 from pipeline.catalog.ddl.expressions import (
     MOST_DIGITS,
     Expression,
-    UnknownExpressionError,
     as_number,
     kind_of,
     numeric,
 )
 from pipeline.catalog.ddl.lexer import Kind, Token
+from pipeline.catalog.ddl.model import TableModel
 
 _UNICODE = ("utf8mb4", "utf16", "utf16le", "utf32")
 _SESSION_FUNCTIONS = (
@@ -59,13 +63,10 @@ def generated(
 ) -> tuple[str, str]:
     """Return an added column's expression as JSON, and the conversion of its result.
 
-    `table` are the columns that it may refer to. Raises `UnknownExpressionError`.
+    `table` are the columns that it may refer to. Raises `UnknownValueError`.
     """
     found = _read(column.expression, table, mode)
-    try:
-        return json.dumps(found.tree, ensure_ascii=False), _stored(found, column, mode)
-    except UnknownConversionError as error:
-        raise UnknownExpressionError(str(error)) from error
+    return json.dumps(found.tree, ensure_ascii=False), _stored(found, column, mode)
 
 
 def recomputed(
@@ -102,6 +103,52 @@ def depends_on_session(expression: Sequence[Token], table: Mapping[str, ColumnDe
     return False
 
 
+def keeps_generated(
+    model: TableModel | None,
+    old: ColumnDefinition,
+    declared: NewColumn,
+    how: str | None,
+    *,
+    mariadb: bool,
+) -> bool:
+    """Return True if the values generated from a column that is altered stay the same."""
+    changes = (how or "").partition(":")[0] in VALUES_CHANGE
+    if model is None:
+        return not changes
+    if not model.generates_from(old.name):
+        return True
+    if mariadb and may_be_address(old):
+        return False  # its text may differ now
+    charset = charset_of(old.collation) if old.collation is not None else None
+    same_bytes = declared.charset in (None, charset)
+    return same_bytes and not changes and _same_value(old, declared.definition)
+
+
+def _same_value(old: ColumnDefinition, new: ColumnDefinition) -> bool:
+    """Return True if every expression over a column keeps its value when the column is changed."""
+    if old.type in INTEGER_BITS and new.type in INTEGER_BITS:
+        return not (old.unsigned or new.unsigned)  # ZEROFILL, not in table maps, would show
+    lengthened = new.length >= old.length and new.length_bytes >= old.length_bytes
+    appended = new.labels[: len(old.labels)] == old.labels
+    wider = old.type is ColumnType.NEWDECIMAL and new.precision > old.precision
+    return (
+        lengthened
+        and appended
+        and replace(
+            new,
+            name=old.name,
+            nullable=old.nullable,
+            visible=old.visible,
+            length=old.length,
+            length_bytes=old.length_bytes,
+            precision=old.precision if wider else new.precision,
+            labels=old.labels,
+            collation=old.collation,
+        )
+        == old
+    )
+
+
 def _read(
     tokens: Sequence[Token], table: Iterable[ColumnDefinition], mode: ConversionMode
 ) -> Expression:
@@ -117,7 +164,7 @@ def _stored(found: Expression, column: NewColumn, mode: ConversionMode) -> str:
     if not column.stored and not _fits(found, target):
         if target.type in INTEGER_BITS and found.digits and not (target.unsigned or mode.mariadb):
             return f"{CLAMP}:{INTEGER_BITS[target.type]}"
-        raise UnknownExpressionError("a VIRTUAL column that may be too small for a value")
+        raise UnknownValueError("a VIRTUAL column that may be too small for a value")
     if target.type in INTEGER_BITS and found.digits:
         return ROUND if found.scale else CAST
     if target.type is ColumnType.NEWDECIMAL and found.digits and target.precision <= MOST_DIGITS:
@@ -137,7 +184,7 @@ def _nearest(found: Expression, target: ColumnDefinition) -> str:
         return f"{clamp}:{INTEGER_BITS[target.type]}"
     if target.type is ColumnType.NEWDECIMAL and found.digits and target.precision <= MOST_DIGITS:
         if target.unsigned:
-            raise UnknownExpressionError("its value as an unsigned DECIMAL")
+            raise UnknownValueError("its value as an unsigned DECIMAL")
         return NEAREST
     if _is_text(target) and found.kind == "text":
         return f"{FITTING}:{json.dumps(_room(found, target))}"
@@ -146,10 +193,10 @@ def _nearest(found: Expression, target: ColumnDefinition) -> str:
     raise _not_stored(found, target)
 
 
-def _not_stored(found: Expression, target: ColumnDefinition) -> UnknownExpressionError:
+def _not_stored(found: Expression, target: ColumnDefinition) -> UnknownValueError:
     if found.kind in ("other", "date", "datetime"):
-        return UnknownExpressionError(f"its value, of {kind_of(found)}, as {target.type.name}")
-    return UnknownExpressionError(f"its value as {target.type.name}")
+        return UnknownValueError(f"its value, of {kind_of(found)}, as {target.type.name}")
+    return UnknownValueError(f"its value as {target.type.name}")
 
 
 def _room(found: Expression, target: ColumnDefinition) -> dict[str, bool | int]:

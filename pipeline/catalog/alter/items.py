@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields as dataclass_fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
@@ -143,31 +143,16 @@ class TimelineItem:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a row of `ledger/definitions`, also the form in plans."""
-        return {
-            "lsn": self.lsn,
-            "pos": self.pos,
-            "schema": self.schema,
-            "table": self.table,
-            "kind": self.kind,
-            "version": self.version,
-            "definition": self.definition.to_json() if self.definition else None,
-            "defaults": None if self.defaults is None else json.dumps(self.defaults),
-            "statement": self.statement,
-            "reason": self.reason,
-            "columns": json.dumps([asdict(c) for c in self.columns]) if self.columns else None,
-            "model": self.model.to_json() if self.model else None,
-            "other": None if self.other is None else json.dumps(asdict(self.other)),
-            "rows": None if self.rows is None else json.dumps(asdict(self.rows)),
-            "seed": None if self.seed is None else json.dumps(asdict(self.seed)),
-        }
+        row = {field.name: getattr(self, field.name) for field in fields(self)}
+        written = {n: write(row[n]) for n, (write, _) in _TEXTS.items() if row[n] is not None}
+        return {**row, **written}
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> TimelineItem:
         """Return the item of a row that `to_dict` returned; other keys are ignored."""
-        fields: dict[str, Any] = {f.name: row[f.name] for f in dataclass_fields(cls)}
-        for name, read in _READERS.items():
-            fields[name] = None if fields[name] is None else read(fields[name])
-        return cls(**fields)
+        values = {field.name: row[field.name] for field in fields(cls)}
+        read = {n: parse(row[n]) for n, (_, parse) in _TEXTS.items() if row[n] is not None}
+        return cls(**{**values, **read})
 
 
 def in_force(items: Iterable[TimelineItem]) -> list[TimelineItem]:
@@ -181,13 +166,21 @@ def in_force(items: Iterable[TimelineItem]) -> list[TimelineItem]:
     return found
 
 
-_READERS: dict[str, Callable[[str], Any]] = {
-    "definition": TableDefinition.from_json,
-    "defaults": json.loads,
-    "columns": TypeAdapter(tuple[ColumnStep, ...]).validate_json,
-    "model": TableModel.from_json,
-    "other": TypeAdapter(TableName).validate_json,
-    "rows": TypeAdapter(PartitionRows).validate_json,
-    "seed": TypeAdapter(SeededFrom).validate_json,
+def _object(value: Any) -> str:
+    return json.dumps(asdict(value))
+
+
+def _objects(values: Iterable[Any]) -> str:
+    return json.dumps([asdict(value) for value in values])
+
+
+_TEXTS: dict[str, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
+    "definition": (TableDefinition.to_json, TableDefinition.from_json),
+    "defaults": (json.dumps, json.loads),
+    "columns": (_objects, TypeAdapter(tuple[ColumnStep, ...]).validate_json),
+    "model": (TableModel.to_json, TableModel.from_json),
+    "other": (_object, TypeAdapter(TableName).validate_json),
+    "rows": (_object, TypeAdapter(PartitionRows).validate_json),
+    "seed": (_object, TypeAdapter(SeededFrom).validate_json),
 }
-"""Parsers of the text that `to_dict` writes, by field."""
+"""Writers and parsers of fields that a row has as JSON."""

@@ -80,7 +80,7 @@ def _after(partitioning: Partitioning | None, action: PartitionAction) -> Partit
     if isinstance(action, AddPartitions):
         if action.if_not_exists and partitioning.known(p.name for p in action.partitions):
             return partitioning
-        return partitioning.with_more(action.partitions)
+        return replace(partitioning, partitions=(*partitioning.partitions, *action.partitions))
     if isinstance(action, ReorganizePartitions):
         return partitioning.reorganized(action.names, action.partitions)
     return partitioning

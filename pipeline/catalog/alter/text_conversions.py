@@ -1,20 +1,29 @@
-"""Conversions of text, bytes and labels, which depend on how long a value may be."""
+"""Conversions of text, bytes and labels, and of MariaDB's UUID, INET4, INET6 and VECTOR.
+
+They depend on how long a value may be. The bytes of MariaDB's types are as logged. In strict mode a
+value that is invalid in the new type makes the statement fail; which texts are valid is decided as
+narrowly as in `addresses`, and others are unknown.
+"""
 
 from __future__ import annotations
 
 import json
 import unicodedata
 
-from decoder.constants import ColumnType as T
+from decoder.columns.addresses import BYTES, CHARACTERS
+from decoder.constants import ColumnType as T, LogicalType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, alike, widest
 from pipeline.catalog.ddl.conversion_mode import (
     CUT,
+    EXTENDED,
     LABEL,
+    LOGICAL,
     PAD,
     RTRIM,
+    STORED,
     ConversionMode,
-    UnknownConversionError,
+    UnknownValueError,
 )
 from pipeline.catalog.ddl.lexer import SqlMode
 
@@ -45,7 +54,7 @@ def _is_blob(column: ColumnDefinition) -> bool:
 def text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     """Convert text of any length."""
     if old.type is T.STRING and mode.sql_mode & SqlMode.PAD_CHAR_TO_FULL_LENGTH:
-        raise UnknownConversionError("a CHAR read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
+        raise UnknownValueError("a CHAR read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
     mode.require_text_kept()
     if _is_blob(old) and _is_blob(new) and _same_bytes(old, new, mode):
         return None
@@ -72,7 +81,7 @@ def _fitting(
     if not short or trimmed:
         return None
     if _is_blob(new):
-        raise UnknownConversionError("its length in bytes becomes smaller")
+        raise UnknownValueError("its length in bytes becomes smaller")
     return f"{CUT}:{characters(new)}"
 
 
@@ -103,7 +112,7 @@ def enum(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> 
         mode.require_strict(f"label {gone[0]!r} is removed")
     respelled = {_loose(label) for label in gone} & {_loose(label) for label in new.labels}
     if respelled:
-        raise UnknownConversionError("the spelling of a label changes")
+        raise UnknownValueError("the spelling of a label changes")
     return None
 
 
@@ -118,7 +127,7 @@ def set_(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> 
     enum(old, new, mode)
     kept = [label for label in new.labels if label in old.labels]
     if kept != [label for label in old.labels if label in new.labels]:
-        raise UnknownConversionError("the order of the labels of a SET changes")
+        raise UnknownValueError("the order of the labels of a SET changes")
     return None
 
 
@@ -130,3 +139,48 @@ def labels_to_text(
     lengths = [len(label) for label in old.labels]
     longest = max(lengths) if old.type is T.ENUM else sum(lengths) + len(lengths)
     return _fitting(longest, new, mode, trimmed=True)
+
+
+def _kind(column: ColumnDefinition) -> LogicalType:
+    """Return the logical type; a VECTOR declared by DDL has none until a table map shows it."""
+    return column.logical or LogicalType.VECTOR
+
+
+def to_text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """Convert an address to its text, in any charset."""
+    if characters(new) < CHARACTERS[_kind(old)]:
+        mode.require_strict("its length becomes smaller")
+    return None
+
+
+def from_text(_old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """Convert text to an address."""
+    kind = _kind(new).value
+    mode.require_strict(f"text becomes {kind}")
+    return f"{LOGICAL}:{kind}"
+
+
+def to_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """Convert an address to its logged bytes, zero-padded to the length of a BINARY."""
+    fixed = new.length if new.type is T.STRING else 0
+    capacity = new.length or (1 << 8 * new.length_bytes) - 1
+    if capacity < BYTES[_kind(old)]:
+        mode.require_strict("its length becomes smaller")
+    return f"{STORED}:{fixed}"
+
+
+def from_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """Convert bytes to the type they encode; a BINARY may have been of such a type all along."""
+    kind = _kind(new)
+    mode.require_strict(f"bytes become {kind.value}")
+    if old.type is T.STRING and old.length != BYTES.get(kind, old.length):
+        raise UnknownValueError("an INET4 may become an INET6, or the reverse")
+    return f"{LOGICAL}:{kind.value}"
+
+
+def vector(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
+    """Convert a vector: MySQL keeps its numbers, MariaDB pads it with zeros."""
+    before, after = old.dimension or 0, new.dimension or 0
+    if after < before:
+        raise UnknownValueError("a VECTOR gets fewer dimensions")
+    return f"{EXTENDED}:{after}" if mode.mariadb and after > before else None

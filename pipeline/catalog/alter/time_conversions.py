@@ -16,7 +16,7 @@ from pipeline.catalog.ddl.conversion_mode import (
     ROUNDED,
     TRUNCATE,
     ConversionMode,
-    UnknownConversionError,
+    UnknownValueError,
 )
 
 
@@ -24,8 +24,8 @@ def instants(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode)
     """Convert DATETIME to DATETIME, or TIMESTAMP to TIMESTAMP."""
     if new.fraction == old.fraction:
         return None
-    if mode.options.zero_dates == "string":
-        raise UnknownConversionError("the number of digits of a time stored as text changes")
+    if mode.dates_are_text:
+        raise UnknownValueError("the number of digits of a time stored as text changes")
     if new.fraction > old.fraction:
         return None
     mode.require_strict("its fraction gets shorter")
@@ -36,8 +36,8 @@ def date_to_datetime(
     _old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
 ) -> str | None:
     """Convert a date to midnight of that day."""
-    if mode.options.zero_dates == "string":
-        raise UnknownConversionError("a date stored as text becomes a time")
+    if mode.dates_are_text:
+        raise UnknownValueError("a date stored as text becomes a time")
     return CAST
 
 
@@ -45,8 +45,8 @@ def datetime_to_date(
     old: ColumnDefinition, _new: ColumnDefinition, mode: ConversionMode
 ) -> str | None:
     """Convert to the date, which a fraction may round up."""
-    if old.fraction or mode.options.zero_dates == "string":
-        raise UnknownConversionError("a time becomes a date")
+    if old.fraction or mode.dates_are_text:
+        raise UnknownValueError("a time becomes a date")
     return ROUNDED
 
 
@@ -55,13 +55,13 @@ def date_to_text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionM
     printed = _printed(old)
     if characters(new) < printed:
         mode.require_strict("its length becomes smaller")
-    return None if mode.options.zero_dates == "string" else f"{PRINTED}:{printed}"
+    return None if mode.dates_are_text else f"{PRINTED}:{printed}"
 
 
 def text_to_date(_old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     """Convert text that has no more digits than the DATE or DATETIME."""
-    if mode.options.zero_dates == "string":
-        raise UnknownConversionError("text becomes a date stored as text")
+    if mode.dates_are_text:
+        raise UnknownValueError("text becomes a date stored as text")
     return f"{PARSED}:{_printed(new)}"
 
 
@@ -75,7 +75,7 @@ def _printed(column: ColumnDefinition) -> int:
 def time(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     """Convert a TIME to one with as many digits or more."""
     if new.fraction < old.fraction:
-        raise UnknownConversionError("its fraction gets shorter")
+        raise UnknownValueError("its fraction gets shorter")
     if new.fraction == old.fraction or mode.options.time == "micros":
         return None
     return f"{DIGITS}:{new.fraction}"
@@ -84,7 +84,7 @@ def time(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> 
 def time_to_text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     """Convert a TIME to text as the server prints it, which is also gold's form."""
     if mode.options.time == "micros":
-        raise UnknownConversionError("a TIME stored as a number becomes text")
+        raise UnknownValueError("a TIME stored as a number becomes text")
     if characters(new) < len("-838:59:59.") + old.fraction:
         mode.require_strict("its length becomes smaller")
     return None
@@ -95,11 +95,11 @@ def zoned(name: str) -> Callable[[ColumnDefinition, ColumnDefinition, Conversion
 
     def rule(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
         if new.fraction < old.fraction:
-            raise UnknownConversionError("its fraction gets shorter")
-        if mode.options.zero_dates == "string":
-            raise UnknownConversionError("a time stored as text is converted to another time zone")
+            raise UnknownValueError("its fraction gets shorter")
+        if mode.dates_are_text:
+            raise UnknownValueError("a time stored as text is converted to another time zone")
         if mode.utc_offset is None:
-            raise UnknownConversionError(
+            raise UnknownValueError(
                 "a time is converted to another time zone, and the session's is not logged or not"
                 " constant"
             )

@@ -6,12 +6,14 @@ the parser skips them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from decoder.model.definition import ColumnDefinition
+from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION
+from pipeline.catalog.ddl.column_types import with_charset
 from pipeline.catalog.ddl.elements import Period
 from pipeline.catalog.ddl.foreign_key import ForeignKey
-from pipeline.catalog.ddl.keys import Key
+from pipeline.catalog.ddl.keys import PRIMARY, ChangeKeys, Key
 from pipeline.catalog.ddl.lexer import Kind, Token
 from pipeline.catalog.ddl.partitions import Partition, Partitioning
 
@@ -45,6 +47,23 @@ class NewColumn:
         """The names in its expression, case-folded."""
         names = (t for t in self.expression if t.kind in (Kind.WORD, Kind.NAME))
         return frozenset(token.text.casefold() for token in names)
+
+    @property
+    def is_generated(self) -> bool:
+        """True if it is a generated column."""
+        return bool(self.computed) and self.computed != "AUTO_INCREMENT"
+
+    @property
+    def key(self) -> Key | None:
+        """The key that the declaration makes of the column, if any."""
+        name = PRIMARY if self.primary else None
+        return Key(name, (self.definition.name,), (0,)) if self.primary or self.unique else None
+
+    def in_charset(self, charset: str | None) -> NewColumn:
+        """Return the column in the table's charset, if its declaration names none."""
+        if self.charset is not None or self.definition.collation != UNKNOWN_COLLATION:
+            return self
+        return replace(self, definition=with_charset(self.definition, charset))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +107,6 @@ class ChangeDefault:
     name: str
     default: tuple[Token, ...] = ()
     if_exists: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeKeys:
-    """The primary key or a unique key may change; the next table map with keys settles it.
-
-    A key is `added`, or one that may have this name is `dropped` or (old name, new name) `renamed`;
-    with none of these, the keys are unknown.
-    """
-
-    added: Key | None = None
-    dropped: str | None = None
-    renamed: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

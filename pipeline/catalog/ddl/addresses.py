@@ -27,7 +27,7 @@ def may_be_address(column: ColumnDefinition) -> bool:
 def default_in_bytes(kind: LogicalType, default: Sequence[Token]) -> tuple[Token, ...]:
     """Return a DEFAULT of such a column with its text as bytes, or as unknown."""
     if _is_introduced(default):
-        return _unknown(kind)
+        return (_unknown(kind),)
     return tuple(_in_bytes(kind, token) for token in default)
 
 
@@ -39,7 +39,8 @@ def changed_default(column: ColumnDefinition, default: Sequence[Token]) -> tuple
         return tuple(default)
     kinds = [kind for kind, length in BYTES.items() if length == column.length]
     found = tuple(_guarded(column, kinds, token) for token in default)
-    return _unknown(kinds[0]) if _is_introduced(default) and found != tuple(default) else found
+    changed = _is_introduced(default) and found != tuple(default)
+    return (_unknown(kinds[0]),) if changed else found
 
 
 def address_in_bytes(text: str, kind: LogicalType | None = None) -> bytes | None:
@@ -54,9 +55,9 @@ def address_in_bytes(text: str, kind: LogicalType | None = None) -> bytes | None
     return _READERS[kind](text)
 
 
-def _unknown(kind: LogicalType) -> tuple[Token, ...]:
-    """Return tokens that evaluate to no constant."""
-    return (Token(Kind.WORD, kind.value),)
+def _unknown(kind: LogicalType) -> Token:
+    """Return a token that evaluates to no constant."""
+    return Token(Kind.WORD, kind.value)
 
 
 def _is_introduced(default: Sequence[Token]) -> bool:
@@ -68,17 +69,17 @@ def _guarded(column: ColumnDefinition, kinds: Sequence[LogicalType], token: Toke
     if token.kind is not Kind.STRING:
         return token
     if len(token.text) <= column.length:
-        return _unknown(kinds[0])[0] if _LIKE_ADDRESS.fullmatch(token.text) else token
+        return _unknown(kinds[0]) if _LIKE_ADDRESS.fullmatch(token.text) else token
     read = (_in_bytes(kind, token) for kind in kinds)
     known = (found for found in read if found.kind is Kind.BYTES)
-    return next(known, _unknown(kinds[0])[0])
+    return next(known, _unknown(kinds[0]))
 
 
 def _in_bytes(kind: LogicalType, token: Token) -> Token:
     if token.kind is not Kind.STRING:
         return token
     raw = _READERS[kind](token.text)
-    return _unknown(kind)[0] if raw is None else Token(Kind.BYTES, raw.hex())
+    return _unknown(kind) if raw is None else Token(Kind.BYTES, raw.hex())
 
 
 def _uuid(text: str) -> bytes | None:

@@ -11,7 +11,6 @@ from pipeline.catalog.ddl.actions import (
     AddPeriod,
     ChangeColumn,
     ChangeDefault,
-    ChangeKeys,
     ConvertCharset,
     DropColumn,
     DropForeignKey,
@@ -21,16 +20,15 @@ from pipeline.catalog.ddl.actions import (
     SetCharset,
     SetEngine,
 )
-from pipeline.catalog.ddl.charsets import charset_of
 from pipeline.catalog.ddl.column_clause import read_charset, read_column, read_default
-from pipeline.catalog.ddl.column_types import TypeContext
+from pipeline.catalog.ddl.column_types import accept_charset
 from pipeline.catalog.ddl.create import BLACKHOLE
 from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
 from pipeline.catalog.ddl.effects import AlterTable, Effect, TableName
 from pipeline.catalog.ddl.elements import is_column, read_period
 from pipeline.catalog.ddl.foreign_key import read_foreign_key
-from pipeline.catalog.ddl.keys import PRIMARY, read_key
-from pipeline.catalog.ddl.lexer import Kind, Token
+from pipeline.catalog.ddl.keys import PRIMARY, ChangeKeys, read_key
+from pipeline.catalog.ddl.lexer import Kind, Session, Token
 from pipeline.catalog.ddl.names import read_name
 from pipeline.catalog.ddl.partition_clause import (
     COPY_REMEDY,
@@ -45,15 +43,13 @@ _NO_OPTION = (
 """Words that begin an action, not a table option."""
 
 
-def read_alter(
-    cursor: Cursor, schema: str | None, sql_mode: int, *, ignore: bool = False
-) -> list[Effect]:
+def read_alter(cursor: Cursor, session: Session, *, ignore: bool = False) -> list[Effect]:
     """Return the statement's effects. Raises `ReadError` only if the table's name cannot be read.
 
     `ignore`: it is ALTER IGNORE TABLE, which drops rows and changes values that do not fit.
     """
     cursor.accept("IF", "EXISTS")
-    name = read_name(cursor, schema)
+    name = read_name(cursor, session.schema)
     if cursor.accept("WAIT"):  # MariaDB's
         cursor.next()
     cursor.accept("NOWAIT")
@@ -61,15 +57,15 @@ def read_alter(
     renamed: TableName | None = None
     tokens, actions = split_partition_options(cursor.rest())
     try:
-        if on_partitions := partition_action(tokens, name, schema):
+        if on_partitions := partition_action(tokens, name, session.schema):
             (actions, others), tokens = on_partitions, []
     except ReadError as error:
         actions, tokens = [Refused(f"ALTER TABLE: {error}")], []
     for part in split(tokens):
         try:
-            actions.extend(_actions(Cursor(part), sql_mode))
+            actions.extend(_actions(Cursor(part), session.sql_mode))
             actions.extend(_default_charset(Cursor(part)))
-            renamed = _new_name(Cursor(part), schema) or renamed
+            renamed = _new_name(Cursor(part), session.schema) or renamed
         except ReadError as error:
             actions.append(Refused(f"ALTER TABLE: {error}"))
     if not actions and renamed is None:
@@ -82,10 +78,10 @@ def _actions(cursor: Cursor, sql_mode: int) -> Iterator[Action]:
     if verb in ("IMPORT", "DISCARD") and cursor.accept("TABLESPACE"):
         yield RowsNotLogged(f"{verb} TABLESPACE changes unlogged rows{COPY_REMEDY}")
     elif verb in _VERBS:
-        yield from _VERBS[verb](cursor, TypeContext(sql_mode=sql_mode))
+        yield from _VERBS[verb](cursor, sql_mode)
 
 
-def _add(cursor: Cursor, context: TypeContext) -> Iterator[Action]:
+def _add(cursor: Cursor, sql_mode: int) -> Iterator[Action]:
     column_follows = cursor.accept("COLUMN")
     rest = cursor.rest()
     if not column_follows and not is_column(rest):
@@ -94,11 +90,11 @@ def _add(cursor: Cursor, context: TypeContext) -> Iterator[Action]:
     cursor = Cursor(rest)
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     if not cursor.peek().is_sign("("):
-        yield AddColumn(read_column(cursor.rest(), context), if_not_exists)
+        yield AddColumn(read_column(cursor.rest(), sql_mode), if_not_exists)
         return
     for part in split(cursor.group()):
         if is_column(part):
-            yield AddColumn(read_column(part, context), if_not_exists)
+            yield AddColumn(read_column(part, sql_mode), if_not_exists)
         else:
             yield from _added_element(part)
 
@@ -114,7 +110,7 @@ def _added_element(part: Sequence[Token]) -> Iterator[Action]:
         yield Refused("versioning adds columns that the statement does not name", left_out=True)
 
 
-def _drop(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
+def _drop(cursor: Cursor, _sql_mode: int) -> Iterator[Action]:
     if cursor.accept("FOREIGN", "KEY"):
         if_exists = cursor.accept("IF", "EXISTS")
         yield DropForeignKey(cursor.name(), if_exists)
@@ -141,7 +137,7 @@ def _drop(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
     yield DropColumn(cursor.name(), if_exists)
 
 
-def _rename(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
+def _rename(cursor: Cursor, _sql_mode: int) -> Iterator[Action]:
     if cursor.accept("COLUMN"):
         if_exists = cursor.accept("IF", "EXISTS")
         old = cursor.name()
@@ -154,27 +150,21 @@ def _rename(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
         yield ChangeKeys(renamed=(old, cursor.name()))
 
 
-def _change(cursor: Cursor, context: TypeContext) -> Iterator[Action]:
+def _change(cursor: Cursor, sql_mode: int) -> Iterator[Action]:
     cursor.accept("COLUMN")
     if_exists = cursor.accept("IF", "EXISTS")
     old = cursor.name()
-    yield from _changed(old, cursor.rest(), context, if_exists=if_exists)
+    yield ChangeColumn(old, read_column(cursor.rest(), sql_mode), if_exists)
 
 
-def _modify(cursor: Cursor, context: TypeContext) -> Iterator[Action]:
+def _modify(cursor: Cursor, sql_mode: int) -> Iterator[Action]:
     cursor.accept("COLUMN")
     if_exists = cursor.accept("IF", "EXISTS")
     name = cursor.peek().text
-    yield from _changed(name, cursor.rest(), context, if_exists=if_exists)
+    yield ChangeColumn(name, read_column(cursor.rest(), sql_mode), if_exists)
 
 
-def _changed(
-    old: str, declaration: Sequence[Token], context: TypeContext, *, if_exists: bool
-) -> Iterator[Action]:
-    yield ChangeColumn(old, read_column(declaration, context), if_exists)
-
-
-def _alter(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
+def _alter(cursor: Cursor, _sql_mode: int) -> Iterator[Action]:
     column_follows = cursor.accept("COLUMN")
     rest = cursor.rest()
     if not column_follows and not is_column(rest):
@@ -188,19 +178,15 @@ def _alter(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
         yield ChangeDefault(name, if_exists=if_exists)
 
 
-def _convert(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
+def _convert(cursor: Cursor, _sql_mode: int) -> Iterator[Action]:
     cursor.accept("TO")
-    charset = None
-    if cursor.accept("CHARACTER", "SET") or cursor.accept("CHARSET"):
-        charset = cursor.string_or_name().lower()
-        charset = None if charset == "default" else charset
-    if cursor.accept("COLLATE"):
-        cursor.accept_sign("=")
-        charset = charset or charset_of(cursor.string_or_name())
+    charset: str | None = None
+    while (named := accept_charset(cursor)) is not None:
+        charset = charset or (named if named not in ("", "default") else None)
     yield ConvertCharset(charset)
 
 
-def _engine(cursor: Cursor, _context: TypeContext) -> Iterator[Action]:
+def _engine(cursor: Cursor, _sql_mode: int) -> Iterator[Action]:
     cursor.accept_sign("=")
     engine = "" if cursor.done else cursor.string_or_name().upper()
     if engine == "BLACKHOLE":
@@ -218,7 +204,7 @@ def _default_charset(cursor: Cursor) -> Iterator[Action]:
         yield SetCharset(charset)
 
 
-_VERBS: dict[str, Callable[[Cursor, TypeContext], Iterator[Action]]] = {
+_VERBS: dict[str, Callable[[Cursor, int], Iterator[Action]]] = {
     "ADD": _add,
     "ALTER": _alter,
     "DROP": _drop,

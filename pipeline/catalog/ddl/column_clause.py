@@ -4,54 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from pipeline.catalog.ddl.actions import NewColumn
 from pipeline.catalog.ddl.addresses import default_in_bytes
-from pipeline.catalog.ddl.charsets import charset_of
-from pipeline.catalog.ddl.column_types import TypeContext, read_type, with_collation
+from pipeline.catalog.ddl.column_types import accept_charset, read_type, with_charset
 from pipeline.catalog.ddl.cursor import Cursor
 from pipeline.catalog.ddl.foreign_key import read_reference
 from pipeline.catalog.ddl.lexer import Kind, Token
 
 
-def read_column(tokens: Sequence[Token], context: TypeContext) -> NewColumn:
+def read_column(
+    tokens: Sequence[Token], sql_mode: int, table_charset: str | None = None
+) -> NewColumn:
     """Read one declaration, with FIRST or AFTER. Raises `ReadError`."""
     cursor = Cursor(tokens)
     name = cursor.name()
     kind = cursor.peek().text.upper()
-    column = NewColumn(read_type(cursor, name, context), charset=read_charset(Cursor(tokens[1:])))
+    definition = read_type(cursor, name, sql_mode, table_charset)
+    column = NewColumn(definition, charset=read_charset(Cursor(tokens[1:])))
     if kind == "SERIAL":
-        column = replace(column, computed="AUTO_INCREMENT", unique=True)
+        column = replace(column, **_FLAGS["SERIAL DEFAULT VALUE"])
     while not cursor.done:
         column = _attribute(cursor, column)
     if logical := column.definition.logical:
         column = replace(column, default=default_in_bytes(logical, column.default))
-    return _implied_not_null(column)
+    if column.primary:
+        column = replace(column, definition=replace(column.definition, nullable=False))
+    return column
 
 
 def read_charset(cursor: Cursor) -> str | None:
     """Return the charset that a declaration or option list names, directly or by its collation."""
     found: str | None = None
     while not cursor.done and not cursor.accept("AFTER"):
-        if cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
-            cursor.accept_sign("=")
-            found = cursor.string_or_name().lower()
-        elif cursor.accept("COLLATE"):
-            cursor.accept_sign("=")
-            found = charset_of(cursor.string_or_name()) or found
+        if (named := accept_charset(cursor)) is not None:
+            found = named or found
         elif not cursor.skip_group():
             cursor.next()
     return found
 
 
-def _implied_not_null(column: NewColumn) -> NewColumn:
-    if not column.primary:
-        return column
-    return replace(column, definition=replace(column.definition, nullable=False))
-
-
 def _attribute(cursor: Cursor, column: NewColumn) -> NewColumn:
-    for read in (_references, _default, _computed, _key, _nullability, _place, _presentation):
+    for read in (_flag, _references, _default, _computed, _presentation):
         found = read(cursor, column)
         if found is not None:
             return found
@@ -72,8 +67,6 @@ def _default(cursor: Cursor, column: NewColumn) -> NewColumn | None:
     if cursor.accept("ON", "UPDATE"):
         read_default(cursor)
         return column
-    if cursor.accept("SERIAL", "DEFAULT", "VALUE"):
-        return replace(column, computed="AUTO_INCREMENT", unique=True)
     if not cursor.accept("DEFAULT"):
         return None
     return replace(column, default=tuple(read_default(cursor)))
@@ -123,8 +116,6 @@ def _to_end(cursor: Cursor, opens: str, closes: str) -> list[Token]:
 
 
 def _computed(cursor: Cursor, column: NewColumn) -> NewColumn | None:
-    if cursor.accept("AUTO_INCREMENT"):
-        return replace(column, computed="AUTO_INCREMENT")
     if cursor.accept("GENERATED", "ALWAYS", "AS") or cursor.accept("AS"):
         expression = tuple(cursor.group())
         stored = cursor.accept_any("STORED", "PERSISTENT") is not None
@@ -132,37 +123,34 @@ def _computed(cursor: Cursor, column: NewColumn) -> NewColumn | None:
     return None
 
 
-def _key(cursor: Cursor, column: NewColumn) -> NewColumn | None:
-    if cursor.accept("UNIQUE"):
-        cursor.accept("KEY")
-        return replace(column, unique=True)
-    if cursor.accept("PRIMARY", "KEY") or cursor.accept("PRIMARY") or cursor.accept("KEY"):
-        return replace(column, primary=True)
-    return None
+_FLAGS: dict[str, dict[str, Any]] = {
+    "AUTO_INCREMENT": {"computed": "AUTO_INCREMENT"},
+    "SERIAL DEFAULT VALUE": {"computed": "AUTO_INCREMENT", "unique": True},
+    **{words: {"unique": True} for words in ("UNIQUE KEY", "UNIQUE")},
+    **{words: {"primary": True} for words in ("PRIMARY KEY", "PRIMARY", "KEY")},
+    "NULL": {"explicit_null": True},
+    "FIRST": {"place": ""},
+}
+"""Attributes without a value, and what they say of the column; the longest first."""
 
 
-def _nullability(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+def _flag(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+    for words, fields in _FLAGS.items():
+        if cursor.accept(*words.split()):
+            return replace(column, **fields)
     if cursor.accept("NOT", "NULL"):
         return replace(column, definition=replace(column.definition, nullable=False))
-    if cursor.accept("NULL"):
-        return replace(column, explicit_null=True)
-    return None
-
-
-def _place(cursor: Cursor, column: NewColumn) -> NewColumn | None:
-    if cursor.accept("FIRST"):
-        return replace(column, place="")
-    if cursor.accept("AFTER"):
-        return replace(column, place=cursor.name())
+    if cursor.accept("INVISIBLE"):
+        return replace(column, definition=replace(column.definition, visible=False))
     return None
 
 
 def _presentation(cursor: Cursor, column: NewColumn) -> NewColumn | None:
-    if cursor.accept("COLLATE"):
-        collated = with_collation(column.definition, cursor.string_or_name())
+    if (charset := accept_charset(cursor)) is not None:
+        collated = with_charset(column.definition, charset) if charset else column.definition
         return replace(column, definition=collated)
-    if cursor.accept("INVISIBLE"):
-        return replace(column, definition=replace(column.definition, visible=False))
+    if cursor.accept("AFTER"):
+        return replace(column, place=cursor.name())
     if cursor.accept_any("COMMENT", "COLUMN_FORMAT", "STORAGE"):
         cursor.next()
         return column

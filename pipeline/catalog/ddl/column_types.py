@@ -7,27 +7,15 @@ the collation, and thus the bytes per character; a table map settles both.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from decoder.columns.addresses import BYTES
-from decoder.constants import BINARY_COLLATION, ColumnType, LogicalType
+from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, charset_of, collation_of, widest
 from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
 from pipeline.catalog.ddl.lexer import Kind, SqlMode, Token
 
-_INTEGERS = {
-    **dict.fromkeys(("TINYINT", "INT1", "BOOL", "BOOLEAN"), ColumnType.TINY),
-    **dict.fromkeys(("SMALLINT", "INT2"), ColumnType.SHORT),
-    **dict.fromkeys(("MEDIUMINT", "MIDDLEINT", "INT3"), ColumnType.INT24),
-    **dict.fromkeys(("INT", "INTEGER", "INT4"), ColumnType.LONG),
-    **dict.fromkeys(("BIGINT", "INT8"), ColumnType.LONGLONG),
-}
-_TEMPORAL = {
-    "TIME": ColumnType.TIME2,
-    "DATETIME": ColumnType.DATETIME2,
-    "TIMESTAMP": ColumnType.TIMESTAMP2,
-}
 _GEOMETRY = {
     "GEOMETRY": 0,
     "POINT": 1,
@@ -39,49 +27,64 @@ _GEOMETRY = {
     "GEOMETRYCOLLECTION": 7,
     "GEOMCOLLECTION": 7,
 }
+_FIXED = {
+    **dict.fromkeys(("TINYINT", "INT1", "BOOL", "BOOLEAN"), ColumnDefinition("", ColumnType.TINY)),
+    **dict.fromkeys(("SMALLINT", "INT2"), ColumnDefinition("", ColumnType.SHORT)),
+    **dict.fromkeys(("MEDIUMINT", "MIDDLEINT", "INT3"), ColumnDefinition("", ColumnType.INT24)),
+    **dict.fromkeys(("INT", "INTEGER", "INT4"), ColumnDefinition("", ColumnType.LONG)),
+    **dict.fromkeys(("BIGINT", "INT8"), ColumnDefinition("", ColumnType.LONGLONG)),
+    "SERIAL": ColumnDefinition("", ColumnType.LONGLONG, unsigned=True, nullable=False),
+    "YEAR": ColumnDefinition("", ColumnType.YEAR),
+    "DATE": ColumnDefinition("", ColumnType.DATE),
+    "JSON": ColumnDefinition("", ColumnType.JSON, length_bytes=4),
+    **{
+        kind: ColumnDefinition("", ColumnType.GEOMETRY, geometry_type=number, length_bytes=4)
+        for kind, number in _GEOMETRY.items()
+    },
+    **{
+        kind.value: ColumnDefinition(
+            "",
+            ColumnType.STRING,
+            length=length,
+            length_bytes=1,
+            collation=BINARY_COLLATION,
+            logical=kind,
+        )
+        for kind, length in BYTES.items()
+    },
+}
+"""Types without parameters, or with a display width."""
+_TEMPORAL = {
+    "TIME": ColumnType.TIME2,
+    "DATETIME": ColumnType.DATETIME2,
+    "TIMESTAMP": ColumnType.TIMESTAMP2,
+}
 _BLOBS = {"TINY": 1, "": 2, "MEDIUM": 3, "LONG": 4}
 """Bytes of the length prefix by the word before BLOB or TEXT."""
 _DEFAULT_DECIMAL = (10, 0)
 _DEFAULT_DIMENSION = 2048
 
 
-@dataclass(frozen=True, slots=True)
-class TypeContext:
-    """The context of a type: the table's charset, if DDL names one, and the session's sql_mode."""
-
-    charset: str | None = None
-    sql_mode: int = 0
-
-
-def read_type(cursor: Cursor, name: str, context: TypeContext) -> ColumnDefinition:
+def read_type(
+    cursor: Cursor, name: str, sql_mode: int, charset: str | None = None
+) -> ColumnDefinition:
     """Read a type and the attributes that belong to it.
 
-    Raises `ReadError` if the type is unknown.
+    `charset` is the table's, if DDL names one. Raises `ReadError` if the type is unknown.
     """
     word = cursor.next()
     if word.kind is not Kind.WORD:
         raise ReadError(f"expected a type, found {word.text!r}")
     kind = word.text.upper()
-    column = _base(cursor, kind, ColumnDefinition(name, ColumnType.NULL), context)
-    return _attributes(cursor, kind, column, context)
-
-
-def _base(
-    cursor: Cursor, word: str, column: ColumnDefinition, context: TypeContext
-) -> ColumnDefinition:
-    if word in _INTEGERS:
+    if kind in _FIXED:
         cursor.skip_group()
-        return replace(column, type=_INTEGERS[word])
-    if word in _TEMPORAL:
-        return replace(column, type=_TEMPORAL[word], fraction=_length(cursor, 0))
-    if word in _GEOMETRY:
-        return replace(
-            column, type=ColumnType.GEOMETRY, geometry_type=_GEOMETRY[word], length_bytes=4
-        )
-    reader = _READERS.get(word)
-    if reader is None:
-        raise ReadError(f"column {column.name} has the unknown type {word}")
-    return reader(cursor, word, column, context)
+        column = _FIXED[kind]
+    elif kind in _READERS:
+        column = _READERS[kind](cursor, kind, sql_mode)
+    else:
+        raise ReadError(f"column {name} has the unknown type {kind}")
+    charset = "utf8mb3" if kind in _NATIONAL else charset
+    return _attributes(cursor, replace(column, name=name), charset)
 
 
 def _length(cursor: Cursor, default: int) -> int:
@@ -91,124 +94,92 @@ def _length(cursor: Cursor, default: int) -> int:
     return Cursor(cursor.group()).integer()
 
 
-def _decimal(
-    cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
-) -> ColumnDefinition:
-    precision, scale = _DEFAULT_DECIMAL
-    if cursor.peek().is_sign("("):
-        numbers = [Cursor(part).integer() for part in split(cursor.group())]
-        precision, scale = (*numbers, 0)[:2]
-    return replace(column, type=ColumnType.NEWDECIMAL, precision=precision or 10, scale=scale)
+def _numbers(cursor: Cursor) -> list[int]:
+    """Read optional numbers in parentheses."""
+    if not cursor.peek().is_sign("("):
+        return []
+    return [Cursor(part).integer() for part in split(cursor.group())]
 
 
-def _float(
-    cursor: Cursor, word: str, column: ColumnDefinition, context: TypeContext
-) -> ColumnDefinition:
-    numbers: list[int] = []
+def _temporal(cursor: Cursor, word: str, _sql_mode: int) -> ColumnDefinition:
+    return ColumnDefinition("", _TEMPORAL[word], fraction=_length(cursor, 0))
+
+
+def _decimal(cursor: Cursor, _word: str, _sql_mode: int) -> ColumnDefinition:
+    precision, scale = (*(_numbers(cursor) or _DEFAULT_DECIMAL), 0)[:2]
+    return ColumnDefinition("", ColumnType.NEWDECIMAL, precision=precision or 10, scale=scale)
+
+
+def _float(cursor: Cursor, word: str, sql_mode: int) -> ColumnDefinition:
     if cursor.accept("PRECISION"):
         word = "DOUBLE"
-    if cursor.peek().is_sign("("):
-        numbers = [Cursor(part).integer() for part in split(cursor.group())]
+    numbers = _numbers(cursor)
     single = word in ("FLOAT", "FLOAT4") or (
-        word == "REAL" and bool(context.sql_mode & SqlMode.REAL_AS_FLOAT)
+        word == "REAL" and bool(sql_mode & SqlMode.REAL_AS_FLOAT)
     )
     if len(numbers) == 1 and numbers[0] > 24:  # FLOAT(p) names a precision in bits
         single = False
     kind = ColumnType.FLOAT if single else ColumnType.DOUBLE
     if len(numbers) < 2:
-        return replace(column, type=kind)
-    return replace(column, type=kind, precision=numbers[0], scale=numbers[1])
+        return ColumnDefinition("", kind)
+    return ColumnDefinition("", kind, precision=numbers[0], scale=numbers[1])
 
 
-def _char(
-    cursor: Cursor, word: str, column: ColumnDefinition, _context: TypeContext
-) -> ColumnDefinition:
+def _char(cursor: Cursor, word: str, _sql_mode: int) -> ColumnDefinition:
     varying = word in ("VARCHAR", "NVARCHAR", "VARCHARACTER")
     if word == "NATIONAL":
         varying = (cursor.accept_any("CHAR", "CHARACTER", "VARCHAR") or "") == "VARCHAR"
     varying = cursor.accept("VARYING") or cursor.accept("VARCHAR") or varying
     length = _length(cursor, 1) * widest(UNKNOWN_COLLATION)
-    return replace(
-        column,
-        type=ColumnType.VARCHAR if varying else ColumnType.STRING,
-        length=length,
-        length_bytes=_prefix(length),
-        collation=UNKNOWN_COLLATION,
-    )
+    return _string(length, UNKNOWN_COLLATION, varying=varying)
 
 
-def _binary(
-    cursor: Cursor, word: str, column: ColumnDefinition, _context: TypeContext
-) -> ColumnDefinition:
+def _binary(cursor: Cursor, word: str, _sql_mode: int) -> ColumnDefinition:
     varying = cursor.accept("VARYING") or word == "VARBINARY"
-    length = _length(cursor, 1)
-    return replace(
-        column,
-        type=ColumnType.VARCHAR if varying else ColumnType.STRING,
-        length=length,
-        length_bytes=_prefix(length),
-        collation=BINARY_COLLATION,
-    )
+    return _string(_length(cursor, 1), BINARY_COLLATION, varying=varying)
 
 
-def _address(
-    _cursor: Cursor, word: str, column: ColumnDefinition, _context: TypeContext
-) -> ColumnDefinition:
-    return replace(
-        column,
-        type=ColumnType.STRING,
-        length=BYTES[LogicalType(word)],
-        length_bytes=1,
-        collation=BINARY_COLLATION,
-        logical=LogicalType(word),
-    )
+def _string(length: int, collation: int, *, varying: bool) -> ColumnDefinition:
+    kind = ColumnType.VARCHAR if varying else ColumnType.STRING
+    prefix = _prefix(length)
+    return ColumnDefinition("", kind, length=length, length_bytes=prefix, collation=collation)
 
 
 def _prefix(length: int) -> int:
     return 1 if length < 256 else 2
 
 
-def _blob(
-    cursor: Cursor, word: str, column: ColumnDefinition, _context: TypeContext
-) -> ColumnDefinition:
+def _blob(cursor: Cursor, word: str, _sql_mode: int) -> ColumnDefinition:
     binary = word.endswith("BLOB")
     prefix = _BLOBS[word.removesuffix("BLOB").removesuffix("TEXT")]
     if word in ("BLOB", "TEXT") and cursor.peek().is_sign("("):
         size = _length(cursor, 0) * (1 if binary else widest(UNKNOWN_COLLATION))
         prefix = next(n for n in (1, 2, 3, 4) if size < 1 << 8 * n or n == 4)
-    return _blob_of(column, prefix, binary=binary)
+    return _blob_of(prefix, binary=binary)
 
 
-def _long(
-    cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
-) -> ColumnDefinition:
+def _long(cursor: Cursor, _word: str, _sql_mode: int) -> ColumnDefinition:
     """Read LONG [VARCHAR], LONG CHAR VARYING or LONG VARBINARY: MEDIUMTEXT and MEDIUMBLOB."""
     if cursor.accept("VARBINARY"):
-        return _blob_of(column, 3, binary=True)
+        return _blob_of(3, binary=True)
     if not cursor.accept("VARCHAR") and cursor.accept_any("CHAR", "CHARACTER"):
         cursor.accept("VARYING")
-    return _blob_of(column, 3, binary=False)
+    return _blob_of(3, binary=False)
 
 
-def _blob_of(column: ColumnDefinition, prefix: int, *, binary: bool) -> ColumnDefinition:
-    return replace(
-        column,
-        type=ColumnType.BLOB,
-        length_bytes=prefix,
-        collation=BINARY_COLLATION if binary else None,
-    )
+def _blob_of(prefix: int, *, binary: bool) -> ColumnDefinition:
+    collation = BINARY_COLLATION if binary else None
+    return ColumnDefinition("", ColumnType.BLOB, length_bytes=prefix, collation=collation)
 
 
-def _labels(
-    cursor: Cursor, word: str, column: ColumnDefinition, _context: TypeContext
-) -> ColumnDefinition:
+def _labels(cursor: Cursor, word: str, _sql_mode: int) -> ColumnDefinition:
     labels = tuple(_label(part) for part in split(cursor.group()))
     if word == "ENUM":
-        return replace(
-            column, type=ColumnType.ENUM, labels=labels, length=1 if len(labels) < 256 else 2
-        )
+        length = 1 if len(labels) < 256 else 2
+        return ColumnDefinition("", ColumnType.ENUM, labels=labels, length=length)
     packed = (len(labels) + 7) // 8
-    return replace(column, type=ColumnType.SET, labels=labels, length=8 if packed > 4 else packed)
+    length = 8 if packed > 4 else packed
+    return ColumnDefinition("", ColumnType.SET, labels=labels, length=length)
 
 
 def _label(part: list[Token]) -> str:
@@ -221,62 +192,28 @@ def _label(part: list[Token]) -> str:
     return token.text.rstrip(" ")
 
 
-def _bit(
-    cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
-) -> ColumnDefinition:
-    return replace(column, type=ColumnType.BIT, length=_length(cursor, 1))
+def _bit(cursor: Cursor, _word: str, _sql_mode: int) -> ColumnDefinition:
+    return ColumnDefinition("", ColumnType.BIT, length=_length(cursor, 1))
 
 
-def _year(
-    cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
-) -> ColumnDefinition:
-    cursor.skip_group()
-    return replace(column, type=ColumnType.YEAR)
-
-
-def _date(
-    _cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
-) -> ColumnDefinition:
-    return replace(column, type=ColumnType.DATE)
-
-
-def _json(
-    _cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
-) -> ColumnDefinition:
-    return replace(column, type=ColumnType.JSON, length_bytes=4)
-
-
-def _serial(
-    _cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
-) -> ColumnDefinition:
-    return replace(column, type=ColumnType.LONGLONG, unsigned=True, nullable=False)
-
-
-def _vector(
-    cursor: Cursor, _word: str, column: ColumnDefinition, _context: TypeContext
-) -> ColumnDefinition:
+def _vector(cursor: Cursor, _word: str, _sql_mode: int) -> ColumnDefinition:
     dimension = _length(cursor, _DEFAULT_DIMENSION)
-    return replace(column, type=ColumnType.VECTOR, dimension=dimension, length_bytes=4)
+    return ColumnDefinition("", ColumnType.VECTOR, dimension=dimension, length_bytes=4)
 
 
-_Reader = Callable[[Cursor, str, ColumnDefinition, TypeContext], ColumnDefinition]
-_READERS: dict[str, _Reader] = {
+_READERS: dict[str, Callable[[Cursor, str, int], ColumnDefinition]] = {
+    **dict.fromkeys(_TEMPORAL, _temporal),
     **dict.fromkeys(("DECIMAL", "DEC", "NUMERIC", "FIXED"), _decimal),
     **dict.fromkeys(("FLOAT", "FLOAT4", "DOUBLE", "FLOAT8", "REAL"), _float),
     **dict.fromkeys(
         ("CHAR", "CHARACTER", "VARCHAR", "VARCHARACTER", "NCHAR", "NVARCHAR", "NATIONAL"), _char
     ),
     **dict.fromkeys(("BINARY", "VARBINARY"), _binary),
-    **dict.fromkeys((kind.value for kind in BYTES), _address),
     **{f"{size}{kind}": _blob for size in _BLOBS for kind in ("BLOB", "TEXT")},
     "LONG": _long,
     "ENUM": _labels,
     "SET": _labels,
     "BIT": _bit,
-    "YEAR": _year,
-    "DATE": _date,
-    "JSON": _json,
-    "SERIAL": _serial,
     "VECTOR": _vector,
 }
 
@@ -285,33 +222,36 @@ _SHORTHANDS = {"ASCII": "latin1", "UNICODE": "ucs2"}
 _TEXT = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.BLOB, ColumnType.ENUM, ColumnType.SET)
 
 
-def _attributes(
-    cursor: Cursor, word: str, column: ColumnDefinition, context: TypeContext
-) -> ColumnDefinition:
+def _attributes(cursor: Cursor, column: ColumnDefinition, charset: str | None) -> ColumnDefinition:
     """Apply UNSIGNED, ZEROFILL and the charset, which belong to the type."""
-    charset = "utf8mb3" if word in _NATIONAL else context.charset
     while True:
         if cursor.accept_any("UNSIGNED", "ZEROFILL"):
             column = replace(column, unsigned=True)
-        elif cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
-            charset = cursor.string_or_name().lower()
+        elif (named := accept_charset(cursor)) is not None:
+            charset = named or charset
         elif cursor.accept("COMPRESSED"):  # MariaDB's
             if cursor.accept_sign("="):
                 cursor.next()
         elif cursor.accept("BYTE"):
             charset = "binary"
-        elif cursor.accept("COLLATE"):
-            charset = charset_of(cursor.string_or_name()) or charset
         elif shorthand := cursor.accept_any(*_SHORTHANDS):
             charset = _SHORTHANDS[shorthand]
         elif not cursor.accept_any("SIGNED", "BINARY"):
             return with_charset(column, charset)
 
 
-def with_collation(column: ColumnDefinition, collation: str) -> ColumnDefinition:
-    """Return the column with a COLLATE clause applied that follows its type."""
-    charset = charset_of(collation)
-    return column if charset is None else with_charset(column, charset)
+def accept_charset(cursor: Cursor) -> str | None:
+    """Skip a CHARACTER SET or COLLATE clause and return its charset; None if there is none.
+
+    The charset is empty if the collation's name does not tell it.
+    """
+    if cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
+        cursor.accept_sign("=")
+        return cursor.string_or_name().lower()
+    if cursor.accept("COLLATE"):
+        cursor.accept_sign("=")
+        return charset_of(cursor.string_or_name()) or ""
+    return None
 
 
 def with_charset(column: ColumnDefinition, charset: str | None) -> ColumnDefinition:

@@ -3,6 +3,10 @@
 Supported are literals, the statement's time, `+`, `-` and `*` of exact numbers, CONCAT of strings,
 JSON_ARRAY, JSON_OBJECT and CAST … AS JSON of constants. Anything that differs between rows
 (`uuid()`, `rand()`, another column) and any unsupported expression has no constant.
+
+A string is in the connection's charset or in that of its introducer, which applies to the bytes as
+the client sent them. Source: `literal`, `text_literal` and `temporal_literal` of MySQL's
+`sql/sql_yacc.yy` and of MariaDB's, whose x'…' is a string where MySQL's may be a number.
 """
 
 from __future__ import annotations
@@ -10,12 +14,71 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, DecimalException, Inexact
+from typing import Literal
 
+from decoder.columns.charsets.collations import COLLATIONS
+from pipeline.catalog.ddl.charsets import can_hold, decoded, encoded
+from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
 from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
-from pipeline.catalog.ddl.default_context import DefaultContext
-from pipeline.catalog.ddl.lexer import Kind, SqlMode, Token
-from pipeline.catalog.ddl.literals import Constant, Json, Text, UnknownDefaultError, literal
+from pipeline.catalog.ddl.lexer import Kind, Notation, SqlMode, Token
+
+Part = Literal["datetime", "date", "time"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string and the charset of its bytes; `introduced`: named by an introducer."""
+
+    text: str
+    charset: str = "utf8mb4"
+    introduced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """x'…', 0x…, b'…', or _binary'…' (`introduced`).
+
+    `number`: in a numeric context it is a number.
+    """
+
+    raw: bytes
+    number: bool = True
+    introduced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A typed date or time literal: DATE'…', {ts '…'}."""
+
+    part: Part
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The time when the statement began, with `fraction` digits after the second.
+
+    `local`: written as LOCALTIME or LOCALTIMESTAMP.
+    """
+
+    part: Part = "datetime"
+    utc: bool = False
+    fraction: int = 0
+    local: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """A JSON value as text; unlike a string, it is embedded in other documents as a value."""
+
+    text: str
+
+
+Constant = None | Text | Bytes | Decimal | float | Moment | Now | Json
+"""NULL; a string; bytes; an exact or approximate number; a date or time; the statement's time; a
+JSON value."""
 
 _MOST_DIGITS, _MOST_DECIMALS = 65, 30
 """Limits of the server's exact numbers."""
@@ -27,23 +90,33 @@ _OPERATIONS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
     "*": _EXACT.multiply,
 }
 _JSON_FUNCTIONS = ("JSON_ARRAY", "JSON_OBJECT", "CAST")
+_WORDS: dict[str, Constant] = {"NULL": None, "TRUE": Decimal(1), "FALSE": Decimal(0)}
+_MOMENTS: dict[str, Part] = {"DATE": "date", "TIME": "time", "TIMESTAMP": "datetime"}
+_BRACED: dict[str, Part] = {"D": "date", "T": "time", "TS": "datetime"}
+_NOW = {
+    **dict.fromkeys(("CURRENT_TIMESTAMP", "NOW"), Now()),
+    **dict.fromkeys(("LOCALTIME", "LOCALTIMESTAMP"), Now(local=True)),
+    "UTC_TIMESTAMP": Now(utc=True),
+    **dict.fromkeys(("CURRENT_DATE", "CURDATE"), Now("date")),
+    "UTC_DATE": Now("date", utc=True),
+    **dict.fromkeys(("CURRENT_TIME", "CURTIME"), Now("time")),
+    "UTC_TIME": Now("time", utc=True),
+}
+_LOST = "�"
+"""The replacement character, for statement bytes that are invalid in its charset."""
 
 
-def constant(tokens: Sequence[Token], context: DefaultContext) -> Constant:
-    """Return the value of a DEFAULT. Raises `UnknownDefaultError` if it is not a known constant."""
-    cursor = Cursor(tokens)
-    plain = context.sql_mode & SqlMode.NO_BACKSLASH_ESCAPES and is_expression(tokens)
+def constant(tokens: Sequence[Token], mode: ConversionMode) -> Constant:
+    """Return the value of a DEFAULT. Raises `UnknownValueError` if it is not a known constant."""
+    plain = mode.sql_mode & SqlMode.NO_BACKSLASH_ESCAPES and is_expression(tokens)
     if plain and any("\\" in token.text for token in tokens if token.kind is Kind.STRING):
         # The server stores the expression with escapes, but does not interpret them on reading.
-        raise UnknownDefaultError("a backslash in an expression under NO_BACKSLASH_ESCAPES")
+        raise UnknownValueError("a backslash in an expression under NO_BACKSLASH_ESCAPES")
     try:
-        value = _sum(cursor, context)
-        if not cursor.done:
-            raise ReadError(f"{cursor.peek().text!r} is not supported")
+        return _whole(Cursor(tokens), mode)
     except (ReadError, DecimalException) as error:
         text = " ".join(token.text for token in tokens)
-        raise UnknownDefaultError(f"expression ({text})") from error
-    return value
+        raise UnknownValueError(f"expression ({text})") from error
 
 
 def is_expression(tokens: Sequence[Token]) -> bool:
@@ -51,17 +124,24 @@ def is_expression(tokens: Sequence[Token]) -> bool:
     return bool(tokens) and tokens[0].is_sign("(")
 
 
-def _sum(cursor: Cursor, context: DefaultContext) -> Constant:
-    value = _product(cursor, context)
-    while cursor.peek().is_sign("+") or cursor.peek().is_sign("-"):
-        value = _operation(cursor.next().text, value, _product(cursor, context))
+def _whole(cursor: Cursor, mode: ConversionMode) -> Constant:
+    value = _sum(cursor, mode)
+    if not cursor.done:
+        raise ReadError(f"{cursor.peek().text!r} is not supported")
     return value
 
 
-def _product(cursor: Cursor, context: DefaultContext) -> Constant:
-    value = _signed(cursor, context)
+def _sum(cursor: Cursor, mode: ConversionMode) -> Constant:
+    value = _product(cursor, mode)
+    while cursor.peek().is_sign("+") or cursor.peek().is_sign("-"):
+        value = _operation(cursor.next().text, value, _product(cursor, mode))
+    return value
+
+
+def _product(cursor: Cursor, mode: ConversionMode) -> Constant:
+    value = _signed(cursor, mode)
     while cursor.peek().is_sign("*"):
-        value = _operation(cursor.next().text, value, _signed(cursor, context))
+        value = _operation(cursor.next().text, value, _signed(cursor, mode))
     return value
 
 
@@ -75,15 +155,15 @@ def _operation(sign: str, left: Constant, right: Constant) -> Decimal:
     return result
 
 
-def _signed(cursor: Cursor, context: DefaultContext) -> Constant:
+def _signed(cursor: Cursor, mode: ConversionMode) -> Constant:
     if cursor.accept_sign("+"):
-        value = _signed(cursor, context)
+        value = _signed(cursor, mode)
         if isinstance(value, (Decimal, float)):
             return value
         raise ReadError("not a number")
     if not cursor.accept_sign("-"):
-        return _operand(cursor, context)
-    value = _signed(cursor, context)
+        return _operand(cursor, mode)
+    value = _signed(cursor, mode)
     if isinstance(value, Decimal):
         return value.copy_negate() if value else value.copy_abs()
     if isinstance(value, float):
@@ -91,18 +171,15 @@ def _signed(cursor: Cursor, context: DefaultContext) -> Constant:
     raise ReadError("not a number")
 
 
-def _operand(cursor: Cursor, context: DefaultContext) -> Constant:
+def _operand(cursor: Cursor, mode: ConversionMode) -> Constant:
     if cursor.peek().is_sign("("):
-        inside = Cursor(cursor.group())
-        value = _sum(inside, context)
-        if not inside.done:
-            raise ReadError(f"{inside.peek().text!r} is not supported")
+        value = _whole(Cursor(cursor.group()), mode)
     elif function := cursor.accept_any(*_JSON_FUNCTIONS):
-        value = _json(function, cursor.group(), context)
+        value = _json(function, cursor.group(), mode)
     elif cursor.accept("CONCAT"):
-        value = _concat([constant(part, context) for part in split(cursor.group())])
+        value = _concat([constant(part, mode) for part in split(cursor.group())])
     else:
-        value = literal(cursor, context)
+        value = _literal(cursor, mode)
     while isinstance(value, Text) and cursor.accept("COLLATE"):
         cursor.string_or_name()
     return value
@@ -117,14 +194,14 @@ def _concat(parts: Sequence[Constant]) -> Text:
     return Text(text, texts[0].charset, any(part.introduced for part in texts))
 
 
-def _json(word: str, inside: Sequence[Token], context: DefaultContext) -> Json:
+def _json(word: str, inside: Sequence[Token], mode: ConversionMode) -> Json:
     """Evaluate JSON_ARRAY(…) and JSON_OBJECT(…) of constants, or CAST(… AS JSON)."""
     if word == "CAST":
         if [token.text.upper() for token in inside[-2:]] != ["AS", "JSON"]:
             raise ReadError("an unsupported CAST")
-        value = constant(inside[:-2], context)
+        value = constant(inside[:-2], mode)
         return Json(value.text) if isinstance(value, Text) else Json(_json_text(value))
-    values = [_json_part(part, context) for part in split(inside)]
+    values = [_json_part(part, mode) for part in split(inside)]
     if word == "JSON_ARRAY":
         return Json(f"[{', '.join(values)}]")
     keys = values[::2]
@@ -136,13 +213,13 @@ def _json(word: str, inside: Sequence[Token], context: DefaultContext) -> Json:
     return Json("{" + ", ".join(f"{key}: {value}" for key, value in members) + "}")
 
 
-def _json_part(part: Sequence[Token], context: DefaultContext) -> str:
+def _json_part(part: Sequence[Token], mode: ConversionMode) -> str:
     # In MariaDB they are the numbers 1 and 0.
-    if not context.mariadb and len(part) == 1 and part[0].is_word("TRUE", "FALSE"):
+    if not mode.mariadb and len(part) == 1 and part[0].is_word("TRUE", "FALSE"):
         return part[0].text.lower()
-    value = constant(part, context)
-    if context.mariadb and isinstance(value, float):
-        raise UnknownDefaultError("an approximate number in a MariaDB JSON document")
+    value = constant(part, mode)
+    if mode.mariadb and isinstance(value, float):
+        raise UnknownValueError("an approximate number in a MariaDB JSON document")
     return _json_text(value)
 
 
@@ -153,4 +230,88 @@ def _json_text(value: Constant) -> str:
         return "null"
     if isinstance(value, (Decimal, float)):
         return f"{value:f}" if isinstance(value, Decimal) else str(value)
-    raise UnknownDefaultError("a JSON value of bytes or times")
+    raise UnknownValueError("a JSON value of bytes or times")
+
+
+def _literal(cursor: Cursor, mode: ConversionMode) -> Constant:
+    """Read a literal. Raises `ReadError` if it is not a supported one."""
+    if cursor.peek().is_sign("{"):
+        return _braced(cursor)
+    token = cursor.next()
+    if token.kind is not Kind.WORD:
+        return _plain(token, mode)
+    word = token.text.upper()
+    if word in _WORDS:
+        return _WORDS[word]
+    if word in _NOW:
+        return _now(_NOW[word], cursor)
+    if word in _MOMENTS and cursor.peek().kind is Kind.STRING:
+        return Moment(_MOMENTS[word], cursor.next().text)
+    if word.startswith("_"):
+        return _introduced(word[1:].lower(), cursor.next(), mode)
+    raise ReadError("not a literal")
+
+
+def _now(now: Now, cursor: Cursor) -> Now:
+    if not cursor.peek().is_sign("("):
+        return now
+    inside = Cursor(cursor.group())
+    return now if inside.done else replace(now, fraction=inside.integer())
+
+
+def _braced(cursor: Cursor) -> Moment:
+    cursor.accept_sign("{")
+    part, token = _BRACED.get(cursor.next().text.upper()), cursor.next()
+    if part is None or token.kind is not Kind.STRING or not cursor.accept_sign("}"):
+        raise ReadError("not a literal")
+    return Moment(part, token.text)
+
+
+def _plain(token: Token, mode: ConversionMode) -> Constant:
+    if token.kind is Kind.STRING:
+        return _string(token, mode)
+    if token.kind is Kind.NUMBER:
+        return float(token.text) if "e" in token.text.lower() else Decimal(token.text)
+    return Bytes(_bytes(token), number=not (mode.mariadb and token.notation is Notation.QUOTED_HEX))
+
+
+def _bytes(token: Token) -> bytes:
+    if token.kind is Kind.BYTES:
+        return bytes.fromhex(token.text)
+    if token.kind is Kind.BITS:
+        return int(token.text or "0", 2).to_bytes((len(token.text) + 7) // 8, "big")
+    raise ReadError("not a literal")
+
+
+def _string(token: Token, mode: ConversionMode) -> Text | None:
+    if not token.text and mode.empty_is_null:
+        return None
+    national = token.notation is Notation.NATIONAL
+    charset = "utf8mb3" if national else mode.connection_charset
+    foreign = national and mode.client_charset not in ("utf8mb3", "utf8mb4")
+    if foreign and not token.text.isascii():
+        raise UnknownValueError("N'…' from a client that does not send UTF-8")
+    if _LOST in token.text or not can_hold(token.text, charset):
+        raise UnknownValueError(f"a string with characters that {charset} lacks")
+    return Text(token.text, charset)
+
+
+def _introduced(charset: str, token: Token, mode: ConversionMode) -> Constant:
+    """Read bytes as the client sent them, as text in the introducer's charset."""
+    charset = {"utf8": "utf8mb3"}.get(charset, charset)
+    if charset not in COLLATIONS:
+        raise ReadError("not a literal")
+    try:
+        if token.kind is Kind.STRING:
+            if _LOST in token.text:
+                raise ValueError("bytes that are invalid in the statement's charset")
+            if not token.text and mode.empty_is_null:
+                return None
+            raw = encoded(token.text, mode.client_charset)
+        else:
+            raw = _bytes(token)
+        if charset == "binary":
+            return Bytes(raw, number=False, introduced=True)
+        return Text(decoded(raw, charset), charset, introduced=True)
+    except ValueError as error:
+        raise UnknownValueError(f"_{charset} literal: {error}") from error

@@ -1,8 +1,9 @@
-"""Names of the conversions of a column's values, and the context that they depend on."""
+"""Names of the conversions of a column's values, and the session that they depend on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from decoder import TypeOptions
 from pipeline.catalog.ddl.lexer import SqlMode
@@ -74,25 +75,21 @@ _STRICT = SqlMode.STRICT_TRANS_TABLES | SqlMode.STRICT_ALL_TABLES
 _UNICODE = ("utf8mb4", "utf16", "utf16le", "utf32", "gb18030")
 
 
-def cuts_fractions(sql_mode: int, *, mariadb: bool) -> bool:
-    """Return True if a session truncates excess digits after the second instead of rounding."""
-    if mariadb:
-        return not sql_mode & MARIADB_TIME_ROUND_FRACTIONAL
-    return bool(sql_mode & SqlMode.TIME_TRUNCATE_FRACTIONAL)
-
-
-class UnknownConversionError(ValueError):
-    """The value that the server converted to cannot be determined for certain."""
+class UnknownValueError(ValueError):
+    """A value that the server computed or converted cannot be determined for certain."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConversionMode:
-    """The context of a conversion besides the two types.
+    """The session and server of a statement that converts values: old ones, or a DEFAULT.
 
     `ignore`: ALTER IGNORE; `charset`: the one that the new column names, if any;
     `explicit_timestamps`: explicit_defaults_for_timestamp, if logged; `utc_offset`: of the
     session's time zone in minutes, if logged and constant; `shown`: a table map has shown the old
-    column, so that its collation is the server's.
+    column, so that its collation is the server's. `executed_at` is when the statement began;
+    `time_zone` is the session's, with SYSTEM resolved to the server's. `client_charset` is that of
+    the statement's bytes, `connection_charset` that of its strings; dumps record neither and are
+    UTF-8.
     """
 
     sql_mode: int = 0
@@ -103,25 +100,52 @@ class ConversionMode:
     explicit_timestamps: bool | None = None
     utc_offset: int | None = None
     shown: bool = False
+    executed_at: datetime | None = None
+    time_zone: str = "UTC"
+    client_charset: str = "utf8mb4"
+    connection_charset: str = "utf8mb4"
+
+    @property
+    def strict_session(self) -> bool:
+        """True if the session's sql_mode is strict."""
+        return bool(self.sql_mode & _STRICT)
 
     @property
     def strict(self) -> bool:
         """True if a value that does not fit makes the statement fail."""
-        return bool(self.sql_mode & _STRICT) and not self.ignore
+        return self.strict_session and not self.ignore
 
     @property
     def truncates(self) -> bool:
         """True if excess digits after the second are truncated, as in MariaDB by default."""
-        return cuts_fractions(self.sql_mode, mariadb=self.mariadb)
+        if self.mariadb:
+            return not self.sql_mode & MARIADB_TIME_ROUND_FRACTIONAL
+        return bool(self.sql_mode & SqlMode.TIME_TRUNCATE_FRACTIONAL)
+
+    @property
+    def empty_is_null(self) -> bool:
+        """True if '' means NULL: a MariaDB sql_mode, whose bit is another mode in MySQL."""
+        return self.mariadb and bool(self.sql_mode & SqlMode.EMPTY_STRING_IS_NULL)
+
+    @property
+    def dates_are_text(self) -> bool:
+        """True if gold stores dates and times as text, with zero dates, and not as NULL."""
+        return self.options.zero_dates == "string"
+
+    @property
+    def changes_expressions(self) -> bool:
+        """True if expressions parse or evaluate differently under its sql_mode."""
+        other = SqlMode.ORACLE | SqlMode.EMPTY_STRING_IS_NULL if self.mariadb else SqlMode(0)
+        return bool(self.sql_mode & (other | SqlMode.HIGH_NOT_PRECEDENCE))
 
     def require_strict(self, what: str) -> None:
-        """Raise `UnknownConversionError` if the session changes values that do not fit."""
+        """Raise `UnknownValueError` if the session changes values that do not fit."""
         if not self.strict:
-            raise UnknownConversionError(f"{what}, and the session's sql_mode is not strict")
+            raise UnknownValueError(f"{what}, and the session's sql_mode is not strict")
 
     def require_text_kept(self) -> None:
-        """Raise `UnknownConversionError` if text may lose characters that the charset lacks."""
+        """Raise `UnknownValueError` if text may lose characters that the charset lacks."""
         if self.charset == "binary":
-            raise UnknownConversionError("text becomes bytes")
+            raise UnknownValueError("text becomes bytes")
         if self.charset not in _UNICODE:
             self.require_strict("it may be in another character set")

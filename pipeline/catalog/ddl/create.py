@@ -8,9 +8,8 @@ from dataclasses import replace
 from decoder import TableDefinition
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.actions import NewColumn
-from pipeline.catalog.ddl.charsets import charset_of
 from pipeline.catalog.ddl.column_clause import read_column
-from pipeline.catalog.ddl.column_types import TypeContext
+from pipeline.catalog.ddl.column_types import accept_charset
 from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
 from pipeline.catalog.ddl.effects import (
     CreateTable,
@@ -22,11 +21,10 @@ from pipeline.catalog.ddl.effects import (
 from pipeline.catalog.ddl.elements import is_column, read_period
 from pipeline.catalog.ddl.foreign_key import ForeignKey, read_foreign_key
 from pipeline.catalog.ddl.keys import Key, read_key
-from pipeline.catalog.ddl.lexer import Kind, Token
+from pipeline.catalog.ddl.lexer import Kind, Session, Token
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.ddl.names import read_name
 from pipeline.catalog.ddl.partition_clause import COPY_REMEDY, partitioned_by
-from pipeline.catalog.ddl.rekeying import declared_key
 
 BLACKHOLE = "a BLACKHOLE table stores no rows: it is not replicated"
 VERSIONED = (
@@ -37,24 +35,23 @@ SEQUENCE = "a SEQUENCE is not a table of rows: it is not replicated"
 _SELECTS = ("SELECT", "WITH", "VALUES", "TABLE")
 
 
-def read_create(cursor: Cursor, schema: str | None, sql_mode: int) -> list[Effect]:
+def read_create(cursor: Cursor, session: Session) -> list[Effect]:
     """Return the statement's effect. Raises `ReadError` only if the table's name cannot be read."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    name = read_name(cursor, schema)
+    name = read_name(cursor, session.schema)
     try:
-        return [_body(cursor, name, if_not_exists, schema, sql_mode)]
+        return [_body(cursor, name, if_not_exists, session)]
     except ReadError as error:
         return [Unsupported(name, f"CREATE TABLE: {error}", creates=True)]
 
 
-def _body(
-    cursor: Cursor, name: TableName, if_not_exists: bool, schema: str | None, sql_mode: int
-) -> Effect:
+def _body(cursor: Cursor, name: TableName, if_not_exists: bool, session: Session) -> Effect:
     if cursor.accept("LIKE"):
-        return CreateTableLike(name, read_name(cursor, schema), if_not_exists)
+        return CreateTableLike(name, read_name(cursor, session.schema), if_not_exists)
     elements = cursor.group() if cursor.peek().is_sign("(") else []
     if elements and elements[0].is_word("LIKE"):
-        return CreateTableLike(name, read_name(Cursor(elements[1:]), schema), if_not_exists)
+        like = read_name(Cursor(elements[1:]), session.schema)
+        return CreateTableLike(name, like, if_not_exists)
     options = cursor.rest()
     if reason := _left_out(elements, options):
         return Unsupported(name, reason, creates=True, left_out=True)
@@ -63,15 +60,11 @@ def _body(
             f"CREATE TABLE … SELECT in statement format: its rows are not in the log{COPY_REMEDY}"
         )
         return Unsupported(name, reason, creates=True)
-    charset = _options(options)[0]
+    charset, engine = _options(options)
     parts = split(elements)
-    columns, keys, definition = _definition(name, parts, TypeContext(charset, sql_mode))
-    model = replace(
-        TableModel.of(columns, _options(options)[1]),
-        keys=tuple(keys),
-        charset=charset,
-        partitioning=partitioned_by(options),
-    )
+    columns, keys, definition = _definition(name, parts, session.sql_mode, charset)
+    model = TableModel(engine=engine, keys=tuple(keys), charset=charset).renamed({}, columns)
+    model = replace(model, partitioning=partitioned_by(options))
     foreign = tuple(_foreign_keys(parts, columns)) if model.has_foreign_keys else ()
     return CreateTable(name, definition, if_not_exists, foreign, model, tuple(columns))
 
@@ -124,24 +117,18 @@ def _options(options: Sequence[Token]) -> tuple[str | None, str]:
     charset: str | None = None
     engine = ""
     while not cursor.done and not cursor.peek().is_word("PARTITION"):
-        if cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
-            charset = _value(cursor).lower()
-        elif cursor.accept("COLLATE"):
-            charset = charset_of(_value(cursor)) or charset
+        if (named := accept_charset(cursor)) is not None:
+            charset = named or charset
         elif cursor.accept("ENGINE"):
-            engine = _value(cursor).upper()
+            cursor.accept_sign("=")
+            engine = cursor.string_or_name().upper()
         else:
             cursor.next()
     return charset, engine
 
 
-def _value(cursor: Cursor) -> str:
-    cursor.accept_sign("=")
-    return cursor.string_or_name()
-
-
 def _definition(
-    name: TableName, parts: Sequence[Sequence[Token]], context: TypeContext
+    name: TableName, parts: Sequence[Sequence[Token]], sql_mode: int, charset: str | None
 ) -> tuple[list[NewColumn], list[Key], TableDefinition]:
     columns: list[NewColumn] = []
     keys: list[Key] = []
@@ -149,8 +136,9 @@ def _definition(
         if key := read_key(part):
             keys.append(key)
         elif is_column(part):
-            columns.append(read_column(part, context))
-            keys += declared_key(columns[-1])
+            columns.append(read_column(part, sql_mode, charset))
+            if own := columns[-1].key:
+                keys.append(own)
     definitions = [column.definition for column in columns]
     for period in filter(None, map(read_period, parts)):
         definitions = period.not_null(definitions)

@@ -11,10 +11,9 @@ ignored, because no row depends on them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
 from decoder.transactions.statements import may_change_tables
-from pipeline.catalog.ddl.actions import ChangeKeys
 from pipeline.catalog.ddl.alter import read_alter
 from pipeline.catalog.ddl.column_clause import read_charset
 from pipeline.catalog.ddl.create import SEQUENCE, read_create
@@ -33,31 +32,11 @@ from pipeline.catalog.ddl.effects import (
     Unreadable,
     Unsupported,
 )
-from pipeline.catalog.ddl.keys import key_of
-from pipeline.catalog.ddl.lexer import LexError, Token, first_tokens, readable_tokens, tokens
+from pipeline.catalog.ddl.keys import ChangeKeys, key_of
+from pipeline.catalog.ddl.lexer import LexError, Session
 from pipeline.catalog.ddl.names import read_name, read_names
 
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """The context that a statement is parsed in: default schema, sql_mode and server version."""
-
-    schema: str | None = None
-    sql_mode: int = 0
-    server_version: int | None = None
-    mariadb: bool = False
-
-    def tokens(self, query: str) -> list[Token]:
-        """Return the statement's tokens. Raises `LexError`."""
-        return tokens(query, self.sql_mode, self.server_version, mariadb=self.mariadb)
-
-    def readable_tokens(self, query: str) -> list[Token]:
-        """Return the tokens before the first lexical error."""
-        return readable_tokens(query, self.sql_mode, self.server_version, mariadb=self.mariadb)
-
-    def first_tokens(self, query: str, count: int) -> list[Token]:
-        """Return the first `count` tokens. Raises `LexError`."""
-        return first_tokens(query, count, self.sql_mode, self.server_version, mariadb=self.mariadb)
+__all__ = ["Session", "effects"]
 
 
 def effects(query: str, session: Session) -> list[Effect]:
@@ -187,17 +166,13 @@ def _unique_index(cursor: Cursor, session: Session) -> list[Effect]:
     return [AlterTable(table, (ChangeKeys(added=key_of(index, cursor)),))]
 
 
-def _create(cursor: Cursor, session: Session) -> list[Effect]:
-    return read_create(cursor, session.schema, session.sql_mode)
-
-
 def _create_temporary(cursor: Cursor, session: Session) -> list[Effect]:
     cursor.accept("IF", "NOT", "EXISTS")
     return [CreateTemporary(read_name(cursor, session.schema))]
 
 
 def _create_or_replace(cursor: Cursor, session: Session) -> list[Effect]:
-    created = read_create(cursor, session.schema, session.sql_mode)
+    created = read_create(cursor, session)
     dropped: list[Effect] = [DropTable(e.name) for e in created if hasattr(e, "name")]
     return dropped + created
 
@@ -213,58 +188,39 @@ def _drop_sequence(cursor: Cursor, session: Session) -> list[Effect]:
     return _drop_tables(cursor, session)
 
 
-def _alter(cursor: Cursor, session: Session) -> list[Effect]:
-    return read_alter(cursor, session.schema, session.sql_mode)
-
-
-def _alter_ignore(cursor: Cursor, session: Session) -> list[Effect]:
-    return read_alter(cursor, session.schema, session.sql_mode, ignore=True)
-
-
-_STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, Session], list[Effect]]], ...] = (
-    (("CREATE", "TABLE"), _create),
-    (("CREATE", "OR", "REPLACE", "TABLE"), _create_or_replace),
-    (("CREATE", "TEMPORARY", "TABLE"), _create_temporary),
-    (("CREATE", "OR", "REPLACE", "TEMPORARY", "TABLE"), _create_temporary),
-    (("CREATE", "SEQUENCE"), _create_sequence),
-    (("CREATE", "OR", "REPLACE", "SEQUENCE"), _create_sequence),
-    (("DROP", "SEQUENCE"), _drop_sequence),
-    (("CREATE", "DATABASE"), _create_schema),
-    (("CREATE", "SCHEMA"), _create_schema),
-    (("CREATE", "OR", "REPLACE", "DATABASE"), _replace_schema),
-    (("CREATE", "OR", "REPLACE", "SCHEMA"), _replace_schema),
-    (("ALTER", "TABLE"), _alter),
-    (("ALTER", "IGNORE", "TABLE"), _alter_ignore),
-    (("ALTER", "ONLINE", "IGNORE", "TABLE"), _alter_ignore),
-    (("ALTER", "OFFLINE", "IGNORE", "TABLE"), _alter_ignore),
-    (("ALTER", "ONLINE", "TABLE"), _alter),
-    (("ALTER", "OFFLINE", "TABLE"), _alter),
-    (("DROP", "TABLE"), _drop_tables),
-    (("DROP", "TABLES"), _drop_tables),
-    (("ALTER", "DATABASE"), _alter_schema),
-    (("ALTER", "SCHEMA"), _alter_schema),
-    (("DROP", "DATABASE"), _drop_schema),
-    (("DROP", "SCHEMA"), _drop_schema),
-    (("CREATE", "UNIQUE", "INDEX"), _unique_index),
-    (("CREATE", "ONLINE", "UNIQUE", "INDEX"), _unique_index),
-    (("CREATE", "OFFLINE", "UNIQUE", "INDEX"), _unique_index),
-    (("CREATE", "OR", "REPLACE", "UNIQUE", "INDEX"), _replaced_unique_index),
-    *(
-        (("CREATE", "OR", "REPLACE", *kind, "INDEX"), _replaced_index)
-        for kind in ((), ("FULLTEXT",), ("SPATIAL",), ("VECTOR",))
+_FORMS: dict[Callable[[Cursor, Session], list[Effect]], tuple[str, ...]] = {
+    read_create: ("CREATE TABLE",),
+    _create_or_replace: ("CREATE OR REPLACE TABLE",),
+    _create_temporary: ("CREATE TEMPORARY TABLE", "CREATE OR REPLACE TEMPORARY TABLE"),
+    _create_sequence: ("CREATE SEQUENCE", "CREATE OR REPLACE SEQUENCE"),
+    _drop_sequence: ("DROP SEQUENCE",),
+    _create_schema: ("CREATE DATABASE", "CREATE SCHEMA"),
+    _replace_schema: ("CREATE OR REPLACE DATABASE", "CREATE OR REPLACE SCHEMA"),
+    read_alter: ("ALTER TABLE", "ALTER ONLINE TABLE", "ALTER OFFLINE TABLE"),
+    partial(read_alter, ignore=True): (
+        *("ALTER IGNORE TABLE", "ALTER ONLINE IGNORE TABLE", "ALTER OFFLINE IGNORE TABLE"),
     ),
-    (("DROP", "INDEX"), _dropped_index),
-    (("DROP", "ONLINE", "INDEX"), _dropped_index),
-    (("DROP", "OFFLINE", "INDEX"), _dropped_index),
-    (("RENAME", "TABLE"), _rename),
-    (("RENAME", "TABLES"), _rename),
-    (("TRUNCATE",), _truncate),
-)
-"""Statement readers by first words."""
+    _drop_tables: ("DROP TABLE", "DROP TABLES"),
+    _alter_schema: ("ALTER DATABASE", "ALTER SCHEMA"),
+    _drop_schema: ("DROP DATABASE", "DROP SCHEMA"),
+    _unique_index: (
+        *("CREATE UNIQUE INDEX", "CREATE ONLINE UNIQUE INDEX", "CREATE OFFLINE UNIQUE INDEX"),
+    ),
+    _replaced_unique_index: ("CREATE OR REPLACE UNIQUE INDEX",),
+    _replaced_index: (
+        *("CREATE OR REPLACE INDEX", "CREATE OR REPLACE FULLTEXT INDEX"),
+        *("CREATE OR REPLACE SPATIAL INDEX", "CREATE OR REPLACE VECTOR INDEX"),
+    ),
+    _dropped_index: ("DROP INDEX", "DROP ONLINE INDEX", "DROP OFFLINE INDEX"),
+    _rename: ("RENAME TABLE", "RENAME TABLES"),
+    _truncate: ("TRUNCATE",),
+}
+"""Statement readers, and the first words of what they read; the readers continue after these."""
+_STATEMENTS = [(form.split(), read) for read, forms in _FORMS.items() for form in forms]
 
 _HARMLESS = (
     *(_dropped_index, _unique_index, _replaced_index, _replaced_unique_index),
-    *(_create, _create_schema, _alter_schema),
+    *(read_create, _create_schema, _alter_schema),
     *(_create_temporary, _create_sequence, _drop_sequence),
 )
 """Readers of statements that change no existing row. If a changed index is the key, the next table

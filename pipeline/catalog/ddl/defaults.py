@@ -1,9 +1,16 @@
-"""Evaluate an added column's DEFAULT, the value of existing rows, as the column's type.
+"""Evaluate a column's DEFAULT as the column's type: for existing rows, and for later inserts.
 
 The ledger stores values as text (None: NULL), with one spelling per Arrow type, which
 `python_value` parses: numbers and text as they are, `true`/`false`, ISO dates and times (instants
 in UTC), bytes in hex. A value that does not fit its column is unknown: whether it is rejected,
 truncated or replaced depends on the server, the session and the spelling of the DEFAULT.
+
+A row image of `binlog_row_image=MINIMAL` has the columns that an INSERT names, and those whose
+values the server computes per row: AUTO_INCREMENT, DEFAULT CURRENT_TIMESTAMP and other functions,
+expressions, generated columns. It leaves out columns with a constant DEFAULT or none, which MySQL
+sets to that constant, to NULL or, if NOT NULL, to their type's implicit default. MariaDB computes
+VIRTUAL columns when they are read, and also leaves them out of MINIMAL updates. In 11.8, updates
+and deletes have no generated columns, whatever binlog_row_image is.
 """
 
 from __future__ import annotations
@@ -20,11 +27,19 @@ from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.actions import NewColumn
 from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, WIDE
-from pipeline.catalog.ddl.constants import constant, is_expression
-from pipeline.catalog.ddl.default_context import DefaultContext
+from pipeline.catalog.ddl.constants import (
+    Bytes,
+    Constant,
+    Now,
+    Text,
+    constant,
+    is_expression,
+)
+from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
+from pipeline.catalog.ddl.expression_reader import kept_expression
 from pipeline.catalog.ddl.lexer import SqlMode
-from pipeline.catalog.ddl.literals import Bytes, Constant, Text, UnknownDefaultError
-from pipeline.catalog.ddl.numeric_defaults import NUMERIC, Conversion
+from pipeline.catalog.ddl.model import ColumnDefault
+from pipeline.catalog.ddl.numeric_defaults import NUMERIC, Conversion, keeps_digits
 from pipeline.catalog.ddl.temporal_defaults import TEMPORAL
 from pipeline.catalog.ddl.text_defaults import TEXTUAL
 
@@ -32,38 +47,59 @@ _CONVERSIONS: dict[ColumnType, Conversion] = {**NUMERIC, **TEXTUAL, **TEMPORAL}
 _TEXTS = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.BLOB, ColumnType.SET)
 
 
-def default_text(column: NewColumn, context: DefaultContext) -> str | None:
+def default_text(column: NewColumn, mode: ConversionMode) -> str | None:
     """Return, as text, the value that existing rows have in an added column.
 
-    Raises `UnknownDefaultError` if it cannot be determined from the log.
+    Raises `UnknownValueError` if it cannot be determined from the log.
     """
     if column.computed:
-        raise UnknownDefaultError(column.computed)
+        raise UnknownValueError(column.computed)
     definition = column.definition
-    _check_timestamp(column, context)
-    if context.mariadb and context.sql_mode & SqlMode.ORACLE and definition.type is ColumnType.DATE:
-        raise UnknownDefaultError("a DATE, which is a DATETIME in MariaDB's sql_mode ORACLE")
-    value = _value(column, context)
+    _check_timestamp(column, mode)
+    if mode.mariadb and mode.sql_mode & SqlMode.ORACLE and definition.type is ColumnType.DATE:
+        raise UnknownValueError("a DATE, which is a DATETIME in MariaDB's sql_mode ORACLE")
+    value = _value(column, mode)
     if value is None:
         return None
     convert = _address if definition.logical in BYTES else _CONVERSIONS.get(definition.type)
     if convert is None:
-        raise UnknownDefaultError(f"a value of type {definition.type.name}")
+        raise UnknownValueError(f"a value of type {definition.type.name}")
     try:
-        return convert(value, definition, context)
+        return convert(value, definition, mode)
     except (ValueError, InvalidOperation, OverflowError) as error:
-        raise UnknownDefaultError(f"{value!r} as {definition.type.name}: {error}") from error
+        raise UnknownValueError(f"{value!r} as {definition.type.name}: {error}") from error
 
 
-def _value(column: NewColumn, context: DefaultContext) -> Constant:
+def insert_default(column: NewColumn, mode: ConversionMode) -> ColumnDefault:
+    """Return the DEFAULT of later inserts into a column, or the reason why it is unknown."""
+    name, nullable = column.definition.name, column.definition.nullable
+    try:
+        if column.default and isinstance(constant(column.default, mode), Now):
+            raise UnknownValueError("the time of the insert")
+        text = default_text(column, mode)
+        if text is not None and not keeps_digits(column.definition, text):
+            raise UnknownValueError(
+                "a FLOAT with more than six digits, which any later ALTER rounds"
+            )
+        return ColumnDefault(name, text, nullable=nullable)
+    except UnknownValueError as error:
+        unlogged = mode.mariadb and column.is_generated
+        understood = unlogged and not mode.changes_expressions
+        kept = kept_expression(column.expression) if understood else ""
+        return ColumnDefault(
+            name, reason=str(error), nullable=nullable, unlogged=unlogged, expression=kept
+        )
+
+
+def _value(column: NewColumn, mode: ConversionMode) -> Constant:
     if not column.default:
         return _implicit(column.definition)
-    value, computed = constant(column.default, context), is_expression(column.default)
-    if context.mariadb and (computed or column.definition.type is ColumnType.BLOB):
+    value, computed = constant(column.default, mode), is_expression(column.default)
+    if mode.mariadb and (computed or column.definition.type is ColumnType.BLOB):
         _check_printed(value)
-    if computed and not context.strict:
+    if computed and not mode.strict_session:
         _check_kept(value, column.definition)
-    if not (context.mariadb or computed) and isinstance(value, Decimal):
+    if not (mode.mariadb or computed) and isinstance(value, Decimal):
         _check_label(f"{value:f}", column.definition)
     return value
 
@@ -72,13 +108,13 @@ def _check_kept(value: Constant, column: ColumnDefinition) -> None:
     """Raise for non-ASCII text: without strict mode, characters that the column lacks are lost."""
     unknown = column.collation in (None, UNKNOWN_COLLATION)
     if unknown and isinstance(value, Text) and not value.text.isascii():
-        raise UnknownDefaultError("the text of an expression in an unknown charset")
+        raise UnknownValueError("the text of an expression in an unknown charset")
 
 
 def _check_label(number: str, column: ColumnDefinition) -> None:
     """Raise if a number is also a label: MySQL takes it as label or index, by the charset."""
     if number in column.labels:
-        raise UnknownDefaultError(f"{number}, which is a label and may be the index of another")
+        raise UnknownValueError(f"{number}, which is a label and may be the index of another")
 
 
 def _check_printed(value: Constant) -> None:
@@ -88,15 +124,15 @@ def _check_printed(value: Constant) -> None:
     else:
         garbled = isinstance(value, Bytes) and value.introduced and not value.raw.isascii()
     if garbled:
-        raise UnknownDefaultError("a string with an introducer, in a TEXT or an expression")
+        raise UnknownValueError("a string with an introducer, in a TEXT or an expression")
 
 
-def _check_timestamp(column: NewColumn, context: DefaultContext) -> None:
+def _check_timestamp(column: NewColumn, mode: ConversionMode) -> None:
     """Raise for a TIMESTAMP with an implicit DEFAULT (explicit_defaults_for_timestamp=OFF)."""
-    explicit = column.default or column.explicit_null or context.explicit_timestamps
+    explicit = column.default or column.explicit_null or mode.explicit_timestamps
     if column.definition.type is ColumnType.TIMESTAMP2 and not explicit:
-        state = "not logged" if context.explicit_timestamps is None else "OFF"
-        raise UnknownDefaultError(
+        state = "not logged" if mode.explicit_timestamps is None else "OFF"
+        raise UnknownValueError(
             f"a TIMESTAMP without NULL or DEFAULT, and explicit_defaults_for_timestamp is {state}"
         )
 
@@ -119,10 +155,10 @@ def _implicit(column: ColumnDefinition) -> Constant:
         return Text("00:00:00")
     if column.type in TEMPORAL:
         return Text("0000-00-00 00:00:00")
-    raise UnknownDefaultError(f"no DEFAULT for a NOT NULL column of type {column.type.name}")
+    raise UnknownValueError(f"no DEFAULT for a NOT NULL column of type {column.type.name}")
 
 
-def _address(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+def _address(value: Constant, column: ColumnDefinition, _mode: ConversionMode) -> str:
     """Return the server's text of the bytes, or of the implicit default."""
     kind = column.logical
     if kind is None or not isinstance(value, Bytes) or len(value.raw) != BYTES[kind]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.catalog.ddl.cursor import Cursor, ReadError, skip_set_statement
-from pipeline.catalog.ddl.ddl import Session
 from pipeline.catalog.ddl.effects import TableName
-from pipeline.catalog.ddl.lexer import LexError, Token
+from pipeline.catalog.ddl.lexer import LexError, Session, Token
 from pipeline.catalog.ddl.names import read_name
 
 _HEAD = 64
@@ -102,24 +101,20 @@ def _deleted(cursor: Cursor) -> list[Token]:
         pass
     if not cursor.accept("FROM"):
         _until(cursor, "FROM")
+        cursor.accept("FROM")
         return _until(cursor, "WHERE", "ORDER", "LIMIT")
-    listed = _until(cursor, "USING", "WHERE", "ORDER", "LIMIT", "RETURNING", stays=True)
+    listed = _until(cursor, "USING", "WHERE", "ORDER", "LIMIT", "RETURNING")
     if cursor.accept("USING"):
         listed = _until(cursor, "WHERE", "ORDER", "LIMIT")
     return listed
 
 
-def _until(cursor: Cursor, *words: str, stays: bool = False) -> list[Token]:
-    """Return the tokens up to the first of these words outside parentheses, and skip that word.
-
-    With `stays` the word itself is not skipped.
-    """
+def _until(cursor: Cursor, *words: str) -> list[Token]:
+    """Return the tokens up to the first of these words outside parentheses."""
     found: list[Token] = []
     depth = 0
     while not cursor.done:
         if depth == 0 and cursor.peek().is_word(*words):
-            if not stays:
-                cursor.next()
             return found
         token = cursor.next()
         depth += token.is_sign("(") - token.is_sign(")")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from decoder import TableDefinition
 from pipeline.catalog.ddl.actions import Action, NewColumn
+from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION
+from pipeline.catalog.ddl.column_types import with_charset
 from pipeline.catalog.ddl.foreign_key import ForeignKey
 from pipeline.catalog.ddl.model import TableModel
 
@@ -23,6 +25,10 @@ class TableName:
         schema, _, table = text.partition(".")
         return cls(schema, table)
 
+    def lower(self) -> TableName:
+        """Return the name in lower case."""
+        return TableName(self.schema.lower(), self.table.lower())
+
     def __str__(self) -> str:
         return f"{self.schema}.{self.table}"
 
@@ -37,10 +43,21 @@ class CreateTable:
 
     name: TableName
     definition: TableDefinition
-    if_not_exists: bool = False
-    foreign_keys: tuple[ForeignKey, ...] = ()
-    model: TableModel | None = None
-    columns: tuple[NewColumn, ...] = ()
+    if_not_exists: bool
+    foreign_keys: tuple[ForeignKey, ...]
+    model: TableModel
+    columns: tuple[NewColumn, ...]
+
+    def in_charset(self, charset: str | None) -> CreateTable:
+        """Return the table with its schema's charset, if it names none and that is known."""
+        if self.model.charset is not None or charset is None:
+            return self
+        columns = tuple(
+            with_charset(column, charset) if column.collation == UNKNOWN_COLLATION else column
+            for column in self.definition.columns
+        )
+        model = replace(self.model, charset=charset)
+        return replace(self, definition=replace(self.definition, columns=columns), model=model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,18 +159,14 @@ class Unreadable:
     reason: str
 
 
-Effect = (
+TableEffect = (
     CreateTable
     | CreateTableLike
     | AlterTable
     | TruncateTable
-    | RenameTables
-    | CreateTemporary
     | DropTable
-    | CreateSchema
-    | AlterSchema
-    | DropSchema
     | RowsChanged
     | Unsupported
-    | Unreadable
 )
+SchemaEffect = CreateSchema | AlterSchema | DropSchema
+Effect = TableEffect | SchemaEffect | RenameTables | CreateTemporary | Unreadable

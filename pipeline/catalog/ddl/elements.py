@@ -27,7 +27,7 @@ def is_column(element: Sequence[Token]) -> bool:
     cursor = Cursor(element)
     if cursor.peek().is_word(*_RESERVED) or _is_vector_index(cursor):
         return False
-    return not (_period_follows(cursor) or cursor.accept("SYSTEM", "VERSIONING"))
+    return not (_accept_period(cursor) or cursor.accept("SYSTEM", "VERSIONING"))
 
 
 def _is_vector_index(cursor: Cursor) -> bool:
@@ -44,14 +44,12 @@ def _is_vector_index(cursor: Cursor) -> bool:
     return cursor.peek(ahead).is_sign("(") and cursor.peek(ahead + 1).kind in _NAMES
 
 
-def _period_follows(cursor: Cursor) -> bool:
-    if not cursor.peek().is_word("PERIOD"):
-        return False
-    words = [cursor.peek(ahead).text.upper() for ahead in range(1, 5)]
-    return words[0] == "FOR" or words[:3] == ["IF", "EXISTS", "FOR"] or words == _IF_NOT_EXISTS_FOR
+def _accept_period(cursor: Cursor) -> bool:
+    """Skip PERIOD [IF [NOT] EXISTS] FOR; return True if it was there."""
+    forms = ("FOR", "IF EXISTS FOR", "IF NOT EXISTS FOR")
+    return any(cursor.accept("PERIOD", *form.split()) for form in forms)
 
 
-_IF_NOT_EXISTS_FOR = ["IF", "NOT", "EXISTS", "FOR"]
 _SYSTEM_TIME = "SYSTEM_TIME"
 
 
@@ -96,10 +94,8 @@ def read_period(element: Sequence[Token]) -> Period | None:
     Raises `ReadError`.
     """
     cursor = Cursor(element)
-    if not _period_follows(cursor):
+    if not _accept_period(cursor):
         return None
-    while not cursor.accept("FOR"):
-        cursor.next()
     name = cursor.name()
     if cursor.done:
         return Period(name)

@@ -2,24 +2,27 @@
 
 Supported are columns, numbers, strings, NULL, TRUE and FALSE, `+`, `-`, `*`, DIV and MOD,
 comparisons of numbers, IS NULL, AND, OR, NOT, CASE, and the functions of `expression_functions`.
+
+A table's model stores expressions as JSON of their tokens: not as text, because the reading of text
+depends on its session, and because the columns that an expression names may be renamed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from decoder.constants import BINARY_COLLATION, DATE_TYPES, INSTANT_TYPES, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.charsets import charset_in
-from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownConversionError
+from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
 from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
 from pipeline.catalog.ddl.expression_functions import FUNCTIONS
 from pipeline.catalog.ddl.expressions import (
     MOST_DIGITS,
     NULL,
     Expression,
-    UnknownExpressionError,
     chosen,
     compared,
     condition,
@@ -45,10 +48,48 @@ _CONSTANTS = {
 }
 
 
-def changes_meaning(sql_mode: int, *, mariadb: bool) -> bool:
-    """Return True if expressions parse or evaluate differently under that sql_mode."""
-    other = SqlMode.ORACLE | SqlMode.EMPTY_STRING_IS_NULL if mariadb else SqlMode(0)
-    return bool(sql_mode & (other | SqlMode.HIGH_NOT_PRECEDENCE))
+def kept_expression(tokens: Iterable[Token]) -> str:
+    """Return tokens as text for `expression_tokens`; empty for no tokens."""
+    pairs = [[token.kind.value, token.text] for token in tokens]
+    return json.dumps(pairs, ensure_ascii=False) if pairs else ""
+
+
+def expression_tokens(kept: str) -> tuple[Token, ...]:
+    """Return the tokens that `kept_expression` stored."""
+    return tuple(Token(Kind(kind), text) for kind, text in json.loads(kept or "[]"))
+
+
+def renamed_expression(kept: str, names: Mapping[str, str | None]) -> str:
+    """Return the expression after an ALTER TABLE that renames columns (old names to new ones)."""
+    new = {old.casefold(): name for old, name in names.items() if name is not None}
+    tokens = expression_tokens(kept)
+    return kept_expression(
+        _renamed(token, new) if not _is_function(tokens, n) else token
+        for n, token in enumerate(tokens)
+    )
+
+
+def printed_expression(kept: str) -> str:
+    """Return the expression in readable form."""
+    tokens = expression_tokens(kept)
+    printed = ""
+    for n, token in enumerate(tokens):
+        joins = token.text in (")", ",") or printed.endswith("(") or not printed
+        joins = joins or (token.is_sign("(") and _is_function(tokens, n - 1))
+        word = f"'{token.text}'" if token.kind is Kind.STRING else token.text
+        printed += word if joins else f" {word}"
+    return printed
+
+
+def _renamed(token: Token, names: Mapping[str, str]) -> Token:
+    if token.kind not in (Kind.WORD, Kind.NAME) or token.text.casefold() not in names:
+        return token
+    return Token(Kind.NAME, names[token.text.casefold()])
+
+
+def _is_function(tokens: tuple[Token, ...], place: int) -> bool:
+    called = place + 1 < len(tokens) and tokens[place + 1].is_sign("(")
+    return called and tokens[place].kind is Kind.WORD
 
 
 def read_expression(
@@ -58,14 +99,14 @@ def read_expression(
 ) -> Expression:
     """Parse an expression; `table` has the columns by case-folded name.
 
-    Raises `UnknownExpressionError`.
+    Raises `UnknownValueError`.
     """
-    if changes_meaning(mode.sql_mode, mariadb=mode.mariadb):
-        raise UnknownExpressionError("an expression under a sql_mode that changes its meaning")
+    if mode.changes_expressions:
+        raise UnknownValueError("an expression under a sql_mode that changes its meaning")
     try:
         return _Reader(table, mode).whole(Cursor(tokens))
-    except (ReadError, UnknownConversionError) as error:
-        raise UnknownExpressionError(str(error)) from error
+    except ReadError as error:
+        raise UnknownValueError(str(error)) from error
 
 
 class _Reader:
@@ -78,7 +119,7 @@ class _Reader:
     def whole(self, cursor: Cursor) -> Expression:
         found = self._or(cursor)
         if not cursor.done:
-            raise UnknownExpressionError(f"{cursor.peek().text} in its expression")
+            raise UnknownValueError(f"{cursor.peek().text} in its expression")
         return found
 
     def _or(self, cursor: Cursor) -> Expression:
@@ -154,15 +195,19 @@ class _Reader:
         if token.kind is Kind.WORD and cursor.peek().is_sign("("):
             return self._function(token.text, cursor)
         if token.kind not in (Kind.WORD, Kind.NAME):
-            raise UnknownExpressionError(f"{token.text} in its expression")
+            raise UnknownValueError(f"{token.text} in its expression")
         return self._column(token.text)
 
     def _function(self, name: str, cursor: Cursor) -> Expression:
-        read = FUNCTIONS.get(name.upper())
+        known = FUNCTIONS.get(name.upper())
         of_json = name.upper().startswith("JSON_")  # MySQL prints documents differently
-        if read is None or (of_json and not self.mode.mariadb):
-            raise UnknownExpressionError(f"{name} in its expression")
-        return read([self.whole(Cursor(part)) for part in split(cursor.group())])
+        if known is None or (of_json and not self.mode.mariadb):
+            raise UnknownValueError(f"{name} in its expression")
+        counts, read = known
+        parts = [self.whole(Cursor(part)) for part in split(cursor.group())]
+        if len(parts) not in counts:
+            raise UnknownValueError(f"{name.upper()} with {len(parts)} arguments")
+        return read(*parts)
 
     def _case(self, cursor: Cursor) -> Expression:
         of = None if cursor.peek().is_word("WHEN") else self._or(cursor)
@@ -180,7 +225,7 @@ class _Reader:
     def _column(self, name: str) -> Expression:
         column = self.table.get(name.casefold())
         if column is None:
-            raise UnknownExpressionError(f"{name} in its expression")
+            raise UnknownValueError(f"{name} in its expression")
         if column.type in INTEGER_DIGITS:
             digits = INTEGER_DIGITS[column.type]
             tree: list[Any] = ["column", column.name, digits, 0]
@@ -188,7 +233,7 @@ class _Reader:
         if column.type is ColumnType.NEWDECIMAL and column.precision <= MOST_DIGITS:
             tree = ["column", column.name, column.precision, column.scale]
             return Expression(tree, digits=column.precision, scale=column.scale)
-        if column.type in DATE_TYPES and self.mode.options.zero_dates != "string":
+        if column.type in DATE_TYPES and not self.mode.dates_are_text:
             kind = "date" if column.type in (ColumnType.DATE, ColumnType.NEWDATE) else "datetime"
             return Expression(["date", column.name], kind, type=column.type.name)
         return self._text_column(column)
@@ -196,10 +241,10 @@ class _Reader:
     def _text_column(self, column: ColumnDefinition) -> Expression:
         padded = self.mode.sql_mode & SqlMode.PAD_CHAR_TO_FULL_LENGTH
         if column.type is ColumnType.STRING and padded:
-            raise UnknownExpressionError("a CHAR read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
+            raise UnknownValueError("a CHAR read with its padding (PAD_CHAR_TO_FULL_LENGTH)")
         is_text = column.type in TEXT_TYPES and column.collation != BINARY_COLLATION
         if not is_text and column.type not in _LABELS:
-            lossy = column.type in INSTANT_TYPES and self.mode.options.zero_dates != "string"
+            lossy = column.type in INSTANT_TYPES and not self.mode.dates_are_text
             tree = ["no_date" if lossy else "no_value", column.name]
             return Expression(tree, "other", type=column.type.name)
         charsets = frozenset({charset_in(column.collation)})
@@ -213,7 +258,7 @@ def _comparison(cursor: Cursor) -> str:
             break
         signs += cursor.peek(len(signs)).text
     if signs and signs not in _COMPARISONS:
-        raise UnknownExpressionError(f"{signs} in its expression")
+        raise UnknownValueError(f"{signs} in its expression")
     for _ in signs:
         cursor.next()
     return "<>" if signs == "!=" else signs
@@ -231,7 +276,7 @@ def _number(text: str) -> Expression:
     whole, point, fraction = text.partition(".")
     digits, scale = max(len((whole + fraction).lstrip("0")), 1), len(fraction)
     if max(digits, scale) > MOST_DIGITS:
-        raise UnknownExpressionError(f"a number with more than {MOST_DIGITS} digits")
+        raise UnknownValueError(f"a number with more than {MOST_DIGITS} digits")
     return Expression(
         ["number", text], digits=max(digits, scale), scale=scale, whole=not point, plain=not point
     )

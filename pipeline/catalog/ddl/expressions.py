@@ -19,6 +19,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pipeline.catalog.ddl.conversion_mode import UnknownValueError
+
 MOST_DIGITS = 38
 """The most digits of a Delta decimal."""
 _BIGINT_DIGITS = 20
@@ -27,10 +29,6 @@ _LONG_DIGITS = 18
 """Every number of this many digits is a BIGINT."""
 _NUMERIC_DIGITS, _NUMERIC_SCALE = 36, 17
 """The largest numbers as text whose conversion is certain."""
-
-
-class UnknownExpressionError(ValueError):
-    """The value of an expression cannot be determined for certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ def alike(parts: Sequence[Expression]) -> tuple[Expression, list[list[Any]]]:
             part.tree if part.kind == "null" else as_text(part).tree for part in parts
         ]
     kinds = " and ".join(sorted({kind_of(part) for part in known}))
-    raise UnknownExpressionError(f"one of several values: {kinds or 'NULL'}")
+    raise UnknownValueError(f"one of several values: {kinds or 'NULL'}")
 
 
 def text_of(tree: list[Any], parts: Sequence[Expression]) -> Expression:
@@ -124,7 +122,7 @@ def as_number(part: Expression) -> Expression:
     if part.kind == "truth":
         return Expression(["as_number", part.tree], digits=1, whole=True, plain=True)
     if part.kind != "number":
-        raise UnknownExpressionError(f"arithmetic of {kind_of(part)}")
+        raise UnknownValueError(f"arithmetic of {kind_of(part)}")
     return part
 
 
@@ -133,7 +131,7 @@ def as_text(part: Expression) -> Expression:
     if part.kind == "truth":
         part = as_number(part)
     if not part.plain:
-        raise UnknownExpressionError(f"text of {kind_of(part)}, which is not a signed integer")
+        raise UnknownValueError(f"text of {kind_of(part)}, which is not a signed integer")
     return part if part.kind == "text" else text_of(["as_text", part.tree], [part])
 
 
@@ -153,7 +151,7 @@ def compared(sign: str, left: Expression, right: Expression) -> Expression:
     """Return a comparison of two numbers."""
     if not (left.is_number and right.is_number):
         compared = left if right.is_number else right
-        raise UnknownExpressionError(f"a comparison of {kind_of(compared)}")
+        raise UnknownValueError(f"a comparison of {kind_of(compared)}")
     return truth([sign, as_number(left).tree, as_number(right).tree])
 
 
@@ -181,11 +179,11 @@ def operation(sign: str, left: Expression, right: Expression) -> Expression:
 
 def _division(sign: str, left: Expression, right: Expression) -> Expression:
     if not (left.whole and right.whole) or max(left.digits, right.digits) > _LONG_DIGITS:
-        raise UnknownExpressionError(f"{sign.upper()} of anything but integers of up to 18 digits")
+        raise UnknownValueError(f"{sign.upper()} of anything but integers of up to 18 digits")
     digits = left.digits if sign == "div" else right.digits
     return Expression([sign, left.tree, right.tree, digits, 0], digits=digits, whole=True)
 
 
 def _require_digits(digits: int) -> None:
     if digits >= MOST_DIGITS:  # Spark reduces the scale to gain a digit before the point
-        raise UnknownExpressionError(f"a number of {digits} digits")
+        raise UnknownValueError(f"a number of {digits} digits")

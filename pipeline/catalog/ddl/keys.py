@@ -49,14 +49,13 @@ class Key:
         It does if the key is longer than an index allows or is declared USING HASH
         (`sql/sql_table.cc`, `mysql_prepare_create_table`). `columns` are keyed by case-folded name.
         """
-        parts = [columns.get(name.casefold()) for name in self.columns]
-        known = [column for column in parts if column is not None]
-        long = any(
-            column.type in _BLOBS and not prefix
-            for column, prefix in zip(parts, self.prefixes, strict=True)
-            if column is not None
-        )
-        most = sum(column.length for column in known) > _INDEX_BYTES
+        known = [
+            (columns[name.casefold()], prefix)
+            for name, prefix in zip(self.columns, self.prefixes, strict=True)
+            if name.casefold() in columns
+        ]
+        long = any(column.type in _BLOBS and not prefix for column, prefix in known)
+        most = sum(column.length for column, _ in known) > _INDEX_BYTES
         return not self.primary and (self.using_hash or long or most)
 
 
@@ -67,6 +66,18 @@ their tables are held, which is better than mistaking a BIGINT that the definiti
 """
 Keys = tuple[Key, ...] | None
 """In order of declaration; None if unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeKeys:
+    """The primary key or a unique key may change; the next table map with keys settles it.
+
+    A key is `added`, or one that may have this name is `dropped` or (old name, new name) `renamed`.
+    """
+
+    added: Key | None = None
+    dropped: str | None = None
+    renamed: tuple[str, str] | None = None
 
 
 def read_key(part: Sequence[Token]) -> Key | None:
@@ -112,11 +123,6 @@ def _key_part(cursor: Cursor) -> tuple[str, int]:
     return column, length
 
 
-def of_column(name: str, *, primary: bool) -> Key:
-    """Return the key that a column's own declaration makes of it."""
-    return Key(PRIMARY if primary else None, (name,), (0,))
-
-
 def row_key(keys: Iterable[Key], not_null: Collection[str]) -> Key | None:
     """Return the key that identifies rows, or None; `not_null` names the NOT NULL columns."""
     found = list(keys)
@@ -130,7 +136,30 @@ def row_key(keys: Iterable[Key], not_null: Collection[str]) -> Key | None:
     return primary or next(unique, None)
 
 
-def dropped(keys: Keys, name: str) -> Keys:
+def altered_keys(
+    keys: Keys, names: Mapping[str, str | None], changes: Iterable[ChangeKeys]
+) -> Keys:
+    """Return the keys after an ALTER TABLE: columns renamed, then keys dropped, then added.
+
+    `names` maps old column names to new ones or None.
+    """
+    added: list[Key] = []
+    for change in changes:
+        if change.added is not None:
+            added.append(change.added)
+        elif change.dropped is not None:
+            keys = _dropped(keys, change.dropped)
+        elif change.renamed is not None:
+            keys = _renamed(keys, *change.renamed)
+    keys = _with_columns(keys, names)
+    if keys is None:
+        return None
+    # The server rejects a name in use or, with IF NOT EXISTS, ignores it.
+    taken = {key.name.casefold() for key in keys if key.name}
+    return (*keys, *(key for key in added if not key.name or key.name.casefold() not in taken))
+
+
+def _dropped(keys: Keys, name: str) -> Keys:
     """Return the keys without the one of that name; None if it is ambiguous which key is left."""
     if keys is None:
         return None
@@ -142,16 +171,16 @@ def dropped(keys: Keys, name: str) -> Keys:
     return tuple(key for key in keys if key not in named)
 
 
-def renamed(keys: Keys, old: str, new: str) -> Keys:
+def _renamed(keys: Keys, old: str, new: str) -> Keys:
     """Return the keys with the one of that name renamed."""
-    left = dropped(keys, old)
+    left = _dropped(keys, old)
     certain = any(key.name and key.may_be_called(old) for key in keys or ())
     if keys is None or left is None or not certain:
         return left
     return tuple(key if key in left else replace(key, name=new) for key in keys)
 
 
-def with_columns(keys: Keys, names: Mapping[str, str | None]) -> Keys:
+def _with_columns(keys: Keys, names: Mapping[str, str | None]) -> Keys:
     """Return the keys after columns were renamed or (None) dropped, which shortens their keys."""
     if keys is None:
         return None

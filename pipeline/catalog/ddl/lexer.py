@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, IntFlag
 from itertools import islice
@@ -84,54 +85,45 @@ _NAME_END = re.compile(r"[\w$`\"]")
 _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 
 
-def tokens(
-    text: str, sql_mode: int = 0, server_version: int | None = None, *, mariadb: bool = False
-) -> list[Token]:
-    """Return all tokens of a statement, without its closing semicolons.
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The context that a statement is read in: default schema, sql_mode and server.
 
     `server_version` is the server's number (80045 for 8.0.45): like that server, skip versioned
-    comments for later versions and for the other of MySQL and MariaDB. Raises `LexError`.
+    comments for later versions and for the other of MySQL and MariaDB.
     """
-    found = list(_Lexer(text, sql_mode, server_version, mariadb=mariadb).run())
-    while found and found[-1].is_sign(";"):
-        found.pop()
-    return found
 
+    schema: str | None = None
+    sql_mode: int = 0
+    server_version: int | None = None
+    mariadb: bool = False
 
-def readable_tokens(
-    text: str, sql_mode: int = 0, server_version: int | None = None, *, mariadb: bool = False
-) -> list[Token]:
-    """Return the tokens before the first lexical error."""
-    found: list[Token] = []
-    try:
-        found.extend(_Lexer(text, sql_mode, server_version, mariadb=mariadb).run())
-    except LexError:
+    def tokens(self, query: str) -> list[Token]:
+        """Return a statement's tokens, without its closing semicolons. Raises `LexError`."""
+        found = list(_Lexer(query, self).run())
+        while found and found[-1].is_sign(";"):
+            found.pop()
         return found
-    return found
 
+    def readable_tokens(self, query: str) -> list[Token]:
+        """Return the tokens before the first lexical error."""
+        found: list[Token] = []
+        with suppress(LexError):
+            found.extend(_Lexer(query, self).run())
+        return found
 
-def first_tokens(
-    text: str,
-    count: int,
-    sql_mode: int = 0,
-    server_version: int | None = None,
-    *,
-    mariadb: bool = False,
-) -> list[Token]:
-    """Return the first `count` tokens of a statement; the rest is not read. Raises `LexError`."""
-    return list(islice(_Lexer(text, sql_mode, server_version, mariadb=mariadb).run(), count))
+    def first_tokens(self, query: str, count: int) -> list[Token]:
+        """Return the first `count` tokens; the rest is not read. Raises `LexError`."""
+        return list(islice(_Lexer(query, self).run(), count))
 
 
 class _Lexer:
-    def __init__(
-        self, text: str, sql_mode: int, server_version: int | None, *, mariadb: bool
-    ) -> None:
+    def __init__(self, text: str, session: Session) -> None:
         self.text = text
         self.at = 0
-        self.ansi_quotes = bool(sql_mode & SqlMode.ANSI_QUOTES)
-        self.escapes = not sql_mode & SqlMode.NO_BACKSLASH_ESCAPES
-        self.server_version = server_version
-        self.mariadb = mariadb
+        self.ansi_quotes = bool(session.sql_mode & SqlMode.ANSI_QUOTES)
+        self.escapes = not session.sql_mode & SqlMode.NO_BACKSLASH_ESCAPES
+        self.session = session
         self.in_versioned = False
 
     def run(self) -> Iterator[Token]:
@@ -165,13 +157,14 @@ class _Lexer:
 
     def _is_code(self, version: str | None, *, of_mariadb: bool) -> bool:
         """Return True if the server executed a versioned comment (None: one without a version)."""
-        if of_mariadb and not self.mariadb:
+        server = self.session
+        if of_mariadb and not server.mariadb:
             return False
         if version is None:
             return True
-        if self.mariadb and not of_mariadb and int(version) in _NOT_OF_MARIADB:
+        if server.mariadb and not of_mariadb and int(version) in _NOT_OF_MARIADB:
             return False
-        return self.server_version is None or int(version) <= self.server_version
+        return server.server_version is None or int(version) <= server.server_version
 
     def _next(self) -> Token:
         char = self.text[self.at]

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, replace
 from pydantic import TypeAdapter
 
 from pipeline.catalog.ddl.actions import NewColumn
+from pipeline.catalog.ddl.expression_reader import renamed_expression
 from pipeline.catalog.ddl.foreign_key import ForeignKey, renamed_columns
-from pipeline.catalog.ddl.kept_expression import renamed_expression
 from pipeline.catalog.ddl.keys import Keys
 from pipeline.catalog.ddl.partitions import Partitioning
 
@@ -22,7 +22,7 @@ class ColumnDefault:
     `text` is the value as `pipeline.catalog.ddl.defaults` writes it (None: NULL), evaluated when
     the column was declared; a non-empty `reason` says why the value is unknown. `nullable` is as of
     that declaration. `unlogged` marks a generated column: updates change it, but row images may
-    leave it out; `expression` computes it (see `kept_expression`; empty: not understood).
+    leave it out; `expression` computes it (see `expression_reader`; empty: not understood).
     """
 
     name: str
@@ -56,11 +56,6 @@ class TableModel:
     keys: Keys = None
     charset: str | None = None
 
-    @classmethod
-    def of(cls, columns: Iterable[NewColumn], engine: str = "") -> TableModel:
-        """Return the model of a table declared with these columns."""
-        return cls(engine=engine).renamed({}, columns)
-
     @property
     def has_foreign_keys(self) -> bool:
         """True if the engine enforces foreign keys: others parse and discard them."""
@@ -77,7 +72,7 @@ class TableModel:
         return replace(self, defaults=tuple(known.values()))
 
     def renamed(self, names: Mapping[str, str | None], declared: Iterable[NewColumn]) -> TableModel:
-        """Return the model after an ALTER TABLE.
+        """Return the model after a CREATE or ALTER TABLE.
 
         `names` maps old column names to new ones (None: dropped); `declared` are the columns that
         the statement declares, new or changed.
@@ -93,11 +88,7 @@ class TableModel:
             auto_increment=numbered[0] if numbered else None if kept in redeclared else kept,
             generated=(
                 *(name for name in generated if name is not None and name not in redeclared),
-                *(
-                    c.definition.name
-                    for c in declared
-                    if c.computed and c.computed != "AUTO_INCREMENT"
-                ),
+                *(column.definition.name for column in declared if column.is_generated),
             ),
             foreign_keys=tuple(replace(key, columns=now) for key, now in refer if now),
             defaults=self._renamed_defaults(names),
@@ -118,7 +109,7 @@ class TableModel:
             return None
         over = self.partitioning.column.casefold()
         now = next((new for old, new in names.items() if old.casefold() == over), over)
-        return self.partitioning.renamed(now) if now else None
+        return replace(self.partitioning, column=now) if now else None
 
     def generates_from(self, column: str) -> bool:
         """Return True if a generated column may be computed from this one."""

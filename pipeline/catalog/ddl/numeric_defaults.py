@@ -11,11 +11,10 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context,
 from decoder.constants import INTEGER_BITS, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.charsets import encoded
-from pipeline.catalog.ddl.default_context import DefaultContext
-from pipeline.catalog.ddl.literals import Bytes, Constant, Text
-from pipeline.catalog.ddl.temporal import read_year
+from pipeline.catalog.ddl.constants import Bytes, Constant, Text
+from pipeline.catalog.ddl.conversion_mode import ConversionMode
 
-Conversion = Callable[[Constant, ColumnDefinition, DefaultContext], str | None]
+Conversion = Callable[[Constant, ColumnDefinition, ConversionMode], str | None]
 """Converts a non-NULL constant to a column value's text. Raises ValueError if it is unknown."""
 
 _WIDE = Context(prec=400, Emin=MIN_EMIN, Emax=MAX_EMAX)
@@ -23,6 +22,7 @@ _WIDE = Context(prec=400, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _LARGEST = 330
 """The largest decimal exponent; a double has none larger."""
 _NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*", re.ASCII)
+_YEAR = re.compile(r"\d{1,4}", re.ASCII)
 
 
 def _number(value: Constant) -> Decimal:
@@ -50,7 +50,7 @@ def _rounded(value: Constant, scale: int) -> Decimal:
     return rounded if rounded else rounded.copy_abs()
 
 
-def _integer(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+def _integer(value: Constant, column: ColumnDefinition, _mode: ConversionMode) -> str:
     number, bits = int(_rounded(value, 0)), INTEGER_BITS[column.type]
     low, high = (0, 1 << bits) if column.unsigned else (-(1 << bits - 1), 1 << bits - 1)
     if not low <= number < high:
@@ -58,7 +58,7 @@ def _integer(value: Constant, column: ColumnDefinition, _context: DefaultContext
     return str(number)
 
 
-def _decimal(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+def _decimal(value: Constant, column: ColumnDefinition, _mode: ConversionMode) -> str:
     rounded = _rounded(value, column.scale)
     if rounded.adjusted() >= column.precision - column.scale and rounded:
         raise ValueError("it is out of range")
@@ -67,7 +67,7 @@ def _decimal(value: Constant, column: ColumnDefinition, _context: DefaultContext
     return f"{rounded:f}"
 
 
-def _single(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+def _single(value: Constant, column: ColumnDefinition, _mode: ConversionMode) -> str:
     return _as_single(_approximate(value, column))
 
 
@@ -75,7 +75,7 @@ def _as_single(number: float) -> str:
     return repr(struct.unpack("<f", struct.pack("<f", number))[0])
 
 
-def _double(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+def _double(value: Constant, column: ColumnDefinition, _mode: ConversionMode) -> str:
     return repr(_approximate(value, column))
 
 
@@ -94,7 +94,7 @@ def _approximate(value: Constant, column: ColumnDefinition) -> float:
     return rounded
 
 
-def _bit(value: Constant, column: ColumnDefinition, _context: DefaultContext) -> str:
+def _bit(value: Constant, column: ColumnDefinition, _mode: ConversionMode) -> str:
     if isinstance(value, Text):
         value = Bytes(encoded(value.text, value.charset))
     if isinstance(value, Bytes):
@@ -105,17 +105,30 @@ def _bit(value: Constant, column: ColumnDefinition, _context: DefaultContext) ->
     return ("true" if number else "false") if column.length == 1 else str(number)
 
 
-def _year(value: Constant, _column: ColumnDefinition, _context: DefaultContext) -> str:
+def _year(value: Constant, _column: ColumnDefinition, _mode: ConversionMode) -> str:
     if isinstance(value, Bytes) and not value.number:
         value = Text(value.raw.decode("ascii"))
     if isinstance(value, Text):
-        return read_year(value.text, is_text=True)
-    return read_year(f"{_number(value):f}", is_text=False)
+        return _read_year(value.text, is_text=True)
+    return _read_year(f"{_number(value):f}", is_text=False)
 
 
-def printed_float(text: str) -> str:
-    """Return a FLOAT default as servers print it (six digits) and read it back."""
-    return _as_single(float(f"{float(text):.6g}"))
+def _read_year(text: str, *, is_text: bool) -> str:
+    """Read a YEAR: two digits mean 1970 to 2069; the number 0 is 0, the text '0' is 2000."""
+    if not _YEAR.fullmatch(text):
+        raise ValueError("not a year")
+    year = int(text)
+    if 1901 <= year <= 2155 or (year == 0 and (not is_text or text == "0000")):
+        return str(year)
+    if year >= 100 or len(text) > 2:
+        raise ValueError("a year that is out of range or has three digits")
+    return str(year + (2000 if year < 70 else 1900))
+
+
+def keeps_digits(column: ColumnDefinition, text: str) -> bool:
+    """Return True if the server reads back the value that it prints: a FLOAT with six digits."""
+    single = column.type is ColumnType.FLOAT and not column.precision
+    return not single or _as_single(float(f"{float(text):.6g}")) == text
 
 
 NUMERIC: dict[ColumnType, Conversion] = {

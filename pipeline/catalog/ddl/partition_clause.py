@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from itertools import pairwise
 
@@ -155,14 +155,12 @@ def partition_action(
         pass
     if cursor.accept("CONVERT", "PARTITION") or cursor.accept("CONVERT", "TABLE"):
         return _converted(Cursor(tokens), name, schema)
-    verb = cursor.peek().text.upper() if cursor.peek().kind is Kind.WORD else ""
-    if verb not in _VERBS or not cursor.peek(1).is_word("PARTITION"):
-        return None
-    cursor.next()
-    cursor.next()
-    if verb == "EXCHANGE":
+    if cursor.accept("EXCHANGE", "PARTITION"):
         return _exchanged(cursor, name, schema)
-    return _VERBS[verb](cursor), []
+    for verb, read in _VERBS.items():
+        if cursor.accept(verb, "PARTITION"):
+            return read(cursor), []
+    return None
 
 
 def _skip_modifier(cursor: Cursor) -> bool:
@@ -190,10 +188,6 @@ def _dropped(cursor: Cursor) -> list[Action]:
     return [DropPartitions(_names(cursor) or (), if_exists)]
 
 
-def _truncated(cursor: Cursor) -> list[Action]:
-    return [TruncatePartitions(_names(cursor))]
-
-
 def _added(cursor: Cursor) -> list[Action]:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     try:
@@ -213,23 +207,16 @@ def _reorganized(cursor: Cursor) -> list[Action]:
         return [Repartition(None)]
 
 
-def _from_files(_cursor: Cursor) -> list[Action]:
-    return [RowsNotLogged(f"DISCARD and IMPORT PARTITION change unlogged rows{COPY_REMEDY}")]
-
-
-def _nothing(_cursor: Cursor) -> list[Action]:
-    return []
-
-
-_VERBS = {
+_FROM_FILES = RowsNotLogged(f"DISCARD and IMPORT PARTITION change unlogged rows{COPY_REMEDY}")
+_VERBS: dict[str, Callable[[Cursor], list[Action]]] = {
     "DROP": _dropped,
-    "TRUNCATE": _truncated,
+    "TRUNCATE": lambda cursor: [TruncatePartitions(_names(cursor))],
     "ADD": _added,
     "REORGANIZE": _reorganized,
-    "DISCARD": _from_files,
-    "IMPORT": _from_files,
-    "EXCHANGE": _nothing,
-    **dict.fromkeys(("COALESCE", "REBUILD", "OPTIMIZE", "ANALYZE", "CHECK", "REPAIR"), _nothing),
+    **dict.fromkeys(("DISCARD", "IMPORT"), lambda _cursor: [_FROM_FILES]),
+    **dict.fromkeys(
+        ("COALESCE", "REBUILD", "OPTIMIZE", "ANALYZE", "CHECK", "REPAIR"), lambda _cursor: []
+    ),
 }
 """By first word. The actions without effect only move rows between HASH or KEY partitions."""
 

@@ -110,10 +110,6 @@ class Partitioning:
         kept = tuple(p for p in self.partitions if p.name.casefold() not in gone)
         return replace(self, partitions=kept)
 
-    def with_more(self, partitions: Sequence[Partition]) -> Partitioning:
-        """Return it with partitions appended."""
-        return replace(self, partitions=(*self.partitions, *partitions))
-
     def reorganized(
         self, names: Sequence[str], partitions: Sequence[Partition]
     ) -> Partitioning | None:
@@ -127,7 +123,3 @@ class Partitioning:
             self,
             partitions=(*self.partitions[:first], *partitions, *self.partitions[last + 1 :]),
         )
-
-    def renamed(self, column: str) -> Partitioning:
-        """Return it with its column renamed."""
-        return replace(self, column=column)

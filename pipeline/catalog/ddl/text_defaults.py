@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 
-from decoder.columns.charsets import charset_of as charset_of_id
 from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, can_hold, decoded, encoded, widest
-from pipeline.catalog.ddl.default_context import DefaultContext
-from pipeline.catalog.ddl.literals import Bytes, Constant, Json, Moment, Text
+from pipeline.catalog.ddl.charsets import can_hold, charset_in, decoded, encoded, widest
+from pipeline.catalog.ddl.constants import Bytes, Constant, Json, Moment, Text
+from pipeline.catalog.ddl.conversion_mode import ConversionMode
 from pipeline.catalog.ddl.numeric_defaults import Conversion
 from pipeline.catalog.ddl.temporal_defaults import moment_text
 
@@ -20,40 +19,33 @@ _SMALLEST_INTEGER, _LARGEST_INTEGER = -(1 << 63), (1 << 64) - 1
 """Integers of a JSON document; larger ones become doubles."""
 
 
-def _charset(column: ColumnDefinition) -> str | None:
-    """Return a text column's charset; None if only the server knows it."""
-    if column.collation in (None, UNKNOWN_COLLATION):
-        return None
-    return charset_of_id(column.collation)
-
-
-def _text(value: Constant, column: ColumnDefinition, context: DefaultContext) -> str:
-    charset = _charset(column)
+def _text(value: Constant, column: ColumnDefinition, mode: ConversionMode) -> str:
+    charset = charset_in(column.collation)
     if isinstance(value, Bytes):
-        if charset is None:
+        if not charset:
             raise ValueError("bytes as text in an unknown charset")
         return decoded(value.raw, charset)
-    text = _characters(value, context)
-    if charset is not None and not can_hold(text, charset):
+    text = _characters(value, mode)
+    if charset and not can_hold(text, charset):
         raise ValueError(f"characters that {charset} lacks")
     return text
 
 
-def _characters(value: Constant, context: DefaultContext) -> str:
+def _characters(value: Constant, mode: ConversionMode) -> str:
     """Return a constant as the server prints it."""
     if isinstance(value, Text):
         return value.text
     if isinstance(value, Decimal):
         return f"{value if value else value.copy_abs():f}"
     if isinstance(value, Moment):
-        return moment_text(value, context)
+        return moment_text(value, mode)
     raise ValueError("an approximate number, a time or JSON in a column of text")
 
 
-def _string(value: Constant, column: ColumnDefinition, context: DefaultContext) -> str:
+def _string(value: Constant, column: ColumnDefinition, mode: ConversionMode) -> str:
     if column.collation == BINARY_COLLATION:
-        return _binary(value, column, context).hex()
-    text = _text(value, column, context)
+        return _binary(value, column, mode).hex()
+    text = _text(value, column, mode)
     if column.type is ColumnType.BLOB:
         if len(text.encode()) >= 1 << 8 * column.length_bytes:
             raise ValueError("it is too long")
@@ -64,13 +56,13 @@ def _string(value: Constant, column: ColumnDefinition, context: DefaultContext) 
     return text[:length].rstrip(" ") if column.type is ColumnType.STRING else text[:length]
 
 
-def _binary(value: Constant, column: ColumnDefinition, context: DefaultContext) -> bytes:
+def _binary(value: Constant, column: ColumnDefinition, mode: ConversionMode) -> bytes:
     if isinstance(value, Bytes):
         raw = value.raw
     elif isinstance(value, Text):
         raw = encoded(value.text, value.charset)
     else:
-        raw = _characters(value, context).encode()
+        raw = _characters(value, mode).encode()
     if column.type is ColumnType.BLOB:
         return raw
     if len(raw) > column.length:
@@ -78,13 +70,13 @@ def _binary(value: Constant, column: ColumnDefinition, context: DefaultContext) 
     return raw.ljust(column.length, b"\0") if column.type is ColumnType.STRING else raw
 
 
-def _label(value: Constant, column: ColumnDefinition, context: DefaultContext) -> str:
+def _label(value: Constant, column: ColumnDefinition, mode: ConversionMode) -> str:
     if isinstance(value, Decimal):
         number = int(value)
         if not 0 < number <= len(column.labels):
             raise ValueError("not the index of a label")
         return column.labels[number - 1]
-    return _same_label(column, _text(value, column, context))
+    return _same_label(column, _text(value, column, mode))
 
 
 def _same_label(column: ColumnDefinition, text: str) -> str:
@@ -98,22 +90,22 @@ def _same_label(column: ColumnDefinition, text: str) -> str:
     return text if text in found else found[0]
 
 
-def _labels(value: Constant, column: ColumnDefinition, context: DefaultContext) -> str:
+def _labels(value: Constant, column: ColumnDefinition, mode: ConversionMode) -> str:
     if isinstance(value, Decimal):
         number = int(value)
         if not 0 <= number < 1 << len(column.labels):
             raise ValueError("not a combination of the labels")
         chosen = {label for i, label in enumerate(column.labels) if number >> i & 1}
     else:
-        text = _text(value, column, context)
+        text = _text(value, column, mode)
         chosen = {_same_label(column, part) for part in text.split(",") if part}
     return ",".join(label for label in column.labels if label in chosen)
 
 
-def _json(value: Constant, _column: ColumnDefinition, context: DefaultContext) -> str:
+def _json(value: Constant, _column: ColumnDefinition, mode: ConversionMode) -> str:
     if not isinstance(value, (Json, Text)):
         raise ValueError("a JSON document of bytes, numbers or times")
-    if not context.mariadb:  # MariaDB's JSON is text
+    if not mode.mariadb:  # MariaDB's JSON is text
         json.loads(value.text, parse_int=_integer, parse_constant=_reject_constant)
     return value.text
 

@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pipeline.catalog.ddl.cursor import Cursor, ReadError
-from pipeline.catalog.ddl.ddl import Session
 from pipeline.catalog.ddl.effects import TableName
-from pipeline.catalog.ddl.lexer import Kind, LexError, Token
+from pipeline.catalog.ddl.lexer import Kind, LexError, Session, Token
 from pipeline.catalog.ddl.names import read_name
 
 CONSEQUENCES_PATTERN = r"(?i)\b(trigger|references|procedure|function|view)\b"

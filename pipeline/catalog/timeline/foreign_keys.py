@@ -26,14 +26,10 @@ _INLINE_IN_MYSQL, _INLINE_IN_MARIADB = 90000, 100500
 Renamed = Mapping[TableName, TableName]
 
 
-def created(
-    model: TableModel | None, effect: CreateTable, statement: LoggedStatement
-) -> TableModel | None:
-    """Return the model of a new table, with its foreign keys."""
-    if model is None:
-        return None
+def created(effect: CreateTable, statement: LoggedStatement) -> tuple[ForeignKey, ...]:
+    """Return the foreign keys of a new table."""
     keys = _real(effect.foreign_keys, statement)
-    return replace(model, foreign_keys=named(keys, effect.name.schema, effect.name.table))
+    return named(keys, effect.name.schema, effect.name.table)
 
 
 def altered(

@@ -10,7 +10,6 @@ from typing import Any, Literal
 from decoder import TypeOptions
 from pipeline.catalog.alter.items import Position
 from pipeline.catalog.ddl.conversion_mode import ConversionMode
-from pipeline.catalog.ddl.default_context import DefaultContext
 from pipeline.settings.time_zone import zone
 from pipeline.source.server.version import server_number
 
@@ -51,17 +50,11 @@ class LoggedStatement:
         `server` is the server's version.
         """
         number, mariadb = server_number(server)
-        lsn, pos = place
+        same = ("query", "schema", "time_zone", "charset", "connection_charset", "server_charset")
         return cls(
-            lsn=lsn,
-            pos=pos,
-            query=row["query"],
-            schema=row["schema"],
+            *place,
+            **{name: row[name] for name in same},
             sql_mode=row["sql_mode"] or 0,
-            time_zone=row["time_zone"],
-            charset=row["charset"],
-            connection_charset=row["connection_charset"],
-            server_charset=row["server_charset"],
             executed_at=executed_at,
             ddl_xid=row["ddl_xid"],
             explicit_timestamps=row["explicit_defaults_for_timestamp"],
@@ -124,23 +117,10 @@ class CatalogOptions:
             return None
         return None if offset is None else offset // timedelta(minutes=1)
 
-    def default_context(self, statement: LoggedStatement) -> DefaultContext:
-        """Return the context that a DEFAULT's value depends on."""
-        return DefaultContext(
-            executed_at=statement.executed_at,
-            time_zone=self._time_zone(statement),
-            options=self.types,
-            explicit_timestamps=statement.explicit_timestamps,
-            sql_mode=statement.sql_mode,
-            mariadb=statement.mariadb,
-            client_charset=statement.charset or "utf8mb4",
-            connection_charset=statement.connection_charset or statement.charset or "utf8mb4",
-        )
-
     def conversion_mode(
-        self, statement: LoggedStatement, *, ignore: bool, shown: bool = False
+        self, statement: LoggedStatement, *, ignore: bool = False, shown: bool = False
     ) -> ConversionMode:
-        """Return the context that the conversion of a column's values depends on."""
+        """Return what the conversion of a column's values, or of a DEFAULT, depends on."""
         return ConversionMode(
             sql_mode=statement.sql_mode,
             options=self.types,
@@ -149,4 +129,8 @@ class CatalogOptions:
             mariadb=statement.mariadb,
             explicit_timestamps=statement.explicit_timestamps,
             utc_offset=self._utc_offset(statement),
+            executed_at=statement.executed_at,
+            time_zone=self._time_zone(statement),
+            client_charset=statement.charset or "utf8mb4",
+            connection_charset=statement.connection_charset or statement.charset or "utf8mb4",
         )

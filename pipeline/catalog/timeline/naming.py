@@ -7,15 +7,13 @@ definition supplies the rest: names, labels, visibility, and so on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from decoder import TableDefinition
-from decoder.columns.charsets import charset_of
 from decoder.constants import BINARY_COLLATION, ColumnType as T, LogicalType
 from decoder.events.table_definition import NUMERIC
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, alike, collation_of, widest
+from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, alike, charset_in, collation_of, widest
 
 _CHARACTERS = (T.STRING, T.VARCHAR, T.BLOB)
 _LABELLED = (T.ENUM, T.SET)
@@ -183,7 +181,13 @@ def _agree(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
         return False
     if kind in _SIGNED and shown.unsigned != known.unsigned:
         return False
-    return kind not in _CHECKS or _CHECKS[kind](shown, known)
+    if kind in _CHARACTERS:
+        return _same_charset(shown, known) and _same_length(shown, known)
+    if not shown.fraction_logged:  # for dates and times only
+        return True
+    return all(
+        getattr(shown, name) in (None, getattr(known, name)) for name in _PROPERTIES.get(kind, ())
+    )
 
 
 def _same_charset(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
@@ -193,52 +197,23 @@ def _same_charset(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
     return other == UNKNOWN_COLLATION or alike(one, other)
 
 
-def _string(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
-    """Compare CHAR, VARCHAR, BINARY and VARBINARY; the lengths of text in characters."""
-    if not _same_charset(shown, known):
-        return False
+def _same_length(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
+    """Compare lengths, of text in characters; the size of a TEXT(n) depends on its charset."""
+    if _kind(shown) is T.BLOB:
+        return known.collation != BINARY_COLLATION or shown.length_bytes == known.length_bytes
     if shown.type is T.VARCHAR_COMPRESSED:
         return True  # compression makes it longer
     return shown.length * widest(known.collation) == known.length * widest(shown.collation)
 
 
-def _blob(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
-    """Compare BLOB and TEXT; the size of a TEXT(n) depends on its charset."""
-    if not _same_charset(shown, known):
-        return False
-    return known.collation != BINARY_COLLATION or shown.length_bytes == known.length_bytes
-
-
-def _time(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
-    return not shown.fraction_logged or shown.fraction == known.fraction
-
-
-def _geometry(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
-    return shown.geometry_type in (None, known.geometry_type)
-
-
-def _vector(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
-    return shown.dimension in (None, known.dimension)
-
-
-def _length(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
-    return shown.length == known.length
-
-
-def _digits(shown: ColumnDefinition, known: ColumnDefinition) -> bool:
-    return (shown.precision, shown.scale) == (known.precision, known.scale)
-
-
-_CHECKS: dict[T, Callable[[ColumnDefinition, ColumnDefinition], bool]] = {
-    **dict.fromkeys((T.STRING, T.VARCHAR), _string),
-    T.BLOB: _blob,
-    **dict.fromkeys((T.TIME, T.DATETIME, T.TIMESTAMP), _time),
-    T.GEOMETRY: _geometry,
-    T.VECTOR: _vector,
-    **dict.fromkeys((T.BIT, T.ENUM, T.SET), _length),
-    T.NEWDECIMAL: _digits,
+_PROPERTIES: dict[T, tuple[str, ...]] = {
+    **dict.fromkeys((T.TIME, T.DATETIME, T.TIMESTAMP), ("fraction",)),
+    T.GEOMETRY: ("geometry_type",),
+    T.VECTOR: ("dimension",),
+    **dict.fromkeys((T.BIT, T.ENUM, T.SET), ("length",)),
+    T.NEWDECIMAL: ("precision", "scale"),
 }
-"""Properties that must be equal besides type and sign."""
+"""Properties that must be equal besides type and sign, if the table map has them."""
 
 
 def _described(column: ColumnDefinition) -> str:
@@ -246,7 +221,9 @@ def _described(column: ColumnDefinition) -> str:
     kind = _kind(column)
     name = f"{column.name} " if column.name else ""
     sign = " UNSIGNED" if kind in _SIGNED and column.unsigned else ""
-    return f"{name}{_type(kind, column)}{sign}{_charset(kind, column)}"
+    charset = charset_in(column.collation) if kind in _CHARACTERS else ""
+    shown = f" in {charset}" if charset not in ("", "binary") else ""
+    return f"{name}{_type(kind, column)}{sign}{shown}"
 
 
 def _type(kind: T, column: ColumnDefinition) -> str:
@@ -271,13 +248,6 @@ def _string_type(kind: T, column: ColumnDefinition) -> str:
     if column.collation == BINARY_COLLATION:
         return f"{'BINARY' if kind is T.STRING else 'VARBINARY'}({column.length})"
     return f"{'CHAR' if kind is T.STRING else 'VARCHAR'}({characters})"
-
-
-def _charset(kind: T, column: ColumnDefinition) -> str:
-    is_text = kind in _CHARACTERS and column.collation not in (None, BINARY_COLLATION)
-    if not is_text or column.collation == UNKNOWN_COLLATION:
-        return ""
-    return f" in {charset_of(column.collation or 0)}"
 
 
 _WORDS = {

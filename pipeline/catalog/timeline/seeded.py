@@ -53,8 +53,8 @@ class Seed:
 
     rows: SeededFrom
     effect: CreateTable
-    model: TableModel | None = None
-    all_logged: bool = True
+    model: TableModel
+    all_logged: bool
 
 
 def seeded(
@@ -73,12 +73,14 @@ def seeded(
     if any(item.kind in _EMPTYING for item in later) and table.exists and not table.held:
         return None
     _require_unchanged(later)
-    shown = (*_until(items, seed.rows.lsn), *_definitions(later))
+    since = [item.definition for item in later if item.definition is not None]
+    shown = (*_until(items, seed.rows.lsn), *since)
     declared = _with_row_key(seed, shown)
     for definition in shown:
         _require_fit(declared, definition, types)
     version = table.versions.declared(declared)
     name = seed.effect.name
+    cascades = any(key.cascades for key in seed.model.foreign_keys)
     earlier = sum(item.seed is not None and item.lsn == at.lsn for item in items)
     return TimelineItem(
         at.lsn,
@@ -89,7 +91,7 @@ def seeded(
         version=version,
         definition=table.versions.definitions.get(version, declared),
         statement=at.query,
-        reason=None if seed.all_logged or not _cascades(seed.model) else CASCADES,
+        reason=None if seed.all_logged or not cascades else CASCADES,
         model=seed.model,
         seed=seed.rows,
     )
@@ -103,11 +105,7 @@ def _with_row_key(seed: Seed, shown: Sequence[TableDefinition]) -> TableDefiniti
     declared = seed.effect.definition
     if declared.primary_key or (shown and shown[-1].named and not shown[-1].primary_key):
         return declared
-    return with_key(declared, seed.model.keys if seed.model else None)
-
-
-def _cascades(model: TableModel | None) -> bool:
-    return model is not None and any(key.cascades for key in model.foreign_keys)
+    return with_key(declared, seed.model.keys)
 
 
 def _require_unchanged(later: Sequence[TimelineItem]) -> None:
@@ -130,10 +128,6 @@ def _until(items: Sequence[TimelineItem], lsn: int) -> list[TableDefinition]:
         elif item.lsn <= lsn and item.definition is not None:
             found = [item.definition]
     return found
-
-
-def _definitions(items: Sequence[TimelineItem]) -> list[TableDefinition]:
-    return [item.definition for item in items if item.definition is not None]
 
 
 def _require_fit(declared: TableDefinition, shown: TableDefinition, types: TypeOptions) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
 from decoder import TableDefinition
 from pipeline.catalog.alter.alteration import Alteration, NotAppliedError, altered
-from pipeline.catalog.ddl.actions import NewColumn, Refused, RowsNotLogged
-from pipeline.catalog.ddl.declarations import declared_model, in_charset
-from pipeline.catalog.ddl.defaults import default_text
+from pipeline.catalog.ddl.actions import Refused, RowsNotLogged
+from pipeline.catalog.ddl.defaults import insert_default
 from pipeline.catalog.ddl.effects import (
     AlterSchema,
     AlterTable,
@@ -23,18 +22,16 @@ from pipeline.catalog.ddl.effects import (
     Effect,
     RenameTables,
     RowsChanged,
+    TableEffect,
     TableName,
     TruncateTable,
     Unreadable,
     Unsupported,
 )
-from pipeline.catalog.ddl.literals import UnknownDefaultError
-from pipeline.catalog.ddl.model import ColumnDefault, TableModel
+from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.ddl.partition_clause import COPY_REMEDY
 from pipeline.catalog.timeline import foreign_keys
-from pipeline.catalog.timeline.insert_defaults import insert_default
 from pipeline.catalog.timeline.logged import CatalogOptions, LoggedStatement
-from pipeline.catalog.timeline.renames import permutation
 from pipeline.catalog.timeline.table_items import TableItems, named
 from pipeline.catalog.timeline.tables import Tables, TableState, with_key
 
@@ -79,26 +76,26 @@ class Statements(TableItems):
             return
         if isinstance(effect, CreateTable):
             model, at = self.model_of(statement, effect), replace(statement, query="")
-            self._declared(at, name, effect.definition, model)  # no statement changed it
+            # no statement changed it
+            self._log(at, name, "declared", definition=effect.definition, model=model)
         elif not table.exists:
             self._unsupported(statement, name, effect.reason, creates=True)
 
-    def model_of(self, statement: LoggedStatement, effect: CreateTable) -> TableModel | None:
+    def model_of(self, statement: LoggedStatement, effect: CreateTable) -> TableModel:
         """Return the DDL-only properties that a CREATE TABLE declares."""
-        declared = declared_model(effect, partial(self._inserted, statement))
-        return foreign_keys.created(declared, effect, statement)
+        mode = self._options.conversion_mode(statement)
+        # Only the definition has the columns that are NOT NULL because of a key.
+        declared = (
+            replace(column, definition=definition)
+            for column, definition in zip(effect.columns, effect.definition.columns, strict=True)
+        )
+        return replace(
+            effect.model,
+            defaults=tuple(insert_default(column, mode) for column in declared),
+            foreign_keys=foreign_keys.created(effect, statement),
+        )
 
-    def _on_table(
-        self,
-        statement: LoggedStatement,
-        effect: CreateTable
-        | CreateTableLike
-        | AlterTable
-        | TruncateTable
-        | DropTable
-        | RowsChanged
-        | Unsupported,
-    ) -> None:
+    def _on_table(self, statement: LoggedStatement, effect: TableEffect) -> None:
         if isinstance(effect, CreateTable):
             self._create(statement, effect)
         elif isinstance(effect, CreateTableLike):
@@ -160,9 +157,9 @@ class Statements(TableItems):
     def _create(self, statement: LoggedStatement, effect: CreateTable) -> None:
         if effect.if_not_exists and self._exists_already(statement, effect.name):
             return
-        effect = in_charset(effect, self._tables.charsets.get(effect.name.schema))
+        effect = effect.in_charset(self._tables.charsets.get(effect.name.schema))
         model = self.model_of(statement, effect)
-        self._begin(statement, effect.name, effect.definition, model)
+        self._log(statement, effect.name, "create", definition=effect.definition, model=model)
 
     def _exists_already(self, statement: LoggedStatement, name: TableName) -> bool:
         """Return True if an IF NOT EXISTS was a no-op.
@@ -182,13 +179,14 @@ class Statements(TableItems):
         like = self._tables[effect.model] if effect.model else None
         if like and like.exists and like.definition and not like.held:
             definition = named(like.definition, effect.name)
-            self._begin(statement, effect.name, definition, like.model and like.model.like)
+            model = like.model and like.model.like
+            self._log(statement, effect.name, "create", definition=definition, model=model)
             if like.keys_open:
                 self._log(statement, effect.name, "keys", model=like.model)
         elif like and like.model and (reason := like.model.left_out):
             self._unsupported(statement, effect.name, reason, creates=True, model=like.model)
         else:
-            self._begin(statement, effect.name, None, None)
+            self._log(statement, effect.name, "create")
 
     # --- tables change ----------------------------------------------------------------------------
 
@@ -224,8 +222,6 @@ class Statements(TableItems):
                 self._options.conversion_mode(
                     statement, ignore=effect.ignore, shown=not table.declared
                 ),
-                partial(self._default, statement),
-                partial(self._inserted, statement),
             )
             kept = foreign_keys.altered(effect.name, change, effect.actions, statement)
         except NotAppliedError as error:
@@ -245,12 +241,11 @@ class Statements(TableItems):
         if table.unseen:
             definition = _rekeyed(change) if change.keys else change.definition
             if (definition, change.model) != (before, table.model):
-                self._declared(statement, name, definition, change.model)
+                self._log(statement, name, "declared", definition=definition, model=change.model)
             return
         log = partial(self._log, statement, name, definition=change.definition, model=change.model)
         if change.definition != before:
-            version = table.versions.declared(change.definition)
-            self._log_columns(partial(log, version=version), before, change)
+            self._log_columns(log, before, change)
             self._follow(statement, {}, (name, change))
         elif _besides_keys(change.model) != _besides_keys(table.model):
             self._log(statement, name, "model", model=change.model)
@@ -280,19 +275,6 @@ class Statements(TableItems):
             log("add_columns", defaults={s.name: s.text for s in change.steps if s.old is None})
         else:
             log("alter", columns=change.steps)
-
-    def _default(self, statement: LoggedStatement, column: NewColumn) -> str | None:
-        try:
-            return default_text(column, self._options.default_context(statement))
-        except UnknownDefaultError as error:
-            raise UnknownDefaultError(
-                f"column {column.definition.name} is added, and its value in existing rows"
-                f" is not in the log: {error}"
-            ) from error
-
-    def _inserted(self, statement: LoggedStatement, column: NewColumn) -> ColumnDefault:
-        context = self._options.default_context(statement)
-        return insert_default(column, context, mariadb=statement.mariadb)
 
     # --- tables are renamed -----------------------------------------------------------------------
 
@@ -339,20 +321,13 @@ class Statements(TableItems):
         model = foreign_keys.renamed(was.model, source, moved)
         known = was.exists and not was.held and was.rows_known and self._wanted(source)
         if known and was.definition is None:
-            self._begin(statement.later(1), name, None, None)  # it is empty
+            self._log(statement.later(1), name, "create")  # it is empty
         elif known and was.definition and was.unseen and not before[name].exists:
-            self._declared(statement, name, named(was.definition, name), model)
+            definition = named(was.definition, name)
+            self._log(statement, name, "declared", definition=definition, model=model)
         elif known and was.definition and not was.unseen:
             definition = named(was.definition, name)
-            self._log(
-                statement,
-                name,
-                "renamed",
-                version=self._tables[name].versions.declared(definition),
-                definition=definition,
-                model=model,
-                other=source,
-            )
+            self._log(statement, name, "renamed", definition=definition, model=model, other=source)
             if was.keys_open:
                 self._log(statement, name, "keys", model=model)
         elif was.exists or before[name].exists:
@@ -369,6 +344,26 @@ class Statements(TableItems):
             for renamed in filter(self._wanted, pair):
                 self._unsupported(statement, renamed, reason)
             self._temporary(statement, pair[1])
+
+
+def permutation(
+    pairs: Iterable[tuple[TableName, TableName]],
+) -> tuple[dict[TableName, TableName], dict[TableName, TableName]]:
+    """Apply pairs (old, new) from left to right.
+
+    Return a mapping from each name that has another table's rows to that table, and one from each
+    name that no longer exists to the name where its rows went.
+    """
+    origin: dict[TableName, TableName] = {}
+    gone: set[TableName] = set()
+    for old, new in pairs:
+        origin[new] = origin.pop(old, old)
+        gone.add(old)
+        gone.discard(new)
+    renamed = {name: source for name, source in origin.items() if name != source}
+    by_source = {source: name for name, source in renamed.items()}
+    moved = {name: by_source[name] for name in gone if name in by_source}
+    return renamed, moved
 
 
 def _rekeyed(change: Alteration) -> TableDefinition:

@@ -23,27 +23,6 @@ class TableItems:
     def _wanted(self, name: TableName) -> bool:
         return self._options.wanted(name.schema, name.table)
 
-    def _begin(
-        self,
-        statement: LoggedStatement,
-        name: TableName,
-        definition: TableDefinition | None,
-        model: TableModel | None,
-    ) -> None:
-        """Create an empty table; without a definition, the first table map defines it."""
-        version = self._tables[name].versions.declared(definition) if definition else None
-        self._log(statement, name, "create", version=version, definition=definition, model=model)
-
-    def _declared(
-        self,
-        statement: LoggedStatement,
-        name: TableName,
-        definition: TableDefinition,
-        model: TableModel | None,
-    ) -> None:
-        version = self._tables[name].versions.declared(definition)
-        self._log(statement, name, "declared", version=version, definition=definition, model=model)
-
     def _end(
         self, statement: LoggedStatement, name: TableName, moved_to: TableName | None = None
     ) -> None:
@@ -61,7 +40,7 @@ class TableItems:
     def _truncate(self, statement: LoggedStatement, name: TableName) -> None:
         table = self._tables[name]
         if table.unseen:
-            self._begin(statement, name, table.definition, table.model)
+            self._log(statement, name, "create", definition=table.definition, model=table.model)
         elif table.exists:
             self._log(statement, name, "truncate")
         else:
@@ -94,14 +73,24 @@ class TableItems:
             self._mentioned(statement, name)
 
     def _log(
-        self, statement: LoggedStatement, name: TableName, kind: ItemKind, **fields: Any
+        self,
+        statement: LoggedStatement,
+        name: TableName,
+        kind: ItemKind,
+        *,
+        definition: TableDefinition | None = None,
+        **fields: Any,
     ) -> None:
+        """Add an item; a table that is created without a definition gets the first table map's."""
+        version = self._tables[name].versions.declared(definition) if definition else None
         self._tables.add(
             TimelineItem(
                 *statement.position,
                 name.schema,
                 name.table,
                 kind,
+                version=version,
+                definition=definition,
                 statement=statement.query or None,
                 **fields,
             )

@@ -15,9 +15,8 @@ from pipeline.catalog.alter.items import ItemKind, Position, SeededFrom, Timelin
 from pipeline.catalog.alter.versions import difference, fits
 from pipeline.catalog.ddl.ddl import Session, effects
 from pipeline.catalog.ddl.effects import CreateTable, Effect, TableName, Unsupported
-from pipeline.catalog.ddl.letter_case import in_lower_case, lower
+from pipeline.catalog.ddl.logged_effects import in_lower_case, permanent_effects
 from pipeline.catalog.ddl.model import TableModel
-from pipeline.catalog.ddl.temporary import permanent_effects
 from pipeline.catalog.timeline.logged import CatalogOptions, LoggedStatement
 from pipeline.catalog.timeline.naming import NotNamedError, with_logical_types
 from pipeline.catalog.timeline.seeded import NotSeededError, Seed, seeded
@@ -160,7 +159,7 @@ class Timeline:
     def name(self, schema: str, table: str) -> TableName:
         """Return a table's name as the log spells it, from the name that the server prints."""
         found = TableName(schema, table)
-        return lower(found) if self._options.folds_names else found
+        return found.lower() if self._options.folds_names else found
 
     def declare(self, at: LoggedStatement, start: Start) -> None:
         """Apply the tables of a start; `at` has the position in the log and the server."""
@@ -193,7 +192,8 @@ class Timeline:
             raise NotSeededError(getattr(effect, "reason", "its CREATE TABLE cannot be parsed"))
         model = self._statements.model_of(at, effect)
         table = self._tables[effect.name]
-        own = [item for item in items if item.name in (effect.name, _all_of(effect.name))]
+        schema = replace(effect.name, table="")  # stands for all of its tables
+        own = [item for item in items if item.name in (effect.name, schema)]
         seed = Seed(rows, effect, model, all_logged)
         item = seeded(table, own, seed, at, self._options.types)
         if item is not None:
@@ -217,11 +217,6 @@ class Timeline:
         if self._options.folds_names:
             found = [in_lower_case(effect) for effect in found]
         return permanent_effects(statement.query, found) if statement.temporary else found
-
-
-def _all_of(name: TableName) -> TableName:
-    """Return the name that stands for all tables of a schema."""
-    return replace(name, table="")
 
 
 def _name(definition: TableDefinition) -> TableName:

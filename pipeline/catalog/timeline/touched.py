@@ -6,9 +6,7 @@ last such statement. So it is safe to return too many tables, but not too few.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from pipeline.catalog.ddl.effects import (
     AlterTable,
@@ -33,30 +31,20 @@ def touched(effects: Iterable[Effect]) -> Iterator[TableName]:
     TRUNCATE, temporary tables, non-unique indexes and comments change no definition.
     """
     for effect in effects:
-        if names := _NAMES.get(type(effect)):
-            yield from names(effect)
+        if isinstance(effect, (CreateTable, CreateTableLike, DropTable, Unsupported)):
+            yield effect.name
+        elif isinstance(effect, AlterTable) and effect.renamed:
+            yield from (effect.name, effect.renamed)
+        elif isinstance(effect, AlterTable) and effect.actions:
+            yield effect.name
+        elif isinstance(effect, RenameTables):
+            yield from (name for pair in effect.pairs for name in pair)
+        elif isinstance(effect, DropSchema):
+            yield TableName(effect.schema, "")
+        elif isinstance(effect, Unreadable):
+            yield EVERY_TABLE
 
 
 def covers(touch: TableName, name: TableName) -> bool:
     """Return True if a name that `touched` yielded includes the table."""
     return touch in (name, TableName(name.schema, ""), EVERY_TABLE)
-
-
-def _altered(effect: AlterTable) -> Iterator[TableName]:
-    if effect.actions or effect.renamed:
-        yield effect.name
-    if effect.renamed:
-        yield effect.renamed
-
-
-_NAMES: MappingProxyType[type, Callable[[Any], Iterable[TableName]]] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            (CreateTable, CreateTableLike, DropTable, Unsupported), lambda effect: (effect.name,)
-        ),
-        AlterTable: _altered,
-        RenameTables: lambda effect: (name for pair in effect.pairs for name in pair),
-        DropSchema: lambda effect: (TableName(effect.schema, ""),),
-        Unreadable: lambda _: (EVERY_TABLE,),
-    }
-)

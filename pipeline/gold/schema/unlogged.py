@@ -19,10 +19,9 @@ from decoder import TableDefinition, TypeOptions
 from decoder.constants import BINARY_COLLATION, ZERO_DATE_TYPES, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.alter.generated import depends_on_session, recomputed
-from pipeline.catalog.ddl.conversion_mode import ConversionMode
-from pipeline.catalog.ddl.expression_reader import TEXT_TYPES
-from pipeline.catalog.ddl.expressions import UnknownExpressionError, columns_of
-from pipeline.catalog.ddl.kept_expression import expression_tokens, printed_expression
+from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
+from pipeline.catalog.ddl.expression_reader import TEXT_TYPES, expression_tokens, printed_expression
+from pipeline.catalog.ddl.expressions import columns_of
 from pipeline.catalog.ddl.model import ColumnDefault
 from pipeline.gold.changes.images import Doubt, LeftOut, Unlogged, is_left_out, whole_after
 from pipeline.gold.schema.convert import certainly_converted
@@ -66,7 +65,7 @@ def _unlogged(
     try:
         mode = ConversionMode(options=types, mariadb=True)
         tree, how = recomputed(target, tokens, known, mode)
-    except UnknownExpressionError as error:
+    except UnknownValueError as error:
         by_name = {column.name.casefold(): column for column in known}
         words = {token.text.casefold() for token in tokens}
         names = [column.name for name, column in by_name.items() if name in words]

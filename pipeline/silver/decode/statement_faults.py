@@ -11,7 +11,6 @@ from decoder.transactions.faults import STATEMENT_DML
 from decoder.transactions.statements import may_change_tables
 from pipeline.catalog.ddl.ddl import Session
 from pipeline.catalog.ddl.dml import targets
-from pipeline.catalog.ddl.letter_case import lower
 from pipeline.source.server.version import server_number
 
 _NEEDED = ("__lsn", "__pos", "query", "schema", "sql_mode")
@@ -63,5 +62,5 @@ class NamedTables:
             found = targets(query, session)
             if found is None:
                 return None
-            names |= {str(lower(name) if self._lower_case else name) for name in found}
+            names |= {str(name.lower() if self._lower_case else name) for name in found}
         return sorted(names) if statements else None

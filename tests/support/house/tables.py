@@ -89,19 +89,19 @@ ROOMS = {
     ),
     "pipeline.catalog": "alter/ ddl/ timeline/",
     "pipeline.catalog.alter": (
-        "alteration conversions generated items kept_values logical_conversions "
+        "alteration conversions generated items "
         "partition_changes text_conversions time_conversions versions"
     ),
     "pipeline.catalog.ddl": (
         "actions addresses alter charsets column_clause column_types constants "
-        "conversion_mode create cursor ddl declarations default_context defaults dml dump "
+        "conversion_mode create cursor ddl defaults dml dump "
         "effects elements expression_functions expression_reader expressions foreign_key "
-        "kept_expression keys letter_case lexer literals model names numeric_defaults "
-        "partition_clause partitions rekeying temporal temporal_defaults temporary "
+        "keys lexer logged_effects model names numeric_defaults "
+        "partition_clause partitions temporal_defaults "
         "text_defaults"
     ),
     "pipeline.catalog.timeline": (
-        "consequences definitions foreign_keys insert_defaults logged naming renames seeded "
+        "consequences definitions foreign_keys logged naming seeded "
         "start statements table_items tables timeline touched"
     ),
     "pipeline.cli": (
@@ -274,9 +274,7 @@ SMALL = {
     "decoder.model.segment": "the face's own type",
     "decoder.transactions.row_spans": "boundaries and summaries both use it",
     "pipeline.bronze.files": "it needs Spark's types, which readers of `bronze.tables` do without",
-    "pipeline.catalog.alter.kept_values": "one question of ALTER TABLE, asked from two places",
     "pipeline.catalog.ddl.names": "every reader of DDL uses it",
-    "pipeline.catalog.timeline.renames": "a RENAME of several tables is a case of its own",
     "pipeline.cli.__main__": "`python -m pipeline.cli`",
     "pipeline.gold.schema.partition_rows": "DDL's partitions as SQL, and nothing else",
     "pipeline.gold.table.incomplete": "a job and the status both report it",

@@ -10,10 +10,9 @@ from pyspark.sql import functions as sf
 
 from decoder import TypeOptions
 from pipeline.catalog.alter.generated import recomputed
-from pipeline.catalog.ddl.conversion_mode import ConversionMode
+from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
 from pipeline.catalog.ddl.ddl import Session, effects
 from pipeline.catalog.ddl.effects import CreateTable
-from pipeline.catalog.ddl.expressions import UnknownExpressionError
 from pipeline.gold.schema.convert import certainly_converted
 from pipeline.gold.schema.generated import generated_value
 from pipeline.gold.table.gold_table import gold_schema
@@ -128,7 +127,7 @@ def test_values_and_whether_they_are_certain(spark: SparkSession) -> None:
         try:
             kept = [column.definition for column in others]
             tree, how = recomputed(target.definition, target.expression, kept, MODE)
-        except UnknownExpressionError:
+        except UnknownValueError:
             continue
         kind = gold_schema(created.definition, TypeOptions())["g"].dataType
         value, is_certain = generated_value(tree, lambda name, n=n: sf.col(f"r{n}.{name}"))

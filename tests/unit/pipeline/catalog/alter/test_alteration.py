@@ -8,7 +8,6 @@ from hypothesis import given, strategies as st
 from decoder import TableDefinition
 from pipeline.catalog.alter.alteration import Alteration, NotAppliedError, altered
 from pipeline.catalog.alter.items import ColumnStep
-from pipeline.catalog.ddl.actions import NewColumn
 from pipeline.catalog.ddl.conversion_mode import ConversionMode
 from pipeline.catalog.ddl.ddl import Session, effects
 from pipeline.catalog.ddl.effects import AlterTable, CreateTable
@@ -26,14 +25,6 @@ def created(columns: str) -> CreateTable:
     return effect
 
 
-def default(column: NewColumn) -> str | None:
-    return column.default[0].text if column.default else None
-
-
-def inserted(column: NewColumn) -> ColumnDefault:
-    return ColumnDefault(column.definition.name, default(column))
-
-
 def after(
     actions: str,
     columns: str = "a int PRIMARY KEY, b int, C int",
@@ -45,7 +36,7 @@ def after(
     (effect,) = effects(f"ALTER TABLE t {actions}", Session("s"))
     assert isinstance(effect, AlterTable)
     model = table.model if known else None
-    return altered(table.definition, model, effect.actions, mode, default, inserted)
+    return altered(table.definition, model, effect.actions, mode)
 
 
 def names(change: Alteration) -> list[str]:
@@ -180,7 +171,8 @@ def test_an_auto_increment_column_stays_one() -> None:
     columns = "id int AUTO_INCREMENT PRIMARY KEY, b varchar(3)"
     change = after("CHANGE id `Id` bigint AUTO_INCREMENT", columns)
     key = Key("PRIMARY", ("Id",), (0,))
-    assert change.model == TableModel("Id", defaults=(ColumnDefault("Id"),), keys=(key,))
+    default = ColumnDefault("Id", reason="AUTO_INCREMENT", nullable=False)
+    assert change.model == TableModel("Id", defaults=(default,), keys=(key,))
     with pytest.raises(NotAppliedError, match="AUTO_INCREMENT"):
         after("CHANGE id id bigint AUTO_INCREMENT", columns, known=False)
     zeros = ConversionMode(int(SqlMode.STRICT_ALL_TABLES | SqlMode.NO_AUTO_VALUE_ON_ZERO))

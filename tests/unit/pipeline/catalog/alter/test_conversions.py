@@ -8,7 +8,7 @@ import pytest
 
 from decoder import TypeOptions
 from pipeline.catalog.alter.conversions import conversion
-from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownConversionError
+from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
 from pipeline.catalog.ddl.ddl import Session, effects
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.catalog.ddl.lexer import SqlMode
@@ -25,7 +25,7 @@ def how(old: str, new: str, mode: ConversionMode) -> str | None:
     try:
         named = "utf8mb4" if "charset utf8mb4" in new else None
         return conversion(before, after, replace(mode, charset=named))
-    except UnknownConversionError:
+    except UnknownValueError:
         return HELD
 
 

@@ -10,21 +10,20 @@ import pytest
 from decoder import TypeOptions
 from decoder.columns.registry import reader
 from pipeline.catalog.ddl.actions import AddColumn, NewColumn
+from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
 from pipeline.catalog.ddl.ddl import Session, effects
-from pipeline.catalog.ddl.default_context import DefaultContext
 from pipeline.catalog.ddl.defaults import default_text, python_value
 from pipeline.catalog.ddl.effects import AlterTable
-from pipeline.catalog.ddl.literals import UnknownDefaultError
 
 AT = datetime(2026, 11, 21, 23, 7, 43, 367891, timezone.utc)
-PARIS = DefaultContext(AT, "Europe/Paris")
+PARIS = ConversionMode(executed_at=AT, time_zone="Europe/Paris")
 
 
 UUID = "123e4567-e89b-12d3-a456-426655440000"
 
 
-def text(declared: str, context: DefaultContext = PARIS) -> str | None:
-    return default_text(added(declared), context)
+def text(declared: str, mode: ConversionMode = PARIS) -> str | None:
+    return default_text(added(declared), mode)
 
 
 def added(declared: str) -> NewColumn:
@@ -170,7 +169,7 @@ def test_existing_rows_have_the_server_s_default(declared: str, expected: str | 
     ],
 )
 def test_defaults_that_the_log_cannot_determine_are_unknown(declared: str) -> None:
-    with pytest.raises(UnknownDefaultError):
+    with pytest.raises(UnknownValueError):
         text(declared)
 
 
@@ -188,17 +187,17 @@ def test_defaults_that_the_log_cannot_determine_are_unknown(declared: str) -> No
 def test_a_timestamp_may_have_an_implicit_default(
     declared: str, said: bool, explicit: bool | None
 ) -> None:
-    context = DefaultContext(AT, explicit_timestamps=explicit)
+    mode = ConversionMode(executed_at=AT, explicit_timestamps=explicit)
     if said or explicit:
-        assert text(declared, context) is None
+        assert text(declared, mode) is None
         return
-    with pytest.raises(UnknownDefaultError, match="for_timestamp is"):
-        text(declared, context)
+    with pytest.raises(UnknownValueError, match="for_timestamp is"):
+        text(declared, mode)
 
 
 def test_now_is_unknown_without_a_logged_statement_time() -> None:
-    with pytest.raises(UnknownDefaultError):
-        text("datetime DEFAULT now()", DefaultContext(None))
+    with pytest.raises(UnknownValueError):
+        text("datetime DEFAULT now()", ConversionMode())
 
 
 @pytest.mark.parametrize(
@@ -212,7 +211,8 @@ def test_now_is_unknown_without_a_logged_statement_time() -> None:
 )
 def test_values_follow_the_type_options(declared: str, expected: str) -> None:
     options = TypeOptions(time="micros", zero_dates="string")
-    assert text(declared, DefaultContext(AT, "+01:00", options)) == expected
+    mode = ConversionMode(options=options, executed_at=AT, time_zone="+01:00")
+    assert text(declared, mode) == expected
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pipeline.catalog import TableName
-from pipeline.catalog.timeline.renames import permutation
+from pipeline.catalog.timeline.statements import permutation
 
 
 def table(name: str) -> TableName:

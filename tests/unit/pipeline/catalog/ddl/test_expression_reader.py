@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.catalog.ddl.kept_expression import (
+from pipeline.catalog.ddl.expression_reader import (
     expression_tokens,
     kept_expression,
     printed_expression,
     renamed_expression,
 )
-from pipeline.catalog.ddl.lexer import tokens
+from pipeline.catalog.ddl.lexer import Session
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,9 @@ from pipeline.catalog.ddl.lexer import tokens
     ],
 )
 def test_a_renamed_column_is_renamed_in_expressions(expression: str, renamed: str) -> None:
-    kept = kept_expression(tokens(expression))
-    assert expression_tokens(kept) == tuple(tokens(expression))
+    tokens = Session().tokens(expression)
+    kept = kept_expression(tokens)
+    assert expression_tokens(kept) == tuple(tokens)
     found = renamed_expression(kept, {"a": "x y", "c": None})
     assert printed_expression(found) == renamed
 

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.catalog import Timeline
 from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.ddl.kept_expression import printed_expression
+from pipeline.catalog.ddl.expression_reader import printed_expression
 from pipeline.catalog.ddl.model import ColumnDefault, TableModel
 from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
 
