@@ -50,12 +50,12 @@ ROOMS = {
     "decoder.dump_text": "rows statements",
     "decoder.encryption": "header keyring keys plugin_keyring stream_cipher",
     "decoder.events": (
-        "append_block begin_load_query column_metadata create_file cursor decimal_value "
+        "append_block begin_load_query column_metadata create_file cursor "
         "delete_file event exec_load execute_load_query format_description format_descriptor "
         "gtid gtid_set gtid_tagged header heartbeat heartbeat_v2 ignorable incident intvar "
-        "layout load load_options mariadb_annotate_rows mariadb_binlog_checkpoint "
+        "layout load mariadb_annotate_rows mariadb_binlog_checkpoint "
         "mariadb_compression mariadb_gtid mariadb_gtid_list mariadb_start_encryption "
-        "optional_metadata post_header previous_gtids query query_compressed rand registry "
+        "optional_metadata previous_gtids query query_compressed rand registry "
         "rotate rows rows_query slave start_v3 status_variables stop table_definition "
         "table_map transaction_context transaction_payload unknown user_var view_change "
         "xa_prepare xid"
