@@ -38,10 +38,10 @@ ROOMS = {
         "kernels/ model/ rows/ segments/ stream/ transactions/"
     ),
     "decoder.columns": (
-        "addresses arrays binary bits cells charsets/ compressed decimals digits enums floats "
-        "geometry integers json json_diffs json_errors json_numbers json_opaque json_text "
+        "addresses arrays binary cells charsets/ compressed decimals digits enums fixed_width "
+        "geometry json json_diffs json_errors json_numbers json_opaque json_text "
         "json_values registry temporal temporal_storage temporal_text temporal_values text "
-        "transcoding utf8 validity values vector"
+        "transcoding utf8 values vector"
     ),
     "decoder.columns.charsets": "collations multi_byte single_byte",
     "decoder.compression": (
