@@ -48,7 +48,7 @@ ROOMS = {
         "compressed_rows memory_budget oversized_payload payload payload_decoder payload_windows"
     ),
     "decoder.dump_text": "rows statements",
-    "decoder.encryption": "header keyring keys plugin_keyring stream_cipher",
+    "decoder.encryption": "header keyring keys stream_cipher",
     "decoder.events": (
         "append_block begin_load_query column_metadata create_file cursor "
         "delete_file event exec_load execute_load_query format_description format_descriptor "
@@ -66,7 +66,7 @@ ROOMS = {
     "decoder.kernels": (
         "cache crc32 crc32_aarch64 crc32_folding crc32_tables instructions memory processor"
     ),
-    "decoder.model": "definition lossy_values options results schemas segment",
+    "decoder.model": "definition options results schemas segment",
     "decoder.rows": (
         "blocks cell_positions change_batch grouping image_layout images partial_updates "
         "row_decoder spans table_maps table_reader walker"
@@ -270,11 +270,9 @@ LARGE = (
 )
 SMALL = {
     "decoder.columns": "a column type each",
-    "decoder.encryption.keyring": "a file format of its own, beside the plugin's",
     "decoder.events": "an event each, with its byte layout",
     "decoder.framing.chunked_reader": "input in pieces: neither the buffer's nor the dump's own",
     "decoder.kernels.processor": "what the cache and numba must agree on",
-    "decoder.model.lossy_values": "columns and rows both use it",
     "decoder.model.options": "the face's own type",
     "decoder.model.segment": "the face's own type",
     "decoder.transactions.row_spans": "boundaries and summaries both use it",
