@@ -67,22 +67,6 @@ class BinlogError(Exception):
         ]
         return f"{', '.join(where)}: {self.reason}" if where else self.reason
 
-    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        """Keep the keyword fields when Spark pickles the error to another process."""
-        fields = (self.reason, self.file, self.position, self.event_type, self.table)
-        return _restore, (type(self), *fields)
-
-
-def _restore(
-    kind: type[BinlogError],
-    reason: str,
-    file: str | None,
-    position: int | None,
-    event_type: str | None,
-    table: str | None,
-) -> BinlogError:
-    return kind(reason, file=file, position=position, event_type=event_type, table=table)
-
 
 class NotABinlogError(BinlogError):
     """The file does not start with a binary log's magic number (fe 62 69 6e)."""

@@ -8,15 +8,13 @@ up to MariaDB 10.11.4 for all UUIDs, later only for those of versions below 6.) 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 
 from decoder.columns.arrays import Int32s
-from decoder.columns.cells import HEAD_SLACK, SLACK, CellError, Cells, Column
+from decoder.columns.cells import HEAD_SLACK, SLACK, Cells
 from decoder.columns.digits import write_eight_or_less
-from decoder.columns.values import allocate_values
+from decoder.columns.values import BoundedReader, Values
 from decoder.constants import LogicalType
 from decoder.kernels.memory import Bytes, inline_kernel, item, kernel, load_u8, store_8, store_32
 
@@ -154,27 +152,16 @@ def write_addresses(
     return -1
 
 
-@dataclass(frozen=True, slots=True)
-class AddressReader:
-    """Reader for UUID, INET4 or INET6."""
-
-    arrow_type: pa.DataType
-    kind: LogicalType
-
-    def read(self, cells: Cells) -> Column:
-        """Return the cells as text; CellError for a value that is too long."""
-        rows, width = len(cells.positions), BYTES[self.kind]
-        values = allocate_values(rows, rows * CHARACTERS[self.kind])
-        source = (cells.buffer, cells.positions, cells.lengths)
-        row = write_addresses(*source, _FORMS[self.kind], width, values.ends, values.bytes)
-        if row >= 0:
-            raise CellError(row, f"a value is longer than the {width} bytes of {self.kind.value}")
-        return Column(values.array(self.arrow_type, cells))
-
-
-def address_reader(kind: LogicalType) -> AddressReader:
+def address_reader(kind: LogicalType) -> BoundedReader:
     """Return the reader for UUID, INET4 or INET6."""
-    return AddressReader(pa.string(), kind)
+    width = BYTES[kind]
+
+    def write(cells: Cells, values: Values) -> int:
+        source = (cells.buffer, cells.positions, cells.lengths)
+        return write_addresses(*source, _FORMS[kind], width, values.ends, values.bytes)
+
+    fault = f"a value is longer than the {width} bytes of {kind.value}"
+    return BoundedReader(pa.string(), CHARACTERS[kind], write, fault)
 
 
 def address_text(kind: LogicalType, raw: bytes) -> str:

@@ -60,21 +60,6 @@ class CellError(MalformedError):
         super().__init__(reason)
         self.row = row
 
-    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Keep the row, and the fields set by `at`, through pickle."""
-        where = (self.file, self.position, self.event_type, self.table)
-        return _restore, (type(self), self.row, self.reason, *where)
-
-
-def _restore(
-    kind: type[CellError],
-    row: int,
-    reason: str,
-    file: str | None,
-    position: int | None,
-    event_type: str | None,
-    table: str | None,
-) -> CellError:
-    error = kind(row, reason)
-    error.at(file=file, position=position, event_type=event_type, table=table)
-    return error
+        return type(self), (self.row, self.reason), self.__dict__

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from decoder.columns.arrays import Int32s, Int64s, allocate, allocate_text
-from decoder.columns.cells import CellError, Cells, Column
+from decoder.columns.arrays import Int32s, Int64s, allocate
+from decoder.columns.cells import CellError, Cells, Column, ColumnReader
 from decoder.columns.digits import write_padded, write_unsigned
-from decoder.columns.validity import validity
+from decoder.columns.values import BoundedReader, Values, arrow_array
 from decoder.kernels.memory import (
     Bytes,
     add_wrapping,
@@ -41,6 +41,7 @@ GROUP_BYTES = np.array([0, 1, 1, 2, 2, 3, 3, 4, 4, 4], np.int64)
 """Bytes of a group of 0 to 9 digits."""
 POWERS = 10 ** np.arange(19, dtype=np.int64)
 _LOW_32 = 0xFFFFFFFF
+_OUT_OF_RANGE = "a digit group of a DECIMAL is out of range"
 
 
 def digit_groups(precision: int, scale: int) -> list[int]:
@@ -229,41 +230,26 @@ class DecimalReader:
         data, values = allocate(16 * rows)
         short = len(self.sizes) == 3 and int(self.sizes.sum()) <= 8
         fill = read_short if short else read_long
-        _raise_if_malformed(fill(cells.buffer, cells.positions, self.sizes, self.powers, values))
-        buffers = [validity(cells), data]
-        return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, cells.nulls))
+        row = fill(cells.buffer, cells.positions, self.sizes, self.powers, values)
+        if row >= 0:
+            raise CellError(row, _OUT_OF_RANGE)
+        return Column(arrow_array(self.arrow_type, cells, data))
 
 
-@dataclass(frozen=True, slots=True)
-class DecimalTextReader:
-    """Reader for DECIMAL of more than 38 digits as text."""
-
-    precision: int
-    scale: int
-    arrow_type: pa.DataType
-
-    def read(self, cells: Cells) -> Column:
-        """Return the cells as text; CellError for a group out of range."""
-        rows = len(cells.positions)
-        offsets, ends = allocate(4 * (rows + 1))
-        data, text = allocate_text((self.precision + 3) * rows)
-        arguments = (self.precision, self.scale, ends, text)
-        _raise_if_malformed(read_text(cells.buffer, cells.positions, *arguments))
-        buffers = [validity(cells), offsets, data]
-        return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, cells.nulls))
-
-
-def _raise_if_malformed(row: int) -> None:
-    if row >= 0:
-        raise CellError(row, "a digit group of a DECIMAL is out of range")
-
-
-def decimal_reader(column: ColumnDefinition) -> DecimalReader | DecimalTextReader:
+def decimal_reader(column: ColumnDefinition) -> ColumnReader:
     """Return the reader for DECIMAL(`column.precision`, `column.scale`)."""
     if column.precision > LARGEST_DECIMAL128:
-        return DecimalTextReader(column.precision, column.scale, pa.string())
+        return _text_reader(column.precision, column.scale)
     groups = digit_groups(column.precision, column.scale)
     padded = [0] * (3 - len(groups)) + groups
     return DecimalReader(
         pa.decimal128(column.precision, column.scale), GROUP_BYTES[padded], POWERS[padded]
     )
+
+
+def _text_reader(precision: int, scale: int) -> BoundedReader:
+    def write(cells: Cells, values: Values) -> int:
+        source = (cells.buffer, cells.positions)
+        return read_text(*source, precision, scale, values.ends, values.bytes)
+
+    return BoundedReader(pa.string(), precision + 3, write, _OUT_OF_RANGE)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from decoder.columns.arrays import Int32s, allocate, allocate_text
 from decoder.columns.cells import SLACK, CellError, Cells, Column
 from decoder.columns.charsets import REPLACEMENT
-from decoder.columns.validity import validity
+from decoder.columns.values import arrow_array
 from decoder.constants import ColumnType
 from decoder.errors import UnsupportedError
 from decoder.kernels.memory import (
@@ -177,8 +177,7 @@ class LabelReader:
             raise CellError(-1 - total, f"{kind} has no label")
         data, text = allocate_text(total)
         write(*source, self.labels.text, text)
-        buffers = [validity(cells), offsets, data]
-        return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, cells.nulls))
+        return Column(arrow_array(self.arrow_type, cells, offsets, data))
 
 
 def label_reader(column: ColumnDefinition) -> LabelReader:

@@ -8,18 +8,18 @@ import numpy as np
 import pyarrow as pa
 
 from decoder.columns.cells import CellError, Cells, Column
-from decoder.columns.integers import FixedWidthReader, read_4_to_4
-from decoder.columns.validity import validity
-from decoder.columns.values import copied
+from decoder.columns.fixed_width import FixedWidthReader, read_4_to_4
+from decoder.columns.values import arrow_array, copied
 
 SRID_SIZE = 4
+_TYPE = pa.struct([("srid", pa.int32()), ("wkb", pa.binary())])
 
 
 @dataclass(frozen=True, slots=True)
 class GeometryReader:
     """Reader for geometries as struct<srid: int32, wkb: binary>."""
 
-    arrow_type: pa.DataType
+    arrow_type: pa.DataType = _TYPE
 
     def read(self, cells: Cells) -> Column:
         """Return the cells as structs; CellError for a value shorter than an SRID."""
@@ -28,13 +28,4 @@ class GeometryReader:
             raise CellError(int(short[0]), "a GEOMETRY is shorter than its four-byte SRID")
         srid = FixedWidthReader(pa.int32(), read_4_to_4).read(cells).array
         wkb = copied(cells, skip=SRID_SIZE).array(pa.binary(), cells)
-        rows = len(cells.positions)
-        array = pa.Array.from_buffers(
-            self.arrow_type, rows, [validity(cells)], cells.nulls, children=[srid, wkb]
-        )
-        return Column(array)
-
-
-def geometry_reader() -> GeometryReader:
-    """Return the reader for all spatial types."""
-    return GeometryReader(pa.struct([pa.field("srid", pa.int32()), pa.field("wkb", pa.binary())]))
+        return Column(arrow_array(self.arrow_type, cells, children=[srid, wkb]))

@@ -20,18 +20,18 @@ from decoder.columns.json_values import (
     WORST_EXPANSION,
     write_documents,
 )
-from decoder.columns.validity import validity
-from decoder.columns.values import total_length
+from decoder.columns.values import arrow_array, total_length
 from decoder.kernels.memory import Bytes
 
 USUAL_EXPANSION = 2
+_TYPE = pa.string()
 
 
 @dataclass(frozen=True, slots=True)
 class JsonReader:
     """Reader for JSON as text."""
 
-    arrow_type: pa.DataType
+    arrow_type: pa.DataType = _TYPE
 
     def read(self, cells: Cells) -> Column:
         """Return the cells as JSON text; CellError for a malformed document."""
@@ -52,8 +52,7 @@ class JsonReader:
             at = end
             capacity = _larger_capacity(capacity, at, row, int(cells.lengths[row]))
             data, text = _grow(text, at, capacity)
-        buffers = [validity(cells), offsets, data]
-        return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, cells.nulls))
+        return Column(arrow_array(self.arrow_type, cells, offsets, data))
 
 
 def _larger_capacity(capacity: int, at: int, row: int, length: int) -> int:
@@ -67,8 +66,3 @@ def _grow(text: Bytes, used: int, capacity: int) -> tuple[object, Bytes]:
     data, larger = allocate_text(capacity)
     larger[:used] = text[:used]
     return data, larger
-
-
-def json_reader() -> JsonReader:
-    """Return the reader for JSON."""
-    return JsonReader(pa.string())

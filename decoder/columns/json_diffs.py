@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from decoder.columns.arrays import Int32s, allocate, allocate_text
 from decoder.columns.cells import CellError, Cells
-from decoder.columns.json import json_reader
+from decoder.columns.json import JsonReader
 from decoder.columns.json_text import WORST_ESCAPE, write_string
 from decoder.columns.utf8 import is_utf8
 from decoder.kernels.memory import (
@@ -87,7 +87,7 @@ def _values(cells: Cells, diffs: Int32s) -> pa.StringArray:
     positions, lengths = diffs[:, _VALUE].copy(), diffs[:, _VALUE_LENGTH].copy()
     found = Cells(cells.buffer, positions, lengths, int(np.count_nonzero(positions < 0)))
     try:
-        return json_reader().read(found).array
+        return JsonReader().read(found).array
     except CellError as error:
         raise CellError(int(diffs[error.row, _ROW]), error.reason) from error
 

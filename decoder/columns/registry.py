@@ -8,18 +8,16 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from decoder.columns.addresses import BYTES, address_reader
-from decoder.columns.bits import bit_reader
 from decoder.columns.cells import CellError, Cells, Column, ColumnReader
 from decoder.columns.compressed import compressed_reader
 from decoder.columns.decimals import decimal_reader
 from decoder.columns.enums import label_reader
-from decoder.columns.floats import float_reader
-from decoder.columns.geometry import geometry_reader
-from decoder.columns.integers import integer_reader, year_reader
-from decoder.columns.json import json_reader
+from decoder.columns.fixed_width import bit_reader, float_reader, integer_reader, year_reader
+from decoder.columns.geometry import GeometryReader
+from decoder.columns.json import JsonReader
 from decoder.columns.temporal import temporal_reader
 from decoder.columns.text import text_reader
-from decoder.columns.vector import vector_reader
+from decoder.columns.vector import VectorReader
 from decoder.constants import ColumnType as T, LogicalType
 from decoder.errors import UnsupportedError
 from decoder.model.definition import ColumnDefinition, TableDefinition
@@ -39,13 +37,13 @@ _READERS: dict[T, Resolve] = {
     **dict.fromkeys((T.TINY_BLOB, T.BLOB, T.MEDIUM_BLOB, T.LONG_BLOB), lambda c, _: text_reader(c)),
     **dict.fromkeys((T.VARCHAR_COMPRESSED, T.BLOB_COMPRESSED), lambda c, _: compressed_reader(c)),
     **dict.fromkeys((T.ENUM, T.SET), lambda c, _: label_reader(c)),
-    T.JSON: lambda *_: json_reader(),
-    T.GEOMETRY: lambda *_: geometry_reader(),
-    T.VECTOR: lambda *_: vector_reader(),
+    T.JSON: lambda *_: JsonReader(),
+    T.GEOMETRY: lambda *_: GeometryReader(),
+    T.VECTOR: lambda *_: VectorReader(),
 }
 _LOGICAL_READERS: dict[LogicalType, ColumnReader] = {
     **{kind: address_reader(kind) for kind in BYTES},
-    LogicalType.VECTOR: vector_reader(),
+    LogicalType.VECTOR: VectorReader(),
 }
 
 

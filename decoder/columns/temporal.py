@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from decoder.columns.arrays import Int32s, Int64s, allocate, allocate_text
+from decoder.columns.arrays import Int32s, Int64s, allocate
 from decoder.columns.cells import CellError, Cells, Column, ColumnReader
 from decoder.columns.temporal_storage import (
     IMPOSSIBLE,
@@ -42,7 +43,7 @@ from decoder.columns.temporal_values import (
     micros,
     pack_instants,
 )
-from decoder.columns.validity import validity, without
+from decoder.columns.values import allocate_values, arrow_array, without
 from decoder.constants import INSTANT_TYPES, ColumnType
 from decoder.kernels.memory import Bytes
 from decoder.model.definition import ColumnDefinition
@@ -58,8 +59,11 @@ WriteText = Callable[[Int32s, Int64s, Bytes, Bytes], None]
 
 
 @dataclass(frozen=True, slots=True)
-class DateReader:
-    """Reader for DATE, DATETIME and TIMESTAMP as Arrow's types; other dates are null and lossy."""
+class TemporalReader:
+    """Reader for dates and times as Arrow's types, and TIME as microseconds.
+
+    A date that Arrow does not have is null and lossy.
+    """
 
     arrow_type: pa.DataType
     unpack: Unpack
@@ -72,25 +76,7 @@ class DateReader:
         rows_lost = np.empty(rows, np.int64)
         count = self.write(cells.positions, self.unpack(cells), values, rows_lost)
         lost = rows_lost[:count]
-        kept = without(cells, lost)
-        buffers = [validity(kept), data]
-        return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, kept.nulls), lost)
-
-
-@dataclass(frozen=True, slots=True)
-class DurationReader:
-    """Reader for TIME as microseconds."""
-
-    arrow_type: pa.DataType
-    unpack: Unpack
-
-    def read(self, cells: Cells) -> Column:
-        """Return the cells as int64; CellError for fields that MySQL never stores."""
-        rows = len(cells.positions)
-        data, values = allocate(8 * rows)
-        durations(self.unpack(cells), values)
-        buffers = [validity(cells), data]
-        return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, cells.nulls))
+        return Column(arrow_array(self.arrow_type, without(cells, lost), data), lost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +90,11 @@ class TemporalTextReader:
 
     def read(self, cells: Cells) -> Column:
         """Return the cells as text; CellError for fields that MySQL never stores."""
-        rows = len(cells.positions)
         packed = self.unpack(cells)
-        offsets, ends = allocate(4 * (rows + 1))
-        data, text = allocate_text(self.longest * rows)
-        self.write(cells.positions, packed, ends, text)
-        buffers = [validity(cells), offsets, data]
-        return Column(pa.Array.from_buffers(self.arrow_type, rows, buffers, cells.nulls))
+        rows = len(cells.positions)
+        values = allocate_values(rows, rows * self.longest)
+        self.write(cells.positions, packed, values.ends, values.bytes)
+        return Column(values.array(self.arrow_type, cells))
 
 
 def _unpack(kernel: Callable[..., None], *arguments: int) -> Unpack:
@@ -146,13 +130,6 @@ def _in_calendar(kernel: Callable[..., int]) -> WriteValues:
     return write
 
 
-def _with_digits(kernel: Callable[..., None], digits: int) -> WriteText:
-    def write(positions: Int32s, packed: Int64s, offsets: Bytes, text: Bytes) -> None:
-        kernel(positions, packed, digits, offsets, text)
-
-    return write
-
-
 _OLD_FORMATS: dict[ColumnType, Any] = {
     ColumnType.DATETIME: unpack_old_datetimes,
     ColumnType.TIME: unpack_old_times,
@@ -167,19 +144,18 @@ _FORMATS: dict[ColumnType, Any] = {
 
 def temporal_reader(column: ColumnDefinition, options: TypeOptions) -> ColumnReader:
     """Return the reader for a DATE, TIME, DATETIME or TIMESTAMP column, old or new."""
-    text = options.zero_dates == "string"
     if column.type in (ColumnType.DATE, ColumnType.NEWDATE):
         return fields_reader(column, options, _unpack(unpack_dates))
     column.require_fraction()
-    digits = column.fraction
     if column.type in _OLD_FORMATS:
         unpack = _unpack(_OLD_FORMATS[column.type])
     else:
-        unpack = _unpack(_FORMATS[column.type], (digits + 1) // 2)
-    if not text and column.type in INSTANT_TYPES:
-        return DateReader(pa.timestamp("us", "UTC"), unpack, instants)
-    instant = column.type in INSTANT_TYPES
-    return fields_reader(column, options, _unpack_instants_to_fields(unpack) if instant else unpack)
+        unpack = _unpack(_FORMATS[column.type], (column.fraction + 1) // 2)
+    if column.type not in INSTANT_TYPES:
+        return fields_reader(column, options, unpack)
+    if options.zero_dates == "string":
+        return fields_reader(column, options, _unpack_instants_to_fields(unpack))
+    return TemporalReader(pa.timestamp("us", "UTC"), unpack, instants)
 
 
 def fields_reader(column: ColumnDefinition, options: TypeOptions, fields: Unpack) -> ColumnReader:
@@ -187,26 +163,19 @@ def fields_reader(column: ColumnDefinition, options: TypeOptions, fields: Unpack
 
     A TIMESTAMP is packed as its date and time in UTC.
     """
+    digits = column.fraction
     if column.type in (ColumnType.TIME, ColumnType.TIME2):
-        return _time_reader(fields, column.fraction, options)
+        if options.time == "micros":
+            return TemporalReader(pa.int64(), fields, durations)
+        return TemporalTextReader(pa.string(), fields, partial(times_text, digits), LONGEST_TIME)
     text = options.zero_dates == "string"
     if column.type in (ColumnType.DATE, ColumnType.NEWDATE):
-        return _date_reader(fields, text)
+        if text:
+            return TemporalTextReader(pa.string(), fields, dates_text, LONGEST_DATE)
+        return TemporalReader(pa.date32(), fields, _in_calendar(days))
     if text:
-        write = _with_digits(datetimes_text, column.fraction)
-        return TemporalTextReader(pa.string(), fields, write, LONGEST_DATETIME)
+        return TemporalTextReader(
+            pa.string(), fields, partial(datetimes_text, digits), LONGEST_DATETIME
+        )
     kind = pa.timestamp("us", "UTC") if column.type in INSTANT_TYPES else pa.timestamp("us")
-    return DateReader(kind, fields, _in_calendar(micros))
-
-
-def _date_reader(unpack: Unpack, text: bool) -> ColumnReader:
-    if text:
-        return TemporalTextReader(pa.string(), unpack, dates_text, LONGEST_DATE)
-    return DateReader(pa.date32(), unpack, _in_calendar(days))
-
-
-def _time_reader(unpack: Unpack, digits: int, options: TypeOptions) -> ColumnReader:
-    if options.time == "micros":
-        return DurationReader(pa.int64(), unpack)
-    write = _with_digits(times_text, digits)
-    return TemporalTextReader(pa.string(), unpack, write, LONGEST_TIME)
+    return TemporalReader(kind, fields, _in_calendar(micros))

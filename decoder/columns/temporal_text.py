@@ -77,7 +77,7 @@ def dates_text(positions: Int32s, packed: Int64s, offsets: Bytes, text: Bytes) -
 
 @kernel
 def datetimes_text(
-    positions: Int32s, packed: Int64s, digits: int, offsets: Bytes, text: Bytes
+    digits: int, positions: Int32s, packed: Int64s, offsets: Bytes, text: Bytes
 ) -> None:
     """Write DATETIMEs as text, of at most LONGEST_DATETIME bytes each."""
     at = 0
@@ -89,7 +89,7 @@ def datetimes_text(
 
 
 @kernel
-def times_text(positions: Int32s, packed: Int64s, digits: int, offsets: Bytes, text: Bytes) -> None:
+def times_text(digits: int, positions: Int32s, packed: Int64s, offsets: Bytes, text: Bytes) -> None:
     """Write TIMEs as text, of at most LONGEST_TIME bytes each."""
     at = 0
     for row in range(len(positions)):

@@ -103,8 +103,8 @@ def instants(positions: Int32s, stored: Int64s, values: Bytes, lost: Int64s) -> 
 
 
 @kernel
-def durations(packed: Int64s, values: Bytes) -> None:
-    """Convert TIME, which may be negative, to microseconds."""
+def durations(positions: Int32s, packed: Int64s, values: Bytes, lost: Int64s) -> int:
+    """Convert TIME, which may be negative, to microseconds; none is lost."""
     for row in range(len(packed)):
         value = item(packed, row)
         magnitude = abs(value)
@@ -112,6 +112,7 @@ def durations(packed: Int64s, values: Bytes) -> None:
         second = (time >> 12) * 3600 + (time >> 6 & 63) * 60 + (time & 63)
         duration = second * SECOND + (magnitude & 0xFFFFFF)
         store_64(values, 8 * row, -duration if value < 0 else duration)
+    return 0
 
 
 @inline_kernel

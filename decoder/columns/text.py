@@ -26,7 +26,7 @@ from decoder.columns.transcoding import (
     transcode_utf32,
 )
 from decoder.columns.utf8 import is_ascii, is_utf8
-from decoder.columns.values import Values, allocate_values, copied
+from decoder.columns.values import Values, allocate_values, copied, total_length
 from decoder.constants import ColumnType
 from decoder.kernels.memory import Bytes, kernel, load_u8, load_u32
 from decoder.model.definition import ColumnDefinition
@@ -73,7 +73,7 @@ class TextReader:
                 return Column(values.array(self.arrow_type, cells))
             size = values.size
         else:
-            size = int(np.where(cells.positions >= 0, cells.lengths, 0).sum(dtype=np.int64))
+            size = total_length(cells.positions, cells.lengths)
         return self._transcode_cells(cells, size)
 
     def _needs_no_transcoding(self, values: Values, rows: int) -> bool:
@@ -102,10 +102,7 @@ def _transcoder(charset: str) -> Transcode:
     if charset in ("ucs2", "utf16", "utf16le"):
         return _bind_tables(transcode_utf16, charset != "utf16le")
     if is_multi_byte(charset):
-        tables = multi_byte(charset)
-        return _bind_tables(
-            transcode_multi_byte, tables.single, tables.double, tables.triple, tables.quad
-        )
+        return _bind_tables(transcode_multi_byte, *multi_byte(charset))
     return _bind_tables(transcode_single_byte, packed_characters(single_byte(charset)))
 
 

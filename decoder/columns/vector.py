@@ -8,17 +8,17 @@ import numpy as np
 import pyarrow as pa
 
 from decoder.columns.cells import CellError, Cells, Column
-from decoder.columns.validity import validity
-from decoder.columns.values import copied
+from decoder.columns.values import arrow_array, copied
 
 FLOAT_SIZE = 4
+_TYPE = pa.list_(pa.float32())
 
 
 @dataclass(frozen=True, slots=True)
 class VectorReader:
     """Reader for vectors as list<float32>."""
 
-    arrow_type: pa.DataType
+    arrow_type: pa.DataType = _TYPE
 
     def read(self, cells: Cells) -> Column:
         """Return the cells as lists; CellError for a length that is not a multiple of four."""
@@ -31,12 +31,4 @@ class VectorReader:
         ends //= FLOAT_SIZE
         count = values.size // FLOAT_SIZE
         floats = pa.Array.from_buffers(pa.float32(), count, [None, values.data])
-        array = pa.Array.from_buffers(
-            self.arrow_type, rows, [validity(cells), values.offsets], cells.nulls, children=[floats]
-        )
-        return Column(array)
-
-
-def vector_reader() -> VectorReader:
-    """Return the reader for VECTOR."""
-    return VectorReader(pa.list_(pa.float32()))
+        return Column(arrow_array(self.arrow_type, cells, values.offsets, children=[floats]))

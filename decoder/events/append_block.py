@@ -9,9 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
-from decoder.events.post_header import read_post_header
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +21,7 @@ class AppendBlockEvent(Event):
     """The rest of the event."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> AppendBlockEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        file_id = read_post_header(cursor, header, description, 4).u32()
-        return cls(header, file_id, cursor.rest())
+    def parse(cls, body: Cursor) -> AppendBlockEvent:
+        """Read the event."""
+        file_id = body.post_header(4).u32()
+        return cls(body.header, file_id, body.rest())

@@ -118,28 +118,16 @@ def _typed_array(cursor: Cursor) -> dict[str, Any]:
     return {"length_bytes": _TYPED_ARRAY_LENGTH_BYTES}
 
 
+_T = ColumnType
 _READERS: dict[ColumnType, Callable[[Cursor], dict[str, Any]]] = {
-    ColumnType.FLOAT: _float,
-    ColumnType.DOUBLE: _float,
-    ColumnType.TINY_BLOB: _blob,
-    ColumnType.BLOB: _blob,
-    ColumnType.BLOB_COMPRESSED: _blob,
-    ColumnType.MEDIUM_BLOB: _blob,
-    ColumnType.LONG_BLOB: _blob,
-    ColumnType.GEOMETRY: _blob,
-    ColumnType.JSON: _blob,
-    ColumnType.VECTOR: _blob,
-    ColumnType.VARCHAR: _varchar,
-    ColumnType.VARCHAR_COMPRESSED: _varchar,
-    ColumnType.VAR_STRING: _varchar,
-    ColumnType.STRING: _string,
-    ColumnType.ENUM: _string,
-    ColumnType.SET: _string,
-    ColumnType.BIT: _bit,
-    ColumnType.NEWDECIMAL: _decimal,
-    ColumnType.TIME2: _fraction,
-    ColumnType.DATETIME2: _fraction,
-    ColumnType.TIMESTAMP2: _fraction,
-    ColumnType.TYPED_ARRAY: _typed_array,
+    **dict.fromkeys((_T.FLOAT, _T.DOUBLE), _float),
+    **dict.fromkeys((_T.TINY_BLOB, _T.BLOB, _T.MEDIUM_BLOB, _T.LONG_BLOB), _blob),
+    **dict.fromkeys((_T.BLOB_COMPRESSED, _T.GEOMETRY, _T.JSON, _T.VECTOR), _blob),
+    **dict.fromkeys((_T.VARCHAR, _T.VARCHAR_COMPRESSED, _T.VAR_STRING), _varchar),
+    **dict.fromkeys((_T.STRING, _T.ENUM, _T.SET), _string),
+    _T.BIT: _bit,
+    _T.NEWDECIMAL: _decimal,
+    **dict.fromkeys((_T.TIME2, _T.DATETIME2, _T.TIMESTAMP2), _fraction),
+    _T.TYPED_ARRAY: _typed_array,
 }
 """Types that are not listed have no metadata."""

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from decoder.constants import EventType
 from decoder.events.cursor import Cursor
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 from decoder.events.load import LoadEvent, read_load
 
 _OWN_LENGTH = 4
@@ -26,12 +24,9 @@ class CreateFileEvent(LoadEvent):
     """The rest of the event, after the file's name."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> CreateFileEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        length = description.post_header_length(EventType.CREATE_FILE, _OWN_LENGTH)
-        values, own = read_load(cursor, header, description, length)
-        file_name = cursor.null_terminated()
-        return cls(header, **values, file_name=file_name, file_id=own.u32(), block=cursor.rest())
+    def parse(cls, body: Cursor) -> CreateFileEvent:
+        """Read the event."""
+        length = body.post_header_length(EventType.CREATE_FILE, _OWN_LENGTH)
+        values, own = read_load(body, length)
+        file_name = body.null_terminated()
+        return cls(body.header, **values, file_name=file_name, file_id=own.u32(), block=body.rest())

@@ -1,25 +1,63 @@
 """A bounds-checked reader of an event's bytes, whose errors name the event.
 
-All integers are little-endian and unsigned unless a method states otherwise.
+All integers are little-endian and unsigned unless a method states otherwise. A newer server may
+append fields to a post-header; those that this decoder knows come first.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from decoder.errors import MalformedError
 from decoder.events.header import EventHeader
+
+if TYPE_CHECKING:
+    from decoder.events.format_description import FormatDescriptionEvent
 
 _LENGTH_ENCODED_SIZES = {252: 2, 253: 3, 254: 8}
 
 
 class Cursor:
-    """A forward reader of an event's bytes; reading past the end raises MalformedError."""
+    """A forward reader of an event's bytes; reading past the end raises MalformedError.
 
-    __slots__ = ("_data", "_header", "_offset")
+    `description` is the layout of the log at this event, if that matters to its content.
+    """
 
-    def __init__(self, data: memoryview, header: EventHeader) -> None:
+    __slots__ = ("_data", "_description", "_offset", "header")
+
+    def __init__(
+        self,
+        data: memoryview,
+        header: EventHeader,
+        description: FormatDescriptionEvent | None = None,
+    ) -> None:
         self._data = data
-        self._header = header
+        self.header = header
+        self._description = description
         self._offset = 0
+
+    @property
+    def mariadb(self) -> bool:
+        """True if MariaDB wrote the log."""
+        return self._description is not None and self._description.mariadb
+
+    def post_header_length(self, event_type: int, default: int) -> int:
+        """Return the bytes of a type's post-header in this log, or `default` if it has none."""
+        if self._description is None:
+            return default
+        return self._description.post_header_length(event_type, default)
+
+    def post_header(self, length: int, *, shortest: int | None = None) -> Cursor:
+        """Read the post-header: the fixed part of the body. Return a cursor over it only.
+
+        `length` is the length that this decoder reads, also used if FORMAT_DESCRIPTION has none for
+        the event's type. Raises MalformedError if the announced length is less than `shortest`
+        (default: `length`).
+        """
+        announced = self.post_header_length(self.header.type, length)
+        if announced < (length if shortest is None else shortest):
+            raise self.malformed(f"a post-header of {announced} bytes is too short")
+        return self.part(announced)
 
     @property
     def offset(self) -> int:
@@ -34,7 +72,7 @@ class Cursor:
     def view(self, length: int) -> memoryview:
         """Read the next bytes without copying them."""
         if length > self.remaining:
-            raise self._header.malformed(
+            raise self.header.malformed(
                 f"{length} bytes are expected at byte {self._offset} of its body, "
                 f"but only {self.remaining} are left"
             )
@@ -52,7 +90,7 @@ class Cursor:
 
     def part(self, length: int) -> Cursor:
         """Return a cursor over the next bytes only, and skip them in this one."""
-        return Cursor(self.view(length), self._header)
+        return Cursor(self.view(length), self.header)
 
     def skip(self, length: int) -> None:
         """Skip the next bytes."""
@@ -70,6 +108,13 @@ class Cursor:
             raise self.malformed("a name is not terminated by a zero byte")
         self.skip(end + 1)
         return ahead[:end].decode("utf-8", "replace")
+
+    def name(self, length: int) -> str:
+        """Read a UTF-8 name of `length` bytes, and the zero byte after it."""
+        name = self.text(length)
+        if self.u8():
+            raise self.malformed("a name is not terminated by a zero byte")
+        return name
 
     def uint(self, length: int) -> int:
         """Read an integer of `length` bytes."""
@@ -129,4 +174,4 @@ class Cursor:
 
     def malformed(self, reason: str) -> MalformedError:
         """Return an error for this event, for the caller to raise."""
-        return self._header.malformed(reason)
+        return self.header.malformed(reason)

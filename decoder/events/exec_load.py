@@ -9,9 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
-from decoder.events.post_header import read_post_header
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +19,6 @@ class ExecLoadEvent(Event):
     """u32: identifies the file among those of the log."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> ExecLoadEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        post_header = read_post_header(Cursor(body, header), header, description, 4)
-        return cls(header, post_header.u32())
+    def parse(cls, body: Cursor) -> ExecLoadEvent:
+        """Read the event."""
+        return cls(body.header, body.post_header(4).u32())

@@ -8,12 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
-from decoder.events.post_header import read_post_header
 from decoder.events.query import QueryEvent, read_query
 
-_LENGTH_OF_QUERY, _LENGTH = 13, 26
+_POST_HEADER_LENGTH = 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +27,12 @@ class ExecuteLoadQueryEvent(QueryEvent):
     """u8: 0 error, 1 IGNORE, 2 REPLACE."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> ExecuteLoadQueryEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        statement = read_query(Cursor(body, header), header, description)
-        post_header = read_post_header(Cursor(body, header), header, description, _LENGTH)
-        post_header.skip(_LENGTH_OF_QUERY)
+    def parse(cls, body: Cursor) -> ExecuteLoadQueryEvent:
+        """Read the event."""
+        post_header = body.post_header(_POST_HEADER_LENGTH)
         return cls(
-            header,
-            **statement,
+            body.header,
+            **read_query(body, post_header=post_header),
             file_id=post_header.u32(),
             file_name_start=post_header.u32(),
             file_name_end=post_header.u32(),

@@ -12,13 +12,10 @@ import re
 from dataclasses import dataclass
 
 from decoder.constants import CHECKSUM_LENGTH, HEADER_LENGTH, ChecksumAlgorithm, EventFlag
-from decoder.errors import UnsupportedError
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.header import EventHeader
-from decoder.events.layout import post_header_lengths
 
-_SERVER_VERSION_LENGTH = 50
+SERVER_VERSION_LENGTH = 50
 _ALGORITHM_LENGTH = 1
 _CHECKSUM_SINCE = (5, 6, 1)
 _MARIADB_CHECKSUM_SINCE = (5, 3, 0)
@@ -78,52 +75,29 @@ class FormatDescriptionEvent(Event):
         return self.post_header_lengths[event_type - 1] if known else default
 
     @classmethod
-    def before_v4(
-        cls, header: EventHeader, binlog_version: int, server_version: str, created: int
-    ) -> FormatDescriptionEvent:
-        """Return the description of a log of version 1 or 3; `header` is that of its START_V3."""
-        return cls(
-            header,
-            binlog_version,
-            server_version,
-            created,
-            header.length,
-            post_header_lengths(binlog_version),
-            ChecksumAlgorithm.UNDEFINED,
-        )
-
-    @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent | None
-    ) -> FormatDescriptionEvent:
-        """Read the event; `body` is everything after the common header, `description` is unused."""
-        cursor = Cursor(body, header)
-        binlog_version = cursor.u16()
+    def parse(cls, body: Cursor) -> FormatDescriptionEvent:
+        """Read the event; `body` is everything after the common header, including the checksum."""
+        binlog_version = body.u16()
         if binlog_version != 4:
-            raise UnsupportedError(
-                f"binlog version {binlog_version} is not supported",
-                position=header.position,
-                event_type=header.name,
-            )
-        padded_version = cursor.take(_SERVER_VERSION_LENGTH)
-        server_version = padded_version.partition(b"\0")[0].decode("ascii", "replace")
-        created = cursor.u32()
-        header_length = cursor.u8()
+            raise body.header.unsupported(f"binlog version {binlog_version} is not supported")
+        server_version = read_server_version(body)
+        created = body.u32()
+        header_length = body.u8()
         if header_length != HEADER_LENGTH:
-            raise header.malformed(f"events have headers of {header_length} bytes, not 19")
+            raise body.malformed(f"events have headers of {header_length} bytes, not 19")
         footer = _ALGORITHM_LENGTH + CHECKSUM_LENGTH if _has_checksum(server_version) else 0
-        if cursor.remaining <= footer:
-            raise header.malformed("its post-header lengths are missing")
-        lengths = cursor.take(cursor.remaining - footer)
+        if body.remaining <= footer:
+            raise body.malformed("its post-header lengths are missing")
+        lengths = body.take(body.remaining - footer)
         if not footer and len(lengths) > _MOST_TYPES_WITHOUT_CHECKSUM:
-            raise header.malformed(
+            raise body.malformed(
                 f"it lists {len(lengths)} event types, more than version {server_version} has"
             )
         if _RENUMBERED_TREE.match(server_version):
             lengths = _renumber(lengths)
-        algorithm = _algorithm(cursor.u8(), header) if footer else ChecksumAlgorithm.UNDEFINED
+        algorithm = _algorithm(body) if footer else ChecksumAlgorithm.UNDEFINED
         return cls(
-            header,
+            body.header,
             binlog_version,
             server_version,
             created,
@@ -131,6 +105,12 @@ class FormatDescriptionEvent(Event):
             lengths,
             algorithm,
         )
+
+
+def read_server_version(body: Cursor) -> str:
+    """Read the server's version, at the same place in FORMAT_DESCRIPTION and START_V3."""
+    padded = body.take(SERVER_VERSION_LENGTH)
+    return padded.partition(b"\0")[0].decode("ascii", "replace")
 
 
 def _renumber(logged: bytes) -> bytes:
@@ -151,7 +131,8 @@ def _has_checksum(server_version: str) -> bool:
     return _version(server_version) >= (_MARIADB_CHECKSUM_SINCE if mariadb else _CHECKSUM_SINCE)
 
 
-def _algorithm(code: int, header: EventHeader) -> ChecksumAlgorithm:
+def _algorithm(body: Cursor) -> ChecksumAlgorithm:
+    code = body.u8()
     if code not in (ChecksumAlgorithm.OFF, ChecksumAlgorithm.CRC32):
-        raise header.malformed(f"checksum algorithm {code} is unknown")
+        raise body.malformed(f"checksum algorithm {code} is unknown")
     return ChecksumAlgorithm(code)

@@ -5,10 +5,9 @@ The term is that of MySQL's internals manual. A version 3 log may have neither o
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from decoder.constants import HEADER_LENGTH, MAGIC, MAGIC_ENCRYPTED, EventType
-from decoder.errors import EncryptedError, MalformedError, NotABinlogError
+from decoder.errors import EncryptedError, NotABinlogError
+from decoder.events.cursor import Cursor
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.header import EventHeader
 from decoder.events.layout import V4, first_layout
@@ -47,10 +46,11 @@ def describe(body: memoryview, header: EventHeader) -> FormatDescriptionEvent:
 
     Raises BinlogError if it is damaged or of an unsupported version.
     """
-    read = _READERS.get(header.type)
-    if read is None:
-        raise header.malformed("it is neither a FORMAT_DESCRIPTION nor a START_V3")
-    return read(body, header)
+    if header.type == EventType.FORMAT_DESCRIPTION:
+        return FormatDescriptionEvent.parse(Cursor(body, header))
+    if header.type == EventType.START_V3:
+        return StartV3Event.parse(Cursor(body, header)).description()
+    raise header.malformed("it is neither a FORMAT_DESCRIPTION nor a START_V3")
 
 
 def descriptor_of(log: bytes, position: int) -> bytes:
@@ -65,11 +65,7 @@ def descriptor_of(log: bytes, position: int) -> bytes:
         return log[: header.size]
     if layout.version == 3:
         return artificial_start()
-    raise MalformedError(
-        "the log does not start with FORMAT_DESCRIPTION",
-        position=header.position,
-        event_type=header.name,
-    )
+    raise header.malformed("the log does not start with FORMAT_DESCRIPTION")
 
 
 def read_descriptor(event: bytes, position: int) -> FormatDescriptionEvent:
@@ -77,17 +73,3 @@ def read_descriptor(event: bytes, position: int) -> FormatDescriptionEvent:
     view = memoryview(event)
     header = EventHeader.parse(view, 0, position, first_layout(event).version)
     return describe(view[header.length : header.size], header)
-
-
-def _format(body: memoryview, header: EventHeader) -> FormatDescriptionEvent:
-    return FormatDescriptionEvent.parse(body, header, None)
-
-
-def _start(body: memoryview, header: EventHeader) -> FormatDescriptionEvent:
-    return StartV3Event.parse(body, header, None).description()
-
-
-_READERS: dict[int, Callable[[memoryview, EventHeader], FormatDescriptionEvent]] = {
-    EventType.FORMAT_DESCRIPTION: _format,
-    EventType.START_V3: _start,
-}

@@ -13,8 +13,6 @@ from uuid import UUID
 from decoder.constants import EventType
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 _LOGICAL_TIMESTAMP_TYPECODE = 2
 _COMMIT_TIMESTAMP_LENGTH = 7
@@ -66,18 +64,15 @@ class GtidEvent(Event):
         return bool(self.gtid_flags & _MAY_HAVE_STATEMENTS)
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> GtidEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        gtid_flags = cursor.u8()
-        uuid = str(UUID(bytes=cursor.take(16)))
-        gno = cursor.i64()
-        first, end = (0, 1) if header.type == EventType.ANONYMOUS_GTID else (1, GNO_END)
+    def parse(cls, body: Cursor) -> GtidEvent:
+        """Read the event."""
+        gtid_flags = body.u8()
+        uuid = str(UUID(bytes=body.take(16)))
+        gno = body.i64()
+        first, end = (0, 1) if body.header.type == EventType.ANONYMOUS_GTID else (1, GNO_END)
         if not first <= gno < end:
-            raise header.malformed(f"transaction number {gno} is out of range")
-        return cls(header, gtid_flags, uuid, gno, **_optional_fields(cursor))
+            raise body.malformed(f"transaction number {gno} is out of range")
+        return cls(body.header, gtid_flags, uuid, gno, **_optional_fields(body))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from decoder.errors import UnsupportedError
 from decoder.events.cursor import Cursor
-from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.gtid import GNO_END, GtidEvent
 from decoder.events.gtid_set import parse_tag
-from decoder.events.header import EventHeader
 
 _SERIALIZATION_VERSION = 1
+_NEWER = "is newer than this decoder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,54 +30,46 @@ class GtidTaggedEvent(GtidEvent):
     """The start of a transaction whose GTID has a tag."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> GtidTaggedEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        values = _message(Cursor(body, header), header)
+    def parse(cls, body: Cursor) -> GtidTaggedEvent:
+        """Read the event."""
+        values = _message(body)
         missing = [name for name in ("gtid_flags", "uuid", "gno") if name not in values]
         if missing:
-            raise header.malformed(f"the field {missing[0]} is missing")
+            raise body.malformed(f"the field {missing[0]} is missing")
         if not 0 < values["gno"] < GNO_END:
-            raise header.malformed(f"transaction number {values['gno']} is out of range")
+            raise body.malformed(f"transaction number {values['gno']} is out of range")
         for name in _TIMES:
             if values.get(name, 0) >> _TIME_BITS:
                 label = name.replace("_", " ")
-                raise header.malformed(f"{label} {values[name]} is not a valid time")
+                raise body.malformed(f"{label} {values[name]} is not a valid time")
         for original, immediate in _SAME_UNLESS_GIVEN:
             values.setdefault(original, values.get(immediate))
-        return cls(header, **values)
+        return cls(body.header, **values)
 
 
-def _message(cursor: Cursor, header: EventHeader) -> dict[str, Any]:
-    version = cursor.varint()
+def _message(body: Cursor) -> dict[str, Any]:
+    version = body.varint()
     if version != _SERIALIZATION_VERSION:
-        raise _unsupported(f"serialization version {version}", header)
-    size = cursor.varint()
-    if size < cursor.offset:
-        raise header.malformed(f"the message size {size} is smaller than the message's own head")
-    message = cursor.part(size - cursor.offset)
+        raise body.header.unsupported(f"serialization version {version} {_NEWER}")
+    size = body.varint()
+    if size < body.offset:
+        raise body.malformed(f"the message size {size} is smaller than the message's own head")
+    message = body.part(size - body.offset)
     last_non_ignorable = message.varint()
     values: dict[str, Any] = {}
     previous = -1
     while message.remaining:
         field = message.varint()
         if field <= previous:
-            raise header.malformed(f"field {field} comes after field {previous}")
+            raise body.malformed(f"field {field} comes after field {previous}")
         if field >= len(_FIELDS):
             if field <= last_non_ignorable:
-                raise _unsupported(f"field {field}", header)
+                raise body.header.unsupported(f"field {field} {_NEWER}")
             break
         name, read = _FIELDS[field]
         values[name] = read(message)
         previous = field
     return values
-
-
-def _unsupported(feature: str, header: EventHeader) -> UnsupportedError:
-    return UnsupportedError(
-        f"{feature} is newer than this decoder", position=header.position, event_type=header.name
-    )
 
 
 def _uuid(cursor: Cursor) -> str:

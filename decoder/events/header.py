@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass, replace
 
 from decoder.constants import HEADER_LENGTH, EventFlag, EventType, event_name
-from decoder.errors import MalformedError, TruncatedError
+from decoder.errors import MalformedError, TruncatedError, UnsupportedError
 from decoder.events.layout import LAST_TYPE_BEFORE_V4, header_length
 
 _FIELDS = struct.Struct("<IBIIIH")
@@ -84,6 +84,10 @@ class EventHeader:
     def malformed(self, reason: str) -> MalformedError:
         """Return an error for this event, for the caller to raise."""
         return MalformedError(reason, position=self.position, event_type=self.name)
+
+    def unsupported(self, reason: str) -> UnsupportedError:
+        """Return an error for this event, for the caller to raise."""
+        return UnsupportedError(reason, position=self.position, event_type=self.name)
 
 
 def event_type(code: int) -> EventType | int:

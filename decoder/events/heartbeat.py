@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +19,6 @@ class HeartbeatEvent(Event):
     """The rest of the event."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> HeartbeatEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        return cls(header, cursor.text(cursor.remaining))
+    def parse(cls, body: Cursor) -> HeartbeatEvent:
+        """Read the event."""
+        return cls(body.header, body.text(body.remaining))

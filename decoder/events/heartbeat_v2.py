@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 _END = 0
 _LOG_FILE = 1
@@ -27,16 +25,13 @@ class HeartbeatV2Event(Event):
     """2: length-encoded."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> HeartbeatV2Event:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
+    def parse(cls, body: Cursor) -> HeartbeatV2Event:
+        """Read the event."""
         log_file, log_position = "", 0
-        while cursor.remaining and (code := cursor.length_encoded()) != _END:
-            value = cursor.part(cursor.length_encoded())
+        while body.remaining and (code := body.length_encoded()) != _END:
+            value = body.part(body.length_encoded())
             if code == _LOG_FILE:
                 log_file = value.text(value.remaining)
             elif code == _LOG_POSITION:
                 log_position = value.length_encoded()
-        return cls(header, log_file, log_position)
+        return cls(body.header, log_file, log_position)

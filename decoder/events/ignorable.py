@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +19,6 @@ class IgnorableEvent(Event):
     """The rest of the event."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> IgnorableEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        return cls(header, bytes(body))
+    def parse(cls, body: Cursor) -> IgnorableEvent:
+        """Read the event."""
+        return cls(body.header, body.rest())

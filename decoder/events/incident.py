@@ -9,9 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
-from decoder.events.post_header import read_post_header
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +21,7 @@ class IncidentEvent(Event):
     """u8 length and text."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> IncidentEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        incident = read_post_header(cursor, header, description, 2).u16()
-        return cls(header, incident, cursor.text(cursor.u8()))
+    def parse(cls, body: Cursor) -> IncidentEvent:
+        """Read the event."""
+        incident = body.post_header(2).u16()
+        return cls(body.header, incident, body.text(body.u8()))

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +19,6 @@ class MariadbAnnotateRowsEvent(Event):
     """The rest of the event, without a length prefix."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> MariadbAnnotateRowsEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        return cls(header, Cursor(body, header).text(len(body)))
+    def parse(cls, body: Cursor) -> MariadbAnnotateRowsEvent:
+        """Read the event."""
+        return cls(body.header, body.text(body.remaining))

@@ -9,9 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
-from decoder.events.post_header import read_post_header
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +19,7 @@ class MariadbBinlogCheckpointEvent(Event):
     """u32 length and text."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> MariadbBinlogCheckpointEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        length = read_post_header(cursor, header, description, 4).u32()
-        return cls(header, cursor.text(length))
+    def parse(cls, body: Cursor) -> MariadbBinlogCheckpointEvent:
+        """Read the event."""
+        length = body.post_header(4).u32()
+        return cls(body.header, body.text(length))

@@ -12,8 +12,6 @@ from typing import Any
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 
 class MariadbGtidFlag(IntFlag):
@@ -85,17 +83,14 @@ class MariadbGtidEvent(Event):
         return MariadbGtidFlag.STANDALONE in self.flags2
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> MariadbGtidEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        sequence_number, domain_id = cursor.u64(), cursor.u32()
-        flags2 = MariadbGtidFlag(cursor.u8())
-        commit_id = cursor.u64() if MariadbGtidFlag.GROUP_COMMIT_ID in flags2 else None
-        xa_id = _xa_id(cursor) if flags2 & _XA else None
-        extra = _extra(cursor) if cursor.remaining else {}
-        return cls(header, sequence_number, domain_id, flags2, commit_id, xa_id, **extra)
+    def parse(cls, body: Cursor) -> MariadbGtidEvent:
+        """Read the event."""
+        sequence_number, domain_id = body.u64(), body.u32()
+        flags2 = MariadbGtidFlag(body.u8())
+        commit_id = body.u64() if MariadbGtidFlag.GROUP_COMMIT_ID in flags2 else None
+        xa_id = _xa_id(body) if flags2 & _XA else None
+        extra = _extra(body) if body.remaining else {}
+        return cls(body.header, sequence_number, domain_id, flags2, commit_id, xa_id, **extra)
 
 
 _XA = MariadbGtidFlag.PREPARED_XA | MariadbGtidFlag.COMPLETED_XA

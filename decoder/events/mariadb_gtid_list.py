@@ -9,9 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
-from decoder.events.post_header import read_post_header
 
 _COUNT_BITS = 28
 _ITEM_LENGTH = 16
@@ -28,14 +25,11 @@ class MariadbGtidListEvent(Event):
     as text: `domain-server-number`."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> MariadbGtidListEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        head = read_post_header(cursor, header, description, 4).u32()
+    def parse(cls, body: Cursor) -> MariadbGtidListEvent:
+        """Read the event."""
+        head = body.post_header(4).u32()
         count = head & (1 << _COUNT_BITS) - 1
-        if count * _ITEM_LENGTH > cursor.remaining:
-            raise header.malformed(f"{count} GTIDs do not fit in the {cursor.remaining} bytes left")
-        gtids = tuple(f"{cursor.u32()}-{cursor.u32()}-{cursor.u64()}" for _ in range(count))
-        return cls(header, head >> _COUNT_BITS, gtids)
+        if count * _ITEM_LENGTH > body.remaining:
+            raise body.malformed(f"{count} GTIDs do not fit in the {body.remaining} bytes left")
+        gtids = tuple(f"{body.u32()}-{body.u32()}-{body.u64()}" for _ in range(count))
+        return cls(body.header, head >> _COUNT_BITS, gtids)

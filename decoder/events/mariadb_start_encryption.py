@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 _NONCE_LENGTH = 12
 
@@ -27,9 +25,6 @@ class MariadbStartEncryptionEvent(Event):
     """12 bytes, chosen for the file."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> MariadbStartEncryptionEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        return cls(header, cursor.u8(), cursor.u32(), cursor.take(_NONCE_LENGTH))
+    def parse(cls, body: Cursor) -> MariadbStartEncryptionEvent:
+        """Read the event."""
+        return cls(body.header, body.u8(), body.u32(), body.take(_NONCE_LENGTH))

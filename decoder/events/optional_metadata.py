@@ -74,36 +74,22 @@ def _bits(cursor: Cursor) -> tuple[bool, ...]:
     return tuple(bool(byte >> shift & 1) for byte in cursor.rest() for shift in range(7, -1, -1))
 
 
-def _integers(cursor: Cursor) -> tuple[int, ...]:
-    values = []
-    while cursor.remaining:
-        values.append(cursor.length_encoded())
-    return tuple(values)
+def _list_of(read: Callable[[Cursor], Any]) -> Callable[[Cursor], tuple[Any, ...]]:
+    def read_list(cursor: Cursor) -> tuple[Any, ...]:
+        values = []
+        while cursor.remaining:
+            values.append(read(cursor))
+        return tuple(values)
+
+    return read_list
 
 
-def _pairs(cursor: Cursor) -> tuple[tuple[int, int], ...]:
-    pairs = []
-    while cursor.remaining:
-        pairs.append((cursor.length_encoded(), cursor.length_encoded()))
-    return tuple(pairs)
+def _pair(cursor: Cursor) -> tuple[int, int]:
+    return cursor.length_encoded(), cursor.length_encoded()
 
 
-def _default_charset(cursor: Cursor) -> DefaultCharset:
-    return DefaultCharset(cursor.length_encoded(), _pairs(cursor))
-
-
-def _names(cursor: Cursor) -> tuple[str, ...]:
-    names = []
-    while cursor.remaining:
-        names.append(cursor.text(cursor.length_encoded()))
-    return tuple(names)
-
-
-def _labels(cursor: Cursor) -> tuple[tuple[bytes, ...], ...]:
-    columns = []
-    while cursor.remaining:
-        columns.append(_labels_of_column(cursor))
-    return tuple(columns)
+def _name(cursor: Cursor) -> str:
+    return cursor.text(cursor.length_encoded())
 
 
 def _labels_of_column(cursor: Cursor) -> tuple[bytes, ...]:
@@ -111,6 +97,14 @@ def _labels_of_column(cursor: Cursor) -> tuple[bytes, ...]:
     if count > cursor.remaining:
         raise cursor.malformed(f"{count} labels do not fit in the {cursor.remaining} bytes left")
     return tuple(cursor.take(cursor.length_encoded()) for _ in range(count))
+
+
+_integers = _list_of(Cursor.length_encoded)
+_pairs = _list_of(_pair)
+
+
+def _default_charset(cursor: Cursor) -> DefaultCharset:
+    return DefaultCharset(cursor.length_encoded(), _pairs(cursor))
 
 
 def _simple_primary_key(cursor: Cursor) -> tuple[tuple[int, int], ...]:
@@ -121,9 +115,9 @@ _FIELDS: dict[int, tuple[str, Callable[[Cursor], Any]]] = {
     1: ("signedness", _bits),
     2: ("default_charset", _default_charset),
     3: ("column_charset", _integers),
-    4: ("column_name", _names),
-    5: ("set_labels", _labels),
-    6: ("enum_labels", _labels),
+    4: ("column_name", _list_of(_name)),
+    5: ("set_labels", _list_of(_labels_of_column)),
+    6: ("enum_labels", _list_of(_labels_of_column)),
     7: ("geometry_type", _integers),
     8: ("primary_key", _simple_primary_key),
     9: ("primary_key", _pairs),

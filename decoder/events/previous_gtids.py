@@ -9,9 +9,7 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.gtid_set import GtidSet, parse_gtid_set
-from decoder.events.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +20,6 @@ class PreviousGtidsEvent(Event):
     """An encoded GTID set: the rest of the event."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> PreviousGtidsEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        return cls(header, parse_gtid_set(Cursor(body, header)))
+    def parse(cls, body: Cursor) -> PreviousGtidsEvent:
+        """Read the event."""
+        return cls(body.header, parse_gtid_set(body))

@@ -14,9 +14,6 @@ from decoder.columns.charsets import decode
 from decoder.errors import UnsupportedError
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
-from decoder.events.post_header import read_post_header
 from decoder.events.status_variables import StatusVariables, parse_status_variables
 
 _POST_HEADER_LENGTH, _POST_HEADER_LENGTH_BEFORE_V4 = 13, 11
@@ -40,23 +37,23 @@ class QueryEvent(Event):
     """The rest of the event, decoded from the client's charset."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> QueryEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        return cls(header, **read_query(Cursor(body, header), header, description))
+    def parse(cls, body: Cursor) -> QueryEvent:
+        """Read the event."""
+        return cls(body.header, **read_query(body))
 
 
 def read_query(
-    cursor: Cursor,
-    header: EventHeader,
-    description: FormatDescriptionEvent,
+    body: Cursor,
     restore: Callable[[bytes], bytes] = bytes,
+    *,
+    post_header: Cursor | None = None,
 ) -> dict[str, Any]:
-    """Read QUERY's fields; `restore` turns the logged bytes into the statement's text."""
-    post_header = read_post_header(
-        cursor, header, description, _POST_HEADER_LENGTH, shortest=_POST_HEADER_LENGTH_BEFORE_V4
-    )
+    """Read QUERY's fields; `restore` turns the logged bytes into the statement's text.
+
+    `post_header`, if it is read already, starts with QUERY's.
+    """
+    if post_header is None:
+        post_header = body.post_header(_POST_HEADER_LENGTH, shortest=_POST_HEADER_LENGTH_BEFORE_V4)
     values: dict[str, Any] = {
         "thread_id": post_header.u32(),
         "execution_time": post_header.u32(),
@@ -64,10 +61,10 @@ def read_query(
     schema_length = post_header.u8()
     values["error_code"] = post_header.u16()
     status_length = post_header.u16() if post_header.remaining else 0
-    status = values["status"] = parse_status_variables(cursor.part(status_length))
-    values["schema"] = cursor.text(schema_length)
-    cursor.skip(1)
-    values["query"] = _decode(restore(cursor.rest()), status.client_collation)
+    status = values["status"] = parse_status_variables(body.part(status_length))
+    values["schema"] = body.text(schema_length)
+    body.skip(1)
+    values["query"] = _decode(restore(body.rest()), status.client_collation)
     return values
 
 

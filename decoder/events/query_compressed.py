@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 from decoder.events.mariadb_compression import uncompress
 from decoder.events.query import QueryEvent, read_query
 
@@ -20,8 +18,6 @@ class QueryCompressedEvent(QueryEvent):
     """The fields of QUERY, with the text decompressed."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> QueryCompressedEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        return cls(header, **read_query(Cursor(body, header), header, description, uncompress))
+    def parse(cls, body: Cursor) -> QueryCompressedEvent:
+        """Read the event."""
+        return cls(body.header, **read_query(body, uncompress))

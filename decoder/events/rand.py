@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +21,6 @@ class RandEvent(Event):
     """u64."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> RandEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        return cls(header, cursor.u64(), cursor.u64())
+    def parse(cls, body: Cursor) -> RandEvent:
+        """Read the event."""
+        return cls(body.header, body.u64(), body.u64())

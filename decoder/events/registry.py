@@ -9,6 +9,7 @@ from decoder.errors import BinlogError
 from decoder.events.append_block import AppendBlockEvent
 from decoder.events.begin_load_query import BeginLoadQueryEvent
 from decoder.events.create_file import CreateFileEvent
+from decoder.events.cursor import Cursor
 from decoder.events.delete_file import DeleteFileEvent
 from decoder.events.event import Event
 from decoder.events.exec_load import ExecLoadEvent
@@ -51,9 +52,7 @@ from decoder.events.xid import XidEvent
 class EventClass(Protocol):
     """A class that reads events of some types."""
 
-    def parse(
-        self, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> Event:
+    def parse(self, body: Cursor) -> Event:
         """Read the event from its bytes after the common header, without the checksum."""
 
 
@@ -124,6 +123,6 @@ def parse(body: memoryview, header: EventHeader, description: FormatDescriptionE
     position and type.
     """
     try:
-        return EVENTS.get(header.type, UnknownEvent).parse(body, header, description)
+        return EVENTS.get(header.type, UnknownEvent).parse(Cursor(body, header, description))
     except BinlogError as error:
         raise error.at(position=header.position, event_type=header.name) from error

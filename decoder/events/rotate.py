@@ -9,9 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
-from decoder.events.post_header import read_post_header
 
 _FIRST_POSITION = 4
 
@@ -26,14 +23,11 @@ class RotateEvent(Event):
     """The rest of the event: the next file's name."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> RotateEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        post_header = read_post_header(cursor, header, description, 8, shortest=0)
+    def parse(cls, body: Cursor) -> RotateEvent:
+        """Read the event."""
+        post_header = body.post_header(8, shortest=0)
         next_position = post_header.u64() if post_header.remaining else _FIRST_POSITION
-        next_file = cursor.text(cursor.remaining)
+        next_file = body.text(body.remaining)
         if not next_file:
-            raise header.malformed("the name of the next file is missing")
-        return cls(header, next_position, next_file)
+            raise body.malformed("the name of the next file is missing")
+        return cls(body.header, next_position, next_file)

@@ -15,8 +15,6 @@ from enum import IntFlag
 from decoder.constants import HEADER_LENGTH, EventType
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 from decoder.events.table_map import read_table_id
 
 _VERSION_2 = 10
@@ -81,53 +79,44 @@ class RowsEvent(Event):
     `decoder.events.mariadb_compression.uncompress`."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> RowsEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        table_id, rows_flags = read_table_id(cursor, header, description)
-        extra = _Extra()
-        if description.post_header_length(header.type, _VERSION_2) == _VERSION_2:
-            extra = _extra(cursor, header)
-        column_count = cursor.length_encoded()
+    def parse(cls, body: Cursor) -> RowsEvent:
+        """Read the event."""
+        table_id, rows_flags = read_table_id(body)
+        partition, source_partition, ndb = None, None, None
+        if body.post_header_length(body.header.type, _VERSION_2) == _VERSION_2:
+            partition, source_partition, ndb = _extra(body)
+        column_count = body.length_encoded()
         if column_count > _MAX_COLUMNS:
-            raise header.malformed(f"its column count {column_count} exceeds {_MAX_COLUMNS}")
-        bitmap = cursor.take((column_count + 7) // 8)
+            raise body.malformed(f"its column count {column_count} exceeds {_MAX_COLUMNS}")
+        bitmap = body.take((column_count + 7) // 8)
         columns_after: bytes | None = None
-        if header.type in _TWO_BITMAPS:
-            columns_after = cursor.take(len(bitmap))
-        elif header.type in _AFTER_ONLY or header.type == _ONE_BITMAP_FOR_BOTH:
+        if body.header.type in _TWO_BITMAPS:
+            columns_after = body.take(len(bitmap))
+        elif body.header.type in _AFTER_ONLY or body.header.type == _ONE_BITMAP_FOR_BOTH:
             columns_after = bitmap
         return cls(
-            header=header,
+            header=body.header,
             table_id=table_id,
             rows_flags=RowsFlag(rows_flags),
-            partition=extra.partition,
-            source_partition=extra.source_partition,
-            ndb=extra.ndb,
+            partition=partition,
+            source_partition=source_partition,
+            ndb=ndb,
             column_count=column_count,
-            columns_before=None if header.type in _AFTER_ONLY else bitmap,
+            columns_before=None if body.header.type in _AFTER_ONLY else bitmap,
             columns_after=columns_after,
-            rows_offset=HEADER_LENGTH + cursor.offset,
-            compressed=header.type in _COMPRESSED,
+            rows_offset=HEADER_LENGTH + body.offset,
+            compressed=body.header.type in _COMPRESSED,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Extra:
-    partition: int | None = None
-    source_partition: int | None = None
-    ndb: bytes | None = None
-
-
-def _extra(cursor: Cursor, header: EventHeader) -> _Extra:
-    length = cursor.u16()
+def _extra(body: Cursor) -> tuple[int | None, int | None, bytes | None]:
+    """Return the partition, the source partition, and NDB's data."""
+    length = body.u16()
     if length < _EXTRA_LENGTH_BYTES:
-        raise header.malformed(
+        raise body.malformed(
             f"the length {length} of its extra data is smaller than the length field itself"
         )
-    data = cursor.part(length - _EXTRA_LENGTH_BYTES)
+    data = body.part(length - _EXTRA_LENGTH_BYTES)
     partition, source_partition, ndb = None, None, None
     while data.remaining:
         code = data.u8()
@@ -136,7 +125,7 @@ def _extra(cursor: Cursor, header: EventHeader) -> _Extra:
             ndb = data.take(max(ndb_length - 1, 0))
         elif code == _PARTITION:
             partition = data.u16()
-            source_partition = data.u16() if header.type in _TWO_BITMAPS else None
+            source_partition = data.u16() if body.header.type in _TWO_BITMAPS else None
         else:  # written by a newer server: its length is unknown, so the rest cannot be read
             break
-    return _Extra(partition, source_partition, ndb)
+    return partition, source_partition, ndb

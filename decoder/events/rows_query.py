@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +19,7 @@ class RowsQueryEvent(Event):
     """The rest of the event, after a u8 length that is ignored: it is too short for statements."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> RowsQueryEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        cursor.skip(1)
-        return cls(header, cursor.text(cursor.remaining))
+    def parse(cls, body: Cursor) -> RowsQueryEvent:
+        """Read the event."""
+        body.skip(1)
+        return cls(body.header, body.text(body.remaining))

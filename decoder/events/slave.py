@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +25,7 @@ class SlaveEvent(Event):
     """The rest of the event."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> SlaveEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        position, port, host = cursor.u64(), cursor.u16(), cursor.null_terminated()
-        return cls(header, position, port, host, cursor.text(cursor.remaining))
+    def parse(cls, body: Cursor) -> SlaveEvent:
+        """Read the event."""
+        position, port, host = body.u64(), body.u16(), body.null_terminated()
+        return cls(body.header, position, port, host, body.text(body.remaining))

@@ -8,16 +8,17 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from decoder.constants import EventType
-from decoder.errors import UnsupportedError
+from decoder.constants import ChecksumAlgorithm, EventType
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
-from decoder.events.layout import START_LENGTH_V3
+from decoder.events.format_description import (
+    SERVER_VERSION_LENGTH,
+    FormatDescriptionEvent,
+    read_server_version,
+)
+from decoder.events.layout import START_LENGTH_V3, post_header_lengths
 
 _VERSIONS = (1, 3)
-_SERVER_VERSION_LENGTH = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +33,10 @@ class StartV3Event(Event):
     """u32: seconds since 1970 when the server started."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent | None
-    ) -> StartV3Event:
-        """Read the event from its bytes after the common header; `description` is unused."""
-        cursor = Cursor(body, header)
-        binlog_version = cursor.u16()
-        padded_version = cursor.take(_SERVER_VERSION_LENGTH)
-        server_version = padded_version.partition(b"\0")[0].decode("ascii", "replace")
-        return cls(header, binlog_version, server_version, cursor.u32())
+    def parse(cls, body: Cursor) -> StartV3Event:
+        """Read the event."""
+        binlog_version, server_version = body.u16(), read_server_version(body)
+        return cls(body.header, binlog_version, server_version, body.u32())
 
     def description(self) -> FormatDescriptionEvent:
         """Return the layout of the events after it.
@@ -49,17 +45,19 @@ class StartV3Event(Event):
         4.0.1, and no later server can read it.
         """
         if self.binlog_version not in _VERSIONS:
-            raise UnsupportedError(
-                f"binlog version {self.binlog_version} is not supported",
-                position=self.position,
-                event_type=self.name,
-            )
-        return FormatDescriptionEvent.before_v4(
-            self.header, self.binlog_version, self.server_version, self.created
+            raise self.header.unsupported(f"binlog version {self.binlog_version} is not supported")
+        return FormatDescriptionEvent(
+            self.header,
+            self.binlog_version,
+            self.server_version,
+            self.created,
+            self.header.length,
+            post_header_lengths(self.binlog_version),
+            ChecksumAlgorithm.UNDEFINED,
         )
 
 
 def artificial_start() -> bytes:
     """Return a START_V3 for a version 3 log without one, as MySQL's own readers do."""
-    body = struct.pack(f"<H{_SERVER_VERSION_LENGTH}sI", 3, b"4.0", 0)
+    body = struct.pack(f"<H{SERVER_VERSION_LENGTH}sI", 3, b"4.0", 0)
     return struct.pack("<IBIIIH", 0, EventType.START_V3, 0, START_LENGTH_V3, 0, 0) + body

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +16,6 @@ class StopEvent(Event):
     """The last event of a file whose server was shut down; it has no body."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> StopEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        return cls(header)
+    def parse(cls, body: Cursor) -> StopEvent:
+        """Read the event."""
+        return cls(body.header)

@@ -11,8 +11,6 @@ from decoder.constants import ColumnType
 from decoder.events.column_metadata import parse_column_metadata
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 from decoder.events.optional_metadata import parse_optional_metadata
 from decoder.events.table_definition import define
 from decoder.model.definition import TableDefinition
@@ -40,53 +38,45 @@ class TableMapEvent(Event):
     of all columns, the metadata; a NULLable bit per column, lowest first; the optional metadata."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> TableMapEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        table_id, table_flags = read_table_id(cursor, header, description)
-        schema = _name(cursor)
-        table = _name(cursor)
-        count = cursor.length_encoded()
+    def parse(cls, body: Cursor) -> TableMapEvent:
+        """Read the event."""
+        table_id, table_flags = read_table_id(body)
+        schema = _name(body)
+        table = _name(body)
+        count = body.length_encoded()
         if not 0 < count <= _MAX_COLUMNS:
-            raise cursor.malformed(f"its column count {count} is not between 1 and {_MAX_COLUMNS}")
-        types = [_column_type(code, header) for code in cursor.take(count)]
-        metadata = cursor.part(cursor.length_encoded())
-        mariadb = description.mariadb
+            raise body.malformed(f"its column count {count} is not between 1 and {_MAX_COLUMNS}")
+        types = [_column_type(code, body) for code in body.take(count)]
+        metadata = body.part(body.length_encoded())
+        mariadb = body.mariadb
         columns = [parse_column_metadata(kind, metadata, mariadb=mariadb) for kind in types]
         if metadata.remaining:
-            raise header.malformed(
+            raise body.malformed(
                 f"its column metadata is {metadata.remaining} bytes longer than its columns need"
             )
-        nullable = cursor.take((count + 7) // 8)
+        nullable = body.take((count + 7) // 8)
         for index, column in enumerate(columns):
             column["nullable"] = bool(nullable[index // 8] >> index % 8 & 1)
-        optional = parse_optional_metadata(cursor)
-        definition = define(schema, table, columns, optional, header, mariadb=mariadb)
-        return cls(header, table_id, table_flags, definition)
+        optional = parse_optional_metadata(body)
+        definition = define(schema, table, columns, optional, body.header, mariadb=mariadb)
+        return cls(body.header, table_id, table_flags, definition)
 
 
-def read_table_id(
-    cursor: Cursor, header: EventHeader, description: FormatDescriptionEvent
-) -> tuple[int, int]:
+def read_table_id(body: Cursor) -> tuple[int, int]:
     """Read the table id and the u16 of flags at the start of TABLE_MAP and rows events."""
-    length = description.post_header_length(header.type, _POST_HEADER_LENGTH)
-    table_id = cursor.u32() if length == _SHORT_POST_HEADER_LENGTH else cursor.u48()
-    return table_id, cursor.u16()
+    length = body.post_header_length(body.header.type, _POST_HEADER_LENGTH)
+    table_id = body.u32() if length == _SHORT_POST_HEADER_LENGTH else body.u48()
+    return table_id, body.u16()
 
 
 def _name(cursor: Cursor) -> str:
     length = cursor.length_encoded()
     if length > _MAX_NAME_BYTES:
         raise cursor.malformed(f"a name has {length} bytes; the limit is {_MAX_NAME_BYTES}")
-    name = cursor.text(length)
-    if cursor.u8():
-        raise cursor.malformed("a name is not terminated by a zero byte")
-    return name
+    return cursor.name(length)
 
 
-def _column_type(code: int, header: EventHeader) -> ColumnType:
+def _column_type(code: int, body: Cursor) -> ColumnType:
     if code not in _TYPES:
-        raise header.malformed(f"the column type {code} is unknown")
+        raise body.malformed(f"the column type {code} is unknown")
     return ColumnType(code)

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +29,20 @@ class TransactionContextEvent(Event):
     """u32 count; the same, after the write set."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> TransactionContextEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        uuid_length = cursor.u8()
-        thread_id = cursor.u32()
-        gtid_specified = cursor.u8() != 0
-        snapshot_length, writes, reads = cursor.u32(), cursor.u32(), cursor.u32()
+    def parse(cls, body: Cursor) -> TransactionContextEvent:
+        """Read the event."""
+        uuid_length = body.u8()
+        thread_id = body.u32()
+        gtid_specified = body.u8() != 0
+        snapshot_length, writes, reads = body.u32(), body.u32(), body.u32()
         return cls(
-            header,
-            cursor.text(uuid_length),
+            body.header,
+            body.text(uuid_length),
             thread_id,
             gtid_specified,
-            cursor.take(snapshot_length),
-            _items(cursor, writes),
-            _items(cursor, reads),
+            body.take(snapshot_length),
+            _items(body, writes),
+            _items(body, reads),
         )
 
 

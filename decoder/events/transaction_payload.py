@@ -13,7 +13,6 @@ from enum import IntEnum
 from decoder.constants import HEADER_LENGTH
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.header import EventHeader
 
 _END = 0
@@ -68,11 +67,10 @@ class TransactionPayloadEvent(Event):
             )
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> TransactionPayloadEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        return cls.parse_prefix(body, header, len(body))
+    def parse(cls, body: Cursor) -> TransactionPayloadEvent:
+        """Read the event."""
+        data = body.view(body.remaining)
+        return cls.parse_prefix(data, body.header, len(data))
 
     @classmethod
     def parse_prefix(

@@ -8,10 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from decoder.constants import EventFlag
-from decoder.errors import UnsupportedError
+from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +22,11 @@ class UnknownEvent(Event):
     def require_ignorable(self) -> None:
         """Raise UnsupportedError unless its header is flagged as ignorable."""
         if EventFlag.IGNORABLE not in self.flags:
-            raise UnsupportedError(
-                "the event type is unknown, and the event is not flagged as ignorable",
-                position=self.position,
-                event_type=self.name,
+            raise self.header.unsupported(
+                "the event type is unknown, and the event is not flagged as ignorable"
             )
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> UnknownEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        return cls(header, bytes(body))
+    def parse(cls, body: Cursor) -> UnknownEvent:
+        """Read the event."""
+        return cls(body.header, body.rest())

@@ -15,13 +15,13 @@ from decoder.columns.charsets import decode
 from decoder.constants import BINARY_COLLATION
 from decoder.errors import UnsupportedError
 from decoder.events.cursor import Cursor
-from decoder.events.decimal_value import read_decimal
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 _UNSIGNED = 0x1
 _REAL_LENGTH = _INTEGER_LENGTH = 8
+_DIGITS_OF_GROUP = 9
+_BYTES_OF_DIGITS = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
+_MAX_PRECISION, _MAX_SCALE = 65, 30
 
 Value: TypeAlias = str | bytes | float | int | None
 
@@ -52,25 +52,22 @@ class UserVarEvent(Event):
     """u8, absent before 5.6: bit 0 for an unsigned integer."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> UserVarEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        name_length = cursor.u32()
-        variable = cursor.text(name_length)
-        if cursor.u8():
-            return cls(header, variable, None, UserVarType.STRING, BINARY_COLLATION, 0)
-        value_type = cursor.u8()
+    def parse(cls, body: Cursor) -> UserVarEvent:
+        """Read the event."""
+        name_length = body.u32()
+        variable = body.text(name_length)
+        if body.u8():
+            return cls(body.header, variable, None, UserVarType.STRING, BINARY_COLLATION, 0)
+        value_type = body.u8()
         if value_type not in _READERS:
-            raise header.malformed(f"the value type {value_type} is unknown")
-        collation = cursor.u32()
-        content = cursor.part(cursor.u32())
-        value_flags = cursor.u8() if cursor.remaining else 0
+            raise body.malformed(f"the value type {value_type} is unknown")
+        collation = body.u32()
+        content = body.part(body.u32())
+        value_flags = body.u8() if body.remaining else 0
         value = _READERS[value_type](content, collation, value_flags)
         if content.remaining:
-            raise header.malformed(f"its value is followed by {content.remaining} bytes")
-        return cls(header, variable, value, UserVarType(value_type), collation, value_flags)
+            raise body.malformed(f"its value is followed by {content.remaining} bytes")
+        return cls(body.header, variable, value, UserVarType(value_type), collation, value_flags)
 
 
 def _string(content: Cursor, collation: int, flags: int) -> str | bytes:
@@ -94,7 +91,39 @@ def _integer(content: Cursor, collation: int, flags: int) -> int:
 
 
 def _decimal(content: Cursor, collation: int, flags: int) -> str:
-    return read_decimal(content)
+    """Read a u8 precision, a u8 scale and the number; return its text as MySQL prints it.
+
+    Format: MySQL `strings/decimal.cc`, `bin2decimal`: groups of nine digits in four bytes; the
+    first group of the integral part and the last of the fractional part take only the bytes that
+    their digits need. Big-endian, with the highest bit flipped, and all bits inverted for a
+    negative number.
+    """
+    precision, scale = content.u8(), content.u8()
+    if not (0 < precision <= _MAX_PRECISION and scale <= min(precision, _MAX_SCALE)):
+        raise content.malformed(f"DECIMAL({precision},{scale}) is not a valid type")
+    groups = _groups(precision - scale, scale)
+    stored = bytearray(content.take(sum(_BYTES_OF_DIGITS[digits] for digits in groups)))
+    negative = not stored[0] & 0x80
+    stored[0] ^= 0x80
+    if negative:
+        stored = bytearray(byte ^ 0xFF for byte in stored)
+    text, position = "", 0
+    for digits in groups:
+        end = position + _BYTES_OF_DIGITS[digits]
+        group = str(int.from_bytes(stored[position:end], "big")).zfill(digits)
+        if len(group) > digits:
+            raise content.malformed(f"a group of {digits} decimal digits has the value {group}")
+        text, position = text + group, end
+    integral = text[: precision - scale].lstrip("0") or "0"
+    fraction = f".{text[precision - scale :]}" if scale else ""
+    return "-" * negative + integral + fraction
+
+
+def _groups(integral: int, fractional: int) -> list[int]:
+    """Return the number of digits in each group, in order."""
+    first, last = integral % _DIGITS_OF_GROUP, fractional % _DIGITS_OF_GROUP
+    whole = integral // _DIGITS_OF_GROUP + fractional // _DIGITS_OF_GROUP
+    return [digits for digits in (first, *[_DIGITS_OF_GROUP] * whole, last) if digits]
 
 
 _READERS: dict[int, Callable[[Cursor, int, int], Value]] = {

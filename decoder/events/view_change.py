@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 _VIEW_ID_LENGTH = 40
 _LENGTHS = 6
@@ -29,17 +27,12 @@ class ViewChangeEvent(Event):
     """u32 count; for each a u16 length and key, and a u32 length and value."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> ViewChangeEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        view_id = cursor.take(_VIEW_ID_LENGTH).partition(b"\0")[0].decode("utf-8", "replace")
-        sequence_number = cursor.u64()
-        count = cursor.u32()
-        if _LENGTHS * count > cursor.remaining:
-            raise header.malformed(f"{count} items do not fit in the {cursor.remaining} bytes left")
-        certification = tuple(
-            (cursor.take(cursor.u16()), cursor.take(cursor.u32())) for _ in range(count)
-        )
-        return cls(header, view_id, sequence_number, certification)
+    def parse(cls, body: Cursor) -> ViewChangeEvent:
+        """Read the event."""
+        view_id = body.take(_VIEW_ID_LENGTH).partition(b"\0")[0].decode("utf-8", "replace")
+        sequence_number = body.u64()
+        count = body.u32()
+        if _LENGTHS * count > body.remaining:
+            raise body.malformed(f"{count} items do not fit in the {body.remaining} bytes left")
+        certification = tuple((body.take(body.u16()), body.take(body.u32())) for _ in range(count))
+        return cls(body.header, view_id, sequence_number, certification)

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 _MAX_LENGTH = 64
 
@@ -29,15 +27,12 @@ class XaPrepareEvent(Event):
     """u32 length; the bytes follow the global id."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> XaPrepareEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        cursor = Cursor(body, header)
-        one_phase = cursor.u8() != 0
-        format_id = cursor.u32()
-        global_length, branch_length = cursor.u32(), cursor.u32()
+    def parse(cls, body: Cursor) -> XaPrepareEvent:
+        """Read the event."""
+        one_phase = body.u8() != 0
+        format_id = body.u32()
+        global_length, branch_length = body.u32(), body.u32()
         if max(global_length, branch_length) > _MAX_LENGTH:
-            raise header.malformed("an XA transaction id is longer than 64 bytes")
-        global_id = cursor.take(global_length)
-        return cls(header, one_phase, format_id, global_id, cursor.take(branch_length))
+            raise body.malformed("an XA transaction id is longer than 64 bytes")
+        global_id = body.take(global_length)
+        return cls(body.header, one_phase, format_id, global_id, body.take(branch_length))

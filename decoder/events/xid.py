@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.header import EventHeader
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +19,6 @@ class XidEvent(Event):
     """u64: the engine's number of the transaction."""
 
     @classmethod
-    def parse(
-        cls, body: memoryview, header: EventHeader, description: FormatDescriptionEvent
-    ) -> XidEvent:
-        """Read the event from its bytes after the common header, without the checksum."""
-        return cls(header, Cursor(body, header).u64())
+    def parse(cls, body: Cursor) -> XidEvent:
+        """Read the event."""
+        return cls(body.header, body.u64())

@@ -115,13 +115,6 @@ def _emit_set_item(typing_context: Any, array: Any, index: Any, value: Any) -> A
     return types.void(array, types.int64, types.int64), generate
 
 
-def _emit_shift_right(typing_context: Any, value: Any, bits: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.lshr(*args)
-
-    return types.int64(types.int64, types.int64), generate
-
-
 def _emit_trailing_zeros(typing_context: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
@@ -147,7 +140,6 @@ copy_32_instruction = intrinsic(_emit_copy_32)
 copy_text_32_instruction = intrinsic(_emit_copy_text_32)
 item_instruction = intrinsic(_emit_item)
 set_item_instruction = intrinsic(_emit_set_item)
-shift_right_instruction = intrinsic(_emit_shift_right)
 leading_zeros_instruction = intrinsic(_emit_leading_zeros)
 trailing_zeros_instruction = intrinsic(_emit_trailing_zeros)
 double_instruction = intrinsic(_emit_double)

@@ -36,7 +36,6 @@ from decoder.kernels.instructions import (
     leading_zeros_instruction,
     load_instruction,
     set_item_instruction,
-    shift_right_instruction,
     store_instruction,
     trailing_zeros_instruction,
 )
@@ -289,7 +288,7 @@ def double_from_bits(bits: int) -> float:
 overload(wrap)(lambda value: lambda value: np.int64(value))
 overload(shift_left)(lambda value, bits: lambda value, bits: np.int64(value) << np.int64(bits))
 overload(shift_right_logical)(
-    lambda value, bits: lambda value, bits: shift_right_instruction(value, bits)
+    lambda value, bits: lambda value, bits: np.int64(np.uint64(value) >> np.uint64(bits))
 )
 # Numba marks signed arithmetic as never overflowing in LLVM, but not unsigned arithmetic.
 overload(add_wrapping)(lambda a, b: lambda a, b: np.int64(np.uint64(a) + np.uint64(b)))

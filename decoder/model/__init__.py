@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["definition", "lossy_values", "options", "results", "schemas", "segment"]
+__all__ = ["definition", "options", "results", "schemas", "segment"]

@@ -35,6 +35,7 @@ def changes(row: pa.StructType) -> pa.Schema:
 
 
 TABLE_COUNTS = pa.map_(pa.string(), pa.int64())
+RANGES = pa.list_(pa.struct([pa.field("start", pa.int64()), pa.field("end", pa.int64())]))
 
 TRANSACTIONS = pa.schema(
     [
@@ -54,28 +55,16 @@ TRANSACTIONS = pa.schema(
         # Null for an XA PREPARE, whose commit is a later transaction, and until the end is read.
         pa.field("commit_lsn", pa.int64()),
         # [start, end) positions of events whose rows must not be applied
-        pa.field(
-            "rolled_back",
-            pa.list_(pa.struct([pa.field("start", pa.int64()), pa.field("end", pa.int64())])),
-        ),
+        pa.field("rolled_back", RANGES),
         # The same for a compressed transaction, whose rows share a position: ranges of `__row`
-        pa.field(
-            "rolled_back_rows",
-            pa.list_(pa.struct([pa.field("start", pa.int64()), pa.field("end", pa.int64())])),
-        ),
+        pa.field("rolled_back_rows", RANGES),
         # Cascades of foreign keys: logged (all row changes are in the log) | unlogged (InnoDB
         # performs them without logging) | mixed; null without rows
         pa.field("cascades", pa.string()),
         # For mixed, the parts where cascades are logged: [start, end) of event positions, or
         # of `__row`
-        pa.field(
-            "cascades_logged",
-            pa.list_(pa.struct([pa.field("start", pa.int64()), pa.field("end", pa.int64())])),
-        ),
-        pa.field(
-            "cascades_logged_rows",
-            pa.list_(pa.struct([pa.field("start", pa.int64()), pa.field("end", pa.int64())])),
-        ),
+        pa.field("cascades_logged", RANGES),
+        pa.field("cascades_logged_rows", RANGES),
         # The XA transaction's xid as `format id:global id:branch` (the last two in hex), and this
         # transaction's role in it: prepare | one_phase | commit | rollback
         pa.field("xa", pa.string()),

@@ -16,7 +16,7 @@ import pyarrow as pa
 from decoder.columns.arrays import integers, repeated
 from decoder.columns.cells import CellError, Cells
 from decoder.columns.json_diffs import read_json_diffs
-from decoder.columns.validity import without
+from decoder.columns.values import without
 from decoder.constants import ColumnType
 from decoder.kernels.memory import Array, Bytes, kernel, load_u8
 from decoder.model.definition import TableDefinition

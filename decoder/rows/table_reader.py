@@ -12,8 +12,8 @@ from decoder.columns.cells import CellError, Cells, Column, ColumnReader
 from decoder.columns.registry import reader
 from decoder.model import schemas
 from decoder.model.definition import TableDefinition
-from decoder.model.lossy_values import LossyValues
 from decoder.model.options import TypeOptions
+from decoder.model.results import LossyValues
 from decoder.rows.blocks import MAX_ROWS
 
 

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from functools import cache
 
-import numpy as np
-import numpy.typing as npt
-
 from decoder.columns.charsets.collations import COLLATIONS
 from decoder.columns.charsets.multi_byte import (
     DEVIATIONS,
@@ -23,7 +20,7 @@ from decoder.columns.charsets.multi_byte import (
     gb18030_number,
     multi_byte,
 )
-from decoder.columns.charsets.single_byte import CHARTS
+from decoder.columns.charsets.single_byte import SINGLE_BYTE, single_byte
 from decoder.errors import UnsupportedError
 
 __all__ = [
@@ -41,7 +38,6 @@ REPLACEMENT = "�"
 _CODECS = {
     "utf8mb4": "utf-8",
     "utf8mb3": "utf-8",
-    "ascii": "ascii",
     "ucs2": "utf-16-be",
     "utf16": "utf-16-be",
     "utf16le": "utf-16-le",
@@ -69,23 +65,12 @@ def charset_of(collation: int) -> str:
 
 def is_single_byte(charset: str) -> bool:
     """True if `single_byte` has a table for the charset."""
-    return charset in CHARTS or charset == "ascii"
+    return charset in SINGLE_BYTE
 
 
 def is_multi_byte(charset: str) -> bool:
     """True if `multi_byte` has tables for the charset."""
     return charset in DEVIATIONS
-
-
-@cache
-def single_byte(charset: str) -> npt.NDArray[np.int32]:
-    """Return the code point of each of the 256 bytes, −1 for a byte without a character."""
-    points = [
-        -1 if point == "----" else int(point, 16) for point in CHARTS.get(charset, "").split()
-    ]
-    if charset == "ascii":
-        points = [INVALID] * 128
-    return np.array([*range(256 - len(points)), *points], np.int32)
 
 
 def decode(data: bytes, collation: int | None) -> str:
@@ -96,7 +81,7 @@ def decode(data: bytes, collation: int | None) -> str:
     charset = "utf8mb4" if collation is None else charset_of(collation)
     if is_multi_byte(charset):
         return _decode_multi_byte(data, multi_byte(charset))
-    if charset in CHARTS:
+    if is_single_byte(charset):
         points = single_byte(charset)
         return "".join(chr(points[byte]) if points[byte] >= 0 else REPLACEMENT for byte in data)
     return data.decode(_CODECS.get(charset, "utf-8"), "replace")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +30,7 @@ GB18030_BMP = 39420
 Int32s = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True)
-class MultiByte:
+class MultiByte(NamedTuple):
     """Code points by bytes; `INVALID` if MySQL has no character.
 
     `single[byte]`; `double[(lead - 0x80) << 8 | trail]`; `triple[(second - 0x80) << 7 | third -
@@ -55,6 +55,12 @@ class Deviations:
     runs: tuple[tuple[str, str], ...] = ()
     user_defined: tuple[tuple[int, int, int], ...] = ()
     """(bytes before the trail byte, rows, first code point): rows of private-use characters."""
+
+    def points(self) -> Iterator[tuple[int, int]]:
+        """Yield each code of the runs with its code point, or INVALID."""
+        for first, characters in self.runs:
+            for code, character in enumerate(characters, int(first, 16)):
+                yield code, INVALID if character == "�" else ord(character)
 
 
 def _characters(code_points: str) -> str:
@@ -104,15 +110,15 @@ DEVIATIONS = {
 def multi_byte(charset: str) -> MultiByte:
     """Return the tables of one of MySQL's multi-byte charsets, other than Unicode ones."""
     deviations = DEVIATIONS[charset]
-    decode = _decoder(deviations.codec)
+    decode = decoder(deviations.codec)
     euc_triples = deviations.codec == "euc_jp"
     tables = MultiByte(
-        single=_table((bytes([byte]) for byte in range(256)), decode),
-        double=_table(
+        single=code_points((bytes([byte]) for byte in range(256)), decode),
+        double=code_points(
             (bytes([lead, trail]) for lead in range(0x80, 0x100) for trail in range(256)),
             _double_byte_decoder(charset, decode),
         ),
-        triple=_table(
+        triple=code_points(
             (
                 bytes([EUC_TRIPLE, second, third])
                 for second in range(0x80, 0x100)
@@ -121,14 +127,16 @@ def multi_byte(charset: str) -> MultiByte:
             ),
             decode,
         ),
-        quad=_table(_gb18030_codes() if charset == "gb18030" else iter(()), decode),
+        quad=code_points(_gb18030_codes() if charset == "gb18030" else iter(()), decode),
     )
     _mark_leads(tables)
     _apply(deviations, tables)
     return tables
 
 
-def _decoder(codec: str) -> Callable[[bytes], int]:
+def decoder(codec: str) -> Callable[[bytes], int]:
+    """Return a function from the bytes of a character to its code point, or INVALID."""
+
     def decode(code: bytes) -> int:
         try:
             text = code.decode(codec)
@@ -143,7 +151,7 @@ def _double_byte_decoder(charset: str, decode: Callable[[bytes], int]) -> Callab
     """Return the decoder of two-byte codes: in eucjpms those of cp932, at the positions of EUC."""
     if charset != "eucjpms":
         return decode
-    cp932 = _decoder("cp932")
+    cp932 = decoder("cp932")
 
     def decode_eucjpms(code: bytes) -> int:
         lead, trail = code[0] - 0xA1, code[1] - 0xA1
@@ -156,7 +164,8 @@ def _double_byte_decoder(charset: str, decode: Callable[[bytes], int]) -> Callab
     return decode_eucjpms
 
 
-def _table(codes: Iterator[bytes], decode: Callable[[bytes], int]) -> Int32s:
+def code_points(codes: Iterator[bytes], decode: Callable[[bytes], int]) -> Int32s:
+    """Return the code point of each code."""
     return np.fromiter((decode(code) for code in codes), np.int32)
 
 
@@ -184,11 +193,8 @@ def _mark_leads(tables: MultiByte) -> None:
 
 
 def _apply(deviations: Deviations, tables: MultiByte) -> None:
-    for first, characters in deviations.runs:
-        code = int(first, 16)
-        for number, character in enumerate(characters):
-            point = INVALID if character == "�" else ord(character)
-            _set(tables, code + number, point)
+    for code, point in deviations.points():
+        _set(tables, code, point)
     for first_row, rows, point in deviations.user_defined:
         for cell in range(rows * ROW):
             code = (first_row + cell // ROW) << 8 | 0xA1 + cell % ROW

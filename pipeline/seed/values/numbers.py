@@ -16,10 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from decoder.columns.bits import bit_reader
 from decoder.columns.cells import CellError, Cells, Column, ColumnReader
 from decoder.columns.decimals import LARGEST_DECIMAL128
-from decoder.columns.integers import integer_reader, year_reader
+from decoder.columns.fixed_width import bit_reader, integer_reader, year_reader
 from decoder.constants import INTEGER_BITS, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.seed.values.cell_bytes import cells_of, refuse

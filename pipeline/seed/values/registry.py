@@ -24,10 +24,10 @@ import pyarrow.compute as pc
 from decoder import TypeOptions
 from decoder.columns.binary import binary_reader
 from decoder.columns.cells import CellError, Column
-from decoder.columns.geometry import geometry_reader
+from decoder.columns.geometry import GeometryReader
 from decoder.columns.registry import reader
 from decoder.columns.text import charset_reader
-from decoder.columns.vector import vector_reader
+from decoder.columns.vector import VectorReader
 from decoder.constants import ColumnType as T
 from decoder.model.definition import ColumnDefinition
 from pipeline.seed.values.cell_bytes import PrintedReader, StoredReader
@@ -85,8 +85,8 @@ _READERS: dict[T, Resolve] = {
     **dict.fromkeys((T.VARCHAR_COMPRESSED, T.BLOB_COMPRESSED), _text),
     **dict.fromkeys((T.ENUM, T.SET), lambda c, _: printed_labels(c)),
     T.JSON: lambda c, _: printed_documents(c),
-    T.GEOMETRY: lambda *_: StoredReader(geometry_reader()),
-    T.VECTOR: lambda *_: StoredReader(vector_reader()),
+    T.GEOMETRY: lambda *_: StoredReader(GeometryReader()),
+    T.VECTOR: lambda *_: StoredReader(VectorReader()),
 }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from decoder.constants import HEADER_LENGTH, ChecksumAlgorithm, EventFlag, EventType
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.format_descriptor import read_descriptor
 from decoder.events.header import EventHeader
 from decoder.events.registry import parse
 
@@ -74,8 +75,7 @@ def described(
     algorithm: int | None = ChecksumAlgorithm.OFF,
 ) -> FormatDescriptionEvent:
     """Return the parsed description of `format_description`."""
-    event = memoryview(format_description(version, algorithm, lengths))
-    return FormatDescriptionEvent.parse(event[19:], EventHeader.parse(event, 0, 4), None)
+    return read_descriptor(format_description(version, algorithm, lengths), 4)
 
 
 def parsed(

@@ -38,24 +38,24 @@ ROOMS = {
         "kernels/ model/ rows/ segments/ stream/ transactions/"
     ),
     "decoder.columns": (
-        "addresses arrays binary bits cells charsets/ compressed decimals digits enums floats "
-        "geometry integers json json_diffs json_errors json_numbers json_opaque json_text "
+        "addresses arrays binary cells charsets/ compressed decimals digits enums fixed_width "
+        "geometry json json_diffs json_errors json_numbers json_opaque json_text "
         "json_values registry temporal temporal_storage temporal_text temporal_values text "
-        "transcoding utf8 validity values vector"
+        "transcoding utf8 values vector"
     ),
     "decoder.columns.charsets": "collations multi_byte single_byte",
     "decoder.compression": (
         "compressed_rows memory_budget oversized_payload payload payload_decoder payload_windows"
     ),
     "decoder.dump_text": "rows statements",
-    "decoder.encryption": "header keyring keys plugin_keyring stream_cipher",
+    "decoder.encryption": "header keyring keys stream_cipher",
     "decoder.events": (
-        "append_block begin_load_query column_metadata create_file cursor decimal_value "
+        "append_block begin_load_query column_metadata create_file cursor "
         "delete_file event exec_load execute_load_query format_description format_descriptor "
         "gtid gtid_set gtid_tagged header heartbeat heartbeat_v2 ignorable incident intvar "
-        "layout load load_options mariadb_annotate_rows mariadb_binlog_checkpoint "
+        "layout load mariadb_annotate_rows mariadb_binlog_checkpoint "
         "mariadb_compression mariadb_gtid mariadb_gtid_list mariadb_start_encryption "
-        "optional_metadata post_header previous_gtids query query_compressed rand registry "
+        "optional_metadata previous_gtids query query_compressed rand registry "
         "rotate rows rows_query slave start_v3 status_variables stop table_definition "
         "table_map transaction_context transaction_payload unknown user_var view_change "
         "xa_prepare xid"
@@ -66,7 +66,7 @@ ROOMS = {
     "decoder.kernels": (
         "cache crc32 crc32_aarch64 crc32_folding crc32_tables instructions memory processor"
     ),
-    "decoder.model": "definition lossy_values options results schemas segment",
+    "decoder.model": "definition options results schemas segment",
     "decoder.rows": (
         "blocks cell_positions change_batch grouping image_layout images partial_updates "
         "row_decoder spans table_maps table_reader walker"
@@ -265,11 +265,9 @@ LARGE = (
 )
 SMALL = {
     "decoder.columns": "a column type each",
-    "decoder.encryption.keyring": "a file format of its own, beside the plugin's",
     "decoder.events": "an event each, with its byte layout",
     "decoder.framing.chunked_reader": "input in pieces: neither the buffer's nor the dump's own",
     "decoder.kernels.processor": "what the cache and numba must agree on",
-    "decoder.model.lossy_values": "columns and rows both use it",
     "decoder.model.options": "the face's own type",
     "decoder.model.segment": "the face's own type",
     "decoder.transactions.row_spans": "boundaries and summaries both use it",

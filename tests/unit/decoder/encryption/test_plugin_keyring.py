@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from decoder import BinlogError, Keys
-from decoder.encryption.keyring import replication_keys
-from decoder.encryption.plugin_keyring import plugin_keys
+from decoder.encryption.keyring import plugin_keys, replication_keys
 from tests.support.decoder.encrypted_log import HEADER, KEYS, LOG, PLAIN
 
 TEXT = b"*305=Ljt0*!@$Hnm(*-9-w;:"

@@ -5,6 +5,7 @@ import pytest
 from decoder import BinlogError
 from decoder.constants import ChecksumAlgorithm, EventType
 from decoder.errors import MalformedError, UnsupportedError
+from decoder.events.cursor import Cursor
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.header import EventHeader
 from tests.support.decoder.event_bytes import described, format_description, recorded
@@ -12,7 +13,7 @@ from tests.support.decoder.event_bytes import described, format_description, rec
 
 def read(event: bytes) -> FormatDescriptionEvent:
     view = memoryview(event)
-    return FormatDescriptionEvent.parse(view[19:], EventHeader.parse(view, 0, 4), None)
+    return FormatDescriptionEvent.parse(Cursor(view[19:], EventHeader.parse(view, 0, 4)))
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def raw(example: str) -> bytes:
 
 def description() -> FormatDescriptionEvent:
     data = memoryview(raw(FORMAT_DESCRIPTION))
-    return FormatDescriptionEvent.parse(data[19:], EventHeader.parse(data, 0, 4), None)
+    return FormatDescriptionEvent.parse(Cursor(data[19:], EventHeader.parse(data, 0, 4)))
 
 
 def event(example: str) -> Any:

@@ -14,8 +14,7 @@ from decoder.errors import MalformedError, UnsupportedError
 from decoder.events.create_file import CreateFileEvent
 from decoder.events.event import Event
 from decoder.events.exec_load import ExecLoadEvent
-from decoder.events.load import LoadEvent
-from decoder.events.load_options import LoadFlag, LoadOptions
+from decoder.events.load import LoadEvent, LoadFlag, LoadOptions
 from decoder.events.query import QueryEvent
 from decoder.events.rotate import RotateEvent
 from decoder.events.slave import SlaveEvent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, strategies as st
 
-from decoder.model.lossy_values import LossyValues
+from decoder.model.results import LossyValues
 
 ROWS = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=40)
 """For each row: is it lossy, is it kept."""
