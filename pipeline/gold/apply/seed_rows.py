@@ -25,14 +25,11 @@ from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.log_facts import Facts, gather
 from pipeline.gold.changes.steps import Evolve, Rows, parts
 from pipeline.gold.schema.evolve import begun_in_place
-from pipeline.gold.schema.insert_defaults import left_out
-from pipeline.gold.schema.unlogged import completed
-from pipeline.gold.table.gold_table import GoldTable, cluster, clustering, gold_schema, set_position
+from pipeline.gold.schema.table_change import TableChange
+from pipeline.gold.schema.unlogged import completed, left_out
+from pipeline.gold.table.gold_table import GoldTable, Write, gold_schema
 from pipeline.gold.table.names import COMMITTED_AT, LSN
-from pipeline.gold.table.refusal import Refusal, TableRefusedError
-from pipeline.gold.table.state import TableState
-from pipeline.gold.table.write import Write
-from pipeline.lake import delta
+from pipeline.gold.table.state import Refusal, TableRefusedError, TableState
 from pipeline.lake.sql_text import in_sql
 from pipeline.settings import Settings
 from pipeline.silver.plan.seeds import Seed, read_seed, rows_folder, staged_schema
@@ -103,28 +100,28 @@ def load_seed(spark: SparkSession, settings: Settings, seeding: Seeding) -> int:
     seed, definition = item.seed, item.definition
     if seed is None or definition is None:
         return 0
-    base = begun_in_place(spark, table, seeding.part, definition, seeding.version)
+    change = TableChange(spark, table, seeding.part, seeding.version)
+    base = begun_in_place(change)
     if base is None:
         return 0
     stored = _stored_seed(settings, definition, seed)
     rows = _rows(spark, settings, table, definition, stored, seed.lsn)
-    delta.overwrite_once(rows, table.reference, app=table.app, version=seeding.version)
-    schema = gold_schema(definition, table.types)
-    cluster(spark, table, item, clustering(schema, seeding.part.key), seeding.version)
+    change.overwrite(rows)
+    change.cluster()
     try:
         count = _catch_up(spark, settings, seeding, seed)
     except TableRefusedError as error:
-        _put_back(spark, table, base, seeding.version)
+        _put_back(change, base)
         reason = f"its seed cannot be brought up to date: {error.refusal.reason}"
         raise TableRefusedError(Refusal(item.lsn, reason, passable=False)) from error
-    set_position(spark, table, item, seeding.version)
+    change.set_position()
     return stored.rows + count
 
 
-def _put_back(spark: SparkSession, table: GoldTable, base: int, version: int) -> None:
+def _put_back(change: TableChange, base: int) -> None:
     """Restore the table's previous rows, since the published cut will include it."""
-    restore = f"RESTORE TABLE {in_sql(table.reference)} TO VERSION AS OF {base}"
-    delta.commit(lambda: spark.sql(restore), app=table.app, version=version, table=table.reference)
+    restore = f"RESTORE TABLE {in_sql(change.table.reference)} TO VERSION AS OF {base}"
+    change.commit(lambda: change.spark.sql(restore))
 
 
 def _stored_seed(settings: Settings, definition: TableDefinition, seed: SeededFrom) -> Seed:

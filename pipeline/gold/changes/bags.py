@@ -14,11 +14,11 @@ from functools import partial, reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window, functions as sf, types as st
 
-from pipeline.gold.changes.documents import misfit
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut, own_diffs, whole_after
+from pipeline.gold.changes.json_diff import misfit
+from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.names import COMMITTED_AT, LSN
-from pipeline.gold.table.write import Write
 from pipeline.lake import delta
 from pipeline.lake.sql_text import quoted
 

@@ -8,9 +8,6 @@ __all__ = [
     "foreign_commits",
     "gold_table",
     "incomplete",
-    "loose_text",
     "names",
-    "refusal",
     "state",
-    "write",
 ]

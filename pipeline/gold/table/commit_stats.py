@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from pipeline.lake.delta_log.table import Commit
 
-_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "files_removed": ("numTargetFilesRemoved", "numRemovedFiles"),
-        "bytes_removed": ("numTargetBytesRemoved", "numRemovedBytes"),
-        "files_added": ("numTargetFilesAdded", "numAddedFiles", "numFiles"),
-        "bytes_added": ("numTargetBytesAdded", "numAddedBytes", "numOutputBytes"),
-        "deletion_vectors": (
-            "numTargetDeletionVectorsAdded",
-            "numDeletionVectorsAdded",
-        ),
-        "rows_copied": ("numTargetRowsCopied", "numCopiedRows"),
-    }
-)
+_NAMES = {
+    "files_removed": ("numTargetFilesRemoved", "numRemovedFiles"),
+    "bytes_removed": ("numTargetBytesRemoved", "numRemovedBytes"),
+    "files_added": ("numTargetFilesAdded", "numAddedFiles", "numFiles"),
+    "bytes_added": ("numTargetBytesAdded", "numAddedBytes", "numOutputBytes"),
+    "deletion_vectors": ("numTargetDeletionVectorsAdded", "numDeletionVectorsAdded"),
+    "rows_copied": ("numTargetRowsCopied", "numCopiedRows"),
+}
 """Each figure, and its names in the metrics of MERGE, DELETE and writes; a commit has one."""
 
 MAINTENANCE = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
