@@ -30,7 +30,7 @@ from pipeline.gold.cascades.links import (
 from pipeline.gold.cascades.outlook import Foreseen, Outlook, Parents
 from pipeline.gold.cascades.reader import Reader
 from pipeline.gold.cascades.replay import Cascaded, Event, Place, Replay, Rows, Values
-from pipeline.gold.cascades.rows import ChangeRequest, LoggedCascades, TooManyRowsError
+from pipeline.gold.cascades.rows import ChangeRequest, TooManyRowsError
 from pipeline.gold.cascades.store import Changes, as_changes
 from pipeline.gold.changes.blockers import Fault
 from pipeline.gold.changes.steps import model_after, rows_between
@@ -93,7 +93,7 @@ class _Foresight:
             raise TooManyRowsError(many.table, self._fewer(many, triggers, first)) from many
         faults += [self._fault(lsn, name, why) for (name, lsn), why in replay.doubts.items()]
         faults += [
-            replace(self._fault(lsn, name, why, alone=True), given_up=True)
+            self.outlook.fault(self.links, lsn, name, why, alone=True, given_up=True)
             for (name, lsn), why in replay.lacks.items()
         ]
         return Foreseen(cut, tuple(faults), self._changes(replay.cascaded), again=bool(late))
@@ -106,8 +106,8 @@ class _Foresight:
         for child in first:
             own = self.outlook.since(child)
             for between in sorted(above[child].intersection(above) - {child}):
-                later = (_after(lsns.get(name, []), own) for name in above[between])
-                passed = [lsn for lsn in later if lsn and lsn <= self.outlook.since(between)]
+                later = _after(lsns, above[between], own)
+                passed = [lsn for lsn in later if lsn <= self.outlook.since(between)]
                 if passed:
                     why = f"rows of {between}, to which it refers, have already changed further"
                     yield self._fault(min(passed), child, why, alone=True)
@@ -134,7 +134,7 @@ class _Foresight:
         if not found:
             return []
         logged = self.reader.logged({event.place[0] for event in found})
-        return [event for event in (_marked(event, logged) for event in found) if event.unlogged]
+        return [event for event in map(logged.marked, found) if event.unlogged]
 
     def _referred(self, parent: TableName) -> set[str]:
         return {
@@ -144,11 +144,10 @@ class _Foresight:
     def _first(self, lsns: Mapping[TableName, list[int]]) -> dict[TableName, int]:
         """Return, by child, the first LSN at which a foreign key may change it."""
         found = {
-            child: [_after(lsns.get(name, []), self.outlook.since(child)) for name in above]
+            child: _after(lsns, above, self.outlook.since(child))
             for child, above in ancestors(self.links).items()
         }
-        known = {child: [lsn for lsn in some if lsn is not None] for child, some in found.items()}
-        return {child: min(some) for child, some in known.items() if some}
+        return {child: min(some) for child, some in found.items() if some}
 
     # --- where the batch ends ---------------------------------------------------------------------
 
@@ -171,8 +170,7 @@ class _Foresight:
             for between in above[child].intersection(above):
                 # It starts there without its earlier rows, which count until then.
                 begins = self.outlook.states[between].from_lsn
-                later = (_after(lsns.get(name, []), before) for name in above[between])
-                if any(one is not None and one <= begins for one in later):
+                if any(lsn <= begins for lsn in _after(lsns, above[between], before)):
                     cut = min(cut, begins)
         return cut, late
 
@@ -302,11 +300,6 @@ class _Foresight:
         return found
 
 
-def _marked(event: Event, logged: LoggedCascades) -> Event:
-    unlogged, doubt = logged.may_be_unlogged(event)
-    return replace(event, unlogged=unlogged, doubt=doubt)
-
-
 def _lsns(triggers: Iterable[Event]) -> dict[TableName, list[int]]:
     """Return the LSNs of each parent's changes, in order."""
     found: dict[TableName, set[int]] = defaultdict(set)
@@ -315,10 +308,12 @@ def _lsns(triggers: Iterable[Event]) -> dict[TableName, list[int]]:
     return {name: sorted(lsns) for name, lsns in found.items()}
 
 
-def _after(lsns: Sequence[int], low: int) -> int | None:
-    """Return the first of the LSNs after `low`, or None."""
-    at = bisect_right(lsns, low)
-    return lsns[at] if at < len(lsns) else None
+def _after(
+    lsns: Mapping[TableName, Sequence[int]], names: Iterable[TableName], low: int
+) -> list[int]:
+    """Return the first LSN after `low` of each of these tables that has one."""
+    places = [(own, bisect_right(own, low)) for own in (lsns.get(name, ()) for name in names)]
+    return [own[at] for own, at in places if at < len(own)]
 
 
 def _by_identity(rows: Rows, found: Iterable[Values]) -> dict[Identity, list[Values]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -191,17 +191,15 @@ class LoggedCascades:
             for row in rows.to_pylist()
         }
 
-    def may_be_unlogged(self, event: Event) -> tuple[bool, str]:
-        """Return whether cascades of a change may be unlogged, and why that is not known."""
+    def marked(self, event: Event) -> Event:
+        """Return the change with whether its cascades may be unlogged, and why if not known."""
         lsn, pos, row = event.place
         kind, logged = self._cascades.get(self._prepared.get(lsn, lsn), (None, []))
-        if kind == "logged":
-            return False, ""
-        if kind == "unlogged":
-            return True, ""
-        if kind != "mixed":
-            return True, _UNKNOWN
-        return not any(s.start <= (row if s.inside else pos) < s.end for s in logged), ""
+        if kind == "mixed":
+            within = (s.start <= (row if s.inside else pos) < s.end for s in logged)
+            return replace(event, unlogged=not any(within))
+        doubt = "" if kind in ("logged", "unlogged") else _UNKNOWN
+        return replace(event, unlogged=kind != "logged", doubt=doubt)
 
 
 def referring(

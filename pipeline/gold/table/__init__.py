@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
-    "commit_stats",
+    "commits",
     "damage",
-    "foreign_commits",
     "gold_table",
     "incomplete",
     "names",

@@ -139,7 +139,7 @@ class GoldState:
     any table (0: not determined). `mark_faults`: tables continue without changes that cannot be
     decoded. `cascades`: ID of the plan's foreign key cascades, which the log does not have
     (`pipeline.gold.cascades.store`). `rebuild`: the full refresh that all tables come from.
-    `signed`: all commits of the plan carry gold's signature (`gold.table.foreign_commits`).
+    `signed`: all commits of the plan carry gold's signature (`gold.table.commits`).
     """
 
     silver_batch: int = 0

@@ -123,7 +123,7 @@ ROOMS = {
     ),
     "pipeline.gold.schema": ("alter_table convert evolve generated renames table_change unlogged"),
     "pipeline.gold.table": (
-        "commit_stats damage foreign_commits gold_table incomplete names state"
+        "commits damage gold_table incomplete names state"
     ),
     "pipeline.lake": (
         "child_sessions dealing delta delta_conflicts delta_log/ files/ layout ledger/ locks/ "
