@@ -70,7 +70,7 @@ class _Foresight:
                 below = {many.table, *descendants(self.links, many.table)}
                 concerned = sorted(below.intersection(ancestors(self.links)))
                 since = self.outlook.since
-                faults += [self._fault(since(c) + 1, c, TOO_MANY, alone=True) for c in concerned]
+                faults += [self.outlook.fault(since(c) + 1, c, TOO_MANY) for c in concerned]
                 self.links = [link for link in self.links if link.child not in below]
 
     def _looked(self, known: Sequence[Fault]) -> Foreseen:
@@ -83,7 +83,7 @@ class _Foresight:
         if cut < self.outlook.cut_lsn:
             return Foreseen(cut)
         why = "its definition changes, and it does not reach that together with its parents"
-        faults += [self._fault(lsn, name, why) for name, lsn in late.items()]
+        faults += [self._fault_below(lsn, name, why) for name, lsn in late.items()]
         faults += self._passed_by(first, lsns)
         if not first:
             return Foreseen(cut, tuple(faults))
@@ -91,9 +91,9 @@ class _Foresight:
             replay = self._replayed(triggers, first)
         except TooManyRowsError as many:
             raise TooManyRowsError(many.table, self._fewer(many, triggers, first)) from many
-        faults += [self._fault(lsn, name, why) for (name, lsn), why in replay.doubts.items()]
+        faults += [self._fault_below(lsn, name, why) for (name, lsn), why in replay.doubts.items()]
         faults += [
-            self.outlook.fault(self.links, lsn, name, why, alone=True, given_up=True)
+            self.outlook.fault(lsn, name, why, given_up=True)
             for (name, lsn), why in replay.lacks.items()
         ]
         return Foreseen(cut, tuple(faults), self._changes(replay.cascaded), again=bool(late))
@@ -110,10 +110,11 @@ class _Foresight:
                 passed = [lsn for lsn in later if lsn <= self.outlook.since(between)]
                 if passed:
                     why = f"rows of {between}, to which it refers, have already changed further"
-                    yield self._fault(min(passed), child, why, alone=True)
+                    yield self.outlook.fault(min(passed), child, why)
 
-    def _fault(self, lsn: int, child: TableName, why: str, *, alone: bool = False) -> Fault:
-        return self.outlook.fault(self.links, lsn, child, why, alone=alone)
+    def _fault_below(self, lsn: int, child: TableName, why: str) -> Fault:
+        """Return a fault of a child and of all tables that cascade from it."""
+        return self.outlook.fault(lsn, child, why, below=descendants(self.links, child))
 
     # --- changes of parents -----------------------------------------------------------------------
 

@@ -49,21 +49,19 @@ class Outlook:
 
     def fault(
         self,
-        links: Iterable[Link],
         lsn: int,
         child: TableName,
         why: str,
         *,
-        alone: bool = False,
+        below: Iterable[TableName] = (),
         given_up: bool = False,
     ) -> Fault:
-        """Return a fault of a child and, unless `alone`, of all tables that cascade from it."""
-        names = {child} if alone else {child, *descendants(links, child)}
+        """Return a fault of a child, and of the tables `below` it."""
         sentence = (
             f"{place_in_log(lsn, self.files)}: foreign key actions on rows of {child} are not in"
             f" the log and cannot be derived: {why}. {COPY_REMEDY}"
         )
-        return Fault(lsn, sentence, tuple(sorted(names)), given_up)
+        return Fault(lsn, sentence, tuple(sorted({child, *below})), given_up)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +109,7 @@ class Parents:
             waits = [lsn for lsn in known if stops is not None and lsn > max(stops, own)][:1]
             lost = {lsn: faulty[lsn] for lsn in known if lsn in faulty and lsn > own}
             for lsn, given_up in {**lost, **dict.fromkeys(waits, False)}.items():
-                yield self._fault(lsn, child, why, given_up=given_up)
+                yield self.outlook.fault(lsn, child, why, given_up=given_up)
 
     def _unknown(self, parent: TableName, children: Sequence[TableName]) -> Iterator[Fault]:
         """Yield accepted faults: other tables may cascade to the parent's rows, and from there on.
@@ -122,10 +120,7 @@ class Parents:
         for child in children:
             for lsn in [lsn for lsn in known if lsn > self.outlook.since(child)][:1]:
                 why = f"the foreign keys of {parent}, to which it refers, are not known"
-                yield self._fault(lsn, child, why, given_up=True)
-
-    def _fault(self, lsn: int, child: TableName, why: str, *, given_up: bool) -> Fault:
-        return self.outlook.fault(self.links, lsn, child, why, alone=True, given_up=given_up)
+                yield self.outlook.fault(lsn, child, why, given_up=True)
 
     def _stops(self, parent: TableName) -> int | None:
         """Return the LSN after which a parent's changes are not applied; None if all are."""

@@ -17,7 +17,7 @@ from pipeline.catalog.alter.items import TimelineItem
 from pipeline.gold.cascades.links import Identity, Link, loose
 from pipeline.gold.cascades.replay import Event, Values
 from pipeline.gold.changes.changes import Skipped, read_changes
-from pipeline.gold.changes.images import LeftOut, is_left_out, whole_after
+from pipeline.gold.changes.images import LeftOut, any_of, is_left_out, whole_after
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.small_batch import are_few, rows_here
 from pipeline.gold.changes.steps import rows_between
@@ -121,8 +121,7 @@ def _concerns(referred: Collection[str]) -> Column:
         )
         for name in referred
     )
-    changed = reduce(Column.__or__, differs, sf.lit(False))
-    return (sf.col("__op") == "delete") | (sf.col("__op") == "update") & changed
+    return (sf.col("__op") == "delete") | (sf.col("__op") == "update") & any_of(differs)
 
 
 def _projection(names: Sequence[str], left_out: LeftOut, *, whole: bool) -> list[Column]:

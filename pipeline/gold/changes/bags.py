@@ -132,8 +132,7 @@ def _identity(
     schema: st.StructType, shape: Shape, column: Callable[[str], str] = quoted
 ) -> list[Column]:
     """Return values that are equal exactly if two rows are; to Spark 0.0 and -0.0 are equal."""
-    types = {field.name: field.dataType for field in schema.fields}
-    return [_exact(types[name])(sf.col(column(name))) for name in shape.columns]
+    return [_exact(schema[name].dataType)(sf.col(column(name))) for name in shape.columns]
 
 
 def _exact(kind: st.DataType) -> Callable[[Column], Column]:

@@ -22,7 +22,15 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window, functions as sf
 
 from pipeline.gold.changes.fold import DELETE, Shape
-from pipeline.gold.changes.images import LeftOut, diffs_of, is_left_out, is_moved, key_of, known
+from pipeline.gold.changes.images import (
+    LeftOut,
+    any_of,
+    diffs_of,
+    is_left_out,
+    is_moved,
+    key_of,
+    known,
+)
 from pipeline.gold.changes.json_diff import misfit, with_diffs
 from pipeline.gold.table.names import COMMITTED_AT, LSN
 from pipeline.lake.sql_text import quoted
@@ -196,17 +204,13 @@ class _Lives:
     @property
     def unknown(self) -> Column:
         """Condition: a column of the life's row is unknown."""
-        return reduce(
-            Column.__or__, (sf.col(v).isNull() for v in self.values.values()), sf.lit(False)
-        )
+        return any_of(sf.col(v).isNull() for v in self.values.values())
 
     @property
     def stale(self) -> Column:
         """Condition: a generated column of the life's row has to be computed from the others."""
         each = (sf.col(self.values[name]).getField(_STALE) for name in self.computed)
-        return reduce(
-            Column.__or__, (sf.coalesce(one, sf.lit(False)) for one in each), sf.lit(False)
-        )
+        return any_of(sf.coalesce(one, sf.lit(False)) for one in each)
 
     @property
     def roots(self) -> dict[str, str]:
@@ -273,10 +277,7 @@ class _Lives:
             sf.col(self.values[name]).isNull() & (sf.size(diffs) > 0)
             for name, diffs in self.diffs.items()
         ]
-        moved = reduce(
-            Column.__or__,
-            (~sf.col(key).eqNullSafe(sf.col(root)) for key, root in self.roots.items()),
-        )
+        moved = any_of(~sf.col(key).eqNullSafe(sf.col(root)) for key, root in self.roots.items())
         needs = ~sf.col(_GONE) & reduce(Column.__or__, pending, (moved | self.stale) & self.unknown)
         values = (sf.col(quoted(name)).alias(value) for name, value in self.values.items())
         base = gold.select(

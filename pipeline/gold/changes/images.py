@@ -40,7 +40,7 @@ class Unlogged:
         if self.sources is None:
             return update
         differ = (_may_differ(name, doubt) for name, doubt in sorted(self.sources.items()))
-        return update & _any(differ)
+        return update & any_of(differ)
 
     def is_stale(self) -> Column:
         """Condition: it can be computed, but only once all columns of the row are known."""
@@ -50,7 +50,7 @@ class Unlogged:
             is_left_out("before", name) & is_left_out("after", name)
             for name in sorted(self.sources or ())
         )
-        return self.is_changed() & _any(absent)
+        return self.is_changed() & any_of(absent)
 
     def is_lost(self) -> Column:
         """Condition: it may have changed and cannot be computed."""
@@ -93,7 +93,7 @@ class LeftOut:
     def is_lost(self, names: Iterable[str]) -> Column:
         """Condition: an insert leaves out one of these columns, whose DEFAULT is unknown."""
         lost = [name for name in names if name not in self.defaults]
-        return _is_insert() & _any(is_left_out("after", name) for name in lost)
+        return _is_insert() & any_of(is_left_out("after", name) for name in lost)
 
     def unknown(self, changes: DataFrame) -> dict[str, str]:
         """Return the columns to which `is_unknown` applies, and the reason for each."""
@@ -123,7 +123,7 @@ class LeftOut:
         return _is(_is_insert() & (sf.size(absent) > 0))
 
     def _is_unlogged(self) -> Column:
-        return _any(one.is_lost() for one in self.unlogged) | self._is_undeclared()
+        return any_of(one.is_lost() for one in self.unlogged) | self._is_undeclared()
 
     def _is_undeclared(self) -> Column:
         """Condition: an update may have changed columns that MariaDB does not log."""
@@ -158,7 +158,8 @@ def _is(condition: Column) -> Column:
     return sf.coalesce(condition, sf.lit(False))
 
 
-def _any(conditions: Iterable[Column]) -> Column:
+def any_of(conditions: Iterable[Column]) -> Column:
+    """Return the disjunction of the conditions."""
     return reduce(Column.__or__, conditions, sf.lit(False))
 
 

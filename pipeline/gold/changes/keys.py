@@ -15,7 +15,7 @@ from decoder import TableDefinition, TypeOptions
 from decoder.constants import ZERO_DATE_TYPES, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.gold.changes.fold import Shape
-from pipeline.gold.changes.images import REPLACEMENT, LeftOut, is_moved, key_of
+from pipeline.gold.changes.images import REPLACEMENT, LeftOut, any_of, is_moved, key_of
 from pipeline.gold.table.names import LSN
 from pipeline.lake.sql_text import quoted
 
@@ -48,7 +48,7 @@ def _refusal(
 
 def is_inexact(shape: Shape, changes: DataFrame) -> Column:
     """Return a condition: a key column given by conf has a value that stands for several."""
-    return reduce(Column.__or__, _inexact(shape, changes), sf.lit(False))
+    return any_of(_inexact(shape, changes))
 
 
 def _inexact(shape: Shape, changes: DataFrame) -> Iterator[Column]:

@@ -90,15 +90,6 @@ def judge(commits: Sequence[Commit], before: int) -> Judged:
     return Judged(sound[-1] if sound else None, foreign, columns)
 
 
-def changed_by_hand(table: str, commit: Commit, sound: int | None) -> Damage:
-    """Return the damage done by somebody else's commit."""
-    undo = f"RESTORE TABLE {in_sql(table)} TO VERSION AS OF {sound} undoes it"
-    return Damage(
-        f"its gold table {table} was changed by somebody else: {commit.operation}, version"
-        f" {commit.version}{f' ({undo})' if sound is not None else ''}"
-    )
-
-
 def by_others(spark: Spark, table: str, commits: Sequence[Commit], before: int) -> Damage | None:
     """Return the damage that others' commits after version `before` did to a table, or None."""
     judged = judge(commits, before)
@@ -109,7 +100,13 @@ def by_others(spark: Spark, table: str, commits: Sequence[Commit], before: int) 
         and _columns(spark, table, before) != _columns(spark, table)
     ):
         foreign = judged.columns
-    return changed_by_hand(table, foreign, judged.sound) if foreign else None
+    if foreign is None:
+        return None
+    undo = f"RESTORE TABLE {in_sql(table)} TO VERSION AS OF {judged.sound} undoes it"
+    return Damage(
+        f"its gold table {table} was changed by somebody else: {foreign.operation}, version"
+        f" {foreign.version}{f' ({undo})' if judged.sound is not None else ''}"
+    )
 
 
 def _columns(spark: Spark, table: str, version: int | None = None) -> list[tuple[str, str]]:
