@@ -1,12 +1,5 @@
-"""Gold tables: names, state, damage, refusals."""
+"""Gold tables: names, state, commits, damage."""
 
 from __future__ import annotations
 
-__all__ = [
-    "commits",
-    "damage",
-    "gold_table",
-    "incomplete",
-    "names",
-    "state",
-]
+__all__ = ["commits", "damage", "gold_table", "incomplete", "names", "state"]
