@@ -31,8 +31,8 @@ from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut
 from pipeline.gold.changes.small_batch import Few
 from pipeline.gold.schema.evolve import TABLE_PROPERTIES
-from pipeline.gold.table.commit_stats import Written, written
-from pipeline.gold.table.write import Write
+from pipeline.gold.table.commits import Written, written
+from pipeline.gold.table.gold_table import Write
 from pipeline.lake import delta
 from pipeline.lake.small_jobs import FEW, interpreted
 from pipeline.lake.sql_text import in_sql

@@ -33,8 +33,8 @@ from pipeline.gold.plan.table_refresh import tables_to_refresh, with_reset, with
 from pipeline.gold.plan.until import last_wanted
 from pipeline.gold.plan.verification_points import next_verification_point
 from pipeline.gold.schema.evolve import taken
+from pipeline.gold.table.commits import signs
 from pipeline.gold.table.damage import Damage
-from pipeline.gold.table.foreign_commits import signs
 from pipeline.gold.table.names import gold_name, why_no_name
 from pipeline.gold.table.state import NO_LSN, GoldState, Rebuild
 from pipeline.lake.ledger.history_removed import Removed, removed

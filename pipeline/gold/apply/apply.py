@@ -22,14 +22,12 @@ from pipeline.gold.changes.small_batch import Few, few_of, rows_here
 from pipeline.gold.changes.steps import Evolve, Rows, parts
 from pipeline.gold.plan.stopped_tables import Stop, stops
 from pipeline.gold.plan.table_refresh import prepare_place
-from pipeline.gold.schema.insert_defaults import left_out
 from pipeline.gold.schema.renames import Step, change, in_order
+from pipeline.gold.schema.unlogged import left_out
 from pipeline.gold.table.damage import REFUSED, Damage, damage_in
-from pipeline.gold.table.gold_table import GoldTable, table_progress
+from pipeline.gold.table.gold_table import GoldTable, Write, table_progress
 from pipeline.gold.table.names import gold_name
-from pipeline.gold.table.refusal import Refusal, TableRefusedError
-from pipeline.gold.table.state import GoldState, TableState
-from pipeline.gold.table.write import Write
+from pipeline.gold.table.state import GoldState, Refusal, TableRefusedError, TableState
 from pipeline.lake.delta_log.spark_written import version_of
 from pipeline.lake.small_jobs import staying_active
 from pipeline.layer import LayerRun

@@ -34,8 +34,8 @@ from pipeline.gold.changes.refusals import (
 )
 from pipeline.gold.changes.small_batch import Few, at_driver, fit, local, session_for
 from pipeline.gold.schema.unlogged import completed
+from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.names import LSN
-from pipeline.gold.table.write import Write
 from pipeline.lake import delta
 from pipeline.lake.delta_log.spark_written import has_none_within
 from pipeline.lake.sql_text import quoted

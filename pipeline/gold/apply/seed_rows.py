@@ -25,14 +25,11 @@ from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.log_facts import Facts, gather
 from pipeline.gold.changes.steps import Evolve, Rows, parts
 from pipeline.gold.schema.evolve import begun_in_place
-from pipeline.gold.schema.insert_defaults import left_out
-from pipeline.gold.schema.unlogged import completed
-from pipeline.gold.table.gold_table import GoldTable, cluster, clustering, gold_schema, set_position
+from pipeline.gold.schema.table_change import TableChange
+from pipeline.gold.schema.unlogged import completed, left_out
+from pipeline.gold.table.gold_table import GoldTable, Write, gold_schema
 from pipeline.gold.table.names import COMMITTED_AT, LSN
-from pipeline.gold.table.refusal import Refusal, TableRefusedError
-from pipeline.gold.table.state import TableState
-from pipeline.gold.table.write import Write
-from pipeline.lake import delta
+from pipeline.gold.table.state import Refusal, TableRefusedError, TableState
 from pipeline.lake.sql_text import in_sql
 from pipeline.layer import LayerRun
 from pipeline.silver.plan.seeds import Seed, read_seed, rows_folder, staged_schema
@@ -90,32 +87,26 @@ class Seeding:
 
         Raise TableRefusedError if the changes cannot be applied.
         """
-        item, table, spark = self.part.item, self.table, self.run.session
+        item = self.part.item
         seed, definition = item.seed, item.definition
         if seed is None or definition is None:
             return 0
-        base = begun_in_place(spark, table, self.part, definition, self.version)
+        change = TableChange(self.run.session, self.table, self.part, self.version)
+        base = begun_in_place(change)
         if base is None:
             return 0
         stored = self._stored(definition, seed)
-        rows = self._seed_rows(definition, stored, seed.lsn)
-        delta.overwrite_once(rows, table.reference, app=table.app, version=self.version)
-        schema = gold_schema(definition, table.types)
-        cluster(spark, table, item, clustering(schema, self.part.key), self.version)
+        change.overwrite(self._seed_rows(definition, stored, seed.lsn))
+        change.cluster()
         try:
             count = self._catch_up(seed)
         except TableRefusedError as error:
             # The published cut will include the table's previous rows.
-            restore = f"RESTORE TABLE {in_sql(table.reference)} TO VERSION AS OF {base}"
-            delta.commit(
-                lambda: spark.sql(restore),
-                app=table.app,
-                version=self.version,
-                table=table.reference,
-            )
+            restore = f"RESTORE TABLE {in_sql(self.table.reference)} TO VERSION AS OF {base}"
+            change.commit(lambda: change.spark.sql(restore))
             reason = f"its seed cannot be brought up to date: {error.refusal.reason}"
             raise TableRefusedError(Refusal(item.lsn, reason, passable=False)) from error
-        set_position(spark, table, item, self.version)
+        change.set_position()
         return stored.rows + count
 
     def _stored(self, definition: TableDefinition, seed: SeededFrom) -> Seed:

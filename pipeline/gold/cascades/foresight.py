@@ -12,12 +12,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from pipeline.catalog import TableName
 from pipeline.gold.cascades.links import (
+    Identity,
+    Link,
     ancestors,
     cascading,
     changes_of,
@@ -25,28 +27,13 @@ from pipeline.gold.cascades.links import (
     descendants,
     links,
 )
-from pipeline.gold.cascades.outlook import Foreseen, Outlook
-from pipeline.gold.cascades.parents import Parents
+from pipeline.gold.cascades.outlook import Foreseen, Outlook, Parents
 from pipeline.gold.cascades.reader import Reader
-from pipeline.gold.cascades.replay import (
-    Cascaded,
-    Event,
-    Identity,
-    Link,
-    Place,
-    Replay,
-    Rows,
-    Values,
-)
-from pipeline.gold.cascades.rows import (
-    ChangeRequest,
-    LoggedCascades,
-    TooManyRowsError,
-    rows_between,
-)
+from pipeline.gold.cascades.replay import Cascaded, Event, Place, Replay, Rows, Values
+from pipeline.gold.cascades.rows import ChangeRequest, TooManyRowsError
 from pipeline.gold.cascades.store import Changes, as_changes
 from pipeline.gold.changes.blockers import Fault
-from pipeline.gold.changes.steps import model_after
+from pipeline.gold.changes.steps import model_after, rows_between
 from pipeline.settings import Settings
 
 TOO_MANY = "more rows are affected at once than can be processed"
@@ -55,43 +42,36 @@ TOO_MANY = "more rows are affected at once than can be processed"
 def foresee(settings: Settings, outlook: Outlook, reader: Reader) -> Foreseen:
     """Compute the foreign key cascades of a batch."""
     keys = {} if settings.foreign_keys_logged is True else cascading(outlook.states, outlook.items)
-    if not keys:
+    if not keys or reader.all_logged():
         return Foreseen(outlook.cut_lsn)
     found = links(keys, outlook.states, outlook.items)
-    if reader.all_logged():
-        return Foreseen(outlook.cut_lsn)
     return _Foresight(settings, outlook, reader, found).look()
 
 
+@dataclass(slots=True)
 class _Foresight:
     """One batch, with the foreign keys in force in it."""
 
-    def __init__(
-        self, settings: Settings, outlook: Outlook, reader: Reader, found: Sequence[Link]
-    ) -> None:
-        self._settings = settings
-        self._outlook = outlook
-        self._reader = reader
-        self._states = outlook.states
-        self._links = found
-        self._above = ancestors(found)
+    settings: Settings
+    outlook: Outlook
+    reader: Reader
+    links: Sequence[Link]
 
     def look(self) -> Foreseen:
         """Compute the result, ending the batch earlier if too many rows are affected."""
-        faults = [*Parents(self._settings, self._outlook, self._reader, self._links).faults()]
+        faults = [*Parents(self.settings, self.outlook, self.reader, self.links).faults()]
         while True:
             try:
                 return self._looked(faults)
             except TooManyRowsError as many:
-                if (many.lsn or 0) - 1 > self._outlook.before:
+                if (many.lsn or 0) - 1 > self.outlook.before:
                     return Foreseen((many.lsn or 0) - 1)
                 # One transaction cannot be split: the affected tables stay where they are.
-                below = {many.table, *descendants(self._links, many.table)}
-                concerned = sorted(below.intersection(self._above))
-                since = self._outlook.since
-                faults += [self._fault(since(c) + 1, c, TOO_MANY, alone=True) for c in concerned]
-                self._links = [link for link in self._links if link.child not in below]
-                self._above = ancestors(self._links)
+                below = {many.table, *descendants(self.links, many.table)}
+                concerned = sorted(below.intersection(ancestors(self.links)))
+                since = self.outlook.since
+                faults += [self.outlook.fault(since(c) + 1, c, TOO_MANY) for c in concerned]
+                self.links = [link for link in self.links if link.child not in below]
 
     def _looked(self, known: Sequence[Fault]) -> Foreseen:
         """Return the result including the `known` faults. Raises TooManyRowsError."""
@@ -100,10 +80,10 @@ class _Foresight:
         lsns = _lsns(triggers)
         first = self._first(lsns)
         cut, late = self._limit(first, lsns)
-        if cut < self._outlook.cut_lsn:
+        if cut < self.outlook.cut_lsn:
             return Foreseen(cut)
         why = "its definition changes, and it does not reach that together with its parents"
-        faults += [self._fault(lsn, name, why) for name, lsn in late.items()]
+        faults += [self._fault_below(lsn, name, why) for name, lsn in late.items()]
         faults += self._passed_by(first, lsns)
         if not first:
             return Foreseen(cut, tuple(faults))
@@ -111,9 +91,9 @@ class _Foresight:
             replay = self._replayed(triggers, first)
         except TooManyRowsError as many:
             raise TooManyRowsError(many.table, self._fewer(many, triggers, first)) from many
-        faults += [self._fault(lsn, name, why) for (name, lsn), why in replay.doubts.items()]
+        faults += [self._fault_below(lsn, name, why) for (name, lsn), why in replay.doubts.items()]
         faults += [
-            replace(self._fault(lsn, name, why, alone=True), given_up=True)
+            self.outlook.fault(lsn, name, why, given_up=True)
             for (name, lsn), why in replay.lacks.items()
         ]
         return Foreseen(cut, tuple(faults), self._changes(replay.cascaded), again=bool(late))
@@ -122,17 +102,19 @@ class _Foresight:
         self, first: Mapping[TableName, int], lsns: Mapping[TableName, list[int]]
     ) -> Iterator[Fault]:
         """Yield faults of children that lag behind a table between them and a changed ancestor."""
+        above = ancestors(self.links)
         for child in first:
-            own = self._outlook.since(child)
-            for between in sorted(self._above[child].intersection(self._above) - {child}):
-                above = (_after(lsns.get(name, []), own) for name in self._above[between])
-                passed = [lsn for lsn in above if lsn and lsn <= self._outlook.since(between)]
+            own = self.outlook.since(child)
+            for between in sorted(above[child].intersection(above) - {child}):
+                later = _after(lsns, above[between], own)
+                passed = [lsn for lsn in later if lsn <= self.outlook.since(between)]
                 if passed:
                     why = f"rows of {between}, to which it refers, have already changed further"
-                    yield self._fault(min(passed), child, why, alone=True)
+                    yield self.outlook.fault(min(passed), child, why)
 
-    def _fault(self, lsn: int, child: TableName, why: str, *, alone: bool = False) -> Fault:
-        return self._outlook.fault(self._links, lsn, child, why, alone=alone)
+    def _fault_below(self, lsn: int, child: TableName, why: str) -> Fault:
+        """Return a fault of a child and of all tables that cascade from it."""
+        return self.outlook.fault(lsn, child, why, below=descendants(self.links, child))
 
     # --- changes of parents -----------------------------------------------------------------------
 
@@ -141,35 +123,32 @@ class _Foresight:
 
         Raises TooManyRowsError.
         """
-        parents = sorted({link.parent for link in self._links}.intersection(self._states))
-        unlogged = [*filter(self._reader.not_all_logged, parents)]
+        parents = sorted({link.parent for link in self.links}.intersection(self.outlook.states))
+        unlogged = [*filter(self.reader.not_all_logged, parents)]
 
         def request(name: TableName) -> ChangeRequest:
-            own = self._referred(name)
-            low = min(map(self._outlook.since, descendants(self._links, name)))
-            return ChangeRequest(
-                name, tuple(sorted(own)), low, self._states[name].to_lsn, frozenset(own)
-            )
+            own = tuple(sorted(self._referred(name)))
+            low = min(map(self.outlook.since, descendants(self.links, name)))
+            return ChangeRequest(name, own, low, self.outlook.states[name].to_lsn)
 
-        found = self._reader.events(map(request, unlogged))
+        found = self.reader.events(map(request, unlogged))
         if not found:
             return []
-        logged = self._reader.logged({event.place[0] for event in found})
-        return [event for event in (_marked(event, logged) for event in found) if event.unlogged]
+        logged = self.reader.logged({event.place[0] for event in found})
+        return [event for event in map(logged.marked, found) if event.unlogged]
 
     def _referred(self, parent: TableName) -> set[str]:
         return {
-            name for link in self._links if link.parent == parent for name in link.parent_columns
+            name for link in self.links if link.parent == parent for name in link.parent_columns
         }
 
     def _first(self, lsns: Mapping[TableName, list[int]]) -> dict[TableName, int]:
         """Return, by child, the first LSN at which a foreign key may change it."""
         found = {
-            child: [_after(lsns.get(name, []), self._outlook.since(child)) for name in above]
-            for child, above in self._above.items()
+            child: _after(lsns, above, self.outlook.since(child))
+            for child, above in ancestors(self.links).items()
         }
-        known = {child: [lsn for lsn in some if lsn is not None] for child, some in found.items()}
-        return {child: min(some) for child, some in known.items() if some}
+        return {child: min(some) for child, some in found.items() if some}
 
     # --- where the batch ends ---------------------------------------------------------------------
 
@@ -180,19 +159,19 @@ class _Foresight:
 
         In one batch either a child's definition changes or foreign keys change its rows.
         """
-        before, cut, late = self._outlook.before, self._outlook.cut_lsn, {}
+        before, cut, late = self.outlook.before, self.outlook.cut_lsn, {}
+        above = ancestors(self.links)
         for child, lsn in first.items():
-            changes = changes_of(self._states[child], self._outlook.items.get(child, ()))
+            changes = changes_of(self.outlook.states[child], self.outlook.items.get(child, ()))
             stop = max(changes[0], lsn) if changes else None
             if stop is not None and stop - 1 > before:
                 cut = min(cut, stop - 1)
             elif stop is not None:
                 late[child] = stop
-            for between in self._above[child].intersection(self._above):
+            for between in above[child].intersection(above):
                 # It starts there without its earlier rows, which count until then.
-                begins = self._states[between].from_lsn
-                above = (_after(lsns.get(name, []), before) for name in self._above[between])
-                if any(one is not None and one <= begins for one in above):
+                begins = self.outlook.states[between].from_lsn
+                if any(lsn <= begins for lsn in _after(lsns, above[between], before)):
                     cut = min(cut, begins)
         return cut, late
 
@@ -201,7 +180,7 @@ class _Foresight:
     ) -> int:
         """Return an LSN before which fewer rows are affected, if possible none."""
         start = min(first.values())
-        if start - 1 > self._outlook.before:
+        if start - 1 > self.outlook.before:
             return start
         lsns = sorted({event.place[0] for event in triggers})
         return many.lsn or lsns[len(lsns) // 2]
@@ -213,7 +192,7 @@ class _Foresight:
 
         Raises TooManyRowsError.
         """
-        self._links = [link for link in self._links if link.child in first]
+        self.links = [link for link in self.links if link.child in first]
         found = self._with_children(triggers, first)
         loaded: dict[Link, set[Identity]] = defaultdict(set)
         base: dict[TableName, dict[Identity, list[Values]]] = {
@@ -221,7 +200,7 @@ class _Foresight:
         }
         while True:
             children = {child: self._with(child, base[child]) for child in first}
-            replay = Replay(self._links, children, loaded)
+            replay = Replay(self.links, children, loaded)
             for event in found:
                 replay.take(event)
             if not replay.missing:
@@ -237,7 +216,7 @@ class _Foresight:
         last = max(event.place[0] for event in triggers)
 
         def request(child: TableName) -> ChangeRequest:
-            rows, state = self._empty(child), self._states[child]
+            rows, state = self._empty(child), self.outlook.states[child]
             high = min(state.to_lsn, last)
             whole = not rows.key
             return ChangeRequest(
@@ -245,7 +224,7 @@ class _Foresight:
             )
 
         found: dict[tuple[Place, TableName], Event] = {(e.place, e.table): e for e in triggers}
-        for event in self._reader.events(map(request, sorted(children))):
+        for event in self.reader.events(map(request, sorted(children))):
             key = (event.place, event.table)
             trigger = found.get(key)
             doubt = trigger.doubt if trigger else ""
@@ -254,11 +233,11 @@ class _Foresight:
 
     def _empty(self, child: TableName) -> Rows:
         """Return the rows of a child before any are loaded."""
-        state = self._states[child]
-        items = self._outlook.items.get(child, ())
+        state = self.outlook.states[child]
+        items = self.outlook.items.get(child, ())
         definition = definition_at(items, state.to_lsn)
         key = state.key or (definition.key if definition else ())
-        own = tuple(link for link in self._links if link.child == child)
+        own = tuple(link for link in self.links if link.child == child)
         model = model_after(item for item in items if item.lsn <= state.to_lsn)
         defaults = model.defaults if model else ()
         carried = tuple(default.name for default in defaults if default.unlogged)
@@ -270,7 +249,7 @@ class _Foresight:
         ]
         if not key and definition:
             asked = [column.name for column in definition.columns]
-        complete = state.complete_from or self._outlook.begins_empty(child)
+        complete = state.complete_from or self.outlook.begins_empty(child)
         columns = tuple(dict.fromkeys(asked))
         whole = complete and not state.marked
         return Rows(key, columns, state.from_lsn, state.to_lsn, own, whole, carried)
@@ -293,14 +272,14 @@ class _Foresight:
             and all(name in event.before for name in rows.key)
             and not all(name in event.before for name in rows.columns)
         }
-        if not rows.key or self._outlook.begins_empty(child):
+        if not rows.key or self.outlook.begins_empty(child):
             return {}
-        return _by_identity(rows, self._reader.keyed(child, rows.key, keys, rows.columns))
+        return _by_identity(rows, self.reader.keyed(child, rows.key, keys, rows.columns))
 
     def _load(self, base: dict[Identity, list[Values]], link: Link, values: set[Identity]) -> None:
-        if not self._outlook.begins_empty(link.child):
+        if not self.outlook.begins_empty(link.child):
             rows = self._empty(link.child)
-            base.update(_by_identity(rows, self._reader.referring(link, values, rows.columns)))
+            base.update(_by_identity(rows, self.reader.referring(link, values, rows.columns)))
 
     # --- results ----------------------------------------------------------------------------------
 
@@ -311,21 +290,15 @@ class _Foresight:
             by_table[one.table].append(one)
         found: dict[tuple[TableName, int], pa.Table] = {}
         for name, some in by_table.items():
-            state = self._states[name]
-            for part in rows_between(
-                self._outlook.items.get(name, ()), state.from_lsn, state.to_lsn
-            ):
+            state = self.outlook.states[name]
+            items = self.outlook.items.get(name, ())
+            for part in rows_between(items, state.from_lsn, state.to_lsn):
                 own = [one for one in some if part.start <= one.place[:2] < part.stop]
                 if own:
-                    table = as_changes(own, part.definition, self._settings.type_options)
+                    table = as_changes(own, part.definition, self.settings.type_options)
                     key = (name, part.version)
                     found[key] = pa.concat_tables([found[key], table]) if key in found else table
         return found
-
-
-def _marked(event: Event, logged: LoggedCascades) -> Event:
-    unlogged, doubt = logged.may_be_unlogged(event)
-    return replace(event, unlogged=unlogged, doubt=doubt)
 
 
 def _lsns(triggers: Iterable[Event]) -> dict[TableName, list[int]]:
@@ -336,10 +309,12 @@ def _lsns(triggers: Iterable[Event]) -> dict[TableName, list[int]]:
     return {name: sorted(lsns) for name, lsns in found.items()}
 
 
-def _after(lsns: Sequence[int], low: int) -> int | None:
-    """Return the first of the LSNs after `low`, or None."""
-    at = bisect_right(lsns, low)
-    return lsns[at] if at < len(lsns) else None
+def _after(
+    lsns: Mapping[TableName, Sequence[int]], names: Iterable[TableName], low: int
+) -> list[int]:
+    """Return the first LSN after `low` of each of these tables that has one."""
+    places = [(own, bisect_right(own, low)) for own in (lsns.get(name, ()) for name in names)]
+    return [own[at] for own, at in places if at < len(own)]
 
 
 def _by_identity(rows: Rows, found: Iterable[Values]) -> dict[Identity, list[Values]]:

@@ -2,13 +2,20 @@
 
 Cascades are computed from gold's rows before the batch, so a batch with a cascade to a table must
 not change that table's definition: it ends before such a change, or a batch of its own applies it.
+
+MySQL compares both sides of a foreign key by their collation, and Binlake does not include the
+weight tables of its 300 collations. Texts with the same `loose` form may be equal in MySQL; texts
+with different ones differ in every collation, except for rare contractions.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
 
 from decoder import TableDefinition
 from decoder.constants import ZERO_DATE_TYPES, ColumnType
@@ -17,12 +24,12 @@ from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.catalog.ddl.foreign_key import ForeignKey
 from pipeline.catalog.ddl.model import TableModel
-from pipeline.gold.cascades.replay import Link
 from pipeline.gold.changes.steps import model_after
-from pipeline.gold.table.loose_text import is_binary
 from pipeline.gold.table.state import TableState
 
 Items = Mapping[TableName, Sequence[TimelineItem]]
+Identity = tuple[Any, ...]
+"""Values that identify rows."""
 _STAYS = ("version", "keys", "temporary")
 """Items that keep a table's columns and, unless the model says otherwise, its foreign keys."""
 _SAME = ("type", "unsigned", "precision", "scale", "fraction", "labels")
@@ -31,6 +38,45 @@ _FIXED = (ColumnType.STRING, ColumnType.BIT)
 """Types that must also have the same length: InnoDB compares CHARs with their padding. If a
 collation counts it (NO PAD), a CHAR only refers to one of the same length (on 9.7 it is kept when a
 referenced VARCHAR is deleted)."""
+BINARY_COLLATIONS = frozenset({46, 47, 55, 61, 62, 63, 65, 83, 90, 309})
+"""IDs of utf8mb4_bin, latin1_bin, utf16_bin, utf32_bin, utf16le_bin, binary, ascii_bin,
+utf8mb3_bin, ucs2_bin, utf8mb4_0900_bin. All others are treated as not binary."""
+_LETTERS = str.maketrans("øđðłħıŋœæþy[\\]{|}", "oddlhinoatuaaoaoa")
+"""latin1_swedish_ci sorts Ü as Y, and Å, Ä, Ö as the ISO 646 characters at their code points."""
+_PAIRS = (("ae", "a"), ("oe", "o"), ("ue", "u"), ("th", "t"))
+_LAST_OF_BMP = "\uffff"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A foreign key in force: what happens to `child` if a row of `parent` is deleted or changed.
+
+    `exact`: columns whose texts are equal only if their characters are. `zero_dates`: columns of
+    the parent in which NULL may stand for a zero date. `computed`: columns of the child may be
+    generated from these. `doubt`: why its effect is not known; empty if it is.
+    """
+
+    child: TableName
+    columns: tuple[str, ...]
+    parent: TableName
+    parent_columns: tuple[str, ...]
+    on_delete: str = ""
+    on_update: str = ""
+    exact: frozenset[str] = frozenset()
+    zero_dates: frozenset[str] = frozenset()
+    computed: bool = False
+    doubt: str = ""
+
+    def rough(self, values: Iterable[Any]) -> Identity:
+        """Return a form that is the same for all values that may be equal under a collation."""
+        return tuple(
+            value.rstrip(" ")
+            if isinstance(value, str) and name in self.exact
+            else loose(value)
+            if isinstance(value, str)
+            else value
+            for name, value in zip(self.columns, values, strict=True)
+        )
 
 
 def cascading(
@@ -177,3 +223,33 @@ def _alike(one: ColumnDefinition, two: ColumnDefinition) -> bool:
     return all(getattr(one, name) == getattr(two, name) for name in _SAME) and (
         one.length == two.length or one.type not in _FIXED
     )
+
+
+# --- texts ----------------------------------------------------------------------------------------
+
+
+def is_binary(column: ColumnDefinition) -> bool:
+    """Return True if two texts of the column are equal only if their characters are."""
+    return column.collation in BINARY_COLLATIONS
+
+
+def loose(text: str) -> str:
+    """Return a form that is the same for all texts that a collation may consider equal.
+
+    Drops case, accents, width, kana type, trailing spaces and characters without weight; collapses
+    repeated letters (`ß` equals `ss` and `s`); maps all characters outside the BMP to one, as
+    utf8mb4_general_ci does.
+    """
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    kept = (_base(c) for c in decomposed if unicodedata.category(c)[0] not in "MC")
+    plain = "".join(kept).translate(_LETTERS)
+    for pair, letter in _PAIRS:
+        plain = plain.replace(pair, letter)
+    return "".join(character for character, _ in groupby(plain)).rstrip()
+
+
+def _base(character: str) -> str:
+    if character > _LAST_OF_BMP:
+        return "\ufffd"
+    # Katakana to hiragana.
+    return chr(ord(character) - 0x60) if "\u30a1" <= character <= "\u30f6" else character

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -15,8 +16,8 @@ from pyspark.sql import DataFrame
 
 from pipeline.catalog import TableName
 from pipeline.errors import BinlakeError
-from pipeline.gold.cascades.links import Items
-from pipeline.gold.cascades.replay import Event, Identity, Link, Values
+from pipeline.gold.cascades.links import Identity, Items, Link
+from pipeline.gold.cascades.replay import Event, Values
 from pipeline.gold.cascades.rows import ChangeRequest, LoggedCascades, events, keyed, referring
 from pipeline.gold.changes.faults import Resolved, resolved_faults
 from pipeline.gold.changes.log_facts import Facts
@@ -42,30 +43,24 @@ class DamagedTableError(BinlakeError):
         self.damage = damage
 
 
+@dataclass(slots=True)
 class Reader:
     """Reads silver, and gold as of `versions`, its tables' Delta versions before the batch."""
 
-    def __init__(
-        self,
-        spark: Spark,
-        settings: Settings,
-        items: Items,
-        facts: Facts,
-        versions: Mapping[TableName, int],
-    ) -> None:
-        self._spark = spark
-        self._settings = settings
-        self._lake = settings.layout
-        self._items = items
-        self._facts = facts
-        self._versions = versions
-        self._known: dict[Hashable, Any] = {}
-        self._seen: dict[ChangeRequest, list[tuple[ChangeRequest, list[Event]]]] = defaultdict(list)
-        self._logged: list[tuple[frozenset[int], LoggedCascades]] = []
+    spark: Spark
+    settings: Settings
+    items: Items
+    facts: Facts
+    versions: Mapping[TableName, int]
+    _known: dict[Hashable, Any] = field(default_factory=dict)
+    _seen: dict[ChangeRequest, list[tuple[ChangeRequest, list[Event]]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    _logged: list[tuple[frozenset[int], LoggedCascades]] = field(default_factory=list)
 
     def events(self, wishes: Iterable[ChangeRequest]) -> list[Event]:
         """Return changes of tables, unordered. Raises TooManyRowsError."""
-        with ThreadPoolExecutor(self._settings.parallel_tables) as pool:
+        with ThreadPoolExecutor(self.settings.parallel_tables) as pool:
             return [event for found in pool.map(self._events, wishes) for event in found]
 
     def _events(self, request: ChangeRequest) -> list[Event]:
@@ -74,29 +69,29 @@ class Reader:
         for wider, found in seen:
             if wider.low <= request.low and request.high <= wider.high:
                 return [event for event in found if request.low < event.place[0] <= request.high]
-        items, types = self._items.get(request.name, ()), self._settings.type_options
-        found = events(started(self._spark), self._lake, request, items, self._facts, types)
+        items, types = self.items.get(request.name, ()), self.settings.type_options
+        found = events(started(self.spark), self.settings.layout, request, items, self.facts, types)
         seen.append((request, found))
         return found
 
     def logged(self, lsns: Collection[int]) -> LoggedCascades:
         """Return which cascades of these transactions are logged."""
-        asked, source = frozenset(lsns), self._settings.source
+        asked, source = frozenset(lsns), self.settings.source
         for more, logged in self._logged:
             if asked <= more:
                 return logged
-        logged = LoggedCascades(self._spark, self._lake, source, asked, self._facts)
+        logged = LoggedCascades(self.spark, self.settings.layout, source, asked, self.facts)
         self._logged.append((asked, logged))
         return logged
 
     def all_logged(self) -> bool:
         """Return True if all transactions certainly log all cascades."""
-        return not self._facts.unlogged and not self._late()
+        return not self.facts.unlogged and not self._late()
 
     def not_all_logged(self, table: TableName) -> bool:
         """Return True if the table has rows in transactions that may not log all cascades."""
         late = any(one.has({str(table)}) for one in self._late())
-        return late or str(table) in self._facts.unlogged
+        return late or str(table) in self.facts.unlogged
 
     def unlogged(self, names: Collection[str], lsns: Iterable[int]) -> list[int]:
         """Return the transactions with rows of these tables that may not log all cascades.
@@ -105,23 +100,22 @@ class Reader:
         """
         # Silver has no row counts by table for transactions that `retry` decoded later.
         late = {one.lsn for one in self._late() if one.has(names)}
-        asked = (frozenset(names), late.union(lsns))
-        question = ("unlogged", asked[0], frozenset(asked[1]))
-        return self._once(question, lambda: self._unlogged(*asked))
+        asked = frozenset(names), frozenset(late.union(lsns))
+        return self._once(("unlogged", *asked), lambda: self._unlogged(*asked))
 
     def all_unlogged(self) -> list[int]:
         """Return all transactions that may not log all cascades."""
-        return self.unlogged(self._facts.unlogged, (one.lsn for one in self._late()))
+        return self.unlogged(self.facts.unlogged, (one.lsn for one in self._late()))
 
     def _late(self) -> tuple[Resolved, ...]:
         # XA transactions that were prepared earlier may be committed here.
-        prepared = (one.lsn - 1 for one in self._facts.prepared)
-        low, high = min([self._facts.low, *prepared]), self._facts.high
-        place = self._spark, self._lake, self._settings.source
+        prepared = (one.lsn - 1 for one in self.facts.prepared)
+        low, high = min([self.facts.low, *prepared]), self.facts.high
+        place = self.spark, self.settings.layout, self.settings.source
         return self._once(("late", low, high), lambda: resolved_faults(*place, low, high))
 
     def _unlogged(self, names: Collection[str], lsns: Collection[int]) -> list[int]:
-        place, facts = (self._spark, self._lake, self._settings.source), self._facts
+        place, facts = (self.spark, self.settings.layout, self.settings.source), self.facts
         decided = {p.lsn: p.end_lsn for p in facts.prepared}
         before = among("__lsn", [lsn for lsn in decided if lsn <= facts.low])
         asked = pa.array(list(lsns), pa.int64())
@@ -140,16 +134,9 @@ class Reader:
         self, link: Link, values: Collection[Identity], columns: Sequence[str]
     ) -> list[Values]:
         """Return a child's rows that may refer to these values. Raises TooManyRowsError."""
-        version = self._versions.get(link.child)
-        if version is None:
-            return []
-        return self._once(
-            (link, frozenset(values), tuple(columns)),
-            lambda: self._read(
-                link.child,
-                lambda: referring(self._gold(link.child, version), link, values, columns),
-            ),
-        )
+        question = (link, frozenset(values), tuple(columns))
+        look = partial(referring, link=link, values=values, columns=columns)
+        return self._rows(link.child, question, look)
 
     def keyed(
         self,
@@ -159,31 +146,28 @@ class Reader:
         columns: Sequence[str],
     ) -> list[Values]:
         """Return a child's rows with these keys. Raises TooManyRowsError."""
-        version = self._versions.get(table)
-        if version is None or not keys:
-            return []
-        return self._once(
-            (table, tuple(key), frozenset(keys), tuple(columns)),
-            lambda: self._read(
-                table, lambda: keyed(self._gold(table, version), table, key, keys, columns)
-            ),
-        )
+        question = (table, tuple(key), frozenset(keys), tuple(columns))
+        look = partial(keyed, table=table, key=key, keys=keys, columns=columns)
+        return self._rows(table, question, look) if keys else []
 
-    def _read(self, table: TableName, look: Callable[[], Answer]) -> Answer:
-        """Read rows of a gold table. Raises DamagedTableError if the table is damaged."""
+    def _rows(
+        self, table: TableName, question: Hashable, look: Callable[[DataFrame], list[Values]]
+    ) -> list[Values]:
+        """Return what `look` finds in a gold table. Raises DamagedTableError if it is damaged."""
+        version = self.versions.get(table)
+        if version is None:
+            return []
+        name = gold_name(self.settings, table.schema, table.table)
         try:
-            return look()
+            return self._once(
+                question, lambda: look(delta.read(started(self.spark), name, version=version))
+            )
         except Exception as error:
-            name = gold_name(self._settings, table.schema, table.table)
             damage = damage_in(error, name, version_of(name))
             # Errors of Binlake are not about the table.
             if damage is None or isinstance(error, BinlakeError):
                 raise
             raise DamagedTableError(table, damage) from error
-
-    def _gold(self, table: TableName, version: int) -> DataFrame:
-        name = gold_name(self._settings, table.schema, table.table)
-        return delta.read(started(self._spark), name, version=version)
 
     def _once(self, question: Hashable, look: Callable[[], Answer]) -> Answer:
         if question not in self._known:

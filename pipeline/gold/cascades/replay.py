@@ -11,52 +11,19 @@ child is listed in `doubts`: nothing is guessed.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.catalog import TableName
-from pipeline.gold.table.loose_text import loose
+from pipeline.gold.cascades.links import Identity, Link, descendants
+from pipeline.gold.changes.images import REPLACEMENT
 
 Values = dict[str, Any]
 Place = tuple[int, int, int]
 """LSN, position and row number: where a change is in the log."""
-Identity = tuple[Any, ...]
 MAX_DEPTH = 64
 """More than InnoDB's own limit of 15 levels."""
-REPLACEMENT = "\ufffd"
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A foreign key in force: what happens to `child` if a row of `parent` is deleted or changed.
-
-    `exact`: columns whose texts are equal only if their characters are. `zero_dates`: columns of
-    the parent in which NULL may stand for a zero date. `computed`: columns of the child may be
-    generated from these. `doubt`: why its effect is not known; empty if it is.
-    """
-
-    child: TableName
-    columns: tuple[str, ...]
-    parent: TableName
-    parent_columns: tuple[str, ...]
-    on_delete: str = ""
-    on_update: str = ""
-    exact: frozenset[str] = frozenset()
-    zero_dates: frozenset[str] = frozenset()
-    computed: bool = False
-    doubt: str = ""
-
-    def rough(self, values: Iterable[Any]) -> Identity:
-        """Return a form that is the same for all values that may be equal under a collation."""
-        return tuple(
-            value.rstrip(" ")
-            if isinstance(value, str) and name in self.exact
-            else loose(value)
-            if isinstance(value, str)
-            else value
-            for name, value in zip(self.columns, values, strict=True)
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +129,11 @@ class Replay:
 
     def __init__(
         self,
-        links: Iterable[Link],
+        links: Sequence[Link],
         children: Mapping[TableName, Rows],
         loaded: Mapping[Link, set[Identity]],
     ) -> None:
+        self._links = links
         self._children = children
         self._loaded = loaded
         self._by_parent: dict[TableName, list[Link]] = defaultdict(list)
@@ -175,11 +143,12 @@ class Replay:
         self.missing: dict[Link, set[Identity]] = defaultdict(set)
         self.doubts: dict[tuple[TableName, int], str] = {}
         self.lacks: dict[tuple[TableName, int], str] = {}
+        self._event: Event
         self._number = 0
 
     def take(self, event: Event) -> None:
         """Apply one change and its cascades."""
-        self._number = 0
+        self._event, self._number = event, 0
         rows = self._children.get(event.table)
         old: Values = dict(event.before or {})
         new: Values | None = None
@@ -187,35 +156,31 @@ class Replay:
             old, new = _changed(rows, event)
             if lost := _lost(rows, event):
                 reason = f"an insert leaves out {lost}, whose DEFAULT is not known"
-                self._doubt(event, event.table, reason)
+                self._doubt(event.table, reason)
         elif event.after is not None:
             new = {**old, **event.after}
         if event.unlogged and event.before is not None:
-            self._fire(event, event.table, old, new, 0)
+            self._fire(event.table, old, new, 0)
 
-    def _fire(
-        self, event: Event, parent: TableName, old: Values, new: Values | None, depth: int
-    ) -> None:
+    def _fire(self, parent: TableName, old: Values, new: Values | None, depth: int) -> None:
         """Apply the foreign keys to a parent's row that is changed, or deleted (`new` is None)."""
         for link in self._by_parent.get(parent, ()):
             action = link.on_delete if new is None else link.on_update
             if not action or not _concerns(link, old, new):
                 continue
             rows = self._children[link.child]
-            if rows.takes(event):
-                self._act(event, link, action, old, new, depth)
-            elif event.place[0] > rows.until:
-                self._doubt_below(event, link.child, "changes of {} are not applied")
+            if rows.takes(self._event):
+                self._act(link, action, old, new, depth)
+            elif self._event.place[0] > rows.until:
+                self._doubt_below(link.child, "changes of {} are not applied")
             else:
                 # Gold's rows of that table are already at a later position.
-                self._doubt_below(event, link.child, "rows of {} have already changed further")
+                self._doubt_below(link.child, "rows of {} have already changed further")
 
-    def _act(
-        self, event: Event, link: Link, action: str, old: Values, new: Values | None, depth: int
-    ) -> None:
+    def _act(self, link: Link, action: str, old: Values, new: Values | None, depth: int) -> None:
         doubt = link.doubt or _unknown(link, old, new)
         if doubt or depth > MAX_DEPTH:
-            self._doubt(event, link.child, doubt or "its foreign keys form an endless cycle")
+            self._doubt(link.child, doubt or "its foreign keys form an endless cycle")
             return
         values = tuple(old[name] for name in link.parent_columns)
         if None in values:
@@ -225,15 +190,13 @@ class Replay:
             self.missing[link].add(rough)
             return
         if not self._children[link.child].complete:
-            self._doubt_below(event, link.child, "gold lacks rows of {}", self.lacks)
+            self._doubt_below(link.child, "gold lacks rows of {}", self.lacks)
         leaves = new is None and action == "CASCADE"
         computed = "" if leaves or not link.computed else "columns of it are generated from these"
-        for identity in self._referring(event, link, values, event.doubt or computed):
-            self._change(event, link, action, identity, new, depth)
+        for identity in self._referring(link, values, self._event.doubt or computed):
+            self._change(link, action, identity, new, depth)
 
-    def _referring(
-        self, event: Event, link: Link, values: Identity, doubt: str
-    ) -> Iterator[Identity]:
+    def _referring(self, link: Link, values: Identity, doubt: str) -> Iterator[Identity]:
         """Yield the rows that refer to these values, each as often as it exists.
 
         `doubt`: why that is not known for any row; empty if it is.
@@ -242,27 +205,21 @@ class Replay:
         for identity in rows.referring(link, values):
             copies = rows.rows.get(identity, [])
             if copies and doubt:
-                self._doubt(event, link.child, doubt)
+                self._doubt(link.child, doubt)
             elif copies and tuple(copies[-1][name] for name in link.columns) != values:
                 text = ", ".join(map(repr, values))
                 other = (
                     f"a row of {link.parent} with {text} is deleted or changed, and whether rows"
                     " with another spelling refer to it depends on their collation"
                 )
-                self._doubt(event, link.child, other)
+                self._doubt(link.child, other)
             else:
                 yield from [identity] * len(copies)
 
     def _change(
-        self,
-        event: Event,
-        link: Link,
-        action: str,
-        identity: Identity,
-        new: Values | None,
-        depth: int,
+        self, link: Link, action: str, identity: Identity, new: Values | None, depth: int
     ) -> None:
-        rows = self._children[link.child]
+        event, rows = self._event, self._children[link.child]
         row = rows.take(identity)
         if row is None:
             return
@@ -282,31 +239,22 @@ class Replay:
         self.cascaded.append(
             Cascaded(event.place, self._number, link.child, row, values_after, event.committed_at)
         )
-        self._fire(event, link.child, row, after, depth + 1)
+        self._fire(link.child, row, after, depth + 1)
 
     def _doubt_below(
         self,
-        event: Event,
         table: TableName,
         reason: str,
         found: dict[tuple[TableName, int], str] | None = None,
     ) -> None:
         """Record that this table's rows, and those that cascade from them, are not known."""
-        for child in self._below(table):
-            if self._children[child].takes(event):
+        for child in descendants(self._links, table):
+            if self._children[child].takes(self._event):
                 doubts = self.doubts if found is None else found
-                doubts.setdefault((child, event.place[0]), reason.format(table))
+                doubts.setdefault((child, self._event.place[0]), reason.format(table))
 
-    def _below(self, table: TableName) -> set[TableName]:
-        found: set[TableName] = set()
-        left = {table}
-        while left:
-            left = {one.child for name in left for one in self._by_parent.get(name, ())} - found
-            found |= left
-        return found
-
-    def _doubt(self, event: Event, child: TableName, reason: str) -> None:
-        self.doubts.setdefault((child, event.place[0]), reason)
+    def _doubt(self, child: TableName, reason: str) -> None:
+        self.doubts.setdefault((child, self._event.place[0]), reason)
 
 
 def _concerns(link: Link, old: Values, new: Values | None) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -13,18 +13,16 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types 
 
 from decoder import TypeOptions
 from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import Position, TimelineItem
-from pipeline.catalog.ddl.model import TableModel
-from pipeline.gold.cascades.replay import Event, Identity, Link, Values
+from pipeline.catalog.alter.items import TimelineItem
+from pipeline.gold.cascades.links import Identity, Link, loose
+from pipeline.gold.cascades.replay import Event, Values
 from pipeline.gold.changes.changes import Skipped, read_changes
-from pipeline.gold.changes.images import LeftOut, is_left_out, whole_after
+from pipeline.gold.changes.images import LeftOut, any_of, is_left_out, whole_after
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.small_batch import are_few, rows_here
-from pipeline.gold.changes.steps import Rows, model_after
+from pipeline.gold.changes.steps import rows_between
 from pipeline.gold.changes.transactions import slices
-from pipeline.gold.schema.insert_defaults import left_out
-from pipeline.gold.schema.unlogged import completed
-from pipeline.gold.table.loose_text import loose
+from pipeline.gold.schema.unlogged import completed, left_out
 from pipeline.lake import Lake
 from pipeline.lake.sql_text import quoted
 from pipeline.lake.starting import Spark
@@ -35,7 +33,7 @@ _HEADER = (
     *("__lsn", "__pos", "__row", "__op", "__committed_at"),
     *("__absent_before", "__absent_after"),
 )
-_VALUE, _ROUGH = "__binlake_value", "__binlake_rough"
+_VALUE, _OWN = "__binlake_value", "__binlake_own"
 _UNKNOWN = "it is not known whether its transaction logs the actions of foreign keys"
 
 
@@ -55,45 +53,17 @@ class TooManyRowsError(Exception):
 class ChangeRequest:
     """A request for a table's changes in (`low`, `high`].
 
-    `columns`: columns of the images, as far as they contain them. `referred`: the columns that
-    foreign keys refer to; only deletes and changes of these count, unless `all_changes` do.
-    `whole`: the rows have no key, so complete after images are built.
+    `columns`: columns of the images, as far as they contain them; only deletes and changes of these
+    count, unless `all_changes` do. `whole`: the rows have no key, so complete after images are
+    built.
     """
 
     name: TableName
     columns: tuple[str, ...]
     low: int
     high: int
-    referred: frozenset[str] = frozenset()
     all_changes: bool = False
     whole: bool = False
-
-
-def rows_between(items: Iterable[TimelineItem], low: int, high: int) -> Iterator[Rows]:
-    """Yield where silver has a table's changes in (`low`, `high`], even if it was dropped since."""
-    current: TimelineItem | None = None
-    model: TableModel | None = None
-    at: Position = (low + 1, 0)
-    stop: Position = (high + 1, 0)
-    for item in items:
-        if item.position >= stop:
-            break
-        if item.position > at:
-            yield from _span(current, model, at, item.position)
-            at = item.position
-        model = model_after([item], model)
-        if item.kind in ("drop", "moved"):
-            current = None
-        elif item.definition is not None and item.version is not None:
-            current = item
-    yield from _span(current, model, at, stop)
-
-
-def _span(
-    item: TimelineItem | None, model: TableModel | None, start: Position, stop: Position
-) -> Iterator[Rows]:
-    if item and item.definition and item.version is not None and start < stop:
-        yield Rows(item.definition, item.version, start, stop, model=model)
 
 
 def events(
@@ -117,21 +87,11 @@ def events(
         meaning = left_out(rows, types)
         changes = completed(taken.frame, meaning)
         if not request.all_changes:
-            changes = changes.where(_concerns(request.referred.intersection(names)))
+            changes = changes.where(_concerns(names))
         table = _few(changes.select(*_projection(names, meaning, whole=request.whole)))
         if table is None:
             raise TooManyRowsError(request.name, _reached(changes))
-        known = set(names).intersection(meaning.defaults)
-        found += [
-            _event(
-                request.name,
-                row,
-                names,
-                set(names) if request.whole else known,
-                whole=request.whole,
-            )
-            for row in table
-        ]
+        found += [_event(request, row, names, meaning) for row in table]
     return found
 
 
@@ -161,8 +121,7 @@ def _concerns(referred: Collection[str]) -> Column:
         )
         for name in referred
     )
-    changed = reduce(Column.__or__, differs, sf.lit(False))
-    return (sf.col("__op") == "delete") | (sf.col("__op") == "update") & changed
+    return (sf.col("__op") == "delete") | (sf.col("__op") == "update") & any_of(differs)
 
 
 def _projection(names: Sequence[str], left_out: LeftOut, *, whole: bool) -> list[Column]:
@@ -183,32 +142,22 @@ def _projection(names: Sequence[str], left_out: LeftOut, *, whole: bool) -> list
 
 
 def _event(
-    table: TableName,
-    row: Mapping[str, Any],
-    names: Sequence[str],
-    known: set[str],
-    *,
-    whole: bool,
+    request: ChangeRequest, row: Mapping[str, Any], names: Sequence[str], left_out: LeftOut
 ) -> Event:
-    """`known`: columns known after an insert (or any change, if `whole`) although left out."""
     op = row["__op"]
-    absent = set(row["__absent_after"] or ()) | set(row["__diffs"] or ())
-    absent_columns = {"b": set(row["__absent_before"] or ()), "a": absent}
-    if whole or op == "insert":
-        absent_columns["a"] = absent - known
-
-    def image(side: str) -> Values:
-        return {
-            name: row[f"{side}{n}"]
-            for n, name in enumerate(names)
-            if name not in absent_columns[side]
-        }
-
+    absent_before = set(row["__absent_before"] or ())
+    absent_after = {*(row["__absent_after"] or ()), *(row["__diffs"] or ())}
+    if request.whole:
+        absent_after = set()
+    elif op == "insert":
+        absent_after.difference_update(left_out.defaults)
+    before = {name: row[f"b{n}"] for n, name in enumerate(names) if name not in absent_before}
+    after = {name: row[f"a{n}"] for n, name in enumerate(names) if name not in absent_after}
     return Event(
         (row["__lsn"], row["__pos"], row["__row"]),
-        table,
-        None if op == "insert" else image("b"),
-        None if op == "delete" else image("a"),
+        request.name,
+        None if op == "insert" else before,
+        None if op == "delete" else after,
         unlogged=False,
         committed_at=row["__committed_at"],
     )
@@ -241,17 +190,15 @@ class LoggedCascades:
             for row in rows.to_pylist()
         }
 
-    def may_be_unlogged(self, event: Event) -> tuple[bool, str]:
-        """Return whether cascades of a change may be unlogged, and why that is not known."""
+    def marked(self, event: Event) -> Event:
+        """Return the change with whether its cascades may be unlogged, and why if not known."""
         lsn, pos, row = event.place
         kind, logged = self._cascades.get(self._prepared.get(lsn, lsn), (None, []))
-        if kind == "logged":
-            return False, ""
-        if kind == "unlogged":
-            return True, ""
-        if kind != "mixed":
-            return True, _UNKNOWN
-        return not any(s.start <= (row if s.inside else pos) < s.end for s in logged), ""
+        if kind == "mixed":
+            within = (s.start <= (row if s.inside else pos) < s.end for s in logged)
+            return replace(event, unlogged=not any(within))
+        doubt = "" if kind in ("logged", "unlogged") else _UNKNOWN
+        return replace(event, unlogged=kind != "logged", doubt=doubt)
 
 
 def referring(
@@ -261,15 +208,8 @@ def referring(
 
     Raises TooManyRowsError.
     """
-    types = {field.name: field.dataType for field in gold.schema.fields}
-    # As columns: Spark cannot use a Python UDF in a join condition.
-    own = {f"{_ROUGH}{n}": _rough(link, name, types[name]) for n, name in enumerate(link.columns)}
-    fields = [st.StructField(f"{_VALUE}{n}", types[name]) for n, name in enumerate(link.columns)]
-    wanted = gold.sparkSession.createDataFrame(list(values), st.StructType(fields))
-    same = (sf.col(name) == sf.col(f"{_VALUE}{n}") for n, name in enumerate(own))
-    compared = gold.withColumns(own)
-    found = compared.join(sf.broadcast(wanted), reduce(Column.__and__, same), "left_semi")
-    return _rows(found, link.child, columns)
+    rough = {name: _rough(link, name, gold.schema[name].dataType) for name in link.columns}
+    return _with_values(gold, link.child, rough, values, columns)
 
 
 def keyed(
@@ -280,18 +220,31 @@ def keyed(
     columns: Sequence[str],
 ) -> list[Values]:
     """Return the rows of gold with these keys. Raises TooManyRowsError."""
-    types = {field.name: field.dataType for field in gold.schema.fields}
-    fields = [st.StructField(f"{_VALUE}{n}", types[name]) for n, name in enumerate(key)]
-    wanted = gold.sparkSession.createDataFrame(list(keys), st.StructType(fields))
-    same = (sf.col(quoted(name)).eqNullSafe(sf.col(f"{_VALUE}{n}")) for n, name in enumerate(key))
-    found = gold.join(sf.broadcast(wanted), reduce(Column.__and__, same), "left_semi")
-    return _rows(found, table, columns)
+    own = {name: sf.col(quoted(name)) for name in key}
+    return _with_values(gold, table, own, keys, columns)
 
 
-def _rows(gold: DataFrame, table: TableName, columns: Sequence[str]) -> list[Values]:
+def _with_values(
+    gold: DataFrame,
+    table: TableName,
+    compared: Mapping[str, Column],
+    values: Collection[Identity],
+    columns: Sequence[str],
+) -> list[Values]:
+    """Return `columns` of the rows for which the `compared` values, by column, are among `values`.
+
+    Raises TooManyRowsError.
+    """
+    places = list(enumerate(compared.items()))
+    kinds = [st.StructField(f"{_VALUE}{n}", gold.schema[name].dataType) for n, (name, _) in places]
+    wanted = gold.sparkSession.createDataFrame(list(values), st.StructType(kinds))
+    # As columns: Spark cannot use a Python UDF in a join condition.
+    own = gold.withColumns({f"{_OWN}{n}": value for n, (_, value) in places})
+    same = (sf.col(f"{_OWN}{n}").eqNullSafe(sf.col(f"{_VALUE}{n}")) for n, _ in places)
+    matching = own.join(sf.broadcast(wanted), reduce(Column.__and__, same), "left_semi")
     names = [f"c{n}" for n in range(len(columns))]
     named = zip(columns, names, strict=True)
-    found = _few(gold.select(*(sf.col(quoted(name)).alias(alias) for name, alias in named)))
+    found = _few(matching.select(*(sf.col(quoted(name)).alias(alias) for name, alias in named)))
     if found is None:
         raise TooManyRowsError(table)
     return [dict(zip(columns, map(row.__getitem__, names), strict=True)) for row in found]

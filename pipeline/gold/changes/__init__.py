@@ -12,7 +12,7 @@ __all__ = [
     "fold",
     "fold_partial",
     "images",
-    "json_paths",
+    "json_diff",
     "keys",
     "local_fold",
     "log_facts",

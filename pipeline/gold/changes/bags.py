@@ -14,11 +14,11 @@ from functools import partial, reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window, functions as sf, types as st
 
-from pipeline.gold.changes.documents import misfit
-from pipeline.gold.changes.fold import Shape
+from pipeline.gold.changes.fold import Shape, image
 from pipeline.gold.changes.images import LeftOut, own_diffs, whole_after
+from pipeline.gold.changes.json_diff import misfit
+from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.names import COMMITTED_AT, LSN
-from pipeline.gold.table.write import Write
 from pipeline.lake import delta
 from pipeline.lake.sql_text import quoted
 
@@ -64,9 +64,12 @@ def keyless_misfits(changes: DataFrame, left_out: LeftOut) -> DataFrame:
 def net_copies(changes: DataFrame, shape: Shape, left_out: LeftOut) -> DataFrame:
     """Return each row whose number of copies changes once, with `COPIES`."""
     after = [whole_after(name, left_out).alias(name) for name in shape.columns]
-    before = [sf.col("before").getField(name).alias(name) for name in shape.columns]
-    more = changes.where(sf.col("__op") != "delete").select(*after, *_own(1))
-    fewer = changes.where(sf.col("__op") != "insert").select(*before, *_own(-1))
+    before = [image("before", name) for name in shape.columns]
+    own = sf.col(LSN), sf.col(COMMITTED_AT)
+    more = changes.where(sf.col("__op") != "delete").select(*after, *own, sf.lit(1).alias(COPIES))
+    fewer = changes.where(sf.col("__op") != "insert").select(
+        *before, *own, sf.lit(-1).alias(COPIES)
+    )
     moved = more.unionByName(fewer)
     newest = sf.max(sf.struct(LSN, COMMITTED_AT))
     values = [sf.any_value(quoted(name)).alias(name) for name in shape.columns]
@@ -110,14 +113,6 @@ def replacements(net: DataFrame, gold: DataFrame, shape: Shape) -> DataFrame:
     return put_in.withColumn(_TAKES, sf.lit(False)).unionByName(taken)
 
 
-def _own(copies: int) -> list[Column]:
-    return [
-        sf.col("__lsn").alias(LSN),
-        sf.col("__committed_at").alias(COMMITTED_AT),
-        sf.lit(copies).alias(COPIES),
-    ]
-
-
 def _of(alias: str) -> Callable[[str], str]:
     return lambda name: f"{alias}.{quoted(name)}"
 
@@ -137,8 +132,7 @@ def _identity(
     schema: st.StructType, shape: Shape, column: Callable[[str], str] = quoted
 ) -> list[Column]:
     """Return values that are equal exactly if two rows are; to Spark 0.0 and -0.0 are equal."""
-    types = {field.name: field.dataType for field in schema.fields}
-    return [_exact(types[name])(sf.col(column(name))) for name in shape.columns]
+    return [_exact(schema[name].dataType)(sf.col(column(name))) for name in shape.columns]
 
 
 def _exact(kind: st.DataType) -> Callable[[Column], Column]:

@@ -118,7 +118,7 @@ def item_blocks(
         else:
             reason = ""
         if reason:
-            blocks.append(Block(item.lsn, f"{_place(item.lsn, item.pos, files)}: {reason}"))
+            blocks.append(Block(item.lsn, f"{place_in_log(item.lsn, files, item.pos)}: {reason}"))
     return blocks
 
 
@@ -174,13 +174,16 @@ def refusal_blocks(before: TableState, rules: Rules, files: Mapping[int, str]) -
     refused = before.refused
     if refused is None or before.key != rules.given(str(before.name)):
         return []
-    place = _place(refused.lsn, refused.lsn % (1 << OFFSET_BITS), files)
     marked = refused.passable and rules.mark_faults
-    return [Block(refused.lsn, f"{place}: {refused.reason}", marked=marked)]
+    return [
+        Block(refused.lsn, f"{place_in_log(refused.lsn, files)}: {refused.reason}", marked=marked)
+    ]
 
 
-def _place(lsn: int, pos: int, files: Mapping[int, str]) -> str:
+def place_in_log(lsn: int, files: Mapping[int, str], pos: int | None = None) -> str:
+    """Return the file and position of an event at `pos`, or of a transaction's first one."""
     ordinal = lsn >> OFFSET_BITS
+    pos = lsn % (1 << OFFSET_BITS) if pos is None else pos
     return f"{files.get(ordinal, f'file number {ordinal}')}, position {pos}"
 
 

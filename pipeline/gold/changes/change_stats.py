@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, functions as sf, types as st
 
 from pipeline.gold.changes.changes import PARTIAL_COLUMNS
 from pipeline.gold.changes.fold import Shape
-from pipeline.gold.changes.images import LeftOut, is_left_out, is_moved, key_of
+from pipeline.gold.changes.images import LeftOut, any_of, is_left_out, is_moved, key_of
 from pipeline.gold.changes.keys import is_inexact
 from pipeline.gold.changes.small_batch import bytes_of
 from pipeline.lake.sql_text import quoted
@@ -64,7 +64,7 @@ def extent(changes: DataFrame, shape: Shape, left_out: LeftOut, *, sized: bool =
         sf.count_if(sf.col("__op") == "insert"),
         sf.count_if(is_moved(shape.key)),
         sf.count_if(is_partial()),
-        first_lsn(reduce(Column.__or__, (is_left_out("before", name) for name in shape.key))),
+        first_lsn(any_of(is_left_out("before", name) for name in shape.key)),
         first_lsn(left_out.is_unknown()),
         first_lsn(is_inexact(shape, changes)),
         sf.sum(bytes_of(changes)) if sized else sf.lit(None),
@@ -84,7 +84,7 @@ def first_lsn(condition: Column) -> Column:
 
 def is_partial() -> Column:
     """Return a condition: an image of the change is partial."""
-    return reduce(Column.__or__, (sf.col(name).isNotNull() for name in PARTIAL_COLUMNS))
+    return any_of(sf.col(name).isNotNull() for name in PARTIAL_COLUMNS)
 
 
 def within(
@@ -94,10 +94,9 @@ def within(
 
     `column` returns a column's name in SQL.
     """
-    types = {field.name: field.dataType for field in schema.fields}
     conditions = []
     for name, limits in found.ranges.items():
-        low, high = (sf.lit(limit).cast(types[name]) for limit in limits)
+        low, high = (sf.lit(limit).cast(schema[name].dataType) for limit in limits)
         conditions.append(sf.col(column(name)).between(low, high))
     return conditions
 

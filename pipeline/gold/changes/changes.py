@@ -6,7 +6,7 @@ Rollbacks are rare: `log_facts` finds them, and only those ranges are filtered.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, functions as sf
@@ -130,12 +130,10 @@ def _at_their_commits(
     lsns = {p.lsn for p in due}
     within = changes.where(sf.col("__lsn").between(min(lsns), max(lsns)))
     within = without(within, [s for s in skip if s.lsn in lsns])
-    columns = [
-        pa.array([p.lsn for p in due], pa.int64()),
-        pa.array([p.end_lsn for p in due], pa.int64()),
-        pa.array([p.committed_at for p in due], pa.int64()).cast(DECIDED.field(2).type),
+    decided = [
+        {"prepared_lsn": p.lsn, "commit_lsn": p.end_lsn, "decided_at": p.committed_at} for p in due
     ]
-    commits = changes.sparkSession.createDataFrame(pa.table(columns, schema=DECIDED))
+    commits = changes.sparkSession.createDataFrame(pa.Table.from_pylist(decided, DECIDED))
     joined = within.join(sf.broadcast(commits), sf.col("__lsn") == sf.col("prepared_lsn"))
     moved = {"__lsn": sf.col("commit_lsn"), "__committed_at": sf.col("decided_at")}
     return joined.withColumns(moved).select(*changes.columns)
@@ -156,11 +154,8 @@ def without(changes: DataFrame, skip: Sequence[Skipped]) -> DataFrame:
     """Return the changes without those of skipped events."""
     if not skip:
         return changes
-    ranges = changes.sparkSession.createDataFrame(
-        pa.table(
-            [pa.array([getattr(s, f.name) for s in skip], f.type) for f in SKIPPED], schema=SKIPPED
-        )
-    )
+    found = pa.Table.from_pylist([asdict(one) for one in skip], SKIPPED)
+    ranges = changes.sparkSession.createDataFrame(found)
     place = sf.when(sf.col("inside"), sf.col("__row")).otherwise(sf.col("__pos"))
     rolled_back = (
         (sf.col("__lsn") == sf.col("lsn")) & (place >= sf.col("start")) & (place < sf.col("end"))

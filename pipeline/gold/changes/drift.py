@@ -7,8 +7,9 @@ what the previous change of the same key left or, for a key's first change, with
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from functools import reduce
 from typing import Any
 from zlib import crc32
@@ -45,20 +46,10 @@ class Drift:
     different: int = 0
 
     def __add__(self, other: Drift) -> Drift:
-        return Drift(
-            self.checked + other.checked,
-            self.missing + other.missing,
-            self.extra + other.extra,
-            self.different + other.different,
-        )
+        return Drift(*map(operator.add, astuple(self), astuple(other)))
 
     def __sub__(self, other: Drift) -> Drift:
-        return Drift(
-            self.checked - other.checked,
-            self.missing - other.missing,
-            self.extra - other.extra,
-            self.different - other.different,
-        )
+        return Drift(*map(operator.sub, astuple(self), astuple(other)))
 
     @property
     def found(self) -> int:
@@ -190,26 +181,23 @@ def _keys(shape: Shape) -> list[str]:
 
 def _events(changes: DataFrame, shape: Shape) -> DataFrame:
     """Return, for each change and key, hashes of the row before and after."""
-    key, moved = _keys(shape), key_changed(shape.key)
+    moved = key_changed(shape.key)
     insert, delete = (sf.col("__op") == op for op in ("insert", "delete"))
     had, has = (
         _hash([image(side, name) for name in shape.columns]) for side in ("before", "after")
     )
     order = sf.struct("__lsn", "__pos", "__row").alias(_ORDER)
     nothing = sf.lit(None).cast("bigint")
-    leaving = changes.where(~insert).select(
-        *(image("before", name).alias(k) for name, k in zip(shape.key, key, strict=True)),
-        order,
-        had.alias(_HAD),
-        sf.when(delete | moved, nothing).otherwise(has).alias(_HAS),
+
+    def events(side: str, which: Column, was: Column, becomes: Column) -> DataFrame:
+        named = zip(shape.key, _keys(shape), strict=True)
+        key = (image(side, name).alias(to) for name, to in named)
+        return changes.where(which).select(*key, order, was.alias(_HAD), becomes.alias(_HAS))
+
+    stays = sf.when(delete | moved, nothing).otherwise(has)
+    return events("before", ~insert, had, stays).unionByName(
+        events("after", insert | moved, nothing, has)
     )
-    coming = changes.where(insert | moved).select(
-        *(image("after", name).alias(k) for name, k in zip(shape.key, key, strict=True)),
-        order,
-        nothing.alias(_HAD),
-        has.alias(_HAS),
-    )
-    return leaving.unionByName(coming)
 
 
 def _hash(columns: list[Column]) -> Column:

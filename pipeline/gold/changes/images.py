@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Literal
 
-from pyspark.sql import Column, DataFrame, functions as sf
+from pyspark.sql import Column, DataFrame, functions as sf, types as st
 
-from pipeline.gold.changes.documents import with_diffs
+from pipeline.gold.changes.json_diff import with_diffs
 
 Doubt = Literal["", "date", "real", "text"]
 """Why values that are equal in gold may differ in the source: NULL may be a zero date, U+FFFD may
 be any bytes that are invalid in the charset, and 0.0 equals -0.0."""
-_REPLACEMENT = "\ufffd"
+REPLACEMENT = "\ufffd"
+"""Replaces bytes that are not a character of their charset."""
 _MARIADB_GTID = r"^[0-9]+-[0-9]+-[0-9]+$"
 
 
@@ -39,7 +40,7 @@ class Unlogged:
         if self.sources is None:
             return update
         differ = (_may_differ(name, doubt) for name, doubt in sorted(self.sources.items()))
-        return update & _any(differ)
+        return update & any_of(differ)
 
     def is_stale(self) -> Column:
         """Condition: it can be computed, but only once all columns of the row are known."""
@@ -49,7 +50,7 @@ class Unlogged:
             is_left_out("before", name) & is_left_out("after", name)
             for name in sorted(self.sources or ())
         )
-        return self.is_changed() & _any(absent)
+        return self.is_changed() & any_of(absent)
 
     def is_lost(self) -> Column:
         """Condition: it may have changed and cannot be computed."""
@@ -64,7 +65,7 @@ def _may_differ(name: str, doubt: Doubt) -> Column:
     if doubt == "date":
         differs |= after.isNull()
     if doubt == "text":
-        differs |= _is(sf.contains(after, sf.lit(_REPLACEMENT)))
+        differs |= _is(sf.contains(after, sf.lit(REPLACEMENT)))
     return ~is_left_out("after", name) & differs
 
 
@@ -87,12 +88,12 @@ class LeftOut:
 
     def is_unknown(self) -> Column:
         """Condition: the change leaves out a value that cannot be derived."""
-        return _is(_is_insert() & self._lost(self.defaults)) | self._is_unlogged()
+        return self._is_lost_insert() | self._is_unlogged()
 
     def is_lost(self, names: Iterable[str]) -> Column:
         """Condition: an insert leaves out one of these columns, whose DEFAULT is unknown."""
         lost = [name for name in names if name not in self.defaults]
-        return _is_insert() & _any(is_left_out("after", name) for name in lost)
+        return _is_insert() & any_of(is_left_out("after", name) for name in lost)
 
     def unknown(self, changes: DataFrame) -> dict[str, str]:
         """Return the columns to which `is_unknown` applies, and the reason for each."""
@@ -115,13 +116,14 @@ class LeftOut:
 
     def known(self, changes: DataFrame) -> DataFrame:
         """Return the changes without inserts that leave out columns with unknown DEFAULTs."""
-        return changes.where(~_is(_is_insert() & self._lost(self.defaults)))
+        return changes.where(~self._is_lost_insert())
 
-    def _lost(self, known: Iterable[str]) -> Column:
-        return sf.size(sf.array_except("__absent_after", _names(known))) > 0
+    def _is_lost_insert(self) -> Column:
+        absent = sf.array_except("__absent_after", _names(self.defaults))
+        return _is(_is_insert() & (sf.size(absent) > 0))
 
     def _is_unlogged(self) -> Column:
-        return _any(one.is_lost() for one in self.unlogged) | self._is_undeclared()
+        return any_of(one.is_lost() for one in self.unlogged) | self._is_undeclared()
 
     def _is_undeclared(self) -> Column:
         """Condition: an update may have changed columns that MariaDB does not log."""
@@ -136,6 +138,14 @@ class LeftOut:
         return sf.array_intersect(in_neither, _names(self.undeclared))
 
 
+def image_type(schema: st.StructType) -> st.StructType:
+    """Return the type of both images in silver's changes, from the schema of these."""
+    image = schema["after"].dataType
+    if not isinstance(image, st.StructType):
+        raise TypeError(f"silver's images are structs, not {image.simpleString()}")
+    return image
+
+
 def _names(names: Iterable[str]) -> Column:
     return sf.array(*(sf.lit(name) for name in sorted(names))).cast("array<string>")
 
@@ -148,7 +158,8 @@ def _is(condition: Column) -> Column:
     return sf.coalesce(condition, sf.lit(False))
 
 
-def _any(conditions: Iterable[Column]) -> Column:
+def any_of(conditions: Iterable[Column]) -> Column:
+    """Return the disjunction of the conditions."""
     return reduce(Column.__or__, conditions, sf.lit(False))
 
 
@@ -192,7 +203,7 @@ def whole_after(name: str, left_out: LeftOut) -> Column:
 
 
 def own_diffs(name: str) -> Column:
-    """Return a column's diffs in one change, in the form that `documents` takes."""
+    """Return a column's diffs in one change, in the form that `with_diffs` takes."""
     return sf.array_compact(sf.array(diffs_of(name)))
 
 

@@ -1,4 +1,4 @@
-"""Apply JSON diffs, which MySQL logs instead of a document, to a document's text.
+"""Apply JSON diffs, which MySQL logs instead of a document: to a text, and to columns of Spark.
 
 Text in, text out, in silver's notation: compact, members in MySQL's order (by the length of the
 name in UTF-8, then by its bytes), numbers digit for digit as they were. So a document built from
@@ -12,8 +12,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from json.encoder import encode_basestring
 from typing import Any
+
+from pyspark.sql import Column, functions as sf, types as st
 
 _LEG = re.compile(r'\[(\d+)\]|\.(?:("(?:[^"\\]|\\.)*")|([^.\["]+))')
 Container = dict[str, Any] | list[Any]
@@ -141,3 +144,58 @@ def _missing(diff: dict[str, Any]) -> JsonDiffError:
 
 
 _OPERATIONS = {"replace": _replace, "insert": _insert, "remove": _remove}
+
+# --- columns of Spark -----------------------------------------------------------------------------
+
+
+def with_diffs(document: Column, diffs: Column, *, lenient: bool) -> Column:
+    """Return the document with its diffs applied; `lenient`: skip those that do not fit it.
+
+    `diffs` are an array of {`lsn`, `diff`}: the LSN of the change, and the text of its diffs.
+    """
+    return (_FITTING if lenient else _APPLIED)(document, _texts(diffs))
+
+
+def misfit(document: Column, diffs: Column) -> Column:
+    """Return the LSN of the first change whose diffs do not fit the document, and the reason.
+
+    Null if all of them fit. `diffs` are those of `with_diffs`.
+    """
+    found = _MISFIT(document, _texts(diffs))
+    lsn = sf.get(diffs, found.getField("at")).getField("lsn")
+    return sf.when(found.isNotNull(), sf.struct(lsn.alias("lsn"), found.getField("reason")))
+
+
+def _texts(diffs: Column) -> Column:
+    return sf.transform(diffs, lambda one: one["diff"])
+
+
+def _applied(document: str | None, diffs: list[str] | None) -> str | None:
+    """Apply the diffs; Spark also calls this for rows that a surrounding condition excludes."""
+    if not diffs:
+        return document
+    if document is None:
+        raise JsonDiffError("there is no document")
+    return apply_diffs(document, diffs)
+
+
+def _fitting(document: str | None, diffs: list[str] | None) -> str | None:
+    for diff in diffs or ():
+        with suppress(JsonDiffError):
+            document = _applied(document, [diff])
+    return document
+
+
+def _misfit(document: str | None, diffs: list[str] | None) -> tuple[int, str] | None:
+    for place, diff in enumerate(diffs or ()):
+        try:
+            document = _applied(document, [diff])
+        except JsonDiffError as error:
+            return place, str(error)
+    return None
+
+
+_APPLIED = sf.udf(_applied, st.StringType(), useArrow=False)
+_FITTING = sf.udf(_fitting, st.StringType(), useArrow=False)
+_PLACE = st.StructType().add("at", st.IntegerType()).add("reason", st.StringType())
+_MISFIT = sf.udf(_misfit, _PLACE, useArrow=False)

@@ -15,12 +15,10 @@ from decoder import TableDefinition, TypeOptions
 from decoder.constants import ZERO_DATE_TYPES, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.gold.changes.fold import Shape
-from pipeline.gold.changes.images import LeftOut, is_moved, key_of
+from pipeline.gold.changes.images import REPLACEMENT, LeftOut, any_of, is_moved, key_of
 from pipeline.gold.table.names import LSN
 from pipeline.lake.sql_text import quoted
 
-REPLACEMENT = "\ufffd"
-"""Replaces bytes that are not a character of their charset."""
 _ORDER, _THERE, _BEFORE = "__order", "__there", "__before"
 
 
@@ -50,7 +48,7 @@ def _refusal(
 
 def is_inexact(shape: Shape, changes: DataFrame) -> Column:
     """Return a condition: a key column given by conf has a value that stands for several."""
-    return reduce(Column.__or__, _inexact(shape, changes), sf.lit(False))
+    return any_of(_inexact(shape, changes))
 
 
 def _inexact(shape: Shape, changes: DataFrame) -> Iterator[Column]:
@@ -74,19 +72,16 @@ def first_repeated(
     """
     names = {name: f"k{n}" for n, name in enumerate(shape.key)}
     moved = is_moved(shape.key)
-    arriving = (sf.col("__op") == "insert") | moved
-    events = _events(changes, names, "after", arriving, left_out, there=True).unionByName(
-        _events(
-            changes,
-            names,
-            "before",
-            (sf.col("__op") == "delete") | moved,
-            left_out,
-            there=False,
-        )
-    )
-    so_far = Window.partitionBy(*names.values()).orderBy(_ORDER)
-    before = events.withColumn(_BEFORE, sf.lag(_THERE).over(so_far)).where(_THERE)
+    order = sf.struct("__lsn", "__pos", "__row").alias(_ORDER)
+
+    def events(side: str, which: Column, *, there: bool) -> DataFrame:
+        key = (key_of(side, name, left_out.defaults).alias(to) for name, to in names.items())
+        return changes.where(which).select(*key, order, sf.lit(there).alias(_THERE))
+
+    arriving = events("after", (sf.col("__op") == "insert") | moved, there=True)
+    leaving = events("before", (sf.col("__op") == "delete") | moved, there=False)
+    so_far = sf.lag(_THERE).over(Window.partitionBy(*names.values()).orderBy(_ORDER))
+    before = arriving.unionByName(leaving).withColumn(_BEFORE, so_far).where(_THERE)
     rows = gold.select(*(sf.col(quoted(name)).alias(f"g{key}") for name, key in names.items()), LSN)
     same = [sf.col(key).eqNullSafe(sf.col(f"g{key}")) for key in names.values()]
     older = sf.col(LSN) < sf.col(f"{_ORDER}.__lsn")
@@ -94,17 +89,3 @@ def first_repeated(
     repeated = sf.coalesce(sf.col(_BEFORE), sf.col(LSN).isNotNull())
     row = joined.agg(sf.min(sf.when(repeated, sf.col(f"{_ORDER}.__lsn")))).first()
     return row[0] if row is not None else None
-
-
-def _events(
-    changes: DataFrame,
-    names: dict[str, str],
-    side: str,
-    which: Column,
-    left_out: LeftOut,
-    *,
-    there: bool,
-) -> DataFrame:
-    key = (key_of(side, name, left_out.defaults).alias(to) for name, to in names.items())
-    order = sf.struct("__lsn", "__pos", "__row").alias(_ORDER)
-    return changes.where(which).select(*key, order, sf.lit(there).alias(_THERE))

@@ -17,6 +17,7 @@ from pyspark.sql import types as st
 from pipeline.gold.changes.change_stats import RANGE_TYPES, Extent
 from pipeline.gold.changes.changes import PARTIAL_COLUMNS
 from pipeline.gold.changes.fold import DELETE, Shape
+from pipeline.gold.changes.images import image_type
 from pipeline.gold.table.names import COMMITTED_AT, LSN
 
 _KEY_TYPES = (*RANGE_TYPES, st.BinaryType, st.TimestampType, st.TimestampNTZType)
@@ -36,7 +37,7 @@ class Folded:
 
 def can_fold(rows: pa.Table, schema: st.StructType, shape: Shape) -> bool:
     """Return True if changes of a table with this key may be folded here."""
-    image = _image(schema)
+    image = image_type(schema)
     return (
         shape.unique
         and not shape.given
@@ -47,7 +48,7 @@ def can_fold(rows: pa.Table, schema: st.StructType, shape: Shape) -> bool:
 
 def fold_here(rows: pa.Table, schema: st.StructType, shape: Shape) -> Folded:
     """Fold at least one change for which `can_fold` holds; `schema` is their schema in Spark."""
-    image = _image(schema)
+    image = image_type(schema)
     changes = _Changes(rows.sort_by([(name, "ascending") for name in _ORDER]), image.names)
     columns = changes.outcomes(shape)
     own = [(LSN, schema["__lsn"]), (COMMITTED_AT, schema["__committed_at"])]
@@ -61,13 +62,6 @@ def fold_here(rows: pa.Table, schema: st.StructType, shape: Shape) -> Folded:
         st.StructType(fields),
         changes.extent(shape, image),
     )
-
-
-def _image(schema: st.StructType) -> st.StructType:
-    image = schema["after"].dataType
-    if not isinstance(image, st.StructType):
-        raise TypeError(f"silver's images are structs, not {image.simpleString()}")
-    return image
 
 
 class _Changes:

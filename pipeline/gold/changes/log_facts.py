@@ -8,7 +8,7 @@ and GTIDs are kept as intervals.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ class Facts:
     prepared: tuple[Prepared, ...] = ()
     last_lsn: int | None = None
     committed_at: int | None = None
-    gtids: tuple[tuple[str, int, int], ...] = field(default=())
+    gtids: tuple[tuple[str, int, int], ...] = ()
     server_ends: tuple[str, ...] = ()
     changes: int = 0
     bytes: int = 0
@@ -92,67 +92,41 @@ def facts(
     cut_before: int = 0,
 ) -> Facts:
     """Return the facts from slices of the transactions in (`low`, `high`] and `earlier` XA ones."""
-    found = _Found(cut_before)
+    found, xa = Facts(low, high), [*earlier]
+    server_ends: dict[str, str] = {}
     for rows in transactions:
-        found.add(rows)
-    xa = [*earlier, *found.xa]
-    rolled_back = [*found.rolled_back, *earlier]
-    return Facts(
-        low,
-        high,
-        changed=frozenset(found.changed),
-        undecided=tuple(found.undecided),
-        skipped=tuple(
-            Skipped(entry["lsn"], piece["start"], piece["end"], inside)
-            for entry in rolled_back
-            for inside, column in ((False, "rolled_back"), (True, "rolled_back_rows"))
-            for piece in entry[column] or ()
-        ),
+        found = _with_slice(found, rows, cut_before)
+        xa += xa_rows(rows)
+        server_ends.update(_server_ends(rows))
+    return replace(
+        found,
+        skipped=(*found.skipped, *_skipped(earlier)),
         prepared=tuple(pair(sorted(xa, key=lambda row: row["lsn"]))),
-        last_lsn=found.last_lsn,
-        committed_at=found.committed_at,
-        gtids=tuple(found.gtids),
-        server_ends=tuple(found.server_ends.values()),
-        changes=found.changes,
-        bytes=found.bytes,
+        server_ends=tuple(server_ends.values()),
         # XA transactions may be decided here and prepared earlier, so all of them count.
-        unlogged=frozenset(found.unlogged.union(*(row["names"] for row in xa))),
+        unlogged=found.unlogged.union(*(row["names"] for row in xa)),
     )
 
 
-@dataclass(slots=True)
-class _Found:
-    """Facts collected from the slices so far."""
-
-    cut_before: int
-    changed: set[str] = field(default_factory=set)
-    unlogged: set[str] = field(default_factory=set)
-    undecided: list[Fault] = field(default_factory=list)
-    rolled_back: list[dict[str, Any]] = field(default_factory=list)
-    xa: list[dict[str, Any]] = field(default_factory=list)
-    last_lsn: int | None = None
-    committed_at: int | None = None
-    gtids: list[tuple[str, int, int]] = field(default_factory=list)
-    server_ends: dict[str, str] = field(default_factory=dict)
-    changes: int = 0
-    bytes: int = 0
-
-    def add(self, rows: pa.Table) -> None:
-        """Add the next slice, which must not be empty."""
-        lsn = rows.column("__lsn")
-        self.last_lsn = pc.max(lsn).as_py()
-        at = pc.max(rows.filter(pc.equal(lsn, self.last_lsn)).column("committed_at"))
-        self.committed_at = at.cast(pa.int64()).as_py()
-        self.changed |= _tables(rows.filter(pc.greater(lsn, self.cut_before)))
-        logged = pc.fill_null(pc.equal(rows.column("cascades"), "logged"), False)
-        self.unlogged |= _tables(rows.filter(pc.invert(logged)))
-        self.undecided += _undecided(rows)
-        self.rolled_back += _rolled_back(rows)
-        self.xa += xa_rows(rows)
-        self.changes += pc.sum(pc.struct_field(entries(rows).flatten(), "value")).as_py() or 0
-        self.bytes += pc.sum(rows.column("bytes")).as_py() or 0
-        self.gtids += _gtids(rows)
-        self.server_ends.update(_server_ends(rows))
+def _with_slice(found: Facts, rows: pa.Table, cut_before: int) -> Facts:
+    """Return the facts with those of the next slice, which must not be empty."""
+    lsn = rows.column("__lsn")
+    last_lsn = pc.max(lsn).as_py()
+    at = pc.max(rows.filter(pc.equal(lsn, last_lsn)).column("committed_at"))
+    logged = pc.fill_null(pc.equal(rows.column("cascades"), "logged"), False)
+    changes = pc.sum(pc.struct_field(entries(rows).flatten(), "value")).as_py() or 0
+    return replace(
+        found,
+        changed=found.changed | _tables(rows.filter(pc.greater(lsn, cut_before))),
+        undecided=(*found.undecided, *_undecided(rows)),
+        skipped=(*found.skipped, *_skipped(_rolled_back(rows))),
+        last_lsn=last_lsn,
+        committed_at=at.cast(pa.int64()).as_py(),
+        gtids=(*found.gtids, *_gtids(rows)),
+        changes=found.changes + changes,
+        bytes=found.bytes + (pc.sum(rows.column("bytes")).as_py() or 0),
+        unlogged=found.unlogged | _tables(rows.filter(pc.invert(logged))),
+    )
 
 
 def _tables(rows: pa.Table) -> set[str]:
@@ -187,6 +161,13 @@ def _rolled_back(rows: pa.Table) -> list[dict[str, Any]]:
     found = rows.filter(pc.or_(*some)).select(["__lsn", *columns])
     entries: list[dict[str, Any]] = found.rename_columns(["lsn", *columns]).to_pylist()
     return entries
+
+
+def _skipped(transactions: Iterable[Mapping[str, Any]]) -> Iterator[Skipped]:
+    for entry in transactions:
+        for column, inside in (("rolled_back", False), ("rolled_back_rows", True)):
+            for piece in entry[column] or ():
+                yield Skipped(entry["lsn"], piece["start"], piece["end"], inside)
 
 
 def _gtids(rows: pa.Table) -> Iterator[tuple[str, int, int]]:

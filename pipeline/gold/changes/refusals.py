@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, functions as sf
 
 from pipeline.gold.changes.images import LeftOut
 from pipeline.gold.changes.json_diff import JsonDiffError
-from pipeline.gold.table.refusal import Refusal, TableRefusedError
+from pipeline.gold.table.state import Refusal, TableRefusedError
 
 _MISFITS = (
     "CAST_INVALID_INPUT",
@@ -38,12 +38,12 @@ _WAYS_ON = (
 def key_left_out(lsn: int, key: Sequence[str], left_out: LeftOut) -> TableRefusedError:
     """Return the error for before images that leave out columns of the key in conf."""
     if generated := left_out.not_computed(key):
-        return _refused_key(
+        return _not_passable(
             lsn,
             f"its key in conf includes {_named(generated)}. {_NOT_COMPUTED}: name a key of other"
             " columns under keys in conf",
         )
-    return _refused_key(
+    return _not_passable(
         lsn,
         f"changes leave out columns of its key in conf ({', '.join(key)}), since the source uses"
         f" another key: {_OWN_KEY}, or set binlog_row_image=FULL there",
@@ -52,7 +52,7 @@ def key_left_out(lsn: int, key: Sequence[str], left_out: LeftOut) -> TableRefuse
 
 def key_inexact(lsn: int, key: Sequence[str]) -> TableRefusedError:
     """Return the error for a key in conf whose value is a zero date or invalid text."""
-    return _refused_key(
+    return _not_passable(
         lsn,
         f"a row's key in conf ({', '.join(key)}) has a zero date or text that is invalid in its"
         f" charset, which other rows may have too: {_OWN_KEY}",
@@ -61,30 +61,21 @@ def key_inexact(lsn: int, key: Sequence[str]) -> TableRefusedError:
 
 def key_repeated(lsn: int, key: Sequence[str]) -> TableRefusedError:
     """Return the error for a key in conf that is not unique."""
-    return _refused_key(lsn, f"two rows have the same key in conf ({', '.join(key)}): {_OWN_KEY}")
+    return _not_passable(lsn, f"two rows have the same key in conf ({', '.join(key)}): {_OWN_KEY}")
 
 
-def _refused_key(lsn: int, reason: str) -> TableRefusedError:
+def _not_passable(lsn: int, reason: str) -> TableRefusedError:
+    """Return the error for changes that gold may not skip."""
     return TableRefusedError(Refusal(lsn, reason, passable=False))
 
 
 def row_left_out(lsn: int, left_out: LeftOut) -> TableRefusedError:
     """Return the error for before images of a keyless table that are not complete."""
+    reason = "the log names no key of the table, and its changes do not contain whole rows"
+    remedy = "name the source's key under keys in conf"
     if generated := left_out.not_computed():
-        reason = (
-            f"the log names no key of the table, and its changes do not contain whole rows:"
-            f" {_named(generated)}. {_NOT_COMPUTED}: name the source's key under keys in"
-            " conf"
-        )
-        return TableRefusedError(Refusal(lsn, reason, passable=False))
-    return TableRefusedError(
-        Refusal(
-            lsn,
-            "the log names no key of the table, and its changes do not contain whole rows: name the"
-            " source's key under keys in conf, or set binlog_row_image=FULL there",
-            passable=False,
-        )
-    )
+        return _not_passable(lsn, f"{reason}: {_named(generated)}. {_NOT_COMPUTED}: {remedy}")
+    return _not_passable(lsn, f"{reason}: {remedy}, or set binlog_row_image=FULL there")
 
 
 def refuse_unknown(changes: DataFrame, left_out: LeftOut, lsn: int) -> None:
@@ -134,13 +125,10 @@ def write_values(write: Callable[[], None], lsn: int) -> None:
     except Exception as error:  # its type depends on how many tasks failed
         if not any(f"[{name}" in str(error) for name in _MISFITS):
             raise
-        raise TableRefusedError(
-            Refusal(
-                lsn,
-                "a value in gold does not fit its column's new type, or it is not known how the"
-                " source converted it: copy the table to a new one at the source and rename that",
-                passable=False,
-            )
+        raise _not_passable(
+            lsn,
+            "a value in gold does not fit its column's new type, or it is not known how the source"
+            " converted it: copy the table to a new one at the source and rename that",
         ) from error
 
 

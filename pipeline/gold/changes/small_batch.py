@@ -17,6 +17,7 @@ from decoder import TableDefinition, TypeOptions
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.gold.changes.changes import between
+from pipeline.gold.changes.images import image_type
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.steps import Rows
 from pipeline.lake import Lake
@@ -128,7 +129,7 @@ def _counted(tables: NativeTables, lake: Lake, rows: Rows, types: TypeOptions) -
 
 def fit(changes: DataFrame, count: int, size: int) -> bool:
     """Return True if this many changes, with texts and binaries of `size` bytes, are small."""
-    values = sum(len(_fields(changes, side)) for side in ("before", "after"))
+    values = 2 * len(image_type(changes.schema).fields)
     return count <= FEW and size + count * values * VALUE_BYTES <= HELD_BYTES
 
 
@@ -137,7 +138,7 @@ def bytes_of(changes: DataFrame) -> Column:
     sizes = [
         size
         for side in ("before", "after")
-        for field in _fields(changes, side)
+        for field in image_type(changes.schema).fields
         for size in _size(sf.col(side).getField(field.name), field.dataType)
     ]
     sizes += _size(sf.map_values("__json_diff"), st.ArrayType(st.StringType()))
@@ -152,11 +153,6 @@ def _size(column: Column, kind: st.DataType) -> list[Column]:
     if isinstance(kind, st.ArrayType):
         return [sf.octet_length(sf.array_join(column, ","))]
     return []
-
-
-def _fields(changes: DataFrame, side: str) -> list[st.StructField]:
-    image = changes.schema[side].dataType
-    return image.fields if isinstance(image, st.StructType) else []
 
 
 def at_driver(changes: DataFrame, most: int) -> pa.Table | None:

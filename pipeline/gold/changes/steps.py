@@ -61,16 +61,29 @@ def parts(state: TableState, items: Sequence[TimelineItem]) -> list[Part]:
     those before a DROP or RENAME that the batch starts with. Before a TRUNCATE only changes of the
     definition are kept. A RENAME in between needs the earlier rows.
     """
-    reached = [item for item in items if item.position < (state.to_lsn + 1, 0)]
-    passed = [item for item in reached if item.lsn <= state.from_lsn]
-    moves = [n for n, item in enumerate(reached) if n >= len(passed) and item.kind in MOVES]
+    reached = [item for item in items if item.lsn <= state.to_lsn]
+    moves = [
+        n for n, item in enumerate(reached) if item.lsn > state.from_lsn and item.kind in MOVES
+    ]
     begins = [n for n, item in enumerate(reached) if _begins(item, state)]
     begins = [n for n in begins if not moves or n <= moves[0]]
     if begins:
         model = model_after(reached[: begins[-1]])
         return _needed(_Batch(state, None, model).parts(reached[begins[-1] :]))
+    return _needed(_all_parts(state, reached))
+
+
+def rows_between(items: Iterable[TimelineItem], low: int, high: int) -> list[Rows]:
+    """Return where silver has a table's changes in (`low`, `high`], even if dropped since."""
+    reached = [item for item in items if item.lsn <= high]
+    found = _all_parts(TableState("", "", low, high), reached)
+    return [part for part in found if isinstance(part, Rows)]
+
+
+def _all_parts(state: TableState, reached: Sequence[TimelineItem]) -> Iterator[Part]:
+    passed = [item for item in reached if item.lsn <= state.from_lsn]
     batch = _Batch(state, _latest(passed), model_after(passed))
-    return _needed(batch.parts(reached[len(passed) :]))
+    return batch.parts(reached[len(passed) :])
 
 
 def _needed(found: Iterator[Part]) -> list[Part]:

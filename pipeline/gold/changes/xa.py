@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.gold.changes.blockers import Fault
 
@@ -111,23 +110,16 @@ def redefined(prepared: Iterable[Prepared], items: Sequence[TimelineItem]) -> It
                     f"{name} changed between XA PREPARE and XA COMMIT: it is not known how to apply"
                     " the rows of the transaction."
                 )
-                yield Fault(one.end_lsn, reason, _names(changed))
-
-
-def _names(changed: TimelineItem) -> tuple[TableName, ...]:
-    """Return the table, and the one that its rows were moved to."""
-    return (changed.name, changed.other) if changed.other else (changed.name,)
+                # The table, and the one that its rows were moved to.
+                names = (changed.name, changed.other) if changed.other else (changed.name,)
+                yield Fault(one.end_lsn, reason, names)
 
 
 def _changed(items: Sequence[TimelineItem], prepared: int, committed: int) -> TimelineItem | None:
-    version = _version(items, prepared)
+    before = [item.version for item in items if item.lsn <= prepared and item.version is not None]
+    version = before[-1] if before else None
     for item in items:
         between = prepared < item.lsn < committed
         if between and (item.kind != "version" or item.version != version):
             return item
     return None
-
-
-def _version(items: Sequence[TimelineItem], lsn: int) -> int | None:
-    found = [item.version for item in items if item.lsn <= lsn and item.version is not None]
-    return found[-1] if found else None

@@ -18,9 +18,8 @@ from pyspark.sql import SparkSession
 from pipeline.catalog import TableName
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.plan.published_cuts import CUTS, cuts_table
-from pipeline.gold.table.commit_stats import Written, written_since
+from pipeline.gold.table.commits import Written, by_others, is_own, signs, written_since
 from pipeline.gold.table.damage import Damage, damage_in, gone
-from pipeline.gold.table.foreign_commits import by_others, is_own, signs
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import GoldState, TableState
 from pipeline.lake.delta_log.spark_written import commits_since, state as state_of, version_of

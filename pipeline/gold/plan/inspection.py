@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 
 from pipeline.catalog import TableName
 from pipeline.gold.plan.cut import Cut
+from pipeline.gold.table.commits import MARK, by_others, signs
 from pipeline.gold.table.damage import Damage, damage_in, gone
-from pipeline.gold.table.foreign_commits import MARK, by_others, signs
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import GoldState
 from pipeline.lake import delta, stores

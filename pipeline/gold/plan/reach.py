@@ -15,8 +15,7 @@ from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import Position, TimelineItem
 from pipeline.gold.changes.blockers import Block, Rules
 from pipeline.gold.changes.steps import MOVES, is_whole
-from pipeline.gold.table.refusal import Refusal
-from pipeline.gold.table.state import NO_LSN, TableState
+from pipeline.gold.table.state import NO_LSN, Refusal, TableState
 
 DROPPED = "The source dropped it."
 LAST = 2**63 - 1

@@ -14,8 +14,7 @@ from pipeline.gold.changes.steps import BEGINNINGS, Evolve, Part, Rows
 from pipeline.gold.changes.xa import Prepared, first_open
 from pipeline.gold.schema.renames import Step
 from pipeline.gold.table.damage import Damage
-from pipeline.gold.table.refusal import Refusal
-from pipeline.gold.table.state import GoldState, TableState
+from pipeline.gold.table.state import GoldState, Refusal, TableState
 
 
 @dataclass(frozen=True, slots=True)

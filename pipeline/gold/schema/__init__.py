@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["evolve", "insert_defaults", "renames", "unlogged"]
+__all__ = ["evolve", "renames", "table_change", "unlogged"]

@@ -12,71 +12,50 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types as st
+from pyspark.sql import Column, DataFrame, functions as sf, types as st
 
-from pipeline.catalog.alter.items import ColumnStep, TimelineItem
+from pipeline.catalog.alter.items import ColumnStep
 from pipeline.gold.changes.images import known
 from pipeline.gold.changes.refusals import write_values
 from pipeline.gold.changes.steps import Evolve
 from pipeline.gold.schema.convert import converted
 from pipeline.gold.schema.generated import generated_value
-from pipeline.gold.table.gold_table import (
-    GoldTable,
-    cluster,
-    clustering,
-    gold_schema,
-    keep_base,
-    table_progress,
-)
+from pipeline.gold.schema.table_change import TableChange
 from pipeline.gold.table.names import COMMITTED_AT, LSN, OWN_COLUMNS
 from pipeline.lake import delta
 from pipeline.lake.delta_log.spark_written import clustered_by
 from pipeline.lake.sql_text import in_sql, literal, quoted
 
 
-def alter_table(
-    spark: SparkSession, table: GoldTable, part: Evolve, version: int, *, vouched: bool
-) -> None:
+def alter_table(change: TableChange) -> None:
     """Apply one change to the table's columns and key; the caller sets the table's position.
 
-    `vouched`: gold has exactly the rows that the source had. Raise TableRefusedError if one of
-    their values does not fit nevertheless; without `vouched`, such values become NULL.
+    Raise TableRefusedError if a value of rows that gold vouches for does not fit; other values that
+    do not fit become NULL.
     """
-    if part.item.definition is None:
-        return
-    schema = gold_schema(part.item.definition, table.types)
-    steps = part.item.columns
-    base = keep_base(spark, table, part.item, version)
+    steps = change.item.columns
+    base = change.keep_base()
     if base is None:
         return  # another run has passed it
-    if steps is not None:
-        if _values_stay(part, steps):
-            _by_metadata(spark, table, part, steps, schema, version)
-        else:
-            rows = _rewritten(
-                delta.read(spark, table.reference, version=base), steps, schema, vouched=vouched
-            )
-            write_values(
-                lambda: delta.overwrite_once(rows, table.reference, app=table.app, version=version),
-                part.item.lsn,
-            )
-    cluster(spark, table, part.item, clustering(schema, part.key), version)
+    if steps is not None and _values_stay(change.part, steps):
+        _by_metadata(change, steps)
+    elif steps is not None:
+        before = delta.read(change.spark, change.table.reference, version=base)
+        rows = _rewritten(before, steps, change.schema, vouched=change.vouched)
+        write_values(lambda: change.overwrite(rows), change.item.lsn)
+    change.cluster()
 
 
-def add_columns(spark: SparkSession, table: GoldTable, part: Evolve, version: int) -> None:
+def add_columns(change: TableChange) -> None:
     """Add columns in their places; existing rows get the DEFAULT."""
-    item = part.item
-    if item.definition is None:
-        return
-    defaults = item.defaults or {}
+    defaults = change.item.defaults or {}
     steps = tuple(
         ColumnStep(c.name, text=defaults[c.name])
         if c.name in defaults
         else ColumnStep(c.name, c.name)
-        for c in item.definition.columns
+        for c in change.definition.columns
     )
-    schema = gold_schema(item.definition, table.types)
-    _by_metadata(spark, table, part, steps, schema, version)
+    _by_metadata(change, steps)
 
 
 def _values_stay(part: Evolve, steps: Sequence[ColumnStep]) -> bool:
@@ -92,58 +71,39 @@ def _values_stay(part: Evolve, steps: Sequence[ColumnStep]) -> bool:
 # --- by metadata ----------------------------------------------------------------------------------
 
 
-def _by_metadata(
-    spark: SparkSession,
-    table: GoldTable,
-    part: Evolve,
-    steps: Sequence[ColumnStep],
-    schema: st.StructType,
-    version: int,
-) -> None:
-    while _next(spark, table, part.item, steps, schema) is not None:
-        act = partial(_step, spark, table, part.item, steps, schema)
-        delta.commit(act, app=table.app, version=version, table=table.reference)
+def _by_metadata(change: TableChange, steps: Sequence[ColumnStep]) -> None:
+    while _next(change, steps) is not None:
+        change.commit(partial(_step, change, steps))
+    schema = change.schema
     values = [
         f"{quoted(step.name)} = {typed(step.text, schema[step.name].dataType)}"
         for step in steps
         if step.old is None and step.text is not None
     ]
     if values:
-        update = f"UPDATE {in_sql(table.reference)} SET {', '.join(values)}"
-        delta.execute_once(spark, update, table.reference, app=table.app, version=version)
+        change.execute(f"UPDATE {in_sql(change.table.reference)} SET {', '.join(values)}")
 
 
-def _step(
-    spark: SparkSession,
-    table: GoldTable,
-    item: TimelineItem,
-    steps: Sequence[ColumnStep],
-    schema: st.StructType,
-) -> None:
+def _step(change: TableChange, steps: Sequence[ColumnStep]) -> None:
     """Make one commit, or none if another run has just made it."""
-    change = _next(spark, table, item, steps, schema)
-    if change is None:
+    clause = _next(change, steps)
+    if clause is None:
         return
     try:
-        spark.sql(f"ALTER TABLE {in_sql(table.reference)} {change}")
+        change.spark.sql(f"ALTER TABLE {in_sql(change.table.reference)} {clause}")
     except AnalysisException:
-        if _next(spark, table, item, steps, schema) == change:
+        if _next(change, steps) == clause:
             raise
 
 
-def _next(
-    spark: SparkSession,
-    table: GoldTable,
-    item: TimelineItem,
-    steps: Sequence[ColumnStep],
-    schema: st.StructType,
-) -> str | None:
+def _next(change: TableChange, steps: Sequence[ColumnStep]) -> str | None:
     """Return the next change of the table's metadata; None if it is complete."""
-    now = table_progress(spark, table.reference, table.refresh)
-    if now is None or now.reached >= item.position:
+    now = change.progress()
+    if now is None or now.reached >= change.item.position:
         return None
-    present = [n for n in delta.read(spark, table.reference).columns if n not in OWN_COLUMNS]
-    return next_change(present, clustered_by(spark, table.reference), steps, schema)
+    spark, reference = change.spark, change.table.reference
+    present = [n for n in delta.read(spark, reference).columns if n not in OWN_COLUMNS]
+    return next_change(present, clustered_by(spark, reference), steps, change.schema)
 
 
 def next_change(

@@ -90,46 +90,18 @@ def _numbers(value: bytearray | None) -> list[float] | None:
     return list(struct.unpack(f"<{len(value) // FLOAT_SIZE}f", value))
 
 
+def _bytes(value: str | None) -> bytes | None:
+    return None if value is None else address_in_bytes(value)
+
+
 def _stored(value: Column, number: int, _kind: st.DataType) -> Column:
     raw = _BYTES(value)
     return sf.rpad(raw, number, sf.lit(b"\0")) if number else raw
 
 
-def _bytes(value: str | None) -> bytes | None:
-    return None if value is None else address_in_bytes(value)
-
-
-def _mapped(value: Column, _number: int, _kind: st.DataType) -> Column:
-    return sf.concat(sf.lit("::ffff:"), value)
-
-
 def _extended(value: Column, number: int, _kind: st.DataType) -> Column:
     zeros = sf.array_repeat(sf.lit(0.0).cast("float"), sf.lit(number) - sf.size(value))
     return sf.concat(value, zeros)
-
-
-def _as_it_is(value: Column, _number: int, _kind: st.DataType) -> Column:
-    return value
-
-
-def _round(value: Column, _number: int, _kind: st.DataType) -> Column:
-    return sf.round(value, 0)
-
-
-def _rint(value: Column, _number: int, _kind: st.DataType) -> Column:
-    return sf.rint(value)
-
-
-def _rtrim(value: Column, _number: int, _kind: st.DataType) -> Column:
-    return sf.rtrim(value)
-
-
-def _cut(value: Column, number: int, _kind: st.DataType) -> Column:
-    return sf.substring(value, 1, number)
-
-
-def _pad(value: Column, number: int, _kind: st.DataType) -> Column:
-    return sf.rpad(value, sf.lit(number), sf.lit(b"\0"))
 
 
 def _fraction(value: Column, number: int, kind: st.DataType) -> Column:
@@ -159,12 +131,8 @@ def _digits(value: Column, number: int, _kind: st.DataType) -> Column:
     return sf.rpad(point, length, sf.lit("0"))
 
 
-def _instant(value: Column, number: int, kind: st.DataType) -> Column:
-    return _of_micros(_micros(value) - number * _MINUTE, kind)
-
-
-def _local(value: Column, number: int, kind: st.DataType) -> Column:
-    return _of_micros(_micros(value) + number * _MINUTE, kind)
+def _shifted(value: Column, minutes: int, kind: st.DataType) -> Column:
+    return _of_micros(_micros(value) + minutes * _MINUTE, kind)
 
 
 def _clamp(value: Column, number: int, _kind: st.DataType) -> Column:
@@ -204,23 +172,23 @@ _CERTAIN: dict[str, Callable[[Column, str], tuple[Column, Column]]] = {
 _BY_WAY_OF: dict[str, st.DataType] = {conversion_mode.NUMBER: st.DecimalType(38, 0)}
 """Intermediate types."""
 _CONVERSIONS: dict[str, Callable[[Column, int, st.DataType], Column]] = {
-    conversion_mode.CAST: _as_it_is,
-    conversion_mode.ROUNDED: _as_it_is,
-    conversion_mode.ROUND: _round,
-    conversion_mode.RINT: _rint,
-    conversion_mode.RTRIM: _rtrim,
-    conversion_mode.CUT: _cut,
-    conversion_mode.PAD: _pad,
+    conversion_mode.CAST: lambda value, *_: value,
+    conversion_mode.ROUNDED: lambda value, *_: value,
+    conversion_mode.NUMBER: lambda value, *_: value,
+    conversion_mode.ROUND: lambda value, *_: sf.round(value, 0),
+    conversion_mode.RINT: lambda value, *_: sf.rint(value),
+    conversion_mode.RTRIM: lambda value, *_: sf.rtrim(value),
+    conversion_mode.CUT: lambda value, length, _: sf.substring(value, 1, length),
+    conversion_mode.PAD: lambda value, length, _: sf.rpad(value, length, sf.lit(b"\0")),
     conversion_mode.FRACTION: _fraction,
     conversion_mode.TRUNCATE: _truncate,
     conversion_mode.DIGITS: _digits,
     conversion_mode.CLAMP: _clamp,
     conversion_mode.CLAMP_UNSIGNED: _clamp_unsigned,
     conversion_mode.NEAREST: _nearest,
-    conversion_mode.NUMBER: _as_it_is,
-    conversion_mode.INSTANT: _instant,
-    conversion_mode.LOCAL: _local,
+    conversion_mode.INSTANT: lambda value, zone, kind: _shifted(value, -zone, kind),
+    conversion_mode.LOCAL: _shifted,
     conversion_mode.STORED: _stored,
-    conversion_mode.MAPPED: _mapped,
+    conversion_mode.MAPPED: lambda value, *_: sf.concat(sf.lit("::ffff:"), value),
     conversion_mode.EXTENDED: _extended,
 }

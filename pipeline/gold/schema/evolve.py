@@ -1,35 +1,16 @@
-"""Evolution of a gold table with its source: create, alter, truncate, rename, drop.
-
-Each change takes several commits, and a run may crash between any two. So the table property
-`POSITION` records the last change that is done, and is set last; every commit before it is either a
-step that Delta skips when repeated, or is not made if the table shows that it is done.
-"""
+"""Evolution of a gold table with its source: create, alter, truncate, rename, drop."""
 
 from __future__ import annotations
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
 
-from decoder import TableDefinition
 from pipeline.catalog.alter.items import TimelineItem
+from pipeline.catalog.ddl.partitions import PartitionRows
 from pipeline.errors import BinlakeError
-from pipeline.gold.changes.steps import Evolve
 from pipeline.gold.schema.alter_table import add_columns, alter_table
-from pipeline.gold.schema.partition_rows import held_in
+from pipeline.gold.schema.table_change import TableChange
 from pipeline.gold.table.damage import damage_in
-from pipeline.gold.table.gold_table import (
-    SOURCE,
-    GoldTable,
-    TableProgress,
-    cluster,
-    clustering,
-    gold_schema,
-    keep_base,
-    progress_properties,
-    properties_in_sql,
-    set_position,
-    table_progress,
-)
+from pipeline.gold.table.gold_table import SOURCE, GoldTable, properties_in_sql, table_progress
 from pipeline.lake import delta
 from pipeline.lake.sql_text import in_sql, is_name, quoted
 from pipeline.lake.starting import Spark
@@ -45,45 +26,35 @@ TABLE_PROPERTIES = {
     # Measured: a MERGE of 1 % of a million rows takes 2.2 s with them, 4.1 s without.
     "delta.enableDeletionVectors": "true",
 }
+_DAYS_TO_1970 = 719528
+"""MySQL's TO_DAYS('1970-01-01')."""
 
 
-def evolve(
-    spark: SparkSession,
-    table: GoldTable,
-    part: Evolve,
-    version: int,
-    *,
-    drop_rows: bool,
-    vouched: bool,
-) -> None:
-    """Apply one change of its definition to the table; `version` is the step's first version.
-
-    `vouched`: gold has exactly the rows that the source had.
-    """
-    item = part.item
-    now = table_progress(spark, table.reference, table.refresh)
+def evolve(change: TableChange) -> None:
+    """Apply one change of its definition to the table."""
+    item, table = change.item, change.table
+    now = change.progress()
     ours = now is not None and now.is_of(table.source)
     if now is not None and ours and now.reached >= item.position:
         return
     if _empties(item):
         # Missing if the table started empty, and no row has shown its columns yet.
-        if not ours or (item.kind in ENDS and not drop_rows):
+        if not ours or (item.kind in ENDS and not change.drop_rows):
             return
-        _delete_rows(spark, table, version, held_in(item.rows) if item.rows else "")
+        which = f" WHERE {_held_in(item.rows)}" if item.rows else ""
+        change.execute(f"DELETE FROM {in_sql(table.reference)}{which}")
     elif item.definition is None:
         return
     elif now is not None and not ours:
-        raise BinlakeError(
-            _not_ours(table.reference, table.source), remedy="Move it away and run again."
-        )
+        raise _not_ours(table)
     elif item.kind == "add_columns":
-        add_columns(spark, table, part, version)
+        add_columns(change)
     elif item.kind == "alter":
-        alter_table(spark, table, part, version, vouched=vouched)
+        alter_table(change)
     else:
-        _begin(spark, table, part, item.definition, now, version)
+        _begin(change, there=now is not None)
         return
-    set_position(spark, table, item, version)
+    change.set_position()
 
 
 def _empties(item: TimelineItem) -> bool:
@@ -111,94 +82,80 @@ def taken(spark: Spark, reference: str, source: str, *, known: bool) -> str | No
         return None
     if now.is_of(source):
         return f"{reference} already exists, as a table of another lake of {source}. {remedy}"
-    return f"{_not_ours(reference, source)} {remedy}"
+    return f"{_is_not_ours(reference, source)} {remedy}"
 
 
-def _not_ours(reference: str, source: str) -> str:
+def _is_not_ours(reference: str, source: str) -> str:
     return f"{reference} already exists and is not a table of source {source}."
 
 
-def begun_in_place(
-    spark: SparkSession,
-    table: GoldTable,
-    part: Evolve,
-    definition: TableDefinition,
-    version: int,
-) -> int | None:
+def _not_ours(table: GoldTable) -> BinlakeError:
+    reason = _is_not_ours(table.reference, table.source)
+    return BinlakeError(reason, remedy="Move it away and run again.")
+
+
+def begun_in_place(change: TableChange) -> int | None:
     """Return the table's version before the change, creating an empty table if there is none.
 
     None if the change is already done.
     """
-    now = table_progress(spark, table.reference, table.refresh)
+    now = change.progress()
     if now is None:
-        create(spark, table, part, definition, {SOURCE: table.source}, version)
-    elif not now.is_of(table.source):
-        raise BinlakeError(
-            _not_ours(table.reference, table.source), remedy="Move it away and run again."
-        )
-    return keep_base(spark, table, part.item, version)
+        create(change)
+    elif not now.is_of(change.table.source):
+        raise _not_ours(change.table)
+    return change.keep_base()
 
 
-def _begin(
-    spark: SparkSession,
-    table: GoldTable,
-    part: Evolve,
-    definition: TableDefinition,
-    now: TableProgress | None,
-    version: int,
-) -> None:
-    """Create the table with these columns, or empty it and replace its columns."""
-    if now is None:
-        create(spark, table, part, definition, progress_properties(table, part.item), version)
+def _begin(change: TableChange, *, there: bool) -> None:
+    """Create the table or, if it is `there`, empty it and replace its columns."""
+    if not there:
+        create(change, done=True)
         # A run overtaken by a full refresh may have created it just before, with its position.
-        now = table_progress(spark, table.reference, table.refresh) if table.refresh else None
-        if now is None or now.reached >= part.item.position:
+        if not change.table.refresh or change.is_passed():
             return
-    if keep_base(spark, table, part.item, version) is None:
+    if change.keep_base() is None:
         return  # another run has passed it
-    _create_again(spark, table, part, definition, version)
-    set_position(spark, table, part.item, version)
+    change.overwrite(change.spark.createDataFrame([], change.schema))
+    change.cluster()
+    change.set_position()
 
 
-def create(
-    spark: SparkSession,
-    table: GoldTable,
-    part: Evolve,
-    definition: TableDefinition,
-    properties: dict[str, str],
-    version: int,
-) -> None:
-    """Create an empty table in one commit."""
-    schema = gold_schema(definition, table.types)
-    columns = [f"{quoted(field.name)} {field.dataType.simpleString()}" for field in schema.fields]
-    by = ", ".join(map(quoted, clustering(schema, part.key)))
-    if is_name(table.reference):
-        delta.create_schema(spark, table.reference)
+def create(change: TableChange, *, done: bool = False) -> None:
+    """Create an empty table in one commit; `done`: that is all that the change does."""
+    spark, reference = change.spark, change.table.reference
+    columns = [f"{quoted(f.name)} {f.dataType.simpleString()}" for f in change.schema.fields]
+    by = ", ".join(map(quoted, change.clustering))
+    properties = change.done_properties if done else {SOURCE: change.table.source}
+    if is_name(reference):
+        delta.create_schema(spark, reference)
     statement = (
-        f"CREATE TABLE IF NOT EXISTS {in_sql(table.reference)} ({', '.join(columns)}) USING delta"
+        f"CREATE TABLE IF NOT EXISTS {in_sql(reference)} ({', '.join(columns)}) USING delta"
         f"{f' CLUSTER BY ({by})' if by else ''}"
         f" TBLPROPERTIES ({properties_in_sql({**TABLE_PROPERTIES, **properties})})"
     )
-    delta.commit(
-        lambda: spark.sql(statement), app=table.app, version=version, table=table.reference
-    )
+    change.commit(lambda: spark.sql(statement))
 
 
-def _create_again(
-    spark: SparkSession,
-    table: GoldTable,
-    part: Evolve,
-    definition: TableDefinition,
-    version: int,
-) -> None:
-    """Empty the table and replace its columns, in place, so that published cuts stay readable."""
-    schema = gold_schema(definition, table.types)
-    empty = spark.createDataFrame([], schema)
-    delta.overwrite_once(empty, table.reference, app=table.app, version=version)
-    cluster(spark, table, part.item, clustering(schema, part.key), version)
+def _held_in(rows: PartitionRows) -> str:
+    """Return an SQL condition for rows in these partitions; it is NULL only for rows outside."""
+    column = quoted(rows.column)
+    value = column
+    if rows.function == "YEAR":
+        value = f"year({column})"
+    elif rows.function == "TO_DAYS":
+        value = f"datediff({column}, DATE'1970-01-01') + {_DAYS_TO_1970}"
+    within = [_between(value, low, high) for low, high in rows.ranges]
+    if rows.null:
+        within.append(f"{column} IS NULL")
+    return " OR ".join(within)
 
 
-def _delete_rows(spark: SparkSession, table: GoldTable, version: int, which: str = "") -> None:
-    """Delete all rows, or those that satisfy the condition `which`."""
-    delete = f"DELETE FROM {in_sql(table.reference)}{f' WHERE {which}' if which else ''}"
-    delta.execute_once(spark, delete, table.reference, app=table.app, version=version)
+def _between(value: str, low: int | None, high: int | None) -> str:
+    """Return an SQL condition: `low` (inclusive) to `high` (exclusive), if they are given."""
+    found = f"({value}) IS NOT NULL"
+    if low is not None:
+        found += f" AND {value} >= {low}"
+    if high is not None:
+        found += f" AND {value} < {high}"
+    return f"({found})"

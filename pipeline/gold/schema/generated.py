@@ -2,6 +2,10 @@
 
 Each value comes with a condition: whether it is certain for the row. LOWER, for example, is certain
 for ASCII; nothing is for text with invalid bytes, which gold does not have.
+
+MariaDB stores JSON as the inserted text, and its functions return what they find there: digits as
+written, and the first of several members with the same name. That is certain for scalars without
+escapes, in documents in which no object repeats a name.
 """
 
 from __future__ import annotations
@@ -15,12 +19,12 @@ from typing import Any
 
 from pyspark.sql import Column, functions as sf, types as st
 
-from pipeline.gold.changes.json_paths import json_at
+from pipeline.gold.changes.images import REPLACEMENT
+from pipeline.gold.changes.json_diff import Number
 from pipeline.lake.sql_text import quoted
 
 Source = Callable[[str], Column]
 """Returns a column of the row by its name."""
-_REPLACEMENT = "\ufffd"
 _ASCII = r"\A[\x00-\x7f]*\z"
 _NUMERIC = r"\A-?[0-9]{1,18}(\.[0-9]{1,17})?\z"
 _REST = (1 << 31) - 1
@@ -105,6 +109,8 @@ class _Row:
             return _CONDITIONS[kind](*map(self.value, parts))
         if kind in _LEAVES:
             return _LEAVES[kind](self, *parts)
+        if kind in _JSON:
+            return self.json(_JSON[kind], *parts)
         values = [self.value(part) if isinstance(part, list) else part for part in parts]
         return _FUNCTIONS[kind](*values)
 
@@ -118,19 +124,13 @@ class _Row:
         found = self.source(name)
         if digits:  # results of Spark's integers must fit their own widths
             return found.cast(st.DecimalType(digits, scale))
-        self._require(~sf.contains(found, sf.lit(_REPLACEMENT)))
+        self._require(~sf.contains(found, sf.lit(REPLACEMENT)))
         return found
 
     def date(self, name: str) -> Column:
         found = self.source(name)
         self.certain.append(found.isNotNull())  # NULL may be a zero date
         return found
-
-    def no_value(self, name: str) -> Column:
-        return self.source(name).isNull()
-
-    def no_date(self, name: str) -> Column:
-        return self.date(name).isNull()
 
     def case(self, *parts: list[Any]) -> Column:
         *pairs, otherwise = parts
@@ -149,8 +149,8 @@ class _Row:
         self._require(found.rlike(_NUMERIC))
         return found.try_cast(_NUMERIC_TYPE)
 
-    def json(self, function: str, document: list[Any], path: str) -> Column:
-        found = json_at(function)(self.value(document), sf.lit(path))
+    def json(self, at: Callable[..., Column], document: list[Any], path: str) -> Column:
+        found = at(self.value(document), sf.lit(path))
         self.certain.append(found.getField("certain"))
         return found.getField("value")
 
@@ -158,15 +158,96 @@ class _Row:
 _LEAVES: dict[str, Callable[..., Column]] = {
     "column": _Row.column,
     "date": _Row.date,
-    "no_value": _Row.no_value,
-    "no_date": _Row.no_date,
+    "no_value": lambda row, name: row.source(name).isNull(),
+    "no_date": lambda row, name: row.date(name).isNull(),
     "number": lambda _, digits: sf.lit(Decimal(digits)),
     "text": lambda _, characters: sf.lit(characters),
     "null": lambda _: sf.lit(None),
     "case": _Row.case,
     "ascii": _Row.ascii,
     "numeric": _Row.numeric,
-    "json_value": lambda row, *parts: row.json("json_value", *parts),
-    "json_extract": lambda row, *parts: row.json("json_extract", *parts),
-    "json_unquote": lambda row, *parts: row.json("json_unquote", *parts),
+}
+
+
+# --- values at paths of JSON documents ------------------------------------------------------------
+
+
+def _json_at(printed: Callable[[Any], str | None]) -> Callable[..., tuple[str | None, bool]]:
+    """Return a function from a document and a path like `$.a.b` to a value, and if it is certain.
+
+    `printed` prints what is found, and raises ValueError if the result is not certain.
+    """
+
+    def found(document: str | None, path: str) -> tuple[str | None, bool]:
+        if document is None:
+            return None, True
+        if "\\" in document:
+            return None, False
+        try:
+            return printed(_at(_parsed(document), path.split(".")[1:])), True
+        except LookupError:
+            return None, True
+        except ValueError:
+            return None, False
+
+    return found
+
+
+def _parsed(document: str) -> Any:
+    return json.loads(
+        document,
+        parse_int=Number,
+        parse_float=Number,
+        parse_constant=_refused,
+        object_pairs_hook=_members,
+    )
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name is repeated")
+    return found
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(constant)
+
+
+def _at(value: Any, names: list[str]) -> Any:
+    """Return the value at a path. Raises KeyError if there is none."""
+    for name in names:
+        if not isinstance(value, dict):
+            raise ValueError("the path continues in a value that is not an object")
+        value = value[name]
+    return value
+
+
+def _value(value: Any) -> str | None:
+    if value is None or isinstance(value, (dict, list)):
+        raise ValueError("not a scalar")
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _extract(value: Any) -> str | None:
+    if isinstance(value, (dict, list)):
+        raise ValueError("not a scalar")
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return str(value) if isinstance(value, Number) else f'"{value}"'
+
+
+def _unquote(value: Any) -> str | None:
+    text = _extract(value)
+    return text if text is None or isinstance(value, Number) else text.strip('"')
+
+
+_FOUND = st.StructType().add("value", st.StringType()).add("certain", st.BooleanType())
+_JSON = {
+    name: sf.udf(_json_at(printed), _FOUND, useArrow=False)
+    for name, printed in (
+        ("json_value", _value),
+        ("json_extract", _extract),
+        ("json_unquote", _unquote),
+    )
 }

@@ -1,8 +1,8 @@
 """RENAME TABLE in gold: each table gets another table's rows, in place, all at once.
 
 Paths are permanent, so rows are copied. The version of each table before the RENAME is first stored
-in its properties (`gold_table.keep_base`), and its rows are read at that version, whatever has been
-written since, also by a run that resumes after a crash.
+in its properties (`TableChange.keep_base`), and its rows are read at that version, whatever has
+been written since, also by a run that resumes after a crash.
 """
 
 from __future__ import annotations
@@ -16,16 +16,8 @@ from pipeline.catalog import TableName
 from pipeline.errors import BinlakeError
 from pipeline.gold.changes.steps import MOVES, Evolve, Part, Rows
 from pipeline.gold.schema.evolve import create, evolve
-from pipeline.gold.table.gold_table import (
-    SOURCE,
-    GoldTable,
-    cluster,
-    clustering,
-    gold_schema,
-    keep_base,
-    set_position,
-    table_progress,
-)
+from pipeline.gold.schema.table_change import TableChange
+from pipeline.gold.table.gold_table import GoldTable, table_progress
 from pipeline.lake import delta
 from pipeline.lake.sql_text import quoted
 
@@ -82,42 +74,42 @@ def connected_groups(
 
 def change(spark: SparkSession, steps: Sequence[Step], *, drop_rows: bool) -> None:
     """Apply one change of a definition to a table, or one RENAME to all of its tables."""
-    for step in steps:
-        if isinstance(step.part, Evolve) and not _is_move(step):
-            evolve(
-                spark,
-                step.table,
-                step.part,
-                step.version,
-                drop_rows=drop_rows,
-                vouched=step.vouched,
-            )
-    _rename(spark, [step for step in steps if _is_move(step)], drop_rows=drop_rows)
+    changes = [
+        TableChange(spark, step.table, step.part, step.version, step.vouched, drop_rows)
+        for step in steps
+        if isinstance(step.part, Evolve)
+    ]
+    moves = [one for one in changes if one.item.kind in MOVES]
+    for one in changes:
+        if one.item.kind not in MOVES:
+            evolve(one)
+    _rename(moves)
 
 
-def _rename(spark: SparkSession, steps: Sequence[Step], *, drop_rows: bool) -> None:
-    tables = {step.name: step.table for step in steps}
-    moves = [(step, step.part) for step in steps if isinstance(step.part, Evolve)]
+def _rename(moves: Sequence[TableChange]) -> None:
+    tables = {move.item.name: move.table for move in moves}
     # For all of them: a table whose own rows go nowhere is overwritten, too.
-    for step, part in moves:
-        keep_base(spark, step.table, part.item, step.version)
-    for step, part in moves:
-        if part.item.kind == "renamed":
-            _take_rows(spark, step, part, tables)
-    for step, part in moves:
-        _finish(spark, step, part, drop_rows=drop_rows)
+    for move in moves:
+        move.keep_base()
+    for move in moves:
+        if move.item.kind == "renamed":
+            _take_rows(move, tables)
+    for move in moves:
+        if move.item.definition is None:
+            evolve(move)
+        else:
+            move.cluster()
+            move.set_position()
 
 
-def _take_rows(
-    spark: SparkSession, step: Step, part: Evolve, tables: Mapping[TableName, GoldTable]
-) -> None:
-    item, definition, table = part.item, part.item.definition, step.table
-    source = tables.get(item.other) if item.other else None
-    now = table_progress(spark, table.reference, table.refresh)
-    if definition is None or (now is not None and now.reached >= item.position):
+def _take_rows(move: TableChange, tables: Mapping[TableName, GoldTable]) -> None:
+    spark, item = move.spark, move.item
+    now = move.progress()
+    if item.definition is None or (now is not None and now.reached >= item.position):
         return
     if now is None:
-        create(spark, table, part, definition, {SOURCE: table.source}, step.version)
+        create(move)
+    source = tables.get(item.other) if item.other else None
     was = table_progress(spark, source.reference, source.refresh) if source else None
     base = was.base(item) if was else None
     if source is None or base is None:
@@ -126,17 +118,4 @@ def _take_rows(
             remedy="Nothing else may write to gold. Report this if nothing did.",
         )
     rows = delta.read(spark, source.reference, version=base)
-    schema = gold_schema(definition, table.types)
-    taken = rows.select(*(quoted(field.name) for field in schema.fields))
-    delta.overwrite_once(taken, table.reference, app=table.app, version=step.version)
-
-
-def _finish(spark: SparkSession, step: Step, part: Evolve, *, drop_rows: bool) -> None:
-    if part.item.definition is None:
-        evolve(spark, step.table, part, step.version, drop_rows=drop_rows, vouched=step.vouched)
-        return
-    by = clustering(gold_schema(part.item.definition, step.table.types), part.key)
-    cluster(spark, step.table, part.item, by, step.version)
-    now = table_progress(spark, step.table.reference, step.table.refresh)
-    if now is None or now.reached < part.item.position:
-        set_position(spark, step.table, part.item, step.version)
+    move.overwrite(rows.select(*(quoted(field.name) for field in move.schema.fields)))

@@ -1,4 +1,4 @@
-"""Generated columns that row images leave out, computed from the columns that they contain.
+"""Columns that row images leave out: their DEFAULTs, and generated ones computed from the others.
 
 MariaDB 11.8 leaves all generated columns out of updates and deletes, whatever binlog_row_image is;
 earlier releases, and inserts, lack VIRTUAL ones in MINIMAL images. A change with all of them
@@ -13,22 +13,78 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, functions as sf, types as st
 
 from decoder import TableDefinition, TypeOptions
+from decoder.columns.registry import row_type
 from decoder.constants import BINARY_COLLATION, ZERO_DATE_TYPES, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.alter.generated import depends_on_session, recomputed
 from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
+from pipeline.catalog.ddl.defaults import python_value
 from pipeline.catalog.ddl.expression_reader import TEXT_TYPES, expression_tokens, printed_expression
 from pipeline.catalog.ddl.expressions import columns_of
 from pipeline.catalog.ddl.model import ColumnDefault
-from pipeline.gold.changes.images import Doubt, LeftOut, Unlogged, is_left_out, whole_after
+from pipeline.gold.changes.images import (
+    Doubt,
+    LeftOut,
+    Unlogged,
+    image_type,
+    is_left_out,
+    whole_after,
+)
+from pipeline.gold.changes.steps import Rows
+from pipeline.gold.schema.alter_table import typed
 from pipeline.gold.schema.convert import certainly_converted
 from pipeline.gold.schema.generated import Source, generated_value
+from pipeline.gold.table.gold_table import gold_schema
+
+NOT_DECLARED = "no statement in the log declares its DEFAULT"
 
 
-def unlogged_columns(
+def left_out(part: Rows, types: TypeOptions, *, lenient: bool = False) -> LeftOut:
+    """Return what columns that images leave out mean, under the part's definition and DEFAULTs."""
+    schema = gold_schema(part.definition, types)
+    kinds = {field.name: field.type for field in row_type(part.definition, types)}
+    declared = {default.name: default for default in part.model.defaults} if part.model else {}
+    reasons = {
+        column.name: _unknown(declared.get(column.name), column, kinds[column.name])
+        for column in part.definition.columns
+    }
+    return LeftOut(
+        json=frozenset(c.name for c in part.definition.columns if c.type == ColumnType.JSON),
+        defaults={
+            name: sf.expr(typed(declared[name].text, schema[name].dataType))
+            for name, reason in reasons.items()
+            if not reason
+        },
+        reasons={name: reason for name, reason in reasons.items() if reason},
+        unlogged=_unlogged_columns(part.definition, declared, schema, types),
+        undeclared=frozenset(
+            column.name
+            for column in part.definition.columns
+            # MariaDB's generated columns are always nullable.
+            if column.nullable and column.name not in declared
+        ),
+        lenient=lenient,
+    )
+
+
+def _unknown(default: ColumnDefault | None, column: ColumnDefinition, kind: pa.DataType) -> str:
+    """Return why a column's DEFAULT is not known; empty if it is."""
+    if default is None:
+        return NOT_DECLARED
+    if default.nullable and default.text is None and not column.nullable:
+        return default.reason or "it became NOT NULL after it was declared"
+    try:
+        python_value(default.text, kind)
+    except (ValueError, ArithmeticError):
+        return default.reason or "it was declared with a type other than its current one"
+    return default.reason
+
+
+def _unlogged_columns(
     definition: TableDefinition,
     declared: Mapping[str, ColumnDefault],
     schema: st.StructType,
@@ -121,10 +177,10 @@ def completed(changes: DataFrame, left_out: LeftOut) -> DataFrame:
         changes = changes.withColumn("__gtid", sf.lit(None).cast("string"))
     if not left_out.unlogged:
         return changes
-    images = _Images(left_out)
+    images, names = _Images(left_out), image_type(changes.schema).names
     return changes.withColumns(
         {
-            **{side: images.image(changes, side) for side in ("before", "after")},
+            **{side: images.image(names, side) for side in ("before", "after")},
             **{f"__absent_{side}": images.absent(side) for side in ("before", "after")},
         }
     )
@@ -138,17 +194,12 @@ class _Images:
         self.unlogged = {one.name: one for one in left_out.unlogged}
         self.found: dict[tuple[str, str], tuple[Column, Column]] = {}
 
-    def image(self, changes: DataFrame, side: str) -> Column:
-        kind = changes.schema[side].dataType
-        if not isinstance(kind, st.StructType):
-            raise TypeError(f"silver's images are structs, not {kind.simpleString()}")
+    def image(self, names: Sequence[str], side: str) -> Column:
         fields = (
             self._value(side, name) if name in self.unlogged else sf.col(side).getField(name)
-            for name in kind.names
+            for name in names
         )
-        whole = sf.struct(
-            *(field.alias(name) for field, name in zip(fields, kind.names, strict=True))
-        )
+        whole = sf.struct(*(field.alias(name) for field, name in zip(fields, names, strict=True)))
         return sf.when(sf.col(side).isNotNull(), whole)
 
     def absent(self, side: str) -> Column:
@@ -162,7 +213,9 @@ class _Images:
     def _value(self, side: str, name: str) -> Column:
         one = self.unlogged.get(name)
         if one is None:
-            return whole_after(name, self.left_out) if side == "after" else _before(name)
+            if side == "before":
+                return sf.col("before").getField(name)
+            return whole_after(name, self.left_out)
         logged = sf.when(~is_left_out(side, name), sf.col(side).getField(name))
         return logged if one.value is None else logged.when(*self._computed(side, one)[::-1])
 
@@ -184,7 +237,3 @@ class _Images:
             return there
         there |= (sf.col("__op") == "update") & ~is_left_out("before", name)
         return there | (sf.col("__op") == "insert") if name in self.left_out.defaults else there
-
-
-def _before(name: str) -> Column:
-    return sf.col("before").getField(name)

@@ -1,16 +1,5 @@
-"""Gold tables: names, state, damage, refusals."""
+"""Gold tables: names, state, commits, damage."""
 
 from __future__ import annotations
 
-__all__ = [
-    "commit_stats",
-    "damage",
-    "foreign_commits",
-    "gold_table",
-    "incomplete",
-    "loose_text",
-    "names",
-    "refusal",
-    "state",
-    "write",
-]
+__all__ = ["commits", "damage", "gold_table", "incomplete", "names", "state"]

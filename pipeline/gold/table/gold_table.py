@@ -1,20 +1,18 @@
-"""A gold table during a batch: its schema, and the properties that record its progress."""
+"""A gold table during a batch: its schema, its writes, and the properties with its progress."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession, types as st
+from pyspark.sql import types as st
 
 from decoder import TableDefinition, TypeOptions
 from decoder.columns.registry import row_type
 from pipeline.catalog.alter.items import Position, TimelineItem
 from pipeline.gold.table.names import COMMITTED_AT, LSN
-from pipeline.lake import delta
 from pipeline.lake.delta_log.spark_types import spark_schema
-from pipeline.lake.delta_log.spark_written import clustered_by, latest_version, properties
-from pipeline.lake.sql_text import in_sql, quoted
+from pipeline.lake.delta_log.spark_written import properties
 from pipeline.lake.starting import Spark
 
 SOURCE = "binlake.source"
@@ -54,6 +52,15 @@ class GoldTable:
     app: str
     types: TypeOptions
     refresh: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Transaction `version` of `app` on a gold table: committed once, however often it is run."""
+
+    table: str
+    app: str
+    version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,66 +141,6 @@ def clustering(schema: st.StructType, key: tuple[str, ...]) -> list[str]:
     return [name for name in key if name in found][:CLUSTERING_COLUMNS]
 
 
-def progress_properties(table: GoldTable, item: TimelineItem) -> dict[str, str]:
-    """Return the properties of a table to which a change of its definition has been applied."""
-    reached = {} if item.version is None else {DEFINITION: str(item.version)}
-    return {SOURCE: table.source, **reached, POSITION: position_text(item, table.refresh)}
-
-
 def properties_in_sql(properties: Mapping[str, str]) -> str:
     """Return properties as SQL text."""
     return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
-
-
-def alter(
-    spark: SparkSession, table: GoldTable, item: TimelineItem, change: str, version: int
-) -> None:
-    """Run an ALTER TABLE in one commit; do nothing if another run has already passed the item."""
-
-    def act() -> None:
-        now = table_progress(spark, table.reference, table.refresh)
-        if now is None or now.reached < item.position:
-            spark.sql(f"ALTER TABLE {in_sql(table.reference)} {change}")
-
-    delta.commit(act, app=table.app, version=version, table=table.reference)
-
-
-def set_position(spark: SparkSession, table: GoldTable, item: TimelineItem, version: int) -> None:
-    """Record that the change is done."""
-    properties = properties_in_sql(progress_properties(table, item))
-    alter(spark, table, item, f"SET TBLPROPERTIES ({properties})", version)
-
-
-def cluster(
-    spark: SparkSession,
-    table: GoldTable,
-    item: TimelineItem,
-    columns: list[str],
-    version: int,
-) -> None:
-    """Cluster the table by these columns, unless it already is."""
-    if clustered_by(spark, table.reference) != tuple(columns):
-        by = f"({', '.join(map(quoted, columns))})" if columns else "NONE"
-        alter(spark, table, item, f"CLUSTER BY {by}", version)
-
-
-def keep_base(
-    spark: SparkSession, table: GoldTable, item: TimelineItem, version: int
-) -> int | None:
-    """Return the table's version before the change, storing it in its properties the first time.
-
-    None if another run has already passed the change and started the next one.
-    """
-
-    def keep() -> None:
-        now = table_progress(spark, table.reference, table.refresh)
-        if now is None or now.reached >= item.position or now.base(item) is not None:
-            return
-        latest = latest_version(spark, table.reference)
-        place = f"{position_text(item, table.refresh)}@{latest}"
-        base = properties_in_sql({BASE: place})
-        spark.sql(f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES ({base})")
-
-    delta.commit(keep, app=table.app, version=version, table=table.reference)
-    now = table_progress(spark, table.reference, table.refresh)
-    return now.base(item) if now else None

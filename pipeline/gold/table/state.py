@@ -13,14 +13,36 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from pipeline.catalog import TableName
+from pipeline.errors import BinlakeError
 from pipeline.gold.table.damage import Damage
-from pipeline.gold.table.refusal import Refusal
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.observe.report import sentences_by_cause
 
 NO_LSN = 0
 """Before every transaction: an LSN is never 0, since a binary log starts with a magic number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The transaction at `lsn` has changes that cannot be applied to a table, for `reason`.
+
+    This is only found while a batch is applied: it continues without the table, and the next plan
+    holds it. `passable`: gold may skip them (`on_fault: mark`); the table then differs from the
+    source's.
+    """
+
+    lsn: int
+    reason: str
+    passable: bool = True
+
+
+class TableRefusedError(BinlakeError):
+    """Raised if a part of a table's batch cannot be applied; nothing of the part is written."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.reason)
+        self.refusal = refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +139,7 @@ class GoldState:
     any table (0: not determined). `mark_faults`: tables continue without changes that cannot be
     decoded. `cascades`: ID of the plan's foreign key cascades, which the log does not have
     (`pipeline.gold.cascades.store`). `rebuild`: the full refresh that all tables come from.
-    `signed`: all commits of the plan carry gold's signature (`gold.table.foreign_commits`).
+    `signed`: all commits of the plan carry gold's signature (`gold.table.commits`).
     """
 
     silver_batch: int = 0

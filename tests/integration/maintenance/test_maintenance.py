@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from decoder.constants import ColumnType
 from pipeline.catalog.alter.items import ColumnStep
-from pipeline.gold.table.foreign_commits import MARK
+from pipeline.gold.table.commits import MARK
 from pipeline.lake import Lake, Ledger, delta
 from pipeline.lake.child_sessions import child_session
 from pipeline.lake.starting import StartingSpark

@@ -111,22 +111,19 @@ ROOMS = {
     ),
     "pipeline.gold": ("apply/ carry_out cascades/ changes/ job plan/ planning schema/ table/"),
     "pipeline.gold.apply": "apply merge seed_rows",
-    "pipeline.gold.cascades": "foresight links outlook parents reader replay rows store",
+    "pipeline.gold.cascades": "foresight links outlook reader replay rows store",
     "pipeline.gold.changes": (
-        "bags blockers change_stats changes documents drift faults fold fold_partial images "
-        "json_diff json_paths keys lives local_fold log_facts refusals small_batch steps "
+        "bags blockers change_stats changes drift faults fold fold_partial images json_diff keys "
+        "local_fold log_facts refusals small_batch steps "
         "transactions xa"
     ),
     "pipeline.gold.plan": (
         "batch_plan cut inspection published_cuts reach rebuild stopped_tables table_refresh until "
         "verification_points"
     ),
-    "pipeline.gold.schema": (
-        "alter_table convert evolve generated insert_defaults partition_rows renames unlogged"
-    ),
+    "pipeline.gold.schema": ("alter_table convert evolve generated renames table_change unlogged"),
     "pipeline.gold.table": (
-        "commit_stats damage foreign_commits gold_table incomplete loose_text names refusal "
-        "state write"
+        "commits damage gold_table incomplete names state"
     ),
     "pipeline.lake": (
         "child_sessions dealing delta delta_conflicts delta_log/ files/ layout ledger/ locks/ "
@@ -274,10 +271,7 @@ SMALL = {
     "pipeline.bronze.files": "it needs Spark's types, which readers of `bronze.tables` do without",
     "pipeline.catalog.ddl.names": "every reader of DDL uses it",
     "pipeline.cli.__main__": "`python -m pipeline.cli`",
-    "pipeline.gold.schema.partition_rows": "DDL's partitions as SQL, and nothing else",
     "pipeline.gold.table.incomplete": "a job and the status both report it",
-    "pipeline.gold.table.refusal": "an error type that all of gold raises",
-    "pipeline.gold.table.write": "a type that all of gold's writers use",
     "pipeline.lake.ledger.refill": "bronze asks it, without silver",
     "pipeline.lake.small_jobs": "a setting of Spark that several rooms switch",
     "pipeline.lake.sql_text": "the first step of the room: it imports nothing",

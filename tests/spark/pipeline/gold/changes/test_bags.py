@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pipeline.gold.changes.bags import put_keyless
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut
-from pipeline.gold.table.write import Write
+from pipeline.gold.table.gold_table import Write
 from pipeline.lake import delta
 
 IMAGE = "struct<`a.b`: int, copy: string, newest: double, m: decimal(5,2), v: array<float>>"

@@ -16,9 +16,8 @@ from pipeline.gold.changes.fold_partial import MISSING, fold_partial
 from pipeline.gold.changes.images import LeftOut
 from pipeline.gold.changes.refusals import key_left_out, refuse_unknown, row_left_out
 from pipeline.gold.changes.steps import Rows
-from pipeline.gold.schema.insert_defaults import left_out
-from pipeline.gold.schema.unlogged import completed
-from pipeline.gold.table.refusal import TableRefusedError
+from pipeline.gold.schema.unlogged import completed, left_out
+from pipeline.gold.table.state import TableRefusedError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

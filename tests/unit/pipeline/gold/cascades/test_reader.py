@@ -13,8 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pipeline.catalog import TableName
 from pipeline.errors import ConcurrentRunError
 from pipeline.gold.cascades import reader as cascade_reader
+from pipeline.gold.cascades.links import Link
 from pipeline.gold.cascades.reader import DamagedTableError, Reader
-from pipeline.gold.cascades.replay import Event, Link
+from pipeline.gold.cascades.replay import Event
 from pipeline.gold.cascades.rows import ChangeRequest, TooManyRowsError
 from pipeline.gold.changes.faults import Resolved
 from pipeline.gold.changes.log_facts import Facts
@@ -22,7 +23,7 @@ from pipeline.gold.changes.xa import Prepared
 from pipeline.settings import Settings
 
 PARENT = TableName("shop", "parent")
-WISH = ChangeRequest(PARENT, ("id",), 10, 20, frozenset(("id",)))
+WISH = ChangeRequest(PARENT, ("id",), 10, 20)
 
 
 def event(lsn: int) -> Event:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pipeline.catalog import TableName
-from pipeline.gold.cascades.replay import Event, Identity, Link, Replay, Rows, Values
-from pipeline.gold.table.loose_text import loose
+from pipeline.gold.cascades.links import Identity, Link, loose
+from pipeline.gold.cascades.replay import Event, Replay, Rows, Values
 
 P, C, G = (TableName("s", name) for name in "pcg")
 CASCADE, NULL = "CASCADE", "SET NULL"

@@ -12,8 +12,7 @@ from pipeline.catalog.alter.items import ItemKind, TimelineItem
 from pipeline.gold import GoldState
 from pipeline.gold.changes.steps import Evolve, Part, Rows
 from pipeline.gold.plan.stopped_tables import Stop, state_after_stops
-from pipeline.gold.table.refusal import Refusal
-from pipeline.gold.table.state import TableState
+from pipeline.gold.table.state import Refusal, TableState
 
 T = TableName("s", "t")
 DEFINITION = TableDefinition("s", "t", ())

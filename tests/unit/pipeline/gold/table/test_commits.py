@@ -1,4 +1,4 @@
-"""Others' commits that change what a gold table contains, and RESTOREs that undo them."""
+"""Others' commits that change what a gold table contains, and RESTOREs that undo them; figures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from pipeline.gold.table.foreign_commits import MARK, judge
+from pipeline.gold.table.commits import MARK, Written, judge, written
 from pipeline.lake.delta_log.table import Commit
 
 OWN = f"somebody's job; {MARK}"
@@ -72,3 +72,19 @@ def test_a_commit_that_may_change_columns_is_reported() -> None:
     assert (found.foreign, found.sound) == (None, 4)
     tagged = commit(5, "SET TAGS", wrote=False)
     assert judge([tagged], 4).columns == tagged
+
+
+def test_commits_of_all_kinds_are_summed() -> None:
+    merge = {
+        "numTargetFilesRemoved": "2",
+        "numTargetBytesRemoved": "2000",
+        "numTargetFilesAdded": "1",
+        "numTargetBytesAdded": "500",
+        "numTargetDeletionVectorsAdded": "3",
+        "numTargetRowsCopied": "7",
+        "numTargetRowsUpdated": "9",
+    }
+    append = {"numFiles": "4", "numOutputBytes": "40", "numOutputRows": "400"}
+    delete = {"numRemovedFiles": "1", "numRemovedBytes": "100", "numDeletionVectorsAdded": "1"}
+    assert written([merge, append, delete, {}]) == Written(4, 3, 2100, 5, 540, 4, 7)
+    assert written([]) == Written()

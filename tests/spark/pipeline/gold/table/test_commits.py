@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.gold.table.commit_stats import written_since
+from pipeline.gold.table.commits import written_since
 from pipeline.lake import delta
 from pipeline.lake.delta_log.spark_written import commits_since
 from pipeline.lake.sql_text import in_sql

@@ -1,14 +1,13 @@
-"""Commits to gold tables by others: which of them change what a table contains.
+"""Commits to gold tables: the figures of Binlake's own, and what others' change.
 
 Anyone may run OPTIMIZE or VACUUM or set properties; only Binlake may change rows and columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.gold.table.commit_stats import MAINTENANCE
 from pipeline.gold.table.damage import Damage
 from pipeline.lake import delta
 from pipeline.lake.child_sessions import setting
@@ -19,6 +18,8 @@ from pipeline.lake.starting import Spark, running, started
 MARK = "binlake gold"
 """User metadata of gold's own commits; a commit without it is somebody else's."""
 
+MAINTENANCE = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
+"""Delta operations that change no rows."""
 _WITHOUT_ROWS = frozenset(
     {
         *MAINTENANCE,
@@ -44,6 +45,15 @@ _OF_COLUMNS = frozenset(
     }
 )
 """Operations that may change columns, or only their comments."""
+_NAMES = {
+    "files_removed": ("numTargetFilesRemoved", "numRemovedFiles"),
+    "bytes_removed": ("numTargetBytesRemoved", "numRemovedBytes"),
+    "files_added": ("numTargetFilesAdded", "numAddedFiles", "numFiles"),
+    "bytes_added": ("numTargetBytesAdded", "numAddedBytes", "numOutputBytes"),
+    "deletion_vectors": ("numTargetDeletionVectorsAdded", "numDeletionVectorsAdded"),
+    "rows_copied": ("numTargetRowsCopied", "numCopiedRows"),
+}
+"""Each figure, and its names in the metrics of MERGE, DELETE and writes; a commit has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +90,6 @@ def judge(commits: Sequence[Commit], before: int) -> Judged:
     return Judged(sound[-1] if sound else None, foreign, columns)
 
 
-def changed_by_hand(table: str, commit: Commit, sound: int | None) -> Damage:
-    """Return the damage done by somebody else's commit."""
-    undo = f"RESTORE TABLE {in_sql(table)} TO VERSION AS OF {sound} undoes it"
-    return Damage(
-        f"its gold table {table} was changed by somebody else: {commit.operation}, version"
-        f" {commit.version}{f' ({undo})' if sound is not None else ''}"
-    )
-
-
 def by_others(spark: Spark, table: str, commits: Sequence[Commit], before: int) -> Damage | None:
     """Return the damage that others' commits after version `before` did to a table, or None."""
     judged = judge(commits, before)
@@ -99,7 +100,13 @@ def by_others(spark: Spark, table: str, commits: Sequence[Commit], before: int) 
         and _columns(spark, table, before) != _columns(spark, table)
     ):
         foreign = judged.columns
-    return changed_by_hand(table, foreign, judged.sound) if foreign else None
+    if foreign is None:
+        return None
+    undo = f"RESTORE TABLE {in_sql(table)} TO VERSION AS OF {judged.sound} undoes it"
+    return Damage(
+        f"its gold table {table} was changed by somebody else: {foreign.operation}, version"
+        f" {foreign.version}{f' ({undo})' if judged.sound is not None else ''}"
+    )
 
 
 def _columns(spark: Spark, table: str, version: int | None = None) -> list[tuple[str, str]]:
@@ -131,3 +138,45 @@ def signs(spark: Spark) -> bool:
     """
     session = running(spark)
     return session is None or setting(session, delta.USER_METADATA) == MARK
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Sums over commits: files removed and added, and rows copied unchanged between them.
+
+    `deletion_vectors`: files of which rows were deleted by a deletion vector instead.
+    """
+
+    commits: int = 0
+    files_removed: int = 0
+    bytes_removed: int = 0
+    files_added: int = 0
+    bytes_added: int = 0
+    deletion_vectors: int = 0
+    rows_copied: int = 0
+
+
+def written(commits: Iterable[Mapping[str, str]]) -> Written:
+    """Return the sums of the `operationMetrics` of commits."""
+    metrics = list(commits)
+    sums = {
+        figure: sum(int(next((m[n] for n in names if n in m), 0)) for m in metrics)
+        for figure, names in _NAMES.items()
+    }
+    return Written(commits=len(metrics), **sums)
+
+
+def written_since(commits: Sequence[Commit], before: int | None) -> Written | None:
+    """Return the sums over the commits after version `before` (None: over all commits).
+
+    None if all of them are maintenance.
+    """
+    own = [
+        commit.metrics
+        for commit in commits
+        if (before is None or commit.version > before) and commit.operation not in MAINTENANCE
+    ]
+    return written(own) if own else None

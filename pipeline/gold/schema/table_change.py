@@ -1,0 +1,143 @@
+"""One change of a gold table's definition, and the commits that it takes.
+
+A run may crash between any two commits. So the table property `POSITION` records the last change
+that is done, and is set last; every commit before it is either a step that Delta skips when
+repeated, or is not made if the table shows that it is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession, types as st
+
+from decoder import TableDefinition
+from pipeline.catalog.alter.items import TimelineItem
+from pipeline.gold.changes.steps import Evolve
+from pipeline.gold.table.gold_table import (
+    BASE,
+    DEFINITION,
+    POSITION,
+    SOURCE,
+    GoldTable,
+    TableProgress,
+    clustering,
+    gold_schema,
+    position_text,
+    properties_in_sql,
+    table_progress,
+)
+from pipeline.lake import delta
+from pipeline.lake.delta_log.spark_written import clustered_by, latest_version
+from pipeline.lake.sql_text import in_sql, quoted
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """A part of a table's batch that changes its definition.
+
+    `version` is the first transaction version of the step. `vouched`: gold has exactly the rows
+    that the source had. `drop_rows`: a DROP in the source deletes the rows in gold.
+    """
+
+    spark: SparkSession
+    table: GoldTable
+    part: Evolve
+    version: int
+    vouched: bool = False
+    drop_rows: bool = False
+
+    @property
+    def item(self) -> TimelineItem:
+        """What happened to the table."""
+        return self.part.item
+
+    @property
+    def definition(self) -> TableDefinition:
+        """The table's definition after the change, if it has one."""
+        if self.item.definition is None:
+            raise ValueError(f"no definition of {self.item.name} follows from {self.item.kind}")
+        return self.item.definition
+
+    @property
+    def schema(self) -> st.StructType:
+        """The gold table's schema after the change."""
+        return gold_schema(self.definition, self.table.types)
+
+    @property
+    def clustering(self) -> list[str]:
+        """The columns that the gold table is clustered by after the change."""
+        return clustering(self.schema, self.part.key)
+
+    @property
+    def done_properties(self) -> dict[str, str]:
+        """Properties of a gold table to which the change has been applied."""
+        version = self.item.version
+        reached = {} if version is None else {DEFINITION: str(version)}
+        place = position_text(self.item, self.table.refresh)
+        return {SOURCE: self.table.source, **reached, POSITION: place}
+
+    def progress(self) -> TableProgress | None:
+        """Return the gold table's progress; None if there is no table."""
+        return table_progress(self.spark, self.table.reference, self.table.refresh)
+
+    def is_passed(self) -> bool:
+        """Return True if the change is done, by this run or another one."""
+        now = self.progress()
+        return now is not None and now.reached >= self.item.position
+
+    def commit(self, act: Callable[[], object]) -> None:
+        """Make one commit to the table (see `delta.commit`)."""
+        delta.commit(act, app=self.table.app, version=self.version, table=self.table.reference)
+
+    def execute(self, statement: str) -> None:
+        """Run one UPDATE or DELETE of the table."""
+        reference, app = self.table.reference, self.table.app
+        delta.execute_once(self.spark, statement, reference, app=app, version=self.version)
+
+    def overwrite(self, rows: DataFrame) -> None:
+        """Replace the table's rows and columns, in place, so that published cuts stay readable."""
+        reference, app = self.table.reference, self.table.app
+        delta.overwrite_once(rows, reference, app=app, version=self.version)
+
+    def alter(self, clause: str) -> None:
+        """Run an ALTER TABLE in one commit, unless the change is already done."""
+
+        def act() -> None:
+            if not self.is_passed():
+                self.spark.sql(f"ALTER TABLE {in_sql(self.table.reference)} {clause}")
+
+        self.commit(act)
+
+    def set_position(self) -> None:
+        """Record that the change is done."""
+        self.alter(f"SET TBLPROPERTIES ({properties_in_sql(self.done_properties)})")
+
+    def cluster(self) -> None:
+        """Cluster the table by its key after the change, unless it already is."""
+        columns = self.clustering
+        if clustered_by(self.spark, self.table.reference) != tuple(columns):
+            by = f"({', '.join(map(quoted, columns))})" if columns else "NONE"
+            self.alter(f"CLUSTER BY {by}")
+
+    def keep_base(self) -> int | None:
+        """Return the table's version before the change, stored in its properties the first time.
+
+        None if another run has already passed the change and started the next one.
+        """
+
+        def keep() -> None:
+            now = self.progress()
+            if now is None or now.reached >= self.item.position or now.base(self.item) is not None:
+                return
+            latest = latest_version(self.spark, self.table.reference)
+            base = {BASE: f"{position_text(self.item, self.table.refresh)}@{latest}"}
+            self.spark.sql(
+                f"ALTER TABLE {in_sql(self.table.reference)}"
+                f" SET TBLPROPERTIES ({properties_in_sql(base)})"
+            )
+
+        self.commit(keep)
+        now = self.progress()
+        return now.base(self.item) if now else None
