@@ -151,8 +151,8 @@ ROOMS = {
         "server source_table values/"
     ),
     "pipeline.seed.dumps": (
-        "cell_rows delimited feed folder given inserts model mydumper mysql_shell mysqldump "
-        "open statements typed"
+        "cell_rows feed folder given model mydumper mysql_shell mysqldump open statements "
+        "text_chunks"
     ),
     "pipeline.seed.values": "cell_bytes dates documents labels numbers registry rows",
     "pipeline.settings": (
