@@ -164,6 +164,14 @@ def asked(login: Login) -> Iterator[None]:
         raise problem
 
 
+def queried(connection: Connection[Any], statement: str, *values: str) -> list[tuple[Any, ...]]:
+    """Run a statement and return its rows. Raises PyMySQL's errors."""
+    with connection.cursor() as cursor:
+        # None instead of (): PyMySQL then leaves percent signs in the statement alone.
+        cursor.execute(statement, values or None)
+        return list(cursor.fetchall())
+
+
 def _tls_options(tls: TlsSettings) -> Mapping[str, Any]:
     """Return PyMySQL's options for a TLS mode; with none it uses TLS if the server supports it."""
     if tls.mode == "disabled":

@@ -176,10 +176,7 @@ ROOMS = {
         "landed_gtids log_position object_store reader replica_commands run server_refusals "
         "source start state"
     ),
-    "pipeline.source.check": (
-        "checks facts finding grants lacks privileges reading report run tables "
-        "time_and_names variables"
-    ),
+    "pipeline.source.check": ("facts finding grants privileges report run tables variables"),
     "pipeline.source.logs": (
         "archive copy_ends decrypted_file encrypted gzip_stream kept_statements listing "
         "resumed_file server_folders server_logs storage"
@@ -300,8 +297,6 @@ SMALL = {
     "pipeline.source.capture.destination": "a capture and its status share it",
     "pipeline.source.capture.reader": "a thread of its own",
     "pipeline.source.capture.server_refusals": "what servers refuse to a capture, in words",
-    "pipeline.source.check.checks": "the list of all checks",
-    "pipeline.source.check.run": "the entry of the room",
     "pipeline.source.logs.server_folders": "a folder layout that a capture and bronze share",
     "pipeline.source.server.errors": "error types of the room",
     "pipeline.spark.cache": "a path that jars and Java share",
