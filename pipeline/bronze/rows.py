@@ -23,8 +23,7 @@ from decoder.segments.statistics import EventStatistics
 from decoder.stream.excerpt import Excerpt
 from pipeline.bronze.files import FileRow
 from pipeline.bronze.tables import SEGMENTS
-from pipeline.source.logs.resumed_file import ResumedFile
-from pipeline.source.logs.storage import WINDOW
+from pipeline.source.logs.storage import WINDOW, ResumedFile
 
 _CONTENT = SEGMENTS.get_field_index("content")
 

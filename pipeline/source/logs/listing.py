@@ -147,7 +147,10 @@ def _inspect(file: StoredFile, keys: Keys) -> Binlog | _Refused:
     try:
         codec, cipher, head = read_with_retries(partial(_inspect_file, file, keys))
     except BinlogError as error:
-        return _Refused(file, _in_innodb() if file.name.endswith(_IN_INNODB) else error)
+        if file.name.endswith(_IN_INNODB):
+            reason = "it contains InnoDB pages (binlog_storage_engine), not events"
+            return _Refused(file, _InInnodbError(reason))
+        return _Refused(file, error)
     except OSError as error:
         return _Refused(file, BinlogError(f"it cannot be read: {error_text(error)}"))
     if codec is not None:
@@ -157,10 +160,6 @@ def _inspect(file: StoredFile, keys: Keys) -> Binlog | _Refused:
         file = replace(file, size=max(file.size - HEADER_LENGTH, 0))
     head = _with_turn(head, turn_of(file.path))
     return Binlog(file, head, *split_name(file.name), cipher, codec)
-
-
-def _in_innodb() -> _InInnodbError:
-    return _InInnodbError("it contains InnoDB pages (binlog_storage_engine), not events")
 
 
 def _inspect_file(file: StoredFile, keys: Keys) -> tuple[str | None, StreamCipher | None, Head]:

@@ -178,8 +178,7 @@ ROOMS = {
     ),
     "pipeline.source.check": ("facts finding grants privileges report run tables variables"),
     "pipeline.source.logs": (
-        "archive copy_ends decrypted_file encrypted gzip_stream kept_statements listing "
-        "resumed_file server_folders server_logs storage"
+        "archive encrypted kept_statements listing server_folders server_logs storage"
     ),
     "pipeline.source.server": (
         "connection create_statements errors log_place login opening refusals version"
