@@ -20,10 +20,10 @@ from pipeline.source.capture.errors import (
 )
 from pipeline.source.capture.landed_folder import LandedFolder
 from pipeline.source.capture.landed_gtids import begins_with_gtids, gtids_before, gtids_of
-from pipeline.source.capture.log_position import LogPosition
 from pipeline.source.capture.source import Identity, LogFile, Source
 from pipeline.source.capture.state import CaptureState, Gap, Turn, now
 from pipeline.source.gtid_set import NO_GTIDS, GtidSet
+from pipeline.source.server.log_position import LogPosition
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,24 +218,17 @@ def _not_landed(
 
 def _require_gtids(source: Source, landed: GtidSet, executed: GtidSet, folder: str) -> None:
     """Raise AnotherLogError unless GTIDs identify the transactions that both servers have."""
-    named = _named(source)
+    unknown = "which of its transactions are already landed cannot be determined."
     if not source.identity.version.is_mariadb and not source.has_gtids():
-        raise AnotherLogError(
-            f"{named} is not the previous server, and its gtid_mode is not ON: which of its"
-            " transactions are already landed cannot be determined.",
-            folder=folder,
-        )
-    if not landed:
-        raise AnotherLogError(
-            f"{named} is not the previous server, and the last landed file has no GTIDs: which of"
-            " its transactions are already landed cannot be determined.",
-            folder=folder,
-        )
-    if not landed & executed:
-        raise AnotherLogError(
-            f"{named} is not the previous server, and shares no transaction with the landed log.",
-            folder=folder,
-        )
+        reason = f"and its gtid_mode is not ON: {unknown}"
+    elif not landed:
+        reason = f"and the last landed file has no GTIDs: {unknown}"
+    elif not landed & executed:
+        reason = "and shares no transaction with the landed log."
+    else:
+        return
+    message = f"{_named(source)} is not the previous server, {reason}"
+    raise AnotherLogError(message, folder=folder)
 
 
 def _next_turn(
