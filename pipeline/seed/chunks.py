@@ -21,11 +21,11 @@ from decoder.constants import ColumnType as T
 from decoder.model.definition import ColumnDefinition
 from pipeline.lake.sql_text import quoted
 from pipeline.layer import LayerRun
-from pipeline.seed.folder import Begun, SeedFolder, begun_now, fill, filled, under_way
+from pipeline.seed.folder import Begun, SeedFolder, fill, filled, under_way
 from pipeline.seed.jdbc import JdbcSource, require_connector, typed
 from pipeline.seed.server import SourceServer
 from pipeline.seed.source_table import NotSeedableError, SourceTable
-from pipeline.silver.plan.seeds import Seed
+from pipeline.silver.plan.seeds import Seed, new_id
 from pipeline.source.server.connection import queried
 from pipeline.source.server.create_statements import create_statement
 
@@ -47,14 +47,13 @@ _PLAIN = _Form("{0}", "{0}")
 _TEMPORAL = _Form("CAST({0} AS CHAR)", "'{0}'")
 # A literal in another charset than the column's own would keep MySQL from using the index.
 _HEX = _Form("HEX({0})", "_{1} x'{0}'")
-_CHARACTERS = (T.STRING, T.VAR_STRING, T.VARCHAR)
 
 _FORMS: Mapping[T, _Form] = MappingProxyType(
     {
         **dict.fromkeys((T.TINY, T.SHORT, T.INT24, T.LONG, T.LONGLONG, T.NEWDECIMAL), _PLAIN),
         **dict.fromkeys((T.DATE, T.NEWDATE, T.DATETIME, T.DATETIME2), _TEMPORAL),
         **dict.fromkeys((T.TIMESTAMP, T.TIMESTAMP2), _TEMPORAL),
-        **dict.fromkeys(_CHARACTERS, _HEX),
+        **dict.fromkeys((T.STRING, T.VAR_STRING, T.VARCHAR), _HEX),
     }
 )
 """Key types that are split into ranges; a table with another one is a single chunk."""
@@ -103,7 +102,7 @@ def _begun(run: LayerRun, server: SourceServer, table: SourceTable) -> Begun:
     gtids = server.places.executed()
     place = server.places.settled()
     log = {**server.places.log_identity(), "gtids": gtids}
-    begun = begun_now(table.name, server.id, table.query, place, parts, types, log)
+    begun = Begun(new_id(table.name), server.id, table.query, *place, tuple(parts), types, log=log)
     SeedFolder(run.lake, run.source, begun.id).begin(begun)
     return begun
 
@@ -113,20 +112,15 @@ def chunks(connection: Connection[Any], table: SourceTable, rows: int) -> list[s
     if not table.definition.primary_key:
         return [""]
     column = table.definition.columns[table.definition.primary_key[0]]
-    form = _form(column, table.charsets)
-    if form is None:
+    form = _FORMS.get(column.type)
+    # MariaDB logs INET6 and UUID as BINARY, but compares them with text.
+    if form is None or (form is _HEX and column.name not in table.charsets):
         return [""]
     bounds = list(_bounds(connection, table, column, form, rows))
     name = quoted(column.name)
     lower = ["", *(f"{name} >= {bound}" for bound in bounds)]
     upper = [*(f"{name} < {bound}" for bound in bounds), ""]
     return [" AND ".join(filter(None, both)) for both in zip(lower, upper, strict=True)]
-
-
-def _form(column: ColumnDefinition, charsets: Mapping[str, str]) -> _Form | None:
-    if column.type in _CHARACTERS and column.name not in charsets:
-        return None  # MariaDB logs INET6 and UUID as BINARY, but compares them with text
-    return _FORMS.get(column.type)
 
 
 def _bounds(

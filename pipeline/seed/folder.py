@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -26,7 +26,7 @@ from pipeline.errors import sentence_of
 from pipeline.lake import Lake, stores
 from pipeline.layer import LayerRun
 from pipeline.seed.source_table import NotSeedableError
-from pipeline.silver.plan.seeds import MANIFEST, Seed, ids_of, new_id, rows_folder, staged_schema
+from pipeline.silver.plan.seeds import MANIFEST, Seed, ids_of, rows_folder, staged_schema
 
 BEGUN = "begun.json"
 DONE = "_SUCCESS"
@@ -51,20 +51,8 @@ class Begun:
     position: int
     chunks: tuple[str, ...]
     types: dict[str, str]
-    at: float
+    at: float = field(default_factory=time.time)
     log: dict[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> str:
-        """Return the content of `begun.json`."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: bytes) -> Begun | None:
-        """Parse `begun.json`; None if it is damaged, in which case the seed starts over."""
-        try:
-            return _FORM.validate_json(text)
-        except ValueError:
-            return None
 
 
 _FORM = TypeAdapter(Begun)
@@ -102,7 +90,15 @@ class SeedFolder:
 
     def begin(self, begun: Begun) -> None:
         """Write `begun.json`."""
-        stores.write(f"{self.path}/{BEGUN}", begun.to_json().encode())
+        stores.write(f"{self.path}/{BEGUN}", json.dumps(asdict(begun)).encode())
+
+    def begun(self) -> Begun | None:
+        """Return the content of `begun.json`; None if it is missing or damaged."""
+        text = stores.content(f"{self.path}/{BEGUN}")
+        try:
+            return None if text is None else _FORM.validate_json(text)
+        except ValueError:
+            return None
 
     def done(self, number: int) -> str | None:
         """Return the folder in `rows` of a complete attempt at a chunk; None if there is none."""
@@ -156,26 +152,12 @@ def under_way(lake: Lake, source: str, name: TableName, **same: object) -> Begun
     these fields; None if there is none."""
     for one in reversed(ids_of(lake, source, name)):
         folder = SeedFolder(lake, source, one)
-        text = stores.content(f"{folder.path}/{BEGUN}")
-        begun = Begun.from_json(text) if text is not None else None
+        begun = folder.begun()
         if begun is None or begun.at + PATIENCE < time.time() or folder.is_complete:
             continue
         if all(getattr(begun, field) == value for field, value in same.items()):
             return begun
     return None
-
-
-def begun_now(
-    name: TableName,
-    origin: str,
-    query: str,
-    place: tuple[str, int],
-    chunks: Sequence[str],
-    types: dict[str, str],
-    log: dict[str, Any],
-) -> Begun:
-    """Return the parameters of a seed that starts now."""
-    return Begun(new_id(name), origin, query, *place, tuple(chunks), types, time.time(), log)
 
 
 def fill(run: LayerRun, name: TableName, begun: Begun, read: Read) -> SeedFolder:

@@ -25,11 +25,11 @@ from pipeline.seed.dumps import (
     open_dump,
     open_parquet,
 )
-from pipeline.seed.folder import Begun, SeedFolder, begun_now, fill, filled, under_way
+from pipeline.seed.folder import Begun, SeedFolder, fill, filled, under_way
 from pipeline.seed.source_table import definition_of
 from pipeline.seed.values import RowReader
 from pipeline.settings import Settings
-from pipeline.silver.plan.seeds import LogCoordinates, Seed, staged_schema
+from pipeline.silver.plan.seeds import LogCoordinates, Seed, new_id, staged_schema
 from pipeline.source.server.version import server_number
 from pipeline.spark.warm_kernels import Batches, warm_first
 
@@ -105,7 +105,7 @@ def _begun(
 ) -> Begun:
     types = run.settings.decoding["types"]
     parts = tuple(f"{chunk.name}:{chunk.size}" for chunk in table.chunks)
-    wanted = begun_now(name, location, table.statement, place, parts, types, {})
+    wanted = Begun(new_id(name), location, table.statement, *place, parts, types)
     same = {k: v for k, v in asdict(wanted).items() if k not in ("id", "at")}
     if begun := under_way(run.lake, run.source, name, **same):
         return begun

@@ -50,8 +50,7 @@ class SourceServer:
     def create_statements(self, settings: Settings) -> CreateStatements:
         """Read the definitions of all replicated tables. Raises ServerError."""
         with connect(self.login) as connection, asked(self.login):
-            places = Places(connection, self.version, self.login)
-            return read_create_statements(connection, self.version, places, settings.wanted)
+            return read_create_statements(connection, self.login, settings.wanted)
 
 
 @contextmanager

@@ -55,12 +55,8 @@ def is_valid(printed: pa.Array) -> npt.NDArray[np.bool_]:
 
 def refuse(bad: Any, reason: str) -> None:
     """Raise CellError for the first row where `bad`, a boolean Arrow or numpy array, is true."""
-    mask = bad if isinstance(bad, np.ndarray) else _mask(bad)
-    rows = np.flatnonzero(mask)
+    if not isinstance(bad, np.ndarray):
+        bad = bad.fill_null(False).to_numpy(zero_copy_only=False)
+    rows = np.flatnonzero(bad)
     if len(rows):
         raise CellError(int(rows[0]), reason)
-
-
-def _mask(bad: pa.Array) -> npt.NDArray[np.bool_]:
-    mask: npt.NDArray[np.bool_] = bad.fill_null(False).to_numpy(zero_copy_only=False)
-    return mask

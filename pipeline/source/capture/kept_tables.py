@@ -19,10 +19,8 @@ from pipeline.source.logs.kept_statements import READINGS_FILE, parse_readings
 from pipeline.source.server.connection import asked, connect, queried
 from pipeline.source.server.create_statements import CreateStatements, read_create_statements
 from pipeline.source.server.errors import ServerError
-from pipeline.source.server.log_position import Places
 from pipeline.source.server.login import Login
 from pipeline.source.server.opening import Stop
-from pipeline.source.server.version import server_version
 
 KEPT = 16
 """Number of readings kept: the first, and the last ones that differ."""
@@ -77,13 +75,9 @@ _NOT_SEEN = (
 def _read(login: Login, wanted: Wanted, stop: Stop) -> tuple[CreateStatements, bool]:
     """Return the reading, and True if the log names all columns. Raises ServerError."""
     with connect(login, stop=stop) as connection, asked(login):
-        version = server_version(connection)
-        places = Places(connection, version, login)
         metadata = queried(connection, "SHOW GLOBAL VARIABLES LIKE 'binlog_row_metadata'")
         full = any(str(value).upper() == "FULL" for _, value in metadata)
-        return read_create_statements(
-            connection, version, places, wanted, lambda: stop.wanted
-        ), full
+        return read_create_statements(connection, login, wanted, lambda: stop.wanted), full
 
 
 def _known(path: Path) -> list[CreateStatements]:

@@ -61,17 +61,13 @@ def show(report: CheckReport, out: Console, *, explain_fit: bool = False) -> Non
         found = [finding for finding in report.findings if finding.verdict == verdict]
         if verdict != "fit" or explain_fit:
             for finding in found:
-                out.print(_item(finding))
+                has = ": ".join(filter(None, (finding.has, _tables(finding.tables))))
+                out.print(_row(finding.verdict, f"{finding.check}: {has}", finding.why))
         elif found:
             names = ", ".join(dict.fromkeys(finding.check for finding in found))
             out.print(_row(verdict, names))
     for heading, lines_of in SECTIONS:
         _section(out, heading, [line for f in report.findings for line in lines_of(f.change)])
-
-
-def _item(finding: Finding) -> Table:
-    has = ": ".join(filter(None, (finding.has, _tables(finding.tables))))
-    return _row(finding.verdict, f"{finding.check}: {has}", finding.why)
 
 
 def _row(verdict: Verdict, *texts: str) -> Table:

@@ -158,7 +158,9 @@ def _inspect(file: StoredFile, keys: Keys) -> Binlog | _Refused:
         file = replace(file, modified=f"{file.modified}, {file.size} bytes of {codec}")
     elif cipher is not None:
         file = replace(file, size=max(file.size - HEADER_LENGTH, 0))
-    head = _with_turn(head, turn_of(file.path))
+    if (turn := turn_of(file.path)) != FIRST_TURN:
+        # Each turn of a capture has files of its own (see `server_folders`).
+        head = replace(head, incarnation=f"{head.incarnation}, turn {turn}")
     return Binlog(file, head, *split_name(file.name), cipher, codec)
 
 
@@ -167,27 +169,13 @@ def _inspect_file(file: StoredFile, keys: Keys) -> tuple[str | None, StreamCiphe
     with opened(file.path, ahead=_FIRST_READ) as stored:
         codec = codec_of(stored.read(MAGIC_LENGTH))
         stored.seek(0)
-        if codec is None:
-            return codec, *_inspect_log(stored, file.name, keys, file.size)
-        log = cast(BinaryIO, ArchivedFile(stored, codec))
-        return codec, *_inspect_log(log, file.name, keys, _LARGEST_HEAD)
-
-
-def _with_turn(head: Head, turn: int) -> Head:
-    """Make a file's incarnation distinct for each turn of a capture (see `server_folders`)."""
-    if turn == FIRST_TURN:
-        return head
-    return replace(head, incarnation=f"{head.incarnation}, turn {turn}")
-
-
-def _inspect_log(
-    log: BinaryIO, name: str, keys: Keys, size: int
-) -> tuple[StreamCipher | None, Head]:
-    """Return the cipher of a log of at most `size` bytes, and its head."""
-    cipher = find_cipher(log, name, keys)
-    if cipher is not None:
-        size = max(size - HEADER_LENGTH, 0)
-    return cipher, _read_head(decrypted(log, cipher), size)
+        log, size = stored, file.size
+        if codec is not None:
+            log, size = cast(BinaryIO, ArchivedFile(stored, codec)), _LARGEST_HEAD
+        cipher = find_cipher(log, file.name, keys)
+        if cipher is not None:
+            size = max(size - HEADER_LENGTH, 0)
+        return codec, cipher, _read_head(decrypted(log, cipher), size)
 
 
 def _read_head(stream: BinaryIO, size: int) -> Head:

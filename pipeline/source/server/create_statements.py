@@ -19,7 +19,8 @@ from pipeline.lake.sql_text import quoted
 from pipeline.settings.settings import SYSTEM_SCHEMAS
 from pipeline.source.server.connection import LOST_CONNECTION_CODES, queried
 from pipeline.source.server.log_position import LogPosition, Places
-from pipeline.source.server.version import ServerVersion
+from pipeline.source.server.login import Login
+from pipeline.source.server.version import server_version
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
@@ -78,8 +79,7 @@ _FORM = TypeAdapter(CreateStatements)
 
 def read_create_statements(
     connection: Connection[Any],
-    version: ServerVersion,
-    places: Places,
+    login: Login,
     wanted: Callable[[str, str], bool],
     stopped: Callable[[], bool] = lambda: False,
 ) -> CreateStatements:
@@ -89,6 +89,8 @@ def read_create_statements(
     before each table: if it returns True, the tables read so far are returned.
     Raises NoLogPositionError, and PyMySQL's errors if the connection is lost.
     """
+    version = server_version(connection)
+    places = Places(connection, version, login)
     queried(connection, _SESSION)
     gtids = places.executed()
     first = places.end()
