@@ -16,7 +16,7 @@ from decoder.encryption.header import HEADER_LENGTH as ENCRYPTION_HEADER_LENGTH
 from pipeline.errors import BinlakeError
 from pipeline.source.capture.errors import CaptureError, LostConnectionError, TooFewConnectionsError
 from pipeline.source.gtid_set import NO_GTIDS, GtidSet
-from pipeline.source.server.connection import connect, queried
+from pipeline.source.server.connection import code_of, connect, queried
 from pipeline.source.server.errors import AccessDeniedError
 from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
@@ -205,11 +205,6 @@ class Source:
             f"{self._login.address} writes no binary logs.",
             remedy="Start it with log_bin (MySQL 8 and newer log unless skip-log-bin is set).",
         )
-
-
-def code_of(error: Exception) -> int:
-    """Return the error code of the server or of PyMySQL; 0 if it has none."""
-    return error.args[0] if error.args and isinstance(error.args[0], int) else 0
 
 
 def explained(error: Exception, login: Login, asked: str) -> BinlakeError:
