@@ -22,8 +22,7 @@ from decoder.segments.segmenter import Cut
 from decoder.segments.statistics import EventStatistics
 from decoder.stream.excerpt import Excerpt
 from pipeline.bronze.tables import SEGMENTS, FileRow
-from pipeline.source.logs.resumed_file import ResumedFile
-from pipeline.source.logs.storage import WINDOW
+from pipeline.source.logs.storage import WINDOW, ResumedFile
 
 _CONTENT = SEGMENTS.get_field_index("content")
 

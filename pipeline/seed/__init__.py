@@ -2,19 +2,4 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pipeline.seed.job import run
-
-__all__ = ["job", "run"]
-
-_MODULES = {"run": "pipeline.seed.job"}
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_MODULES[name]), name)
+__all__ = ["job"]

@@ -7,23 +7,20 @@ these only if all rows are from the same moment. MySQL is locked only while the 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 
-from decoder import TypeOptions
-from decoder.columns.registry import row_type
+from pipeline.layer import LayerRun
 from pipeline.seed.folder import SeedFolder
 from pipeline.seed.server import SourceServer
 from pipeline.seed.source_table import NotSeedableError, SourceTable
-from pipeline.seed.values.rows import row_reader
-from pipeline.settings import Settings
+from pipeline.seed.values import RowReader
 from pipeline.silver.plan.seeds import Seed, new_id
-from pipeline.source.server.connection import asked, connect
-from pipeline.source.server.log_place import LogCoordinates, Places
+from pipeline.source.server.connection import asked, connect, queried
+from pipeline.source.server.log_position import LogPosition, Places
 from pipeline.source.server.login import Login
 from pipeline.source.server.version import ServerVersion
 from pipeline.verify.snapshot import CHANGED, SESSION
@@ -40,25 +37,16 @@ class Snapshot:
     `log`: the fields of `Seed` that identify the log.
     """
 
-    def __init__(
-        self, connection: Any, place: LogCoordinates, log: dict[str, Any], options: TypeOptions
-    ) -> None:
+    def __init__(self, connection: Any, place: LogPosition, log: dict[str, Any]) -> None:
         self.place = place
         self.log = log
         self._connection = connection
-        self._options = options
 
-    def schema(self, table: SourceTable) -> pa.Schema:
-        """Return the schema of a table's rows: columns c0, c1, … with silver's row image types."""
-        types = row_type(table.definition, self._options)
-        return pa.schema([pa.field(f"c{n}", field.type) for n, field in enumerate(types)])
-
-    def rows(self, table: SourceTable) -> Iterator[pa.RecordBatch]:
-        """Yield a table's rows in batches of about 16 MiB. Raises NotSeedableError."""
+    def rows(self, table: SourceTable, reader: RowReader) -> Iterator[pa.RecordBatch]:
+        """Yield a table's rows, staged, in batches of about 16 MiB. Raises NotSeedableError."""
         import pymysql
         from pymysql.cursors import SSCursor
 
-        reader, schema = row_reader(table.definition, self._options), self.schema(table)
         read = 0
         with self._connection.cursor(SSCursor) as cursor:
             try:
@@ -73,14 +61,11 @@ class Snapshot:
                 raise
             for rows in _batches(cursor):
                 cells = [pa.array(column, pa.binary()) for column in zip(*rows, strict=True)]
-                found = reader.read(cells, rows_before=read)
+                yield reader.read_staged(cells, rows_before=read)
                 read += len(rows)
-                yield pa.RecordBatch.from_arrays(found.columns, schema=schema)
 
 
-def copy_table(
-    settings: Settings, server: SourceServer, found: Snapshot, table: SourceTable
-) -> Seed:
+def copy_table(run: LayerRun, server: SourceServer, found: Snapshot, table: SourceTable) -> Seed:
     """Copy a table's rows from the snapshot into the lake. Raises NotSeedableError."""
     if not table.transactional:
         raise NotSeedableError(
@@ -88,16 +73,9 @@ def copy_table(
             "its storage engine does not support a consistent snapshot",
             "Run ALTER TABLE … ENGINE = InnoDB, or seed it from a dump taken while nothing writes.",
         )
-    folder = SeedFolder(settings.layout, settings.source, new_id(table.name))
-    counter = Counter[str]()
-
-    def counted() -> Iterator[pa.RecordBatch]:
-        for batch in found.rows(table):
-            counter["rows"] += batch.num_rows
-            yield batch
-
-    schema = found.schema(table)
-    folder.write(0, schema, counted())
+    folder = SeedFolder(run.lake, run.source, new_id(table.name))
+    reader = RowReader(table.definition, run.settings.type_options)
+    rows = folder.write(0, reader.staged, found.rows(table, reader))
     return Seed(
         id=folder.id,
         schema=table.name.schema,
@@ -106,9 +84,9 @@ def copy_table(
         first=found.place,
         last=found.place,
         exact=True,
-        rows=counter["rows"],
+        rows=rows,
         server=server.version.text,
-        types=settings.decoding["types"],
+        types=run.settings.decoding["types"],
         cascades_logged=server.logs_cascades,
         parts=folder.parts(table.name, 1),
         **found.log,
@@ -116,7 +94,7 @@ def copy_table(
 
 
 @contextmanager
-def snapshot(login: Login, version: ServerVersion, options: TypeOptions) -> Iterator[Snapshot]:
+def snapshot(login: Login, version: ServerVersion) -> Iterator[Snapshot]:
     """Start a consistent snapshot on a new connection. Raises ServerError."""
     from pymysql.converters import encoders
 
@@ -125,27 +103,25 @@ def snapshot(login: Login, version: ServerVersion, options: TypeOptions) -> Iter
         login, use_unicode=False, conv={**encoders}, autocommit=False, read_timeout=SILENT_SECONDS
     )
     with connection, asked(login):
-        with connection.cursor() as cursor:
-            for statement in SESSION:
-                cursor.execute(statement)
-        places = Places(connection, version, address=login.address, user=login.user)
+        for statement in SESSION:
+            queried(connection, statement)
+        places = Places(connection, version, login)
         place, gtids = _begin(connection, places, version)
         log = {**places.log_identity(), "gtids": gtids}
-        yield Snapshot(connection, place, log, options)
+        yield Snapshot(connection, place, log)
 
 
-def _begin(connection: Any, places: Places, version: ServerVersion) -> tuple[LogCoordinates, str]:
+def _begin(connection: Any, places: Places, version: ServerVersion) -> tuple[LogPosition, str]:
     """Start the snapshot. Return its log position and the GTIDs executed by then."""
     if version.is_mariadb:
         gtids = places.executed()
         return places.begin_snapshot(), gtids
-    with connection.cursor() as cursor:
-        cursor.execute("FLUSH TABLES WITH READ LOCK")
-        try:
-            cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
-            return places.end(), places.executed()
-        finally:
-            cursor.execute("UNLOCK TABLES")
+    queried(connection, "FLUSH TABLES WITH READ LOCK")
+    try:
+        queried(connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        return places.end(), places.executed()
+    finally:
+        queried(connection, "UNLOCK TABLES")
 
 
 def _batches(cursor: Any) -> Iterator[Sequence[tuple[bytes | None, ...]]]:

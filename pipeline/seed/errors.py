@@ -11,6 +11,10 @@ SHOWN = 60
 class SeedError(BinlakeError):
     """A table's initial snapshot cannot be taken."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle with the fields, whatever the constructor takes: Spark workers raise it."""
+        return Exception.__new__, (type(self), *self.args), vars(self)
+
 
 class SeedValueError(SeedError):
     """A value is not valid for its column's type; `row` counts from 1 within the chunk `part`."""
@@ -29,32 +33,15 @@ class SeedValueError(SeedError):
         self.column = column
         self.row = row
         self.value = value
-        self.why = reason
-        self.part = part
-
-    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        """Pickle with the fields: Spark workers raise it."""
-        fields = (self.table, self.column, self.row, self.value, self.why, self.part)
-        return type(self), fields
 
 
 class DumpError(SeedError):
-    """A dump, or the file `path` of one, cannot be read; `table` is the table affected, if any."""
+    """A dump, or the file `path` of one, cannot be read; `table` is the one affected, if any."""
 
     def __init__(self, path: str, reason: str, *, table: str = "", remedy: str = "") -> None:
         of = f" (table {table})" if table else ""
         super().__init__(f"{path}{of}: {reason}.", remedy=remedy)
-        self.path = path
         self.table = table
-        self.why = reason
-
-    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        """Pickle with the fields: Spark workers raise it."""
-        return _restored, (type(self), self.path, self.why, self.table, self.remedy)
-
-
-def _restored(kind: type[DumpError], path: str, why: str, table: str, remedy: str) -> DumpError:
-    return kind(path, why, table=table, remedy=remedy)
 
 
 def shown(value: bytes | None) -> str:

@@ -1,14 +1,16 @@
 """The folder of a seed that is being filled: its parameters, and which chunks are complete.
 
 `begun.json` is written before the first row is read and has everything needed to resume. A chunk is
-complete when its folder in `rows` has the `_SUCCESS` file of a writer that finished.
+complete when its folder in `rows` has the `_SUCCESS` file of a writer that finished. Several are
+written in parallel, each by a job of its own that can be retried.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -16,11 +18,15 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter
+from pyspark.sql import DataFrame
 
+from decoder import TableDefinition
 from pipeline.catalog import TableName
+from pipeline.errors import sentence_of
 from pipeline.lake import Lake, stores
+from pipeline.layer import LayerRun
 from pipeline.seed.source_table import NotSeedableError
-from pipeline.silver.plan.seeds import MANIFEST, ids_of, new_id, rows_folder
+from pipeline.silver.plan.seeds import MANIFEST, Seed, ids_of, rows_folder, staged_schema
 
 BEGUN = "begun.json"
 DONE = "_SUCCESS"
@@ -45,23 +51,14 @@ class Begun:
     position: int
     chunks: tuple[str, ...]
     types: dict[str, str]
-    at: float
+    at: float = field(default_factory=time.time)
     log: dict[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> str:
-        """Return the content of `begun.json`."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: bytes) -> Begun | None:
-        """Parse `begun.json`; None if it is damaged, in which case the seed starts over."""
-        try:
-            return _FORM.validate_json(text)
-        except ValueError:
-            return None
 
 
 _FORM = TypeAdapter(Begun)
+
+Read = Callable[[int], DataFrame]
+"""Returns the rows of a chunk, given its number, in the staged schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +90,15 @@ class SeedFolder:
 
     def begin(self, begun: Begun) -> None:
         """Write `begun.json`."""
-        stores.write(f"{self.path}/{BEGUN}", begun.to_json().encode())
+        stores.write(f"{self.path}/{BEGUN}", json.dumps(asdict(begun)).encode())
+
+    def begun(self) -> Begun | None:
+        """Return the content of `begun.json`; None if it is missing or damaged."""
+        text = stores.content(f"{self.path}/{BEGUN}")
+        try:
+            return None if text is None else _FORM.validate_json(text)
+        except ValueError:
+            return None
 
     def done(self, number: int) -> str | None:
         """Return the folder in `rows` of a complete attempt at a chunk; None if there is none."""
@@ -123,9 +128,12 @@ class SeedFolder:
         """Remove the folder."""
         stores.remove(self.path)
 
-    def write(self, number: int, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
-        """Write a chunk's rows without Spark; incomplete if they are removed meanwhile."""
-        folder = self.attempt(number)
+    def write(self, number: int, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
+        """Write a chunk's rows without Spark, and return their number.
+
+        The chunk stays incomplete if they are removed meanwhile.
+        """
+        folder, written = self.attempt(number), 0
         rows = f"{folder}/rows.parquet"
         with (
             stores.binary(rows) as out,
@@ -133,8 +141,10 @@ class SeedFolder:
         ):
             for batch in batches:
                 writer.write_batch(batch)
+                written += batch.num_rows
         if stores.exists(rows):
             stores.write(f"{folder}/{DONE}", b"")
+        return written
 
 
 def under_way(lake: Lake, source: str, name: TableName, **same: object) -> Begun | None:
@@ -142,8 +152,7 @@ def under_way(lake: Lake, source: str, name: TableName, **same: object) -> Begun
     these fields; None if there is none."""
     for one in reversed(ids_of(lake, source, name)):
         folder = SeedFolder(lake, source, one)
-        text = stores.content(f"{folder.path}/{BEGUN}")
-        begun = Begun.from_json(text) if text is not None else None
+        begun = folder.begun()
         if begun is None or begun.at + PATIENCE < time.time() or folder.is_complete:
             continue
         if all(getattr(begun, field) == value for field, value in same.items()):
@@ -151,14 +160,58 @@ def under_way(lake: Lake, source: str, name: TableName, **same: object) -> Begun
     return None
 
 
-def begun_now(
-    name: TableName,
-    origin: str,
-    query: str,
-    place: tuple[str, int],
-    chunks: Sequence[str],
-    types: dict[str, str],
-    log: dict[str, Any],
-) -> Begun:
-    """Return the parameters of a seed that starts now."""
-    return Begun(new_id(name), origin, query, *place, tuple(chunks), types, time.time(), log)
+def fill(run: LayerRun, name: TableName, begun: Begun, read: Read) -> SeedFolder:
+    """Write every chunk that is not there yet. Raises NotSeedableError."""
+    folder = SeedFolder(run.lake, run.source, begun.id)
+    left = [n for n in range(len(begun.chunks)) if folder.done(n) is None]
+
+    def put(number: int) -> None:
+        rows = read(number).write.option("compression", "zstd")
+        rows.parquet(folder.attempt(number))
+        task.advance()
+
+    tasks = run.progress.task(f"seed {name}", len(left), "chunks")
+    with tasks as task, ThreadPoolExecutor(run.settings.seed.parallel) as pool:
+        _all(name, [pool.submit(put, number) for number in left])
+    return folder
+
+
+def _all(name: TableName, chunks: list[Future[None]]) -> None:
+    """Wait for all chunks; if one fails or the run is interrupted, only for those started."""
+    try:
+        for one in chunks:
+            one.result()
+    except Exception as error:  # errors from Java have no common Python class
+        raise NotSeedableError(
+            name,
+            f"a chunk could not be read: {sentence_of(error)}",
+            "Run it again: it resumes after the chunks already read.",
+        ) from error
+    finally:
+        for one in chunks:
+            one.cancel()
+
+
+def filled(
+    run: LayerRun, name: TableName, begun: Begun, definition: TableDefinition, **fields: Any
+) -> Seed:
+    """Return the seed of a table whose chunks are all written; `fields` are the other ones.
+
+    Raises NotSeedableError if a chunk is missing.
+    """
+    folder = SeedFolder(run.lake, run.source, begun.id)
+    parts = folder.parts(name, len(begun.chunks))
+    paths = [f"{folder.rows}/{part}" for part in parts]
+    staged = staged_schema(definition, run.settings.type_options)
+    return Seed(
+        id=begun.id,
+        schema=name.schema,
+        table=name.table,
+        query=begun.query,
+        first=(begun.file, begun.position),
+        rows=run.session.read.schema(staged).parquet(*paths).count() if paths else 0,
+        types=begun.types,
+        parts=parts,
+        **begun.log,
+        **fields,
+    )

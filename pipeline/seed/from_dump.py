@@ -6,7 +6,7 @@ The position is recorded in the dump, or set by `seed.at`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -15,16 +15,21 @@ from decoder import TableDefinition, TypeOptions
 from pipeline.catalog import TableName
 from pipeline.catalog.timeline.start import text_of
 from pipeline.errors import SettingsError
-from pipeline.lake.starting import started
-from pipeline.seed.dumps.given import GivenTable, open_csv, open_parquet
-from pipeline.seed.dumps.model import Chunk, Dump, DumpedTable
-from pipeline.seed.dumps.open import open_dump
-from pipeline.seed.filling import Filling
-from pipeline.seed.folder import Begun, SeedFolder, begun_now, under_way
+from pipeline.layer import LayerRun
+from pipeline.seed.dumps import (
+    Chunk,
+    Dump,
+    DumpedTable,
+    GivenTable,
+    open_csv,
+    open_dump,
+    open_parquet,
+)
+from pipeline.seed.folder import Begun, SeedFolder, fill, filled, under_way
 from pipeline.seed.source_table import definition_of
-from pipeline.seed.values.rows import row_reader
+from pipeline.seed.values import RowReader
 from pipeline.settings import Settings
-from pipeline.silver.plan.seeds import LogCoordinates, Seed, staged_schema
+from pipeline.silver.plan.seeds import LogCoordinates, Seed, new_id, staged_schema
 from pipeline.source.server.version import server_number
 from pipeline.spark.warm_kernels import Batches, warm_first
 
@@ -63,80 +68,60 @@ def _place(settings: Settings, recorded: LogCoordinates | None) -> LogCoordinate
     return recorded
 
 
-@dataclass(frozen=True)
-class DumpReader:
-    """Reader of a dump's tables; `location` identifies the dump."""
+def read_dumped(run: LayerRun, dump: Dump, location: str, table: DumpedTable) -> Seed:
+    """Read a table of the dump at `location`, or resume a recent attempt that did not finish.
 
-    filling: Filling
-    dump: Dump
-    location: str
+    Raises SeedError and SettingsError.
+    """
+    name, options = TableName(table.schema, table.table), run.settings.type_options
+    place = _place(run.settings, dump.place)
+    definition = definition_of(name, table.statement, dump.server, table.sql_mode)
+    table.require_readable(definition.columns)
+    begun = _begun(run, name, location, table, place)
 
-    def seed(self, table: DumpedTable) -> Seed:
-        """Read a table, or resume a recent attempt that did not finish.
+    def read(number: int) -> DataFrame:
+        reading = rows_of(table.chunks[number], definition, options)
+        once = run.session.range(0, 1, 1, 1)
+        return once.mapInArrow(warm_first(reading), staged_schema(definition, options))
 
-        Raises SeedError and SettingsError.
-        """
-        settings, name = self.filling.settings, TableName(table.schema, table.table)
-        place = _place(settings, self.dump.place)
-        definition = definition_of(name, table.statement, self.dump.server, table.sql_mode)
-        table.require_readable(definition.columns)
-        begun = self._begun(name, table, place)
+    fill(run, name, begun, read)
+    # MariaDB's dumps have only each domain's last GTID.
+    is_mariadb = server_number(dump.server)[1]
+    return filled(
+        run,
+        name,
+        begun,
+        definition,
+        last=place,
+        exact=True,
+        server=dump.server,
+        sql_mode=table.sql_mode,
+        gtids="" if is_mariadb else dump.gtids or "",
+    )
 
-        def read(number: int) -> DataFrame:
-            reading = rows_of(table, table.chunks[number], definition, settings.type_options)
-            once = started(self.filling.spark).range(0, 1, 1, 1)
-            staged = staged_schema(definition, settings.type_options)
-            return once.mapInArrow(warm_first(reading), staged)
 
-        folder = self.filling.fill(name, begun, read)
-        parts = folder.parts(name, len(begun.chunks))
-        return Seed(
-            id=begun.id,
-            schema=table.schema,
-            table=table.table,
-            query=table.statement,
-            first=place,
-            last=place,
-            exact=True,
-            rows=self.filling.count(folder, parts, definition) if parts else 0,
-            server=self.dump.server,
-            sql_mode=table.sql_mode,
-            types=begun.types,
-            parts=parts,
-            gtids=self._gtids,
-        )
-
-    @property
-    def _gtids(self) -> str:
-        """The executed GTID set; empty for MariaDB, whose dumps have only each domain's last."""
-        is_mariadb = server_number(self.dump.server)[1]
-        return "" if is_mariadb else self.dump.gtids or ""
-
-    def _begun(self, name: TableName, table: DumpedTable, place: LogCoordinates) -> Begun:
-        settings = self.filling.settings
-        lake, source, types = settings.layout, settings.source, settings.decoding["types"]
-        parts = tuple(f"{chunk.name}:{chunk.size}" for chunk in table.chunks)
-        wanted = begun_now(name, self.location, table.statement, place, parts, types, {})
-        same = {k: v for k, v in asdict(wanted).items() if k not in ("id", "at")}
-        if begun := under_way(lake, source, name, **same):
-            return begun
-        begun = wanted
-        SeedFolder(lake, source, begun.id).begin(begun)
+def _begun(
+    run: LayerRun, name: TableName, location: str, table: DumpedTable, place: LogCoordinates
+) -> Begun:
+    types = run.settings.decoding["types"]
+    parts = tuple(f"{chunk.name}:{chunk.size}" for chunk in table.chunks)
+    wanted = Begun(new_id(name), location, table.statement, *place, parts, types)
+    same = {k: v for k, v in asdict(wanted).items() if k not in ("id", "at")}
+    if begun := under_way(run.lake, run.source, name, **same):
         return begun
+    SeedFolder(run.lake, run.source, wanted.id).begin(wanted)
+    return wanted
 
 
-def rows_of(
-    table: DumpedTable, chunk: Chunk, definition: TableDefinition, options: TypeOptions
-) -> Batches:
+def rows_of(chunk: Chunk, definition: TableDefinition, options: TypeOptions) -> Batches:
     """Return the function that reads a chunk on a Spark worker; it ignores the rows it is given."""
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
-            reader, rows = row_reader(definition, options), 0
+            reader, rows = RowReader(definition, options), 0
             for cells in chunk.cells(definition.columns):
-                found = reader.read(cells, part=chunk.name, rows_before=rows)
+                found = reader.read_staged(cells, part=chunk.name, rows_before=rows)
                 rows += found.num_rows
-                names = [f"c{n}" for n in range(found.num_columns)]
-                yield pa.RecordBatch.from_arrays(found.columns, names=names)
+                yield found
 
     return read

@@ -9,7 +9,6 @@ Source: https://mariadb.com/docs/connectors/mariadb-connector-j/about-mariadb-co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -18,7 +17,7 @@ from decoder import TableDefinition, TypeOptions
 from pipeline.errors import MissingRequirementError, SettingsError
 from pipeline.lake.child_sessions import child_session, is_connected
 from pipeline.seed.selection import VARIABLES
-from pipeline.seed.values.rows import row_reader
+from pipeline.seed.values import RowReader
 from pipeline.settings.server import TlsMode, TlsSettings
 from pipeline.silver.plan.seeds import staged_schema
 from pipeline.source.server.login import Login
@@ -44,20 +43,14 @@ _MODES: Mapping[TlsMode, str] = {
 """MariaDB's names of MySQL's modes; `preferred` over TLS is resolved in `_tls`."""
 
 
-@dataclass(frozen=True, slots=True)
 class JdbcSource:
     """The connection options of Spark's tasks. `over_tls`: the server supports TLS.
 
     Raises SettingsError for settings that the connector does not support.
     """
 
-    login: Login
-    version: ServerVersion
-    over_tls: bool = False
-    options: Mapping[str, str] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "options", _options(self.login, self.version, self.over_tls))
+    def __init__(self, login: Login, version: ServerVersion, over_tls: bool = False) -> None:
+        self.options = _options(login, version, over_tls)
 
     def read(self, spark: SparkSession, query: str, row_bytes: int = 0) -> DataFrame:
         """Return the result of a query, read in one task; `row_bytes`: average size of a row."""
@@ -150,11 +143,8 @@ def typed(cells: DataFrame, definition: TableDefinition, options: TypeOptions) -
     """Return the rows of a query's cells, with the types of silver's row images."""
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reader = row_reader(definition, options)  # made here: compiled functions do not pickle
+        reader = RowReader(definition, options)  # made here: compiled functions do not pickle
         for batch in batches:
-            found = reader.read([column.cast(pa.binary()) for column in batch.columns])
-            yield pa.RecordBatch.from_arrays(
-                found.columns, names=[f"c{n}" for n in range(found.num_columns)]
-            )
+            yield reader.read_staged([column.cast(pa.binary()) for column in batch.columns])
 
     return cells.mapInArrow(warm_first(read), staged_schema(definition, options))

@@ -19,14 +19,13 @@ from pipeline.bronze import read_files
 from pipeline.catalog import TableName
 from pipeline.catalog.timeline.definitions import read_items
 from pipeline.gold import GoldState
-from pipeline.lake import Ledger
 from pipeline.lake.starting import Spark
+from pipeline.layer import LayerRun
 from pipeline.observe import LayerReport, Progress
-from pipeline.seed.chunked import ChunkedReader
+from pipeline.seed.chunks import read_in_chunks
 from pipeline.seed.consistent import copy_table, snapshot
 from pipeline.seed.errors import SeedError
-from pipeline.seed.filling import Filling
-from pipeline.seed.from_dump import DumpReader, open_configured_dump
+from pipeline.seed.from_dump import open_configured_dump, read_dumped
 from pipeline.seed.jdbc import returns_values_unchanged
 from pipeline.seed.server import SourceServer, source_server
 from pipeline.seed.source_table import SourceTable, source_table, table_errors
@@ -51,7 +50,7 @@ def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """
     began = time.monotonic()
     warm_kernels(spark, progress)
-    seeding = _Seeding(Filling(spark, settings, progress))
+    seeding = _Seeding(LayerRun.begin(spark, settings, progress))
     if settings.seed.dump is not None:
         seeding.from_dump(settings.seed.dump)
     else:
@@ -86,22 +85,21 @@ class _Seeding:
     """Seeds tables. `seeds`: those taken; `faults`: messages about tables that failed; `notes`:
     messages about tables that were skipped."""
 
-    def __init__(self, filling: Filling) -> None:
+    def __init__(self, run: LayerRun) -> None:
         self.seeds: list[Seed] = []
         self.faults: list[str] = []
         self.notes: list[str] = []
-        self._filling = filling
-        self._settings = filling.settings
+        self._run = run
+        self._settings = run.settings
 
     def from_dump(self, location: str) -> None:
         """Seed tables from a dump."""
         dump = open_configured_dump(self._settings)
-        reader = DumpReader(self._filling, dump, location)
         tables = {TableName(table.schema, table.table): table for table in dump.tables}
         wanted = [name for name in tables if self._settings.wanted(name.schema, name.table)]
         for name in self._chosen(sorted(wanted)):
             with self._collecting_faults():
-                self._keep(reader.seed(tables[name]))
+                self._keep(read_dumped(self._run, dump, location, tables[name]))
 
     def from_server(self, server: SourceServer) -> None:
         """Seed tables from a server: in chunks, or in one snapshot where a table requires it."""
@@ -113,35 +111,33 @@ class _Seeding:
             self._keep_statements(server)
         tables = [table for name in names for table in self._looked_up(server, name)]
         in_snapshot = [table for table in tables if self._needs_snapshot(server, table)]
-        chunked = ChunkedReader(self._filling, server)
         for table in tables:
             if table not in in_snapshot:
                 with self._collecting_faults(), table_errors(table.name):
-                    self._keep(chunked.seed(table))
+                    self._keep(read_in_chunks(self._run, server, table))
         if in_snapshot:
             self._seed_in_snapshot(server, in_snapshot)
 
     def _keep_statements(self, server: SourceServer) -> None:
         """Store all tables' definitions for silver: the log may not have the columns' names."""
-        spark, lake, source = self._filling.spark, self._settings.layout, self._settings.source
-        files = read_files(spark, lake, source)
+        run = self._run
+        files = read_files(run.spark, run.lake, run.source)
         reading = server.create_statements(self._settings)
-        keep(lake, source, [reading], files[0].begun if files else 0)
+        keep(run.lake, run.source, [reading], files[0].begun if files else 0)
 
     def _chosen(self, found: list[TableName]) -> list[TableName]:
         """Return the tables to seed: those in `seed.tables`, or those that gold lacks."""
         patterns = self._settings.seed.tables
         if patterns:
             return [name for name in found if any(fnmatchcase(str(name), p) for p in patterns)]
-        lake, source = self._settings.layout, self._settings.source
-        state = GoldState.of(Ledger(self._filling.spark, lake, source))
+        state = GoldState.of(self._run.ledger)
         complete = {name for name, table in state.tables.items() if table.complete}
         self.notes += held_in_gold(state, complete.intersection(found))
         return [name for name in found if name not in complete and not self._waits(name)]
 
     def _waits(self, name: TableName) -> bool:
         """True if the table has a complete seed that gold has yet to load."""
-        lake, source = self._settings.layout, self._settings.source
+        lake, source = self._run.lake, self._run.source
         taken = self._taken.get(name)
         newer = [one for one in ids_of(lake, source, name) if taken is None or one > taken]
         last = next((one for one in reversed(newer) if read_seed(lake, source, one)), None)
@@ -150,8 +146,7 @@ class _Seeding:
     @cached_property
     def _taken(self) -> dict[TableName, str]:
         """The id of the latest seed of each table that silver has taken."""
-        settings = self._settings
-        items = read_items(self._filling.spark, settings.layout, settings.source)
+        items = read_items(self._run.spark, self._run.lake, self._run.source)
         return {item.name: item.seed.id for item in items if item.seed}
 
     def _looked_up(self, server: SourceServer, name: TableName) -> Iterator[SourceTable]:
@@ -167,14 +162,13 @@ class _Seeding:
         )
 
     def _seed_in_snapshot(self, server: SourceServer, tables: Sequence[SourceTable]) -> None:
-        options = self._settings.type_options
-        seeding = self._filling.progress.task("seed in one snapshot", len(tables), "tables")
-        with seeding as task, snapshot(server.login, server.version, options) as found:
+        seeding = self._run.progress.task("seed in one snapshot", len(tables), "tables")
+        with seeding as task, snapshot(server.login, server.version) as found:
             for table in tables:
                 with self._collecting_faults(), table_errors(table.name):
                     # Look it up again: reading the other tables may have taken hours.
                     current = source_table(server.connection, server.version, table.name)
-                    self._keep(copy_table(self._settings, server, found, current))
+                    self._keep(copy_table(self._run, server, found, current))
                 task.advance()
 
     @contextmanager
@@ -186,7 +180,7 @@ class _Seeding:
             self.faults.append(str(error))
 
     def _keep(self, seed: Seed) -> None:
-        put_seed(self._settings.layout, self._settings.source, seed)
+        put_seed(self._run.lake, self._run.source, seed)
         self.seeds.append(seed)
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.seed.selection import SESSION
 from pipeline.settings import Settings
-from pipeline.source.server.connection import asked, connect
+from pipeline.source.server.connection import asked, connect, queried
 from pipeline.source.server.create_statements import CreateStatements, read_create_statements
-from pipeline.source.server.log_place import Places
+from pipeline.source.server.log_position import Places
 from pipeline.source.server.login import Login, login
 from pipeline.source.server.version import ServerVersion, server_version
 
@@ -45,17 +45,12 @@ class SourceServer:
     @property
     def places(self) -> Places:
         """Reads log positions from the server."""
-        return self._places(self.connection)
+        return Places(self.connection, self.version, self.login)
 
     def create_statements(self, settings: Settings) -> CreateStatements:
         """Read the definitions of all replicated tables. Raises ServerError."""
         with connect(self.login) as connection, asked(self.login):
-            places = self._places(connection)
-            return read_create_statements(connection, self.version, places, settings.wanted)
-
-    def _places(self, connection: Connection[Any]) -> Places:
-        named = {"address": self.login.address, "user": self.login.user}
-        return Places(connection, self.version, **named)
+            return read_create_statements(connection, self.login, settings.wanted)
 
 
 @contextmanager
@@ -64,21 +59,19 @@ def source_server(settings: Settings) -> Iterator[SourceServer]:
     who = login(settings)
     connection = connect(who, read_timeout=SILENT_SECONDS)
     with connection, asked(who):
-        with connection.cursor() as cursor:
-            cursor.execute(f"{SESSION}, wait_timeout = {IDLE_SECONDS}")
-            cursor.execute("SHOW GLOBAL VARIABLES")
-            variables = {str(name).lower(): str(value) for name, value in cursor.fetchall()}
-            if "information_schema_stats_expiry" in variables:
-                # Otherwise AVG_ROW_LENGTH may be a day old.
-                cursor.execute("SET SESSION information_schema_stats_expiry = 0")
-            cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
-            cipher = cursor.fetchone()
+        queried(connection, f"{SESSION}, wait_timeout = {IDLE_SECONDS}")
+        found = queried(connection, "SHOW GLOBAL VARIABLES")
+        variables = {str(name).lower(): str(value) for name, value in found}
+        if "information_schema_stats_expiry" in variables:
+            # Otherwise AVG_ROW_LENGTH may be a day old.
+            queried(connection, "SET SESSION information_schema_stats_expiry = 0")
+        ciphers = queried(connection, "SHOW SESSION STATUS LIKE 'Ssl_cipher'")
         yield SourceServer(
             who,
             connection,
             server_version(connection),
             variables.get("server_uuid") or f"{who.address} {variables.get('server_id', '')}",
-            bool(cipher and cipher[1]),
+            any(cipher for _, cipher in ciphers),
             _logs_whole_images(variables),
             variables.get("innodb_native_foreign_keys") == "OFF",
         )

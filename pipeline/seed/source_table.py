@@ -14,7 +14,7 @@ from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.lake.sql_text import quoted
 from pipeline.seed.errors import SeedError
 from pipeline.seed.selection import select_expression
-from pipeline.source.server.connection import LOST_CONNECTION_CODES
+from pipeline.source.server.connection import LOST_CONNECTION_CODES, queried
 from pipeline.source.server.create_statements import create_statement
 from pipeline.source.server.version import ServerVersion, server_number
 
@@ -81,20 +81,22 @@ def source_table(
 ) -> SourceTable:
     """Read a table's definition from the server. Raises NotSeedableError."""
     query = create_statement(connection, name.schema, name.table)
-    found = _rows(
+    found = queried(
         connection,
         "SELECT TRANSACTIONS, AVG_ROW_LENGTH FROM information_schema.TABLES"
         " LEFT JOIN information_schema.ENGINES USING (ENGINE)"
         " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
-        *_parts(name),
+        name.schema,
+        name.table,
     )
     transactional, row_bytes = found[0] if found else ("", 0)
-    charsets = _rows(
+    charsets = queried(
         connection,
         "SELECT COLUMN_NAME, CASE WHEN DATA_TYPE IN ('binary', 'varbinary') THEN 'binary'"
         " ELSE CHARACTER_SET_NAME END FROM information_schema.COLUMNS"
         " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
-        *_parts(name),
+        name.schema,
+        name.table,
     )
     definition = definition_of(name, query, version.text)
     known = {column: charset for column, charset in charsets if charset}
@@ -117,14 +119,3 @@ def definition_of(name: TableName, query: str, version: str, sql_mode: int = 0) 
         reason = getattr(effect, "reason", "its CREATE TABLE cannot be parsed")
         raise NotSeedableError(name, reason, "Exclude the table with the exclude setting.")
     return effect.definition
-
-
-def _parts(name: TableName) -> tuple[str, str]:
-    return name.schema, name.table
-
-
-def _rows(connection: Connection[Any], query: str, *values: str) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        # None instead of (): pymysql then leaves percent signs in names alone.
-        cursor.execute(query, values or None)
-        return list(cursor.fetchall())

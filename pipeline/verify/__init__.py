@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["report", "run", "script", "snapshot", "snapshot_columns"]
+__all__ = ["report", "run", "script", "snapshot"]

@@ -25,11 +25,14 @@ _LARGEST = (1 << 31) - (1 << 20)
 class Feed:
     """A buffer whose bytes from `at` to `end` are read and not yet consumed.
 
-    `offset`: the position of the buffer's start in the file, after decompression.
+    `offset`: the position of the buffer's start in the file, after decompression if `compressed`.
     """
 
-    def __init__(self, path: str, stream: BinaryIO, size: int | None, offset: int = 0) -> None:
+    def __init__(
+        self, path: str, stream: BinaryIO, size: int | None, offset: int, *, compressed: bool
+    ) -> None:
         self.path = path
+        self.compressed = compressed
         self._stream = stream
         self._left = size
         self.offset = offset
@@ -103,7 +106,7 @@ def fed(path: str, start: int = 0, size: int | None = None) -> Iterator[Feed]:
         codec = codec_in(path)
         with opened(path, codec=codec, ahead=WINDOW) as stream:
             stream.seek(start)
-            yield Feed(path, stream, size, start)
+            yield Feed(path, stream, size, start, compressed=codec is not None)
     except (OSError, BinlogError) as error:
         raise unreadable(path, error) from error
 

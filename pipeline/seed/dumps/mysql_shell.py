@@ -18,10 +18,9 @@ from typing import Any
 from pipeline.catalog import TableName
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.catalog.timeline.start import StartTable
-from pipeline.seed.dumps.delimited import DECODED, DelimitedChunk, Dialect
 from pipeline.seed.dumps.folder import Folder, folder
-from pipeline.seed.dumps.inserts import addresses_of
 from pipeline.seed.dumps.model import UTC, Chunk, Dump, DumpedTable
+from pipeline.seed.dumps.text_chunks import DECODED, DelimitedChunk, Dialect, addresses_of
 from pipeline.seed.errors import DumpError
 
 MANIFEST, DONE = "@.json", "@.done.json"

@@ -13,16 +13,15 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from decoder import BinlogError
 from pipeline.catalog import TableName
 from pipeline.catalog.ddl.dump import DumpedStatement, dumped_at, dumped_statements
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.catalog.ddl.lexer import SqlMode
 from pipeline.catalog.timeline.start import StartTable, created_tables
-from pipeline.seed.dumps.feed import codec_in, fed, unreadable
-from pipeline.seed.dumps.inserts import InsertChunk, addresses_of
-from pipeline.seed.dumps.model import Chunk, Dump, DumpedTable
+from pipeline.seed.dumps.feed import fed
+from pipeline.seed.dumps.model import Dump, DumpedTable
 from pipeline.seed.dumps.statements import Insert, InsertHead, statements
+from pipeline.seed.dumps.text_chunks import InsertChunk, addresses_of
 from pipeline.seed.errors import DumpError
 
 CHUNK = 64 << 20
@@ -44,8 +43,7 @@ class _Rows:
 
 def open_mysqldump(path: str) -> Dump:
     """Open the dump in a file. Raises DumpError."""
-    text, found = _read(path)
-    compressed = _is_compressed(path)
+    text, found, compressed = _read(path)
     charset = match[1].lower() if (match := _CHARSET.search(text)) else "utf8mb4"
     given = list(dumped_statements(text))
     rows = _by_table(given, found)
@@ -65,8 +63,10 @@ def open_mysqldump(path: str) -> Dump:
     return Dump(dumped_at(text), gtids, server, whole)
 
 
-def _read(path: str) -> tuple[str, list[Insert]]:
-    """Return the dump's text with each INSERT replaced by its number, and the INSERTs."""
+def _read(path: str) -> tuple[str, list[Insert], bool]:
+    """Return the dump's text with each INSERT replaced by its number, the INSERTs, and True if it
+    is compressed.
+    """
     parts: list[str] = []
     found: list[Insert] = []
     with fed(path) as feed:
@@ -76,14 +76,7 @@ def _read(path: str) -> tuple[str, list[Insert]]:
                 found.append(one)
             else:
                 parts.append(one.decode(errors="replace"))
-    return "\n".join(parts), found
-
-
-def _is_compressed(path: str) -> bool:
-    try:
-        return codec_in(path) is not None
-    except (OSError, BinlogError) as error:
-        raise unreadable(path, error) from error
+    return "\n".join(parts), found, feed.compressed
 
 
 def _by_table(given: Iterable[DumpedStatement], found: list[Insert]) -> dict[TableName, _Rows]:
@@ -115,11 +108,15 @@ def _table(
         return dumped
     model = chunk_model(path, dumped, table, rows.inserts[0].head)
     model = replace(model, escapes=not session.sql_mode & SqlMode.NO_BACKSLASH_ESCAPES)
-    ranges = [_joined(rows.inserts)] if compressed else _ranges(rows.inserts)
+    whole = (rows.inserts[0].start, rows.inserts[-1].end)
+    ranges = [whole] if compressed else _ranges(rows.inserts)
     return replace(
         dumped,
         columns=rows.inserts[0].head.columns or model.names or None,
-        chunks=tuple(_chunk(model, start, end) for start, end in ranges),
+        chunks=tuple(
+            replace(model, name=f"{dumped}@{start}", start=start, size=end - start)
+            for start, end in ranges
+        ),
     )
 
 
@@ -134,19 +131,10 @@ def chunk_model(
         path=path,
         size=0,
         table=str(table),
-        start=0,
         names=tuple(column.definition.name for column in known) or head.columns or (),
         addresses=addresses_of(known),
         charset=table.charset,
     )
-
-
-def _chunk(model: InsertChunk, start: int, end: int) -> Chunk:
-    return replace(model, name=f"{model.table}@{start}", start=start, size=end - start)
-
-
-def _joined(inserts: list[Insert]) -> tuple[int, int]:
-    return inserts[0].start, inserts[-1].end
 
 
 def _ranges(inserts: list[Insert]) -> Iterator[tuple[int, int]]:

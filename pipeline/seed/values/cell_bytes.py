@@ -6,8 +6,8 @@ reads it, so that seeded and logged values cannot differ.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,32 +15,13 @@ import pyarrow as pa
 
 from decoder.columns.cells import HEAD_SLACK, SLACK, CellError, Cells, Column, ColumnReader
 
-
-class PrintedReader(Protocol):
-    """A reader of one column's printed values."""
-
-    @property
-    def arrow_type(self) -> pa.DataType:
-        """The type of the arrays that `read` returns."""
-
-    def read(self, printed: pa.Array) -> Column:
-        """Return the values of a cell array. Raises CellError for one invalid for the type."""
+PrintedReader = Callable[[pa.Array], Column]
+"""Returns the values of a cell array of one column. Raises CellError for an invalid one."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredReader:
-    """Reader of values that are printed as they are stored, or that `reader` itself unpacks."""
-
-    reader: ColumnReader
-
-    @property
-    def arrow_type(self) -> pa.DataType:
-        """The type of the decoder's reader."""
-        return self.reader.arrow_type
-
-    def read(self, printed: pa.Array) -> Column:
-        """Return the values as the decoder reads them."""
-        return self.reader.read(cells_of(printed))
+def as_stored(reader: ColumnReader) -> PrintedReader:
+    """Return the reader of values that are printed as they are stored, or that `reader` unpacks."""
+    return lambda printed: reader.read(cells_of(printed))
 
 
 def cells_of(printed: pa.Array) -> Cells:
@@ -74,12 +55,8 @@ def is_valid(printed: pa.Array) -> npt.NDArray[np.bool_]:
 
 def refuse(bad: Any, reason: str) -> None:
     """Raise CellError for the first row where `bad`, a boolean Arrow or numpy array, is true."""
-    mask = bad if isinstance(bad, np.ndarray) else _mask(bad)
-    rows = np.flatnonzero(mask)
+    if not isinstance(bad, np.ndarray):
+        bad = bad.fill_null(False).to_numpy(zero_copy_only=False)
+    rows = np.flatnonzero(bad)
     if len(rows):
         raise CellError(int(rows[0]), reason)
-
-
-def _mask(bad: pa.Array) -> npt.NDArray[np.bool_]:
-    mask: npt.NDArray[np.bool_] = bad.fill_null(False).to_numpy(zero_copy_only=False)
-    return mask

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from decoder import TypeOptions
 from decoder.columns.arrays import Int64s
 from decoder.columns.cells import Cells
-from decoder.columns.temporal import Unpack, fields_reader
+from decoder.columns.temporal import fields_reader
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.seed.values.cell_bytes import StoredReader, refuse
+from pipeline.seed.values.cell_bytes import PrintedReader, as_stored, refuse
 
 _DATE, _DATETIME = 10, 19
 """Lengths of a date, and of a date and time without a fraction, in characters."""
@@ -165,19 +165,16 @@ def _reason(column: ColumnDefinition) -> str:
     return f"it is not a valid {column.type.name.removesuffix('2')}{digits}"
 
 
-_FIELDS: dict[ColumnType, Callable[[Cells, ColumnDefinition], Int64s]] = {
+TEMPORAL: dict[ColumnType, Callable[[Cells, ColumnDefinition], Int64s]] = {
     **dict.fromkeys((ColumnType.DATE, ColumnType.NEWDATE), _dates),
     **dict.fromkeys((ColumnType.TIME, ColumnType.TIME2), _times),
     **dict.fromkeys((ColumnType.DATETIME, ColumnType.DATETIME2), _datetimes),
     **dict.fromkeys((ColumnType.TIMESTAMP, ColumnType.TIMESTAMP2), _timestamps),
 }
+"""The function that packs the fields of each type's values."""
 
 
-def printed_temporal(column: ColumnDefinition, options: TypeOptions) -> StoredReader:
+def printed_temporal(column: ColumnDefinition, options: TypeOptions) -> PrintedReader:
     """Return the reader of DATE, TIME, DATETIME or TIMESTAMP, printed by a session in UTC."""
-    return StoredReader(fields_reader(column, options, _fields(column)))
-
-
-def _fields(column: ColumnDefinition) -> Unpack:
-    read = _FIELDS[column.type]
-    return lambda cells: read(cells, column)
+    read = TEMPORAL[column.type]
+    return as_stored(fields_reader(column, options, lambda cells: read(cells, column)))

@@ -24,7 +24,7 @@ from pipeline.silver.decode.segments import Mark, log_number
 from pipeline.silver.plan.seeds import LogCoordinates, Seed, newest, refuse_seed
 from pipeline.source import GtidSet
 from pipeline.source.server.create_statements import CreateStatements
-from pipeline.source.server.log_place import BEGINNING
+from pipeline.source.server.log_position import BEGINNING
 from pipeline.source.server.version import server_number
 
 SEED_NOT_NEEDED = (
@@ -183,7 +183,7 @@ def refused_seed(name: TableName, reason: str) -> str:
 def _is_unsettled(seed: Seed) -> bool:
     """Return True if the first position is only the start of a file.
 
-    See `pipeline.source.server.log_place`.
+    See `pipeline.source.server.log_position`.
     """
     return not seed.exact and not seed.gtids and seed.first[1] == BEGINNING
 

@@ -66,7 +66,19 @@ def read_capture_status(settings: Settings, now: datetime) -> CaptureStatus | No
         return None
     try:
         state = _state(capture)
-        return _status(settings.source, capture.to, state, now)
+        if state is None:
+            return CaptureStatus(settings.source, capture.to, problem="nothing captured yet.")
+        return CaptureStatus(
+            source=settings.source,
+            to=capture.to,
+            folder=state.folder,
+            file=state.file,
+            position=state.position,
+            lag=state.lag,
+            updated=state.updated,
+            age_seconds=(now - datetime.fromisoformat(state.updated)).total_seconds(),
+            gaps=state.gaps,
+        )
     except (CaptureError, SettingsError, UnreachableError) as error:
         problem = str(error)
     except OSError as error:
@@ -76,33 +88,13 @@ def read_capture_status(settings: Settings, now: datetime) -> CaptureStatus | No
     return CaptureStatus(settings.source, capture.to, problem=redact(problem))
 
 
-def _status(source: str, to: str, state: CaptureState | None, now: datetime) -> CaptureStatus:
-    if state is None:
-        return CaptureStatus(source, to, problem="nothing captured yet.")
-    return CaptureStatus(
-        source=source,
-        to=to,
-        folder=state.folder,
-        file=state.file,
-        position=state.position,
-        lag=state.lag,
-        updated=state.updated,
-        age_seconds=(now - datetime.fromisoformat(state.updated)).total_seconds(),
-        gaps=state.gaps,
-    )
-
-
 def _state(capture: CaptureSettings) -> CaptureState | None:
+    """Return the state. Raises UnreachableError if it is in a store that cannot be read."""
     folder = local_path(capture.to)
     if folder is not None:
         return read_state(Path(folder))
     if capture.spool is not None and (state := read_state(Path(capture.spool))) is not None:
         return state
-    return _stored_state(capture.to)
-
-
-def _stored_state(location: str) -> CaptureState | None:
-    """Return the state in the store. Raises UnreachableError if the store cannot be read."""
-    with stores.sentences(location, key="capture.to"):
-        stored = stores.content(f"{location.rstrip('/')}/{STATE}")
+    with stores.sentences(capture.to, key="capture.to"):
+        stored = stores.content(f"{capture.to.rstrip('/')}/{STATE}")
     return None if stored is None else CaptureState.from_json(stored.decode())

@@ -12,11 +12,11 @@ from pipeline.settings.capture import CheckpointSettings
 from pipeline.source.capture.dump_items import LogBytes
 from pipeline.source.capture.errors import LostConnectionError
 from pipeline.source.capture.landed_folder import LandedFolder
-from pipeline.source.capture.log_position import LogPosition, number_of
 from pipeline.source.capture.object_store import Published
 from pipeline.source.capture.source import LogEnd, LogFile, Source
 from pipeline.source.capture.state import CaptureState, Lag, write_state
 from pipeline.source.server.errors import ServerError
+from pipeline.source.server.log_position import LogPosition, number_of
 
 ASK_SECONDS = 5.0
 """Least interval between queries of the server's log end."""

@@ -15,10 +15,10 @@ from pipeline.errors import Interrupted, SettingsError
 from pipeline.observe import Progress, say
 from pipeline.observe.interruption import SIGNALS
 from pipeline.settings import Settings
-from pipeline.source.capture.destination import place_of
-from pipeline.source.capture.log_position import LogPosition
+from pipeline.source.capture.object_store import place_of
 from pipeline.source.capture.run import Capture
 from pipeline.source.capture.state import CaptureState, lag_text, read_state
+from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import login
 
 

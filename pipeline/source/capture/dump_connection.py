@@ -3,6 +3,11 @@
 It is prepared by session variables, which the server reads when the dump begins. Sources: MySQL
 `sql/rpl_binlog_sender.cc`, `Binlog_sender::init`; MariaDB `sql/sql_repl.cc`, `init_binlog_sender`;
 `mysqlbinlog --read-from-remote-server --raw` does the same.
+
+In the commands by which a replica requests the log, all integers are little-endian. Sources: MySQL
+manual pages "COM_REGISTER_SLAVE" (page_protocol_com_register_replica), "COM_BINLOG_DUMP" and
+"COM_BINLOG_DUMP_GTID" (page_protocol_com_binlog_dump, …_gtid); MariaDB, "Replication Protocol"; for
+acknowledgements MySQL `plugin/semisync/semisync_replica.cc`, `ReplSemiSyncSlave::slaveReply`.
 """
 
 from __future__ import annotations
@@ -10,33 +15,36 @@ from __future__ import annotations
 import select
 import socket
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import pymysql
 
+from decoder.framing.replication_packets import SEMI_SYNC_MAGIC
 from pipeline.source.capture.errors import LostConnectionError
-from pipeline.source.capture.log_position import LogPosition
-from pipeline.source.capture.replica_commands import (
-    BINLOG_DUMP_NON_BLOCK,
-    BINLOG_SEND_ANNOTATE_ROWS,
-    COM_BINLOG_DUMP,
-    COM_BINLOG_DUMP_GTID,
-    COM_REGISTER_SLAVE,
-    LAST_POSITION_OF_DUMP,
-    acknowledgement,
-    binlog_dump,
-    binlog_dump_gtid,
-    register_replica,
-)
-from pipeline.source.capture.server_refusals import explained
-from pipeline.source.capture.source import Identity
+from pipeline.source.capture.source import Identity, explained
 from pipeline.source.capture.state import Replica
-from pipeline.source.server.connection import connect
+from pipeline.source.server.connection import connect, queried
+from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
 from pipeline.source.server.opening import Stop, cut_off
+
+COM_REGISTER_SLAVE = 0x15
+COM_BINLOG_DUMP = 0x12
+COM_BINLOG_DUMP_GTID = 0x1E
+
+BINLOG_DUMP_NON_BLOCK = 0x1
+"""At the log's end the server ends the dump instead of waiting for more."""
+BINLOG_SEND_ANNOTATE_ROWS = 0x2
+"""MariaDB omits ANNOTATE_ROWS events without this flag."""
+
+LAST_POSITION_OF_DUMP = 0xFFFFFFFF
+"""Largest position in COM_BINLOG_DUMP, which has four bytes for it."""
+
+_NO_GTIDS = struct.pack("<Q", 0)
+"""An empty GTID set: no transactions are skipped."""
 
 HEARTBEAT_SECONDS = 5
 """Interval at which an idle server sends heartbeats."""
@@ -74,15 +82,6 @@ file."""
 _WHO = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_id', 'server_uuid')"
 """MariaDB has no UUID."""
 _SEMI_SYNC = "@rpl_semi_sync_replica = 1, @rpl_semi_sync_slave = 1"
-
-
-class _Socket(Protocol):
-    """PyMySQL's socket, plain or TLS."""
-
-    def recv_into(self, buffer: memoryview) -> int: ...
-    def sendall(self, data: bytes) -> None: ...
-    def settimeout(self, value: float | None) -> None: ...
-    def fileno(self) -> int: ...
 
 
 class DumpConnection:
@@ -126,7 +125,7 @@ class DumpConnection:
         except LostConnectionError:
             self.close()
             raise
-        self._socket: _Socket = self._connection._sock
+        self._socket: socket.socket = self._connection._sock
         self._socket.settimeout(SILENT_SECONDS)
 
     def receive_into(self, room: memoryview) -> int:
@@ -202,9 +201,7 @@ class DumpConnection:
         self._socket.sendall(_PACKET_HEADER.pack(len(content)) + content)
 
     def _require(self, server: Identity) -> None:
-        with self._connection.cursor() as cursor:
-            cursor.execute(_WHO)
-            found = dict(cursor.fetchall())
+        found = dict(queried(self._connection, _WHO))
         if (int(found["server_id"]), found.get("server_uuid")) != (server.server_id, server.uuid):
             raise LostConnectionError(
                 f"{self._login.address} is the address of several servers: the dump's connection"
@@ -219,7 +216,7 @@ class DumpConnection:
             "patience": WRITE_SECONDS,
         }
         with self._connection.cursor() as cursor:
-            for setting in _settings(mariadb, semi_sync):
+            for setting in (*_SETTINGS[mariadb], *([_SEMI_SYNC] if semi_sync else [])):
                 cursor.execute(f"SET {setting.format_map(values)}")
 
     def _ask(self, replica: Replica, start: LogPosition, flags: int, *, gtids: bool) -> None:
@@ -232,7 +229,38 @@ class DumpConnection:
         self._connection._execute_command(COM_BINLOG_DUMP, binlog_dump(*place))
 
 
-def _settings(mariadb: bool, semi_sync: bool) -> Iterator[str]:
-    yield from _SETTINGS[mariadb]
-    if semi_sync:
-        yield _SEMI_SYNC
+def register_replica(server_id: int, port: int = 0) -> bytes:
+    """Return COM_REGISTER_SLAVE.
+
+    Server id 4 bytes; host, user, password (each length 1 and text, here empty); port 2; rank 4
+    (ignored); source's server id 4 (0: the server fills it in).
+    """
+    return struct.pack("<IBBBHII", server_id, 0, 0, 0, port, 0, 0)
+
+
+def binlog_dump(server_id: int, file: str, position: int, flags: int) -> bytes:
+    """Return COM_BINLOG_DUMP: position 4 bytes, flags 2, server id 4, file name to the end."""
+    return struct.pack("<IHI", position, flags, server_id) + file.encode()
+
+
+def binlog_dump_gtid(server_id: int, file: str, position: int, flags: int) -> bytes:
+    """Return COM_BINLOG_DUMP_GTID.
+
+    Flags 2 bytes, server id 4, file name (length 4, text), position 8, and the encoded set of GTIDs
+    to skip (length 4, bytes), here empty. With a file name the server starts there. It accepts this
+    command only with `gtid_mode=ON`.
+    """
+    name = file.encode()
+    return b"".join(
+        (
+            struct.pack("<HII", flags, server_id, len(name)),
+            name,
+            struct.pack("<QI", position, len(_NO_GTIDS)),
+            _NO_GTIDS,
+        )
+    )
+
+
+def acknowledgement(file: str, position: int) -> bytes:
+    """Return a semi-synchronous replica's ACK: 0xEF, position 8 bytes, file name to the end."""
+    return struct.pack("<BQ", SEMI_SYNC_MAGIC, position) + file.encode()

@@ -12,8 +12,7 @@ Memory is bounded by `CAPACITY` bytes, whatever the size of events.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -65,9 +64,6 @@ _GTIDS = np.array(
 )
 _ENDS = (int(EventType.ROTATE), int(EventType.STOP))
 _FATAL_ERROR_READING_BINLOG = 1236
-
-
-_Handler = Callable[["DumpStream", EventHeader, bytes, bool], Iterator[Received]]
 
 
 class DumpStream:
@@ -210,16 +206,18 @@ class DumpStream:
         asked = prefix == _PREFIXES[1] and bool(packets[body + 2] & 1)
         self._next_packet(length, asked=asked)
         header = EventHeader.parse(memoryview(event), 0, self.position)
-        yield from self._handler(header)(self, header, event, asked)
+        if header.type == EventType.ROTATE:
+            yield from self._rotate(header, event, asked)
+        elif header.type == EventType.FORMAT_DESCRIPTION:
+            yield from self._format(header, event, asked)
+        elif header.type in (EventType.HEARTBEAT, EventType.HEARTBEAT_V2):
+            yield Heartbeat()
+        else:
+            yield from self._rare(header, event, asked)
 
     def _next_packet(self, length: int, *, asked: bool = False) -> None:
         self._start += PACKET_HEADER_LENGTH + length
         self._sequence = SEQUENCE_AFTER_ACK_REQUEST if asked else (self._sequence + 1) & 0xFF
-
-    def _handler(self, header: EventHeader) -> _Handler:
-        if header.type in _HANDLERS:
-            return _HANDLERS[EventType(header.type)]
-        return DumpStream._rare
 
     def _rotate(self, header: EventHeader, event: bytes, asked: bool) -> Iterator[Received]:
         """Handle a ROTATE: an artificial one names the next file; its checksum, if any, is cut."""
@@ -275,9 +273,6 @@ class DumpStream:
             return read_description(event)
         except BinlogError as error:
             raise self._broken(_reason(error)) from error
-
-    def _heartbeat(self, header: EventHeader, event: bytes, asked: bool) -> Iterator[Received]:
-        yield Heartbeat()
 
     def _rare(self, header: EventHeader, event: bytes, asked: bool) -> Iterator[Received]:
         """Handle any other event; artificial ones are in no file. A ROTATE may end at 4 GiB."""
@@ -369,16 +364,6 @@ class DumpStream:
 
     def _broken(self, reason: str) -> BrokenDumpError:
         return BrokenDumpError(reason, file=self.file or "the dump", position=self.position)
-
-
-_HANDLERS: Mapping[EventType, _Handler] = MappingProxyType(
-    {
-        EventType.ROTATE: DumpStream._rotate,
-        EventType.FORMAT_DESCRIPTION: DumpStream._format,
-        EventType.HEARTBEAT: DumpStream._heartbeat,
-        EventType.HEARTBEAT_V2: DumpStream._heartbeat,
-    }
-)
 
 
 def _refusal(packet: bytes) -> DumpRefusedError:

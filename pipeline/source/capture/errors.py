@@ -21,7 +21,6 @@ class BrokenDumpError(CaptureError):
             remedy="These bytes are not landed; the capture reconnects. If it happens again, check"
             " the server's error log.",
         )
-        self.file = file
         self.position = position
 
 
@@ -55,7 +54,6 @@ class SameIdentityError(CaptureError):
             " the copy: its capture then continues from its files with an identity of its own. Then"
             " run this one again.",
         )
-        self.folder = folder
 
 
 class TooFewConnectionsError(CaptureError):
@@ -80,8 +78,6 @@ class PurgedError(CaptureError):
             remedy="Restore the files in between from a backup into the folder, or set"
             " capture.purged: continue, which continues and reports the gap in the status.",
         )
-        self.file = file
-        self.position = position
         self.first = first
 
 
@@ -98,8 +94,6 @@ class MissingGtidsError(CaptureError):
             " them from a backup: those of the previous server, beside its landed files. Once"
             " bronze has what follows the gap, another server's logs close it only in a new lake.",
         )
-        self.gtids = gtids
-        self.first = first
 
 
 class UnloggedReplicationError(CaptureError):
@@ -124,7 +118,6 @@ class AnotherLogError(CaptureError):
             remedy="Landed files were not changed. Check the server; to capture another log (after"
             " a RESET, a restore or a change of servers), set capture.to to another folder.",
         )
-        self.folder = folder
 
 
 class DamagedFolderError(CaptureError):
@@ -137,7 +130,6 @@ class DamagedFolderError(CaptureError):
             " later ones away, and run again: they are captured again if the server still has"
             " them.",
         )
-        self.file = file
 
 
 class DamagedStateError(CaptureError):
@@ -151,7 +143,6 @@ class DamagedStateError(CaptureError):
             " landed files as a new replica of the server; counters start at zero, and recorded"
             " gaps are lost.",
         )
-        self.file = file
 
 
 class NotLandedError(CaptureError):
@@ -165,7 +156,6 @@ class NotLandedError(CaptureError):
             remedy="Free space or repair it, and run again: the capture resumes at the last"
             " checkpoint.",
         )
-        self.folder = folder
 
 
 class FolderInUseError(CaptureError):
@@ -178,4 +168,3 @@ class FolderInUseError(CaptureError):
             f"another capture is writing {folder}.",
             remedy="Run one at a time for a folder, or give this one another capture.to.",
         )
-        self.folder = folder

@@ -20,18 +20,22 @@ from pipeline.source.capture.errors import (
 )
 from pipeline.source.capture.landed_folder import LandedFolder
 from pipeline.source.capture.landed_gtids import begins_with_gtids, gtids_before, gtids_of
-from pipeline.source.capture.log_position import LogPosition
 from pipeline.source.capture.source import Identity, LogFile, Source
 from pipeline.source.capture.state import CaptureState, Gap, Turn, now
 from pipeline.source.gtid_set import NO_GTIDS, GtidSet
+from pipeline.source.server.log_position import LogPosition
 
 
 @dataclass(frozen=True, slots=True)
 class FirstLog:
-    """The log file to begin with. `lost`: GTIDs that are neither landed nor in a remaining log."""
+    """The log file to begin with. `lost`: GTIDs that are neither landed nor in a remaining log.
+
+    `lacking` describes what is landed but not executed by the server.
+    """
 
     file: str
     lost: GtidSet = NO_GTIDS
+    lacking: str = ""
 
 
 def is_another(state: CaptureState, identity: Identity) -> bool:
@@ -76,9 +80,8 @@ def state_after_failover(
     """
     executed = _executed(source)
     _require_gtids(source, landed, executed, str(home))
-    lacking = not_executed(landed, executed)
-    chosen = _chosen(source, landed, executed, home, ahead=bool(lacking), accept_lost=accept_lost)
-    successor = _next_turn(state, source.identity, chosen, landed, lacking)
+    chosen = _chosen(source, landed, executed, home, accept_lost=accept_lost)
+    successor = _next_turn(state, source.identity, chosen, landed)
     _log_failover(state, successor, source)
     return successor
 
@@ -92,31 +95,25 @@ def with_first_log(
     Raises MissingGtidsError and UnloggedReplicationError as `state_after_failover` does.
     """
     ended = state.before[-1]
-    landed, executed = GtidSet.of(ended.gtids), _executed(source)
-    lacking = not_executed(landed, executed)
-    chosen = _chosen(source, landed, executed, home, ahead=bool(lacking), accept_lost=accept_lost)
+    landed = GtidSet.of(ended.gtids)
+    chosen = _chosen(source, landed, _executed(source), home, accept_lost=accept_lost)
     gap = _gap(ended, chosen, now())
     kept = tuple(known for known in state.gaps if not _is_of_takeover(known, ended))
     if gap is not None:
         same = (known for known in state.gaps if replace(known, noticed=gap.noticed) == gap)
         kept = (*kept, next(same, gap))
     _log_gaps(kept, state.gaps, source)
-    return replace(state, first_file=chosen.file, gaps=kept, lacking=lacking)
+    return replace(state, first_file=chosen.file, gaps=kept, lacking=chosen.lacking)
 
 
 def _chosen(
-    source: Source,
-    landed: GtidSet,
-    executed: GtidSet,
-    home: Path,
-    *,
-    ahead: bool,
-    accept_lost: bool,
+    source: Source, landed: GtidSet, executed: GtidSet, home: Path, *, accept_lost: bool
 ) -> FirstLog:
+    lacking = not_executed(landed, executed)
     logs, server_id = source.logs(), source.identity.server_id
     began = gtids_before(LandedFolder(home).first)
     chosen = first_log(
-        logs, source.previous_gtids, landed, server_id=server_id, ahead=ahead, began=began
+        logs, source.previous_gtids, landed, server_id=server_id, ahead=bool(lacking), began=began
     )
     if not source.logs_what_it_replicates():
         if source.is_replica():
@@ -126,7 +123,7 @@ def _chosen(
         raise MissingGtidsError(
             gtids=str(chosen.lost), first=logs[0].name, folder=str(home), server=_named(source)
         )
-    return chosen
+    return replace(chosen, lacking=lacking)
 
 
 def _executed(source: Source) -> GtidSet:
@@ -218,28 +215,21 @@ def _not_landed(
 
 def _require_gtids(source: Source, landed: GtidSet, executed: GtidSet, folder: str) -> None:
     """Raise AnotherLogError unless GTIDs identify the transactions that both servers have."""
-    named = _named(source)
+    unknown = "which of its transactions are already landed cannot be determined."
     if not source.identity.version.is_mariadb and not source.has_gtids():
-        raise AnotherLogError(
-            f"{named} is not the previous server, and its gtid_mode is not ON: which of its"
-            " transactions are already landed cannot be determined.",
-            folder=folder,
-        )
-    if not landed:
-        raise AnotherLogError(
-            f"{named} is not the previous server, and the last landed file has no GTIDs: which of"
-            " its transactions are already landed cannot be determined.",
-            folder=folder,
-        )
-    if not landed & executed:
-        raise AnotherLogError(
-            f"{named} is not the previous server, and shares no transaction with the landed log.",
-            folder=folder,
-        )
+        reason = f"and its gtid_mode is not ON: {unknown}"
+    elif not landed:
+        reason = f"and the last landed file has no GTIDs: {unknown}"
+    elif not landed & executed:
+        reason = "and shares no transaction with the landed log."
+    else:
+        return
+    message = f"{_named(source)} is not the previous server, {reason}"
+    raise AnotherLogError(message, folder=folder)
 
 
 def _next_turn(
-    state: CaptureState, identity: Identity, chosen: FirstLog, landed: GtidSet, lacking: str
+    state: CaptureState, identity: Identity, chosen: FirstLog, landed: GtidSet
 ) -> CaptureState:
     ended = Turn(
         turn=state.turn,
@@ -265,7 +255,7 @@ def _next_turn(
         gaps=state.gaps if gap is None else (*state.gaps, gap),
         turn=state.turn + 1,
         before=(*state.before, ended),
-        lacking=lacking,
+        lacking=chosen.lacking,
         lag=None,
     )
 

@@ -8,22 +8,19 @@ queried: so a capture that has caught up has landed the log up to that position.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from logging import WARNING
 from pathlib import Path
 
 from pipeline.observe import say
 from pipeline.source.capture.source import Identity
-from pipeline.source.capture.state import sync_folder
+from pipeline.source.capture.state import write_durably
 from pipeline.source.logs.kept_statements import READINGS_FILE, parse_readings
-from pipeline.source.server.connection import asked, connect
+from pipeline.source.server.connection import asked, connect, queried
 from pipeline.source.server.create_statements import CreateStatements, read_create_statements
 from pipeline.source.server.errors import ServerError
-from pipeline.source.server.log_place import Places
 from pipeline.source.server.login import Login
 from pipeline.source.server.opening import Stop
-from pipeline.source.server.version import server_version
 
 KEPT = 16
 """Number of readings kept: the first, and the last ones that differ."""
@@ -60,7 +57,9 @@ class KeptTables:
             return
         self._read = server
         if reading.tables:
-            _put(self._folder / READINGS_FILE, reading)
+            path = self._folder / READINGS_FILE
+            readings = [one.to_dict() for one in with_reading(_known(path), reading)]
+            write_durably(path, json.dumps(readings, ensure_ascii=False))
         elif not full:
             say("tables_not_seen", _NOT_SEEN.format(user=self._login.user), level=WARNING)
 
@@ -76,25 +75,9 @@ _NOT_SEEN = (
 def _read(login: Login, wanted: Wanted, stop: Stop) -> tuple[CreateStatements, bool]:
     """Return the reading, and True if the log names all columns. Raises ServerError."""
     with connect(login, stop=stop) as connection, asked(login):
-        version = server_version(connection)
-        places = Places(connection, version, address=login.address, user=login.user)
-        with connection.cursor() as cursor:
-            cursor.execute("SHOW GLOBAL VARIABLES LIKE 'binlog_row_metadata'")
-            full = any(str(value).upper() == "FULL" for _, value in cursor.fetchall())
-        return read_create_statements(
-            connection, version, places, wanted, lambda: stop.wanted
-        ), full
-
-
-def _put(path: Path, reading: CreateStatements) -> None:
-    readings = with_reading(_known(path), reading)
-    temporary = path.with_name(f"{path.name}.new")
-    with temporary.open("w") as file:
-        json.dump([one.to_dict() for one in readings], file, ensure_ascii=False)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    sync_folder(path.parent)
+        metadata = queried(connection, "SHOW GLOBAL VARIABLES LIKE 'binlog_row_metadata'")
+        full = any(str(value).upper() == "FULL" for _, value in metadata)
+        return read_create_statements(connection, login, wanted, lambda: stop.wanted), full
 
 
 def _known(path: Path) -> list[CreateStatements]:

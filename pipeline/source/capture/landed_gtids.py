@@ -12,8 +12,8 @@ from decoder.segments.statistics import EventStatistics
 from pipeline.source.gtid_set import NO_GTIDS, GtidSet
 from pipeline.source.logs.listing import Binlog, find_binlogs
 from pipeline.source.logs.server_logs import has_gtids, is_only_begun
+from pipeline.source.logs.storage import read_windows
 
-_WINDOW = 8 << 20
 _SEGMENT = 64 << 20
 """Bytes after which a boundary between transactions is recorded; the last one always is."""
 
@@ -86,8 +86,5 @@ def _tallied(path: Path, end: int) -> str:
 
 
 def _windows(path: Path, end: int | None = None) -> Iterator[bytes]:
-    left = path.stat().st_size if end is None else end
     with path.open("rb") as log:
-        while data := log.read(min(_WINDOW, left)):
-            left -= len(data)
-            yield data
+        yield from read_windows(log, end)

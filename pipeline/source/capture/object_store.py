@@ -17,14 +17,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pipeline.errors import SettingsError
+from pipeline.lake.locks.lock import local_path
 from pipeline.lake.stores import error_text, filesystem_of
-from pipeline.settings.capture import PublishSettings
+from pipeline.settings.capture import CaptureSettings, PublishSettings
 from pipeline.source.capture.errors import AnotherLogError, CaptureError, NotLandedError
 from pipeline.source.capture.landed_gtids import has_previous_gtids
-from pipeline.source.capture.log_position import is_log_name, number_of
 from pipeline.source.capture.state import STATE, CaptureState, read_state, write_state
 from pipeline.source.logs.kept_statements import READINGS_FILE
 from pipeline.source.logs.server_folders import FIRST_TURN
+from pipeline.source.server.log_position import is_log_name, number_of
 
 _PART = 16 << 20
 """Part size of uploads and downloads in bytes, held in memory."""
@@ -223,3 +225,20 @@ class Published:
             raise
         except Exception as error:
             raise NotLandedError(error_text(error), folder=self.location) from error
+
+
+def place_of(settings: CaptureSettings) -> tuple[Path, Published | None]:
+    """Return the local folder to land logs in, and the store to upload them to, if any.
+
+    Raises SettingsError if no local folder is set.
+    """
+    if not settings.to:
+        remedy = "Give --to, or capture: {to: …} in the file of --conf: a folder, or a URL."
+        raise SettingsError("is not set.", key="capture.to", remedy=remedy)
+    folder = local_path(settings.to)
+    if folder is not None:
+        return Path(folder), None
+    if settings.spool is None:
+        remedy = "Give a local folder: stores cannot append, so files are landed there first."
+        raise SettingsError("is required for a store.", key="capture.spool", remedy=remedy)
+    return Path(settings.spool), Published(settings.to, settings.publish)

@@ -10,20 +10,15 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
-from types import MappingProxyType
-from typing import Any
 
 from pipeline.errors import BinlakeError, SettingsError, sentence_of
 from pipeline.observe import Progress, redact, say
 from pipeline.observe.progress import QuietProgress, Task
 from pipeline.settings.capture import CaptureSettings
 from pipeline.source.capture.backoff import Backoff, most_tries
-from pipeline.source.capture.byte_queue import ByteQueue
 from pipeline.source.capture.checkpoints import Checkpoints, bytes_after
-from pipeline.source.capture.destination import place_of
 from pipeline.source.capture.dump_connection import DumpConnection
 from pipeline.source.capture.dump_items import FileNamed, Heartbeat, LogBytes, LogEnded, Received
 from pipeline.source.capture.errors import (
@@ -41,14 +36,19 @@ from pipeline.source.capture.failover import (
     with_first_log,
 )
 from pipeline.source.capture.kept_tables import KeptTables, Wanted
-from pipeline.source.capture.landed_file import Writes
-from pipeline.source.capture.landed_folder import Landed, LandedFolder, exclusive_folder
-from pipeline.source.capture.log_position import LogPosition
-from pipeline.source.capture.reader import read_into
+from pipeline.source.capture.landed_folder import (
+    Landed,
+    LandedFolder,
+    Writes,
+    exclusive_folder,
+)
+from pipeline.source.capture.object_store import place_of
+from pipeline.source.capture.reader import ByteQueue, read_into
 from pipeline.source.capture.source import Identity, Source
 from pipeline.source.capture.start import FIRST, Start, dump_start
 from pipeline.source.capture.state import STATE, CaptureState, Gap, Replica, now, read_state
 from pipeline.source.server.errors import ServerUnreachableError
+from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
 from pipeline.source.server.opening import NAP, Stop
 from pipeline.source.server.refusals import SAME_IDENTITY
@@ -79,6 +79,7 @@ class Capture:
         """High-water mark of the queue in bytes."""
         self._login = login
         self._progress = progress or QuietProgress()
+        self._accepts_gaps = settings.purged == "continue"
         self._path, self._published = place_of(settings)
         self._tables = KeptTables(login, self._path, wanted)
         self._write = write
@@ -167,8 +168,9 @@ class Capture:
         """Continue with another server's log. Raises what `state_after_failover` raises."""
         state = self._checkpoints.end_turn()
         landed = landed_gtids(self._folder, state)
-        accept = self.settings.purged == "continue"
-        following = state_after_failover(source, state, landed, self._path, accept_lost=accept)
+        following = state_after_failover(
+            source, state, landed, self._path, accept_lost=self._accepts_gaps
+        )
         self._folder = self._folder_of(following)
         self._checkpoints.continue_in(self._folder, following)
 
@@ -186,8 +188,7 @@ class Capture:
     ) -> CaptureState:
         """After a failover, update what the server lacks and, if nothing landed, the first file."""
         if landed is None and state.before:
-            accept = self.settings.purged == "continue"
-            state = with_first_log(source, state, self._path, accept_lost=accept)
+            state = with_first_log(source, state, self._path, accept_lost=self._accepts_gaps)
         else:
             state = replace(state, lacking=still_lacking(state, source))
         self._checkpoints.state = state
@@ -209,7 +210,7 @@ class Capture:
                 logs,
                 folder=str(self._path),
                 first_file=state.first_file if state.before else self.settings.first_file,
-                accept_gap=self.settings.purged == "continue",
+                accept_gap=self._accepts_gaps,
                 large_positions=gtids,
             )
             if self._from_first:
@@ -308,7 +309,7 @@ class Capture:
             while not self._done():
                 item = queue.get(self._checkpoints.seconds_left or self.settings.checkpoint.seconds)
                 if item is not None:
-                    _HANDLERS[type(item)](self, item, dump, queue, source, task)
+                    self._take(item, source, dump, task)
                 # One checkpoint for everything queued: the server waits for the last event.
                 if self._checkpoints.due or (self._asked and queue.empty):
                     self._checkpoint(source, dump)
@@ -332,7 +333,7 @@ class Capture:
         end, target = self._folder.end, self._target
         if self.settings.forever or end is None or target is None:
             return False
-        return end >= target
+        return end.rank >= target.rank
 
     def _checkpoint(self, source: Source, dump: DumpConnection) -> None:
         self._make_durable(dump, final=False)
@@ -347,30 +348,26 @@ class Capture:
             dump.acknowledge(end)
         self._checkpoints.publish(final=final)
 
-    def _on_file(self, item: FileNamed, *_: Any) -> None:
-        self._folder.begin(item.file, item.position, gap=self._gap)
-        self._gap = False
+    def _take(self, item: Received, source: Source, dump: DumpConnection, task: Task) -> None:
+        match item:
+            case FileNamed():
+                self._folder.begin(item.file, item.position, gap=self._gap)
+                self._gap = False
+            case LogBytes():
+                self._land(item, task)
+            case Heartbeat():
+                self._progressed()
+                self._checkpoint(source, dump)
+            case LogEnded():
+                self._require_all()
 
-    def _on_bytes(
-        self,
-        item: LogBytes,
-        dump: DumpConnection,
-        queue: ByteQueue[Received],
-        source: Source,
-        task: Task,
-    ) -> None:
+    def _land(self, item: LogBytes, task: Task) -> None:
         new = self._folder.land(item.data, item.position, whole=item.whole, ended=item.ended)
         self._checkpoints.count(item, new)
         if new:
             self._progressed()
             task.advance(new)
         self._asked = self._asked or item.asked
-
-    def _on_heartbeat(
-        self, item: Heartbeat, dump: DumpConnection, queue: object, source: Source, task: Task
-    ) -> None:
-        self._progressed()
-        self._checkpoint(source, dump)
 
     def _progressed(self) -> None:
         """Record progress: new bytes, or a heartbeat.
@@ -380,20 +377,10 @@ class Capture:
         self._backoff.progress()
         self._refusals = 0
 
-    def _on_end(self, item: LogEnded, *_: Any) -> None:
+    def _require_all(self) -> None:
         """Raise LostConnectionError unless everything was sent.
 
         A server that shuts down or kills the dump ends it in the same way.
         """
         if not self._reached():
             raise LostConnectionError("the server ended the dump.")
-
-
-_HANDLERS: Mapping[type, Callable[..., None]] = MappingProxyType(
-    {
-        FileNamed: Capture._on_file,
-        LogBytes: Capture._on_bytes,
-        Heartbeat: Capture._on_heartbeat,
-        LogEnded: Capture._on_end,
-    }
-)

@@ -13,17 +13,23 @@ import pymysql
 from pymysql.connections import Connection
 
 from decoder.encryption.header import HEADER_LENGTH as ENCRYPTION_HEADER_LENGTH
+from pipeline.errors import BinlakeError
 from pipeline.source.capture.errors import CaptureError, LostConnectionError, TooFewConnectionsError
-from pipeline.source.capture.log_position import LogPosition
-from pipeline.source.capture.server_refusals import code_of, explained
 from pipeline.source.gtid_set import NO_GTIDS, GtidSet
-from pipeline.source.server.connection import connect
+from pipeline.source.server.connection import code_of, connect, queried
+from pipeline.source.server.errors import AccessDeniedError
+from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
 from pipeline.source.server.opening import Stop
 from pipeline.source.server.version import ServerVersion
 
 ANSWER_SECONDS = 15
 """Read timeout: queries take milliseconds, and nothing is landed while one is pending."""
+_DENIED = (1044, 1045, 1142, 1227)
+_GRANTS = (
+    "Grant REPLICATION SLAVE and REPLICATION CLIENT (on MariaDB, REPLICATION SLAVE and BINLOG"
+    " MONITOR) on *.*."
+)
 _NOT_LOGGING = (1381, 1236)
 _PREVIOUS_GTIDS = ("Previous_gtids", "Gtid_list")
 """Event names in SHOW BINLOG EVENTS: MySQL's, and MariaDB's (whose set is in brackets)."""
@@ -119,8 +125,7 @@ class Source:
 
     def has_gtids(self) -> bool:
         """Return True if COM_BINLOG_DUMP_GTID can be used: MySQL with `gtid_mode=ON`."""
-        rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'gtid_mode'")
-        return bool(rows) and rows[0][1] == "ON"
+        return self._is_on("gtid_mode")
 
     def previous_gtids(self, file: str) -> GtidSet | None:
         """Return the GTIDs before one of the logs; None if the log does not record them."""
@@ -132,9 +137,7 @@ class Source:
 
     def logs_what_it_replicates(self) -> bool:
         """Return True if the server also logs what it replicates from another server."""
-        rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'log%updates'")
-        names = ("log_replica_updates", "log_slave_updates")
-        return any(name in names and value == "ON" for name, value in rows)
+        return self._is_on("log_replica_updates", "log_slave_updates")
 
     def replicated_gtids(self) -> GtidSet:
         """Return MariaDB's last replicated GTID of every domain.
@@ -153,9 +156,7 @@ class Source:
 
     def is_semi_sync(self) -> bool:
         """Return True if the server waits for replicas' acknowledgements."""
-        rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'rpl_semi_sync_%enabled'")
-        sources = ("rpl_semi_sync_source_enabled", "rpl_semi_sync_master_enabled")
-        return any(name in sources and value == "ON" for name, value in rows)
+        return self._is_on("rpl_semi_sync_source_enabled", "rpl_semi_sync_master_enabled")
 
     def require_another_connection(self) -> None:
         """Raise TooFewConnectionsError if the user may only have one connection."""
@@ -173,13 +174,17 @@ class Source:
         rows = self._rows("SHOW GLOBAL VARIABLES LIKE 'server_uuid'")
         return Identity(ServerVersion.read(text), server_id, rows[0][1] if rows else None)
 
+    def _is_on(self, *names: str) -> bool:
+        """Return True if a variable of one of these names, old and new, is ON."""
+        listed = ", ".join(map(repr, names))
+        rows = self._rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({listed})")
+        return any(value == "ON" for _, value in rows)
+
     def _rows(self, statement: str) -> list[tuple[Any, ...]]:
         if not self._connection.open:
             self._reconnect()
         try:
-            with self._connection.cursor() as cursor:
-                cursor.execute(statement)
-                return list(cursor.fetchall())
+            return queried(self._connection, statement)
         except pymysql.MySQLError as error:
             if code_of(error) in _NOT_LOGGING:
                 raise self._no_log() from error
@@ -200,3 +205,12 @@ class Source:
             f"{self._login.address} writes no binary logs.",
             remedy="Start it with log_bin (MySQL 8 and newer log unless skip-log-bin is set).",
         )
+
+
+def explained(error: Exception, login: Login, asked: str) -> BinlakeError:
+    """Translate an error of PyMySQL or the socket; `asked`: the failed statement or command."""
+    reason = str(error.args[-1]).rstrip(".") if error.args else type(error).__name__
+    if code_of(error) in _DENIED:
+        named = {"address": login.address, "user": login.user}
+        return AccessDeniedError(f"{asked} was refused: {reason}.", remedy=_GRANTS, **named)
+    return LostConnectionError(f"connection to {login.address} lost during {asked}: {reason}.")

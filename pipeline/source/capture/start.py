@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.errors import SettingsError
+from pipeline.source.capture.dump_connection import LAST_POSITION_OF_DUMP
 from pipeline.source.capture.errors import AnotherLogError, PurgedError
 from pipeline.source.capture.landed_folder import Landed
-from pipeline.source.capture.log_position import LogPosition, follows, number_of
-from pipeline.source.capture.replica_commands import LAST_POSITION_OF_DUMP
 from pipeline.source.capture.source import LogFile
+from pipeline.source.server.log_position import LogPosition, follows, number_of
 
 FIRST = 4
 """Position of a file's first event, after the magic number."""

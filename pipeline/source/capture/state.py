@@ -17,8 +17,8 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from pipeline.source.capture.errors import DamagedStateError
-from pipeline.source.capture.log_position import LogPosition
 from pipeline.source.logs.server_folders import FIRST_TURN, turn_folder
+from pipeline.source.server.log_position import LogPosition
 
 STATE = ".binlake-capture.json"
 _VERSION = 1
@@ -188,14 +188,19 @@ def read_state(folder: Path, name: str = STATE) -> CaptureState | None:
 def write_state(folder: Path, state: CaptureState) -> CaptureState:
     """Replace the state file, durably, and return the state with its time of writing."""
     state = replace(state, updated=now())
-    path, temporary = folder / STATE, folder / f"{STATE}.new"
+    write_durably(folder / STATE, state.to_json())
+    return state
+
+
+def write_durably(path: Path, text: str) -> None:
+    """Replace a file atomically and durably."""
+    temporary = path.with_name(f"{path.name}.new")
     with temporary.open("w") as file:
-        file.write(state.to_json())
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
-    sync_folder(folder)
-    return state
+    sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from pipeline.settings import Settings
 from pipeline.source.check.facts import ServerFacts
@@ -45,10 +45,6 @@ class Finding:
     why: str
     change: Change = NOTHING
     tables: tuple[str, ...] = ()
-
-    def to_values(self) -> dict[str, Any]:
-        """Return the finding as a JSON object."""
-        return asdict(self)
 
 
 Check = Callable[[ServerFacts, Settings], Iterable[Finding]]

@@ -1,15 +1,101 @@
-"""Checks of the user's privileges: to read the log as a replica, to seed, to see the tables."""
+"""Checks of the user's privileges: to read the log as a replica, to seed, to see the tables.
+
+A privilege on tables is required where conf's patterns match.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from pipeline.settings import Settings
-from pipeline.source.check.facts import ServerFacts
+from pipeline.source.check.facts import ServerFacts, SourceTable
 from pipeline.source.check.finding import Change, Finding, Verdict
-from pipeline.source.check.lacks import Missing, RequiredScopes
 from pipeline.source.check.privileges import Scope
+
+_WILD = re.compile(r"\[[^\]]+\]|[*?\[]")
+_LONG = "\0" * 65
+"""Longer than any name, of a character that no name contains: in a grant only `%` matches it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The scopes and patterns without a sufficient grant.
+
+    `scopes`: to be granted; `blind`: patterns without a visible table that no single scope
+    covers; `unsure`: patterns whose visible tables are all granted, but which may match others.
+    """
+
+    scopes: tuple[Scope, ...] = ()
+    blind: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredScopes:
+    """The tables that settings include; any privilege of `names` on them is enough."""
+
+    facts: ServerFacts
+    settings: Settings
+    names: frozenset[str]
+
+    def missing(self) -> Missing:
+        """Return what is missing for all patterns together."""
+        found = [self._missing(pattern) for pattern in self.settings.include or ("*.*",)]
+        return Missing(
+            _smallest([scope for one in found for scope in one.scopes]),
+            tuple(pattern for one in found for pattern in one.blind),
+            tuple(pattern for one in found for pattern in one.unsure),
+        )
+
+    def _missing(self, pattern: str) -> Missing:
+        schema, table = pattern.split(".", 1)
+        if any(fnmatchcase(_filled(pattern, _LONG), out) for out in self.settings.exclude):
+            return Missing()
+        if not _WILD.search(pattern):
+            return Missing(() if self._has(Scope(schema, table)) else (Scope(schema, table),))
+        visible = [one for one in self._visible() if fnmatchcase(one.name, pattern)]
+        scopes = [*self._revoked(schema, table)]
+        scopes += [
+            self._scope_to_grant(one, table)
+            for one in visible
+            if not self._has(Scope(one.schema, one.table))
+        ]
+        if scopes:
+            return Missing(tuple(scopes))
+        # A grant that covers the shortest and the longest name covers every match.
+        if all(self._has(Scope(_filled(schema, by))) for by in ("", _LONG)):
+            return Missing()
+        return Missing(unsure=(pattern,)) if visible else _without_visible(pattern)
+
+    def _has(self, scope: Scope) -> bool:
+        return self.facts.privileges.has(self.names, scope)
+
+    def _visible(self) -> Iterator[SourceTable]:
+        for one in self.facts.tables:
+            if one.kind == "BASE TABLE" and self.settings.wanted(one.schema, one.table):
+                yield one
+
+    def _revoked(self, schema: str, table: str) -> Iterator[Scope]:
+        """Yield schemas of the pattern that a partial revoke excludes from a global grant."""
+        some = _filled(table, _LONG)
+        for grant in self.facts.privileges.grants:
+            name = grant.scope.schema
+            if (
+                grant.revoked
+                and name is not None
+                and fnmatchcase(name, schema)
+                and self.settings.wanted(name, some)
+                and not self._has(scope := Scope(name, None if _WILD.search(table) else table))
+            ):
+                yield scope
+
+    def _scope_to_grant(self, one: SourceTable, table: str) -> Scope:
+        """Return the table's schema if all of it is included, else the table."""
+        is_cut = any(fnmatchcase(one.schema, out.split(".", 1)[0]) for out in self.settings.exclude)
+        return Scope(one.schema, None if table == "*" and not is_cut else one.table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +175,27 @@ NEEDS = (
 def _account(user: str) -> str:
     """Quote CURRENT_USER()'s `name@host` for GRANT; the name may contain an @."""
     return "@".join("'" + part.replace("'", "''") + "'" for part in user.rsplit("@", 1))
+
+
+def _without_visible(pattern: str) -> Missing:
+    """Return what is missing if no match is visible: GRANT can name all tables, or one schema."""
+    schema, table = pattern.split(".", 1)
+    if pattern == "*.*":
+        return Missing((Scope(),))
+    if table == "*" and not _WILD.search(schema):
+        return Missing((Scope(schema),))
+    return Missing(blind=(pattern,))
+
+
+def _filled(pattern: str, by: str) -> str:
+    """Return a match: `by` for each asterisk, NUL for each other wildcard."""
+    return _WILD.sub(lambda found: by if found[0] == "*" else "\0", pattern)
+
+
+def _smallest(scopes: list[Scope]) -> tuple[Scope, ...]:
+    """Remove duplicates, and scopes that another one contains."""
+    if Scope() in scopes:
+        return (Scope(),)
+    schemas = {scope.schema for scope in scopes if scope.table is None}
+    kept = [scope for scope in scopes if scope.table is None or scope.schema not in schemas]
+    return tuple(dict.fromkeys(kept))

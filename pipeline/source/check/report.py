@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pipeline.source.check.finding import VERDICTS, Finding, Verdict
+from pipeline.source.check.finding import VERDICTS, Change, Finding, Verdict
 
 STYLES: Mapping[Verdict, str] = MappingProxyType(
     {"fit": "green", "advice": "yellow", "unfit": "red"}
@@ -43,7 +43,7 @@ class CheckReport:
 
     def to_json(self) -> str:
         """Return a JSON document."""
-        found = [finding.to_values() for finding in self.findings]
+        found = [asdict(finding) for finding in self.findings]
         about = {"server": self.server, "address": self.address, "user": self.user}
         document = {**about, "verdict": self.verdict, "findings": found}
         return json.dumps(document, ensure_ascii=False, indent=2)
@@ -61,17 +61,13 @@ def show(report: CheckReport, out: Console, *, explain_fit: bool = False) -> Non
         found = [finding for finding in report.findings if finding.verdict == verdict]
         if verdict != "fit" or explain_fit:
             for finding in found:
-                out.print(_item(finding))
+                has = ": ".join(filter(None, (finding.has, _tables(finding.tables))))
+                out.print(_row(finding.verdict, f"{finding.check}: {has}", finding.why))
         elif found:
             names = ", ".join(dict.fromkeys(finding.check for finding in found))
             out.print(_row(verdict, names))
     for heading, lines_of in SECTIONS:
-        _section(out, heading, [line for f in report.findings for line in lines_of(f)])
-
-
-def _item(finding: Finding) -> Table:
-    has = ": ".join(filter(None, (finding.has, _tables(finding.tables))))
-    return _row(finding.verdict, f"{finding.check}: {has}", finding.why)
+        _section(out, heading, [line for f in report.findings for line in lines_of(f.change)])
 
 
 def _row(verdict: Verdict, *texts: str) -> Table:
@@ -99,26 +95,16 @@ def _section(out: Console, heading: str, lines: Iterable[str]) -> None:
         out.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _statements(finding: Finding) -> list[str]:
-    return [f"{statement};" for statement in finding.change.statements]
-
-
-def _lasting(finding: Finding) -> tuple[str, ...]:
-    return () if finding.change.restart else finding.change.option_file
-
-
-def _at_start(finding: Finding) -> tuple[str, ...]:
-    return finding.change.option_file if finding.change.restart else ()
-
-
-def _conf(finding: Finding) -> tuple[str, ...]:
-    return finding.change.conf
-
-
-SECTIONS: tuple[tuple[str, Callable[[Finding], Iterable[str]]], ...] = (
-    ("Run on the server:", _statements),
-    ("Add to its option file, under [mysqld], to keep this after a restart:", _lasting),
-    ("Add to its option file, under [mysqld], and restart it:", _at_start),
-    ("Set in Binlake's settings (--conf):", _conf),
+SECTIONS: tuple[tuple[str, Callable[[Change], Iterable[str]]], ...] = (
+    ("Run on the server:", lambda change: [f"{each};" for each in change.statements]),
+    (
+        "Add to its option file, under [mysqld], to keep this after a restart:",
+        lambda change: () if change.restart else change.option_file,
+    ),
+    (
+        "Add to its option file, under [mysqld], and restart it:",
+        lambda change: change.option_file if change.restart else (),
+    ),
+    ("Set in Binlake's settings (--conf):", lambda change: change.conf),
 )
 """Headings of the changes by place; lines are in the order of the checks."""

@@ -3,14 +3,40 @@
 from __future__ import annotations
 
 from pipeline.settings import Settings
-from pipeline.source.check.checks import findings
-from pipeline.source.check.reading import read_facts
+from pipeline.source.check import tables, variables
+from pipeline.source.check.facts import ServerFacts, read_facts
+from pipeline.source.check.finding import Check, Finding
+from pipeline.source.check.grants import NEEDS
 from pipeline.source.check.report import CheckReport
 from pipeline.source.server.connection import asked, connect
 from pipeline.source.server.login import Login
 
 READ_SECONDS = 600
 """Read timeout; MySQL 5.7's information_schema opens the files of every table."""
+
+CHECKS: tuple[Check, ...] = (
+    variables.log_bin,
+    variables.storage_engine,
+    variables.server_id,
+    variables.VALUES[0],
+    variables.row_image,
+    variables.row_metadata,
+    *variables.VALUES[1:],
+    variables.gtid_mode,
+    variables.retention,
+    variables.compression,
+    variables.encryption,
+    variables.log_filter,
+    variables.lower_case_table_names,
+    variables.system_time_zone,
+    tables.seen,
+    tables.foreign_keys,
+    tables.keys,
+    tables.engines,
+    tables.kinds,
+    *NEEDS,
+)
+"""All checks, in the order of the report."""
 
 
 def check_server(login: Login, settings: Settings) -> CheckReport:
@@ -23,3 +49,8 @@ def check_server(login: Login, settings: Settings) -> CheckReport:
         user=facts.user,
         findings=findings(facts, settings),
     )
+
+
+def findings(facts: ServerFacts, settings: Settings) -> tuple[Finding, ...]:
+    """Return the findings of all checks."""
+    return tuple(finding for check in CHECKS for finding in check(facts, settings))

@@ -7,7 +7,6 @@ __all__ = [
     "encrypted",
     "kept_statements",
     "listing",
-    "resumed_file",
     "server_folders",
     "server_logs",
     "storage",

@@ -10,12 +10,12 @@ from __future__ import annotations
 import io
 import os
 import re
+import zlib
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 
 from decoder import BinlogError
-from pipeline.source.logs.gzip_stream import GzipStream
 
 MAGIC_LENGTH = 4
 """Bytes from which the codec is detected."""
@@ -29,10 +29,11 @@ _OLD_LZ4 = b"\x02\x21\x4c\x18"
 _PACKED = re.compile(r"(?P<log>.+)\.(?:gz|zst|zstd|lz4)", re.IGNORECASE)
 
 _PIECE = 4096
-"""Bytes read from the decompressor at a time; about as many before a damaged byte may be lost."""
+"""Bytes decompressed at a time; about as many before a damaged byte may be lost."""
 _INPUT = 8192
 """Compressed bytes passed to the decompressor at a time; lost as a whole if any is damaged."""
 _SKIPPED = 1 << 20
+_WITH_HEADER = 16 + zlib.MAX_WBITS
 
 
 class ArchiveError(BinlogError):
@@ -129,7 +130,7 @@ class ArchivedFile(io.RawIOBase):
         self._error = None
         self._input = _Input(self._stored)
         self._log: Any = (
-            GzipStream(self._input, _INPUT)
+            _GzipStream(self._input)
             if self._codec == "gzip"
             else pa.CompressedInputStream(pa.PythonFile(self._input, "r"), self._codec)
         )
@@ -163,3 +164,50 @@ class _Input(io.RawIOBase):
         except OSError as error:
             self.error = error
             raise
+
+
+class _GzipStream:
+    """The content of a gzip stream; `read` raises OSError if it is damaged or truncated.
+
+    Like gzip itself, it reads several members and ignores zero padding: tapes and block stores pad
+    files with zeros, which Arrow's decompressor takes for a damaged member.
+    """
+
+    def __init__(self, stored: _Input) -> None:
+        self._stored = stored
+        self._member = zlib.decompressobj(_WITH_HEADER)
+        self._rest = b""
+        self._ready = b""
+
+    def read(self, size: int) -> bytes:
+        """Return up to `size` of the next bytes; empty at the end."""
+        if not self._ready:
+            self._ready = self._next()
+        piece, self._ready = self._ready[:size], self._ready[size:]
+        return piece
+
+    def _next(self) -> bytes:
+        """Decompress the next bytes; empty at the end."""
+        while not self._member.eof or self._begin_member():
+            data = self._rest or self._stored.read()
+            try:
+                found = self._member.decompress(data, _PIECE)
+            except zlib.error as error:
+                raise OSError(str(error)) from error
+            self._rest = self._member.unused_data or self._member.unconsumed_tail
+            if found:
+                return found
+            if not data and not self._member.eof:
+                raise OSError("Truncated gzip member")
+        return b""
+
+    def _begin_member(self) -> bool:
+        """Skip padding and start the next member; return False if none follows."""
+        self._rest = self._rest.lstrip(b"\0")
+        while not self._rest:
+            data = self._stored.read()
+            if not data:
+                return False
+            self._rest = data.lstrip(b"\0")
+        self._member = zlib.decompressobj(_WITH_HEADER)
+        return True

@@ -68,7 +68,8 @@ def keep(lake: Lake, source: str, readings: Iterable[CreateStatements], begun: i
     known = [one for one in kept(lake, source) if one.at >= begun]
     for reading in sorted(readings, key=_when):
         if new := tuple(t for t in reading.tables if not _is_confirmed(t, reading, known)):
-            content = replace(reading, tables=new).to_json().encode()
+            kept_reading = replace(reading, tables=new).to_dict()
+            content = json.dumps(kept_reading, ensure_ascii=False).encode()
             name = f"{reading.at}-{hashlib.sha256(content).hexdigest()[:16]}.json"
             stores.write(f"{lake.create_statements(source)}/{name}", content)
         known += [reading] if reading.at >= begun else []
@@ -102,7 +103,7 @@ def kept(lake: Lake, source: str) -> list[CreateStatements]:
             continue
         content = stores.content(f"{folder}/{name}")
         try:
-            found += [] if content is None else [CreateStatements.from_json(content.decode())]
+            found += [] if content is None else [CreateStatements.from_dict(json.loads(content))]
         except (ValueError, KeyError, TypeError) as error:
             message = (
                 f"{folder}/{name} cannot be read: {error}. Tables whose columns only it names are"

@@ -147,7 +147,10 @@ def _inspect(file: StoredFile, keys: Keys) -> Binlog | _Refused:
     try:
         codec, cipher, head = read_with_retries(partial(_inspect_file, file, keys))
     except BinlogError as error:
-        return _Refused(file, _in_innodb() if file.name.endswith(_IN_INNODB) else error)
+        if file.name.endswith(_IN_INNODB):
+            reason = "it contains InnoDB pages (binlog_storage_engine), not events"
+            return _Refused(file, _InInnodbError(reason))
+        return _Refused(file, error)
     except OSError as error:
         return _Refused(file, BinlogError(f"it cannot be read: {error_text(error)}"))
     if codec is not None:
@@ -155,12 +158,10 @@ def _inspect(file: StoredFile, keys: Keys) -> Binlog | _Refused:
         file = replace(file, modified=f"{file.modified}, {file.size} bytes of {codec}")
     elif cipher is not None:
         file = replace(file, size=max(file.size - HEADER_LENGTH, 0))
-    head = _with_turn(head, turn_of(file.path))
+    if (turn := turn_of(file.path)) != FIRST_TURN:
+        # Each turn of a capture has files of its own (see `server_folders`).
+        head = replace(head, incarnation=f"{head.incarnation}, turn {turn}")
     return Binlog(file, head, *split_name(file.name), cipher, codec)
-
-
-def _in_innodb() -> _InInnodbError:
-    return _InInnodbError("it contains InnoDB pages (binlog_storage_engine), not events")
 
 
 def _inspect_file(file: StoredFile, keys: Keys) -> tuple[str | None, StreamCipher | None, Head]:
@@ -168,27 +169,13 @@ def _inspect_file(file: StoredFile, keys: Keys) -> tuple[str | None, StreamCiphe
     with opened(file.path, ahead=_FIRST_READ) as stored:
         codec = codec_of(stored.read(MAGIC_LENGTH))
         stored.seek(0)
-        if codec is None:
-            return codec, *_inspect_log(stored, file.name, keys, file.size)
-        log = cast(BinaryIO, ArchivedFile(stored, codec))
-        return codec, *_inspect_log(log, file.name, keys, _LARGEST_HEAD)
-
-
-def _with_turn(head: Head, turn: int) -> Head:
-    """Make a file's incarnation distinct for each turn of a capture (see `server_folders`)."""
-    if turn == FIRST_TURN:
-        return head
-    return replace(head, incarnation=f"{head.incarnation}, turn {turn}")
-
-
-def _inspect_log(
-    log: BinaryIO, name: str, keys: Keys, size: int
-) -> tuple[StreamCipher | None, Head]:
-    """Return the cipher of a log of at most `size` bytes, and its head."""
-    cipher = find_cipher(log, name, keys)
-    if cipher is not None:
-        size = max(size - HEADER_LENGTH, 0)
-    return cipher, _read_head(decrypted(log, cipher), size)
+        log, size = stored, file.size
+        if codec is not None:
+            log, size = cast(BinaryIO, ArchivedFile(stored, codec)), _LARGEST_HEAD
+        cipher = find_cipher(log, file.name, keys)
+        if cipher is not None:
+            size = max(size - HEADER_LENGTH, 0)
+        return codec, cipher, _read_head(decrypted(log, cipher), size)
 
 
 def _read_head(stream: BinaryIO, size: int) -> Head:

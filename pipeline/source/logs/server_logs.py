@@ -11,11 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from decoder import BinlogError
+from decoder.constants import HEADER_LENGTH, EventType
 from pipeline.errors import SettingsError
 from pipeline.source.gtid_set import GtidSet
-from pipeline.source.logs.copy_ends import is_closed, is_longer
 from pipeline.source.logs.listing import Binlog
 from pipeline.source.logs.server_folders import turn_of
+from pipeline.source.logs.storage import opened, read_windows
+
+_LAST_EVENT = 1024
+"""Bytes at the end that contain a ROTATE or STOP event, even with the longest name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +171,41 @@ def _best_first(copies: Sequence[Binlog]) -> list[Binlog]:
 def _is_better(packed: Binlog, plain: Binlog) -> bool:
     if _in_use(packed):
         return False  # while a log is in use, its plain copy is newer, or is the log itself
-    return _in_use(plain) or (not is_closed(plain) and is_longer(packed, plain.stored.size))
+    return _in_use(plain) or (not is_closed(plain) and _is_longer(packed, plain.stored.size))
 
 
 def _in_use(binlog: Binlog) -> bool:
     return binlog.head.description.in_use
+
+
+def is_closed(plain: Binlog) -> bool:
+    """Return True if an uncompressed log ends with the server's ROTATE or STOP event."""
+    size = plain.stored.size
+    length = min(size, _LAST_EVENT)
+    try:
+        with opened(plain.stored.path, plain.cipher, ahead=_LAST_EVENT) as log:
+            log.seek(size - length)
+            tail = b"".join(read_windows(log, length))
+    except (OSError, BinlogError):
+        return False
+    return any(_ends_with_event(tail, at, size) for at in range(len(tail) - HEADER_LENGTH + 1))
+
+
+def _is_longer(packed: Binlog, length: int) -> bool:
+    """Return True if the log in a compressed file has more than `length` bytes.
+
+    False if it cannot be read that far.
+    """
+    try:
+        with opened(packed.stored.path, packed.cipher, packed.codec) as log:
+            return sum(map(len, read_windows(log, length + 1))) > length
+    except (OSError, BinlogError):
+        return False
+
+
+def _ends_with_event(tail: bytes, at: int, size: int) -> bool:
+    """True if the header there is that of a ROTATE or STOP which is the log's last event."""
+    kind = tail[at + 4]
+    length, end = (int.from_bytes(tail[at + n : at + n + 4], "little") for n in (9, 13))
+    last = length == len(tail) - at and end == size % (1 << 32)
+    return last and kind in (EventType.ROTATE, EventType.STOP)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
 from fsspec.implementations.local import LocalFileSystem
 
+from decoder.encryption.header import HEADER_LENGTH
 from decoder.encryption.stream_cipher import StreamCipher
 from pipeline.errors import SettingsError
 from pipeline.lake.stores import error_text, filesystem_of, fsspec_of, sentences
 from pipeline.observe.cancellation import raise_if_cancelled
 from pipeline.source.logs.archive import ArchivedFile, log_name
-from pipeline.source.logs.decrypted_file import DecryptedFile
 
 WINDOW = 8 << 20
 """Bytes per read."""
@@ -52,9 +54,9 @@ def list_files(location: str) -> list[StoredFile]:
     """
     filesystem, path = filesystem_of(location, key="binlogs")
     with sentences(location, key="binlogs"):
-        before = _infos(filesystem, path)
+        before = dict(_entries(filesystem, path))
         # Sizes are listed after the names: a file that has a successor by then is closed.
-        found = _infos(filesystem, path) if before else {}
+        found = dict(_entries(filesystem, path)) if before else {}
     if not before:
         raise _nothing_at(location, key="binlogs")
     both = sorted(before.keys() & found.keys())
@@ -89,11 +91,6 @@ def _nothing_at(location: str, *, key: str) -> SettingsError:
     elif not has_magic(missing):
         remedy = f"{there} does not contain {missing}. {remedy}"
     return SettingsError(f"no files at {location}.", key=key, remedy=remedy)
-
-
-def _infos(filesystem: Any, path: str) -> dict[str, Any]:
-    """Return the store's metadata of each file, by path."""
-    return dict(_entries(filesystem, path))
 
 
 def _entries(filesystem: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -271,3 +268,70 @@ def read_windows(stream: BinaryIO, size: int | None, window: int = WINDOW) -> It
             return
         size = None if size is None else size - len(data)
         yield data
+
+
+class DecryptedFile(io.RawIOBase):
+    """The log in an encrypted file, decrypted while it is read; positions are in the log.
+
+    Position 0 is the first byte after the encryption header. Does not close `stored`.
+    """
+
+    def __init__(self, stored: BinaryIO, cipher: StreamCipher) -> None:
+        self._stored = stored
+        self._cipher = cipher
+        self.seek(0)
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def seekable(self) -> bool:
+        """True."""
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to a position in the log and return it."""
+        before = HEADER_LENGTH if whence == os.SEEK_SET else 0
+        return self._stored.seek(before + offset, whence) - HEADER_LENGTH
+
+    def tell(self) -> int:
+        """Return the position in the log."""
+        return self._stored.tell() - HEADER_LENGTH
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer and return the number of bytes; fewer only at the log's end."""
+        position = self.tell()
+        data = self._cipher.decrypt(self._stored.read(len(buffer)), position)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class ResumedFile(ExitStack):
+    """The log in a file that may be replaced while it is read, as a capture's last one is.
+
+    Reads before and after may then be of different objects: only for callers that verify a checksum
+    of everything read.
+    """
+
+    def __init__(self, path: str, cipher: StreamCipher | None, codec: str | None) -> None:
+        super().__init__()
+        self._open = partial(opened, path, cipher, codec)
+        self._stream: BinaryIO | None = None
+
+    def read(self, position: int, size: int) -> bytes:
+        """Return the `size` bytes at `position` of the log; fewer only at its end.
+
+        Raises OSError if they cannot be read, ArchiveError if they are damaged.
+        """
+        return read_with_retries(partial(self._read, position, size))
+
+    def _read(self, position: int, size: int) -> bytes:
+        try:
+            if self._stream is None:
+                self._stream = self.enter_context(self._open())
+            self._stream.seek(position)
+            return b"".join(read_windows(self._stream, size, size))
+        except OSError:
+            self._stream = None
+            self.close()
+            raise

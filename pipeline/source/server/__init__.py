@@ -6,7 +6,7 @@ __all__ = [
     "connection",
     "create_statements",
     "errors",
-    "log_place",
+    "log_position",
     "login",
     "opening",
     "refusals",

@@ -164,6 +164,14 @@ def asked(login: Login) -> Iterator[None]:
         raise problem
 
 
+def queried(connection: Connection[Any], statement: str, *values: str) -> list[tuple[Any, ...]]:
+    """Run a statement and return its rows. Raises PyMySQL's errors."""
+    with connection.cursor() as cursor:
+        # None instead of (): PyMySQL then leaves percent signs in the statement alone.
+        cursor.execute(statement, values or None)
+        return list(cursor.fetchall())
+
+
 def _tls_options(tls: TlsSettings) -> Mapping[str, Any]:
     """Return PyMySQL's options for a TLS mode; with none it uses TLS if the server supports it."""
     if tls.mode == "disabled":
@@ -227,7 +235,7 @@ def _explained(error: Exception, login: Login) -> ServerError:
         reason = getattr(cause, "verify_message", "") or cause.reason or "connection lost"
         remedy = _OLD_TLS_REMEDY if cause.reason in _OLD_TLS else TLS_REMEDY
         return TlsError(f"the TLS handshake failed: {reason}.", remedy=remedy, **named)
-    code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+    code = code_of(error)
     if code in BY_CODE:
         without_tls = code == _ACCESS_DENIED and login.tls.mode == "disabled"
         kind, why, remedy = WITHOUT_TLS if without_tls else BY_CODE[code]
@@ -242,7 +250,7 @@ def _explained(error: Exception, login: Login) -> ServerError:
 
 def _failed_statement(error: Exception, login: Login) -> ServerError:
     named = {"address": login.address, "user": login.user}
-    code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+    code = code_of(error)
     if code in LOST_CONNECTION_CODES:
         remedy = "Run it again once the server can be reached."
         reason = f"the connection was lost: {_text(error)}."
@@ -251,6 +259,11 @@ def _failed_statement(error: Exception, login: Login) -> ServerError:
         return _explained(error, login)
     remedy = "Check the server's error log, and whether Binlake supports the server's version."
     return ServerError(f"a statement failed: {_text(error)}.", remedy=remedy, **named)
+
+
+def code_of(error: Exception) -> int:
+    """Return the error code of the server or of PyMySQL; 0 if it has none."""
+    return error.args[0] if error.args and isinstance(error.args[0], int) else 0
 
 
 def _text(error: Exception) -> str:

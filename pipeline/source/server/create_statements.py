@@ -8,7 +8,6 @@ known from which position it is valid (see `pipeline.silver.plan.known_tables`).
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -18,9 +17,10 @@ from pydantic import TypeAdapter
 
 from pipeline.lake.sql_text import quoted
 from pipeline.settings.settings import SYSTEM_SCHEMAS
-from pipeline.source.server.connection import LOST_CONNECTION_CODES
-from pipeline.source.server.log_place import LogCoordinates, Places
-from pipeline.source.server.version import ServerVersion
+from pipeline.source.server.connection import LOST_CONNECTION_CODES, queried
+from pipeline.source.server.log_position import LogPosition, Places
+from pipeline.source.server.login import Login
+from pipeline.source.server.version import server_version
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
@@ -57,8 +57,8 @@ class CreateStatements:
     server: str
     server_id: int
     at: int
-    first: LogCoordinates
-    last: LogCoordinates
+    first: LogPosition
+    last: LogPosition
     tables: tuple[ServerTable, ...]
     gtids: str = ""
 
@@ -73,23 +73,13 @@ class CreateStatements:
             raise ValueError(f"its format is {found}, and this release reads only {FORMAT}")
         return _FORM.validate_python(fields)
 
-    def to_json(self) -> str:
-        """Return a JSON object."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> CreateStatements:
-        """Read the form of `to_json`. Raises ValueError, KeyError or TypeError if malformed."""
-        return cls.from_dict(json.loads(text))
-
 
 _FORM = TypeAdapter(CreateStatements)
 
 
 def read_create_statements(
     connection: Connection[Any],
-    version: ServerVersion,
-    places: Places,
+    login: Login,
     wanted: Callable[[str, str], bool],
     stopped: Callable[[], bool] = lambda: False,
 ) -> CreateStatements:
@@ -99,8 +89,9 @@ def read_create_statements(
     before each table: if it returns True, the tables read so far are returned.
     Raises NoLogPositionError, and PyMySQL's errors if the connection is lost.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_SESSION)
+    version = server_version(connection)
+    places = Places(connection, version, login)
+    queried(connection, _SESSION)
     gtids = places.executed()
     first = places.end()
     log = places.log_identity()
@@ -119,12 +110,11 @@ def user_tables(
     connection: Connection[Any], wanted: Callable[[str, str], bool]
 ) -> Iterator[tuple[str, str]]:
     """Yield schema and name of the `wanted` tables, without the system schemas."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES"
-            " WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') ORDER BY 1, 2"
-        )
-        found = list(cursor.fetchall())
+    found = queried(
+        connection,
+        "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES"
+        " WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') ORDER BY 1, 2",
+    )
     for schema, table in found:
         if schema not in SYSTEM_SCHEMAS and wanted(schema, table):
             yield schema, table
@@ -135,9 +125,8 @@ def create_statement(connection: Connection[Any], schema: str, table: str) -> st
 
     Raises PyMySQL's errors.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(f"SHOW CREATE TABLE {quoted(schema)}.{quoted(table)}")
-        query = str(cursor.fetchall()[0][1])
+    rows = queried(connection, f"SHOW CREATE TABLE {quoted(schema)}.{quoted(table)}")
+    query = str(rows[0][1])
     columns, end, options = query.rpartition("\n)")
     return f"{columns}{end}{_NEXT_NUMBER.sub('', options, count=1)}"
 

@@ -72,7 +72,7 @@ def open_within(connection: Connection[Any], seconds: float, stop: Stop | None =
         _wait_for(opening, connection, time.monotonic() + seconds, stop)
     except BaseException:  # an interrupt too
         cut_off(connection)
-        opening.add_done_callback(lambda _: _close(connection))
+        opening.add_done_callback(lambda _: cast(Any, connection)._force_close())
         raise
     if stop is not None:
         stop.cover(connection)
@@ -115,7 +115,3 @@ def _wait_for(
             raise NotOpenedError(reached=cast(Any, connection)._sock is not None)
         wait((opening,), min(left, NAP))
     opening.result()
-
-
-def _close(connection: Connection[Any]) -> None:
-    cast(Any, connection)._force_close()

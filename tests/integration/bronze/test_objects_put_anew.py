@@ -14,8 +14,13 @@ import pytest
 
 from pipeline.source import find_binlogs
 from pipeline.source.logs import listing
-from pipeline.source.logs.resumed_file import ResumedFile
-from pipeline.source.logs.storage import WINDOW, opened, read_windows, read_with_retries
+from pipeline.source.logs.storage import (
+    WINDOW,
+    ResumedFile,
+    opened,
+    read_windows,
+    read_with_retries,
+)
 from tests.support.lake.object_store import ObjectStore, object_store
 
 SHOP = Path(__file__).parents[3] / "demo" / "binlogs" / "binlog.000001"

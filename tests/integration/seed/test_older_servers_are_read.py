@@ -16,6 +16,7 @@ from pipeline.seed.chunks import chunks
 from pipeline.seed.consistent import snapshot
 from pipeline.seed.server import source_server
 from pipeline.seed.source_table import source_table
+from pipeline.seed.values import RowReader
 from pipeline.settings import Settings
 from pipeline.source.server.create_statements import user_tables
 from pipeline.verify.snapshot import write_snapshot
@@ -55,12 +56,12 @@ def test_tables_of_every_type_are_read_consistently_and_as_logged(
     with source_server(settings) as source:
         names = [table for _, table in user_tables(source.connection, settings.wanted)]
         assert names == sorted(logged)
-        with snapshot(source.login, source.version, options) as found:
+        with snapshot(source.login, source.version) as found:
             assert found.place.file == server.binlogs()[-1].name
             for name, (definition, ours) in logged.items():
                 table = source_table(source.connection, source.version, TableName(ZOO, name))
                 assert row_type(table.definition, options) == row_type(definition, options)
-                batches = list(found.rows(table))
+                batches = list(found.rows(table, RowReader(table.definition, options)))
                 for place, column in enumerate(definition.columns):
                     read = [value for one in batches for value in one.column(place).to_pylist()]
                     values = [sorted(map(repr, read)), sorted(map(repr, ours[place].to_pylist()))]

@@ -21,7 +21,7 @@ from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status, run_command
 from pipeline.run.commands import exit_code, run_layers
-from pipeline.seed import chunked
+from pipeline.seed import chunks
 from pipeline.settings import Settings
 from pipeline.verify.run import verify_with_server
 from tests.support.servers.server import Server
@@ -179,7 +179,7 @@ def test_an_interrupted_seed_resumes_and_a_held_table_is_seeded_alone(
     mysql.execute(f"UPDATE {SCHEMA}.quiet SET b = 'x'")
     settings = settings_of(mysql, tmp_path)
     run_layers(spark, settings, QuietProgress())
-    real, read = chunked.typed, []
+    real, read = chunks.typed, []
 
     def breaking(cells: DataFrame, *told: Any) -> DataFrame:
         read.append(cells)
@@ -187,7 +187,7 @@ def test_an_interrupted_seed_resumes_and_a_held_table_is_seeded_alone(
             raise ConnectionError("the network is gone")
         return real(cells, *told)
 
-    monkeypatch.setattr(chunked, "typed", breaking)
+    monkeypatch.setattr(chunks, "typed", breaking)
     only_items = settings_of(mysql, tmp_path, tables=[f"{SCHEMA}.item"], parallel=1)
     broken = seeded(spark, only_items)
     assert len(broken.faults) == 1

@@ -11,7 +11,8 @@ import pytest
 from pipeline.catalog import TableName
 from pipeline.seed.chunks import chunks
 from pipeline.seed.source_table import SourceTable, source_table
-from pipeline.source.server.log_place import BEGINNING, LogCoordinates, Places
+from pipeline.source.server.log_position import BEGINNING, LogPosition, Places
+from pipeline.source.server.login import Login
 from pipeline.source.server.version import server_version
 from tests.support.servers.mysql import MySQLFactory
 from tests.support.servers.server import Server
@@ -93,9 +94,9 @@ def test_a_value_with_more_rows_than_a_chunk_is_one_chunk_as_are_small_tables(
         assert chunks(connection, table_of(mysql, "bag"), CHUNK) == [""]
 
 
-def places_of(server: Server) -> tuple[LogCoordinates, LogCoordinates]:
+def places_of(server: Server) -> tuple[LogPosition, LogPosition]:
     with server.connect() as connection:
-        places = Places(connection, server_version(connection), address="here", user="root")
+        places = Places(connection, server_version(connection), Login("here", "root"))
         return places.settled(), places.end()
 
 
@@ -139,9 +140,9 @@ def test_everything_before_a_settled_position_is_visible(mysql: Server) -> None:
     writers = [threading.Thread(target=write) for _ in range(4)]
     for writer in writers:
         writer.start()
-    found: list[tuple[LogCoordinates, int]] = []
+    found: list[tuple[LogPosition, int]] = []
     with mysql.connect(database=SCHEMA) as connection, connection.cursor() as cursor:
-        places = Places(connection, server_version(connection), address="here", user="root")
+        places = Places(connection, server_version(connection), Login("here", "root"))
         for _ in range(30):
             place = places.settled()
             cursor.execute("SELECT COUNT(*) FROM t")

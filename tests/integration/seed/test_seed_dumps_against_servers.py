@@ -21,7 +21,7 @@ from decoder import TableDefinition, TypeOptions
 from decoder.constants import ColumnType as T
 from decoder.model.definition import ColumnDefinition
 from pipeline.seed.dumps import Dump, DumpedTable, open_dump
-from pipeline.seed.values import row_reader
+from pipeline.seed.values import RowReader
 from tests.support.seed.seed_rows import assert_read_as_logged
 from tests.support.servers import mydumper_install
 from tests.support.zoo import mariadb_zoo, type_zoo
@@ -60,7 +60,7 @@ def assert_same_rows(dump: Dump, rows: Rows) -> None:
 def read(table: DumpedTable, definition: TableDefinition) -> Sequence[Any]:
     """Return each chunk as a worker reads it."""
     table.require_readable(definition.columns)
-    reader = row_reader(definition, TypeOptions())
+    reader = RowReader(definition, TypeOptions())
     chunks = [pickle.loads(pickle.dumps(chunk)) for chunk in table.chunks]
     return [
         reader.read(cells, part=chunk.name)

@@ -1,4 +1,4 @@
-"""Rows printed by a server and parsed by `row_reader` equal what the decoder returns for its
+"""Rows printed by a server and parsed by `RowReader` equal what the decoder returns for its
 log.
 """
 
@@ -13,7 +13,7 @@ import pytest
 from decoder import TableDefinition, TypeOptions
 from decoder.columns.registry import row_type
 from pipeline.seed.selection import SESSION, select_expression
-from pipeline.seed.values import row_reader
+from pipeline.seed.values import RowReader
 from tests.support.seed.seed_rows import differences, selected_cells
 from tests.support.zoo import exhaustive_zoo, json_zoo, mariadb_zoo, type_zoo
 from tests.support.zoo.random_zoo import random_table
@@ -33,7 +33,7 @@ OF_MARIADB = [*mariadb_zoo.TABLES, random_table(RANDOM_ROWS)]
 def assert_read_as_logged(
     server: Server, definition: TableDefinition, logged: Sequence[Any], options: TypeOptions
 ) -> None:
-    reader = row_reader(definition, options)
+    reader = RowReader(definition, options)
     batch = reader.read(selected_cells(server, definition))
     batch.validate(full=True)
     assert pa.struct(list(batch.schema)) == row_type(definition, options)

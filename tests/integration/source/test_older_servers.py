@@ -15,7 +15,7 @@ from decoder.columns.registry import row_type
 from decoder.constants import ColumnType
 from decoder.rows.row_decoder import Names
 from pipeline.seed.jdbc import returns_values_unchanged
-from pipeline.seed.values import row_reader
+from pipeline.seed.values import RowReader
 from pipeline.settings.server import TlsSettings
 from pipeline.source.check.finding import Finding
 from pipeline.source.check.report import CheckReport
@@ -333,7 +333,7 @@ def test_every_type_is_seeded_as_it_is_logged(
 ) -> None:
     log, names = zoo
     for definition, logged in inserted(log, names=names).values():
-        batch = row_reader(definition, TypeOptions()).read(selected_cells(server, definition))
+        batch = RowReader(definition, TypeOptions()).read(selected_cells(server, definition))
         assert pa.struct(list(batch.schema)) == row_type(definition, TypeOptions())
         for column, read, ours in zip(definition.columns, batch.columns, logged, strict=True):
             values = [read.to_pylist(), ours.to_pylist()]

@@ -25,11 +25,11 @@ from pipeline.source.capture.errors import (
     TooFewConnectionsError,
 )
 from pipeline.source.capture.landed_folder import exclusive_folder
-from pipeline.source.capture.log_position import LogPosition
 from pipeline.source.capture.source import Source
 from pipeline.source.capture.state import STATE, Replica, read_state
 from pipeline.source.server.connection import asked, connect
 from pipeline.source.server.errors import AccessDeniedError, ServerError, ServerUnreachableError
+from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
 from tests.support.servers.server import Server
 from tests.support.source.capturing import capture, capturing, differing, eventually, login_of

@@ -141,14 +141,14 @@ ROOMS = {
     ),
     "pipeline.run": "commands operations preflight recorder status",
     "pipeline.seed": (
-        "chunked chunks consistent dumps/ errors filling folder from_dump jdbc job selection "
-        "server source_table values/"
+        "chunks consistent dumps/ errors folder from_dump jdbc job selection server source_table "
+        "values/"
     ),
     "pipeline.seed.dumps": (
-        "cell_rows delimited feed folder given inserts model mydumper mysql_shell mysqldump "
-        "open statements typed"
+        "cell_rows feed folder given model mydumper mysql_shell mysqldump open statements "
+        "text_chunks"
     ),
-    "pipeline.seed.values": "cell_bytes dates documents labels numbers registry rows",
+    "pipeline.seed.values": "cell_bytes dates numbers rows text",
     "pipeline.settings": (
         "capture expectations file mistakes model seed server settings shown time_zone until "
         "values variables"
@@ -163,21 +163,15 @@ ROOMS = {
     "pipeline.silver.tables": "batch_tables quarantine views",
     "pipeline.source": "capture/ check/ gtid_set logs/ server/",
     "pipeline.source.capture": (
-        "backoff byte_queue capture_status checkpoints command destination dump_connection "
-        "dump_items dump_stream errors failover kept_tables landed_file landed_folder "
-        "landed_gtids log_position object_store reader replica_commands run server_refusals "
-        "source start state"
+        "backoff capture_status checkpoints command dump_connection dump_items dump_stream errors "
+        "failover kept_tables landed_folder landed_gtids object_store reader run source start state"
     ),
-    "pipeline.source.check": (
-        "checks facts finding grants lacks privileges reading report run tables "
-        "time_and_names variables"
-    ),
+    "pipeline.source.check": ("facts finding grants privileges report run tables variables"),
     "pipeline.source.logs": (
-        "archive copy_ends decrypted_file encrypted gzip_stream kept_statements listing "
-        "resumed_file server_folders server_logs storage"
+        "archive encrypted kept_statements listing server_folders server_logs storage"
     ),
     "pipeline.source.server": (
-        "connection create_statements errors log_place login opening refusals version"
+        "connection create_statements errors log_position login opening refusals version"
     ),
     "pipeline.spark": ("cache engine jars java session ship_code spark_submit warm_kernels"),
     "pipeline.verify": (
@@ -280,10 +274,7 @@ SMALL = {
     "pipeline.settings.model": "the base of all settings models",
     "pipeline.settings.seed": "one section of the settings file each",
     "pipeline.settings.time_zone": "conf and the source's sessions share it",
-    "pipeline.source.capture.destination": "a capture and its status share it",
     "pipeline.source.capture.reader": "a thread of its own",
-    "pipeline.source.capture.server_refusals": "what servers refuse to a capture, in words",
-    "pipeline.source.check.checks": "the list of all checks",
     "pipeline.source.check.run": "the entry of the room",
     "pipeline.source.logs.server_folders": "a folder layout that a capture and bronze share",
     "pipeline.source.server.errors": "error types of the room",

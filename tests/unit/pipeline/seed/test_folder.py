@@ -12,9 +12,9 @@ import pytest
 
 from pipeline.catalog import TableName
 from pipeline.lake import Lake, stores
-from pipeline.seed.folder import BEGUN, PATIENCE, Begun, SeedFolder, begun_now, under_way
+from pipeline.seed.folder import BEGUN, PATIENCE, Begun, SeedFolder, under_way
 from pipeline.seed.source_table import NotSeedableError
-from pipeline.silver.plan.seeds import MANIFEST
+from pipeline.silver.plan.seeds import MANIFEST, new_id
 
 NAME = TableName("shop", "item")
 TYPES = {"time": "duration", "zero_dates": "null"}
@@ -27,9 +27,8 @@ def lake(tmp_path: Path) -> Lake:
 
 @pytest.fixture
 def begun(lake: Lake) -> Begun:
-    made = begun_now(
-        NAME, "a server", "CREATE", ("binlog.000001", 4), ["a < 5", "a >= 5"], TYPES, {}
-    )
+    chunks = ("a < 5", "a >= 5")
+    made = Begun(new_id(NAME), "a server", "CREATE", "binlog.000001", 4, chunks, TYPES)
     SeedFolder(lake, "live", made.id).begin(made)
     return made
 

@@ -17,7 +17,7 @@ from decoder import TypeOptions
 from pipeline.seed.dumps import Dump, GivenTable, open_csv, open_parquet
 from pipeline.seed.dumps.model import created
 from pipeline.seed.errors import DumpError, SeedValueError
-from pipeline.seed.values import row_reader
+from pipeline.seed.values import RowReader
 from tests.support.seed.seed_rows import all_columns, rows_of
 
 PLACE = ("binlog.000003", 4)
@@ -111,7 +111,7 @@ def test_parquet(tmp_path: Path, kind: str, of: pa.DataType, value: Any, expecte
     (found,) = written(tmp_path, f"c {kind}", pa.array([None, value], of)).tables
     effect = created(found.statement, "s")
     assert effect is not None
-    reader = row_reader(effect.definition, TypeOptions())
+    reader = RowReader(effect.definition, TypeOptions())
     (cells,) = found.chunks[0].cells(effect.definition.columns)
     assert reader.read(cells).column(0).to_pylist() == [None, expected]
 
@@ -143,7 +143,7 @@ def test_parquet_values_out_of_range_are_errors(tmp_path: Path) -> None:
     assert effect is not None
     (cells,) = found.chunks[0].cells(effect.definition.columns)
     with pytest.raises(SeedValueError, match="row 2"):
-        row_reader(effect.definition, TypeOptions()).read(cells)
+        RowReader(effect.definition, TypeOptions()).read(cells)
 
 
 def test_a_column_missing_from_parquet_is_an_error(tmp_path: Path) -> None:

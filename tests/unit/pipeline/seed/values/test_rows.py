@@ -19,8 +19,8 @@ from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.seed.dumps.model import created
 from pipeline.seed.errors import SeedValueError
-from pipeline.seed.values import RowReader, row_reader
-from pipeline.seed.values.registry import printed_reader
+from pipeline.seed.values import RowReader
+from pipeline.seed.values.rows import printed_reader
 
 AS_TEXT = TypeOptions(zero_dates="string")
 
@@ -32,7 +32,7 @@ def definition(kind: str, *, key: bool = False) -> TableDefinition:
 
 
 def read(kind: str, *values: bytes | None, options: TypeOptions | None = None) -> list[Any]:
-    reader = row_reader(definition(kind), options or TypeOptions())
+    reader = RowReader(definition(kind), options or TypeOptions())
     found: list[Any] = reader.read([pa.array(values, pa.binary())]).column(0).to_pylist()
     return found
 
@@ -83,7 +83,7 @@ def test_spellings_that_are_accepted(kind: str, value: bytes, expected: Any) -> 
 def test_lossy_values_are_reported() -> None:
     cells = pa.array([b"2020-01-01", None, b"0000-00-00", b"2020-02-30"], pa.binary())
     (column,) = definition("DATE").columns
-    assert printed_reader(column, TypeOptions()).read(cells).lossy.tolist() == [2, 3]
+    assert printed_reader(column, TypeOptions())(cells).lossy.tolist() == [2, 3]
 
 
 def test_invalid_dates_are_kept_as_text() -> None:
@@ -118,7 +118,7 @@ REFUSED = [
 @pytest.mark.parametrize(("kind", "value"), REFUSED)
 def test_invalid_values_are_refused(kind: str, value: bytes) -> None:
     good = {"INT": b"1"}.get(kind)
-    reader = row_reader(definition(kind), TypeOptions())
+    reader = RowReader(definition(kind), TypeOptions())
     with pytest.raises(SeedValueError) as caught:
         reader.read([pa.array([None, good, value], pa.binary())], part="chunk 7", rows_before=10)
     error = caught.value
@@ -135,7 +135,7 @@ def test_a_long_value_is_truncated_in_the_error() -> None:
 
 
 def test_a_lossy_key_value_is_an_error() -> None:
-    reader = row_reader(definition("DATE", key=True), TypeOptions())
+    reader = RowReader(definition("DATE", key=True), TypeOptions())
     with pytest.raises(SeedValueError, match="part of a key"):
         reader.read([pa.array([b"0000-00-00"], pa.binary())])
 
@@ -170,11 +170,11 @@ def test_arbitrary_bytes_are_read_or_refused(values: list[bytes], kind: str) -> 
 def test_a_slice_of_cells_is_read_from_its_offset() -> None:
     cells = pa.array([b"bad", b"2", None, b"4", b"bad"], pa.binary()).slice(1, 3)
     for kind in ("INT", "VARCHAR(9)"):
-        batch = row_reader(definition(kind), TypeOptions()).read([cells])
+        batch = RowReader(definition(kind), TypeOptions()).read([cells])
         assert [one and str(one) for one in batch.column(0).to_pylist()] == ["2", None, "4"]
 
 
 def test_an_empty_batch_has_the_schema() -> None:
     for kind, *_ in READ:
-        reader = row_reader(definition(kind), TypeOptions())
+        reader = RowReader(definition(kind), TypeOptions())
         assert reader.read([pa.array([], pa.binary())]).schema == reader.schema

@@ -12,10 +12,10 @@ from pipeline.source.capture.checkpoints import Checkpoints
 from pipeline.source.capture.dump_items import LogBytes
 from pipeline.source.capture.errors import LostConnectionError
 from pipeline.source.capture.landed_folder import LandedFolder
-from pipeline.source.capture.log_position import LogPosition
 from pipeline.source.capture.source import LogEnd, LogFile, Source
 from pipeline.source.capture.state import CaptureState, Lag, Replica
 from pipeline.source.server.errors import AccessDeniedError, TlsError
+from pipeline.source.server.log_position import LogPosition
 
 NAMED = {"address": "localhost:3306", "user": "reader"}
 

@@ -1,4 +1,4 @@
-"""Acknowledgements and interruptions of a dump, tested on a socket pair."""
+"""The commands of a replica; acknowledgements and interruptions of a dump, on a socket pair."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ from contextlib import nullcontext
 import pytest
 
 from pipeline.source.capture import dump_connection
-from pipeline.source.capture.dump_connection import DumpConnection
+from pipeline.source.capture.dump_connection import (
+    BINLOG_DUMP_NON_BLOCK,
+    DumpConnection,
+    acknowledgement,
+    binlog_dump,
+    binlog_dump_gtid,
+    register_replica,
+)
 from pipeline.source.capture.errors import LostConnectionError
-from pipeline.source.capture.log_position import LogPosition
-from pipeline.source.capture.replica_commands import acknowledgement
 from pipeline.source.capture.source import Identity
 from pipeline.source.capture.state import Replica
+from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
 from pipeline.source.server.version import ServerVersion
 
@@ -31,7 +37,7 @@ class Dumping:
     def cursor(self) -> nullcontext[Dumping]:
         return nullcontext(self)
 
-    def execute(self, statement: str) -> None:
+    def execute(self, statement: str, values: None = None) -> None:
         pass
 
     def fetchall(self) -> list[tuple[str, str]]:
@@ -148,3 +154,24 @@ def test_no_dump_is_requested_from_another_server(
         with pytest.raises(LostConnectionError, match="is the address of several servers"):
             asked(semi_sync=False, server=server)
         assert (dumping.commands, dumping._sock.fileno()) == ([], -1)
+
+
+def test_binlog_dump_matches_mariadbs_documentation() -> None:
+    """The example on its page "COM_BINLOG_DUMP", after the command byte."""
+    shown = "34 06 00 00 02 00 75 27 00 00 6d 79 73 71 6c 2d 62 69 6e 2e 30 30 30 30 33 34"
+    assert binlog_dump(10101, "mysql-bin.000034", 0x634, 2) == bytes.fromhex(shown)
+
+
+def test_binlog_dump_gtid_supports_positions_after_4_gib() -> None:
+    made = binlog_dump_gtid(7, "b.000001", 5 << 32, BINLOG_DUMP_NON_BLOCK)
+    assert made == bytes.fromhex(
+        "0100 07000000 08000000 622e303030303031 0000000005000000 08000000 0000000000000000"
+    )
+
+
+def test_a_replica_is_registered_without_a_host_name() -> None:
+    assert register_replica(7, 3306) == bytes.fromhex("07000000 00 00 00 ea0c 00000000 00000000")
+
+
+def test_an_acknowledgement_names_file_and_position() -> None:
+    assert acknowledgement("b.1", 300) == bytes.fromhex("ef 2c01000000000000 622e31")

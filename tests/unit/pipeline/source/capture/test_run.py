@@ -18,7 +18,6 @@ from pipeline.settings.capture import CaptureSettings
 from pipeline.source import Capture
 from pipeline.source.capture.backoff import TRIES_OF_A_DUMP
 from pipeline.source.capture.checkpoints import Checkpoints
-from pipeline.source.capture.dump_items import LogEnded
 from pipeline.source.capture.errors import (
     BrokenDumpError,
     DumpRefusedError,
@@ -26,9 +25,9 @@ from pipeline.source.capture.errors import (
     NotLandedError,
 )
 from pipeline.source.capture.landed_folder import Landed, LandedFolder
-from pipeline.source.capture.log_position import LogPosition
 from pipeline.source.capture.start import Start
 from pipeline.source.capture.state import CaptureState, Replica, read_state
+from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
 from tests.support.decoder.event_bytes import recorded
 
@@ -98,10 +97,10 @@ def test_a_dump_that_ends_early_is_a_lost_connection(
     capture._folder.begin("binlog.000001", len(LOG))
     capture._target = LogPosition("binlog.000001", target)
     if ended:
-        capture._on_end(LogEnded())
+        capture._require_all()
     else:
         with pytest.raises(LostConnectionError, match="ended the dump"):
-            capture._on_end(LogEnded())
+            capture._require_all()
     capture._folder.leave()
 
 

@@ -7,9 +7,9 @@ import pytest
 from pipeline.errors import SettingsError
 from pipeline.source.capture.errors import AnotherLogError, PurgedError
 from pipeline.source.capture.landed_folder import Landed
-from pipeline.source.capture.log_position import LogPosition
 from pipeline.source.capture.source import LogFile
 from pipeline.source.capture.start import Start, dump_start
+from pipeline.source.server.log_position import LogPosition
 
 GIB = 1 << 30
 

@@ -12,7 +12,6 @@ from pipeline.errors import SettingsError
 from pipeline.source.capture.backoff import FIRST_SECONDS, Backoff
 from pipeline.source.capture.checkpoints import bytes_after
 from pipeline.source.capture.errors import DamagedStateError
-from pipeline.source.capture.log_position import LogPosition
 from pipeline.source.capture.source import LogEnd, LogFile
 from pipeline.source.capture.state import (
     STATE,
@@ -25,6 +24,7 @@ from pipeline.source.capture.state import (
     write_state,
 )
 from pipeline.source.logs.storage import list_files
+from pipeline.source.server.log_position import LogPosition
 
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 

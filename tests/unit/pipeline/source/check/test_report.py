@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 from pipeline.settings import Settings
-from pipeline.source.check.checks import findings
 from pipeline.source.check.facts import SourceTable
 from pipeline.source.check.report import CheckReport, show
+from pipeline.source.check.run import findings
 from tests.support.source.made_facts import made_facts
 
 

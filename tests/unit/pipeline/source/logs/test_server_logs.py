@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.source import find_binlogs
-from pipeline.source.logs.copy_ends import is_closed
-from pipeline.source.logs.server_logs import logs_by_server
+from pipeline.source.logs.server_logs import is_closed, logs_by_server
 from tests.support.bronze.bronze_input import FILES, IN_USE
 from tests.support.decoder.archives import pack
 

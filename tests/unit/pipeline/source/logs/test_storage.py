@@ -1,16 +1,27 @@
-"""Files of a folder or a glob: links, hidden files, folders that cannot be listed."""
+"""Files of a folder or a glob, listed through links or not at all; encrypted files."""
 
 from __future__ import annotations
 
+import io
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
+from hypothesis import given, strategies as st
 
+from decoder.encryption.stream_cipher import StreamCipher
 from pipeline.errors import UnreachableError
-from pipeline.source.logs.storage import list_files, read_with_retries, url_of
+from pipeline.source.logs.storage import (
+    DecryptedFile,
+    list_files,
+    read_windows,
+    read_with_retries,
+    url_of,
+)
+from tests.support.decoder.encrypted_log import LOG, PASSWORD, PLAIN
 
 
 def put(*files: Path) -> None:
@@ -141,3 +152,28 @@ def test_an_interrupted_read_is_retried_from_the_beginning(
         with pytest.raises(raised):
             read_with_retries(read)
     assert len(tried) == tries
+
+
+CIPHER = StreamCipher.from_password(PASSWORD)
+STEP = st.one_of(
+    st.tuples(st.just("read"), st.integers(-1, 2 * len(PLAIN))),
+    st.tuples(st.just(os.SEEK_SET), st.integers(0, 2 * len(PLAIN))),
+    st.tuples(st.just(os.SEEK_END), st.integers(-len(PLAIN), 9)),
+)
+
+
+@given(st.lists(STEP, max_size=12))
+def test_a_decrypted_file_reads_like_its_plain_bytes(steps: list[tuple[str | int, int]]) -> None:
+    found, expected = DecryptedFile(io.BytesIO(LOG), CIPHER), io.BytesIO(PLAIN)
+    for what, number in steps:
+        if isinstance(what, int):
+            assert found.seek(number, what) == expected.seek(number, what)
+        else:
+            assert found.read(number) == expected.read(number)
+        assert found.tell() == expected.tell()
+
+
+def test_a_decrypted_file_is_read_in_windows() -> None:
+    windows = list(read_windows(DecryptedFile(io.BytesIO(LOG), CIPHER), 5000, window=100))
+    assert b"".join(windows) == PLAIN
+    assert {len(window) for window in windows[:-1]} == {100}

@@ -8,9 +8,8 @@ import pytest
 from decoder.constants import EventFlag
 from decoder.segments.framer import FLAGS_POSITION
 from pipeline.source.capture.errors import AnotherLogError, BrokenDumpError, DamagedFolderError
-from pipeline.source.capture.landed_file import LandedFile, recover
-from pipeline.source.capture.landed_folder import LandedFolder
-from pipeline.source.capture.log_position import LogPosition
+from pipeline.source.capture.landed_folder import LandedFile, LandedFolder, recover
+from pipeline.source.server.log_position import LogPosition
 from tests.support.decoder.event_bytes import recorded
 
 LOG = recorded("plain")
@@ -37,7 +36,8 @@ def test_a_torn_event_is_truncated(torn: int, tmp_path: Path) -> None:
     file = tmp_path / "binlog.000001"
     file.write_bytes(LOG[: ends[-3] + torn])
     found = recover(file, ends[2])
-    assert (found.end, found.last_event, found.ended) == (ends[-3], ends[-4], False)
+    assert found is not None
+    assert (found.end.position, found.last_event, found.ended) == (ends[-3], ends[-4], False)
     assert file.read_bytes() == LOG[: ends[-3]]
 
 
@@ -45,14 +45,18 @@ def test_an_event_that_did_not_reach_the_disk_is_truncated(tmp_path: Path) -> No
     ends = ends_of(LOG)
     file = tmp_path / "binlog.000001"
     file.write_bytes(LOG[: ends[-3] - 8] + bytes(8))
-    assert recover(file, ends[2]).end == ends[-4]
+    found = recover(file, ends[2])
+    assert found is not None
+    assert found.end.position == ends[-4]
 
 
 def test_without_checksums_only_durable_bytes_are_kept(tmp_path: Path) -> None:
     ends = ends_of(NO_CHECKSUM)
     file = tmp_path / "binlog.000001"
     file.write_bytes(in_use(NO_CHECKSUM))
-    assert recover(file, ends[3]).end == ends[3]
+    found = recover(file, ends[3])
+    assert found is not None
+    assert found.end.position == ends[3]
     assert file.stat().st_size == ends[3]
 
 
@@ -60,7 +64,8 @@ def test_a_complete_file_is_recognized_as_ended(tmp_path: Path) -> None:
     file = tmp_path / "binlog.000001"
     file.write_bytes(LOG)
     found = recover(file, None)
-    assert (found.end, found.ended) == (len(LOG), True)
+    assert found is not None
+    assert (found.end.position, found.ended) == (len(LOG), True)
 
 
 @pytest.mark.parametrize("content", [b"", b"\xfebin", LOG[:15], in_use(LOG)[:22], in_use(LOG)[:50]])

@@ -1,26 +1,32 @@
-"""Binary log positions before and after a read of the server's tables, without locking writers.
+"""Positions in a server's binary log, and those before and after a read of its tables.
 
-A transaction is logged before other sessions see its rows, so not everything before the log's end
-can be read yet. `settled` returns a position before which everything is visible to readers; `end`
-one after everything that was read so far. On MySQL with GTIDs, `settled` is the end, once every
-transaction being committed at that time has finished; without GTIDs, it is the start of the last
-log file, since the server only begins a file when all earlier transactions are committed
-(`MYSQL_BIN_LOG::new_file_impl` in sql/binlog.cc). MariaDB reports the position of a snapshot itself
+Writers are not locked: a transaction is logged before other sessions see its rows, so not
+everything before the log's end can be read yet. `settled` returns a position before which
+everything is visible to readers; `end` one after everything that was read so far. On MySQL with
+GTIDs, `settled` is the end, once every transaction being committed at that time has finished;
+without GTIDs, it is the start of the last log file, since the server only begins a file when all
+earlier transactions are committed (`MYSQL_BIN_LOG::new_file_impl` in sql/binlog.cc). MariaDB
+reports the position of a snapshot itself
 (https://mariadb.com/kb/en/enhancements-for-start-transaction-with-consistent-snapshot/).
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pipeline.source.server.connection import queried
 from pipeline.source.server.errors import ServerError
+from pipeline.source.server.login import Login
 from pipeline.source.server.version import ServerVersion
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
 
+_NAME = re.compile(r"(?P<base>[^/\x00]*[^/.\x00])\.(?P<number>[0-9]{6,})")
+"""Names of a server's log files: never a path, never hidden."""
 BEGINNING = 4
 """Position of a log's first event, after the magic number."""
 PATIENCE_SECONDS = 300
@@ -46,11 +52,41 @@ def owned_gtids(text: str) -> Iterator[str]:
                 tag = f"{part}:"
 
 
-class LogCoordinates(NamedTuple):
-    """A file of the server's log and a position in it."""
+class LogPosition(NamedTuple):
+    """The position after the event that ends at `position` of `file`."""
 
     file: str
     position: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.position}"
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Sort key of the positions in a log. Raises ValueError for a name that is not a log's."""
+        return number_of(self.file), self.position
+
+
+def is_log_name(name: str) -> bool:
+    """Return True if this can be the name of a binary log."""
+    return _NAME.fullmatch(name) is not None and not name.startswith(".")
+
+
+def number_of(name: str) -> int:
+    """Return the number in a log's name. Raises ValueError for any other name."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise ValueError(f"{name!r} is not a binary log name")
+    return int(match["number"])
+
+
+def follows(later: str, earlier: str) -> bool:
+    """Return True if `later` is the next file after `earlier`: same base, next number."""
+    before, after = _NAME.fullmatch(earlier), _NAME.fullmatch(later)
+    if before is None or after is None:
+        return False
+    same = before["base"] == after["base"]
+    return same and int(after["number"]) == int(before["number"]) + 1
 
 
 class NoLogPositionError(ServerError):
@@ -58,19 +94,14 @@ class NoLogPositionError(ServerError):
 
 
 class Places:
-    """Queries log positions over a connection in autocommit mode that nothing else uses.
+    """Queries log positions over a connection in autocommit mode that nothing else uses."""
 
-    `address` and `user` are for errors.
-    """
-
-    def __init__(
-        self, connection: Connection[Any], version: ServerVersion, *, address: str, user: str
-    ) -> None:
+    def __init__(self, connection: Connection[Any], version: ServerVersion, login: Login) -> None:
         self._connection = connection
         self._version = version
-        self._named = {"address": address, "user": user}
+        self._named = {"address": login.address, "user": login.user}
 
-    def end(self) -> LogCoordinates:
+    def end(self) -> LogPosition:
         """Return the log's end, after everything visible now. Raises NoLogPositionError."""
         rows = self._rows(self._version.log_status_statement)
         if not rows:
@@ -79,7 +110,7 @@ class Places:
                 remedy="Set log_bin; binlake check shows how.",
                 **self._named,
             )
-        return LogCoordinates(as_text(rows[0][0]), int(rows[0][1]))
+        return LogPosition(as_text(rows[0][0]), int(rows[0][1]))
 
     def executed(self) -> str:
         """Return the GTID set of the logged transactions as text; empty without GTIDs."""
@@ -97,7 +128,7 @@ class Places:
         ((server_id, at),) = self._rows("SELECT @@GLOBAL.server_id, UNIX_TIMESTAMP()")
         return {"server_id": int(as_text(server_id)), "at": int(float(as_text(at)))}
 
-    def settled(self) -> LogCoordinates:
+    def settled(self) -> LogPosition:
         """Return a position before which everything is visible to later reads.
 
         Raises NoLogPositionError.
@@ -106,20 +137,20 @@ class Places:
             try:
                 return self.begin_snapshot()
             finally:
-                self._run("ROLLBACK")
+                self._rows("ROLLBACK")
         place = self.end()
         if self._value("SELECT @@GLOBAL.gtid_mode") != "ON":
-            return LogCoordinates(place.file, BEGINNING)
+            return LogPosition(place.file, BEGINNING)
         self._wait_for(self._committing())
         return place
 
-    def begin_snapshot(self) -> LogCoordinates:
+    def begin_snapshot(self) -> LogPosition:
         """Begin a snapshot transaction on MariaDB and return its position.
 
         The snapshot contains everything before the position and nothing after it.
         Raises NoLogPositionError.
         """
-        self._run("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        self._rows("START TRANSACTION WITH CONSISTENT SNAPSHOT")
         status = {
             as_text(name): as_text(value)
             for name, value in self._rows("SHOW STATUS LIKE 'binlog_snapshot_%'")
@@ -132,7 +163,7 @@ class Places:
                 remedy="Use MariaDB 5.3 or newer.",
                 **self._named,
             )
-        return LogCoordinates(file, int(status["Binlog_snapshot_position"]))
+        return LogPosition(file, int(status["Binlog_snapshot_position"]))
 
     def _committing(self) -> frozenset[str]:
         """Return the GTIDs of transactions that may be logged but not visible yet."""
@@ -153,11 +184,5 @@ class Places:
     def _value(self, query: str) -> str:
         return as_text(self._rows(query)[0][0] or "")
 
-    def _run(self, statement: str) -> None:
-        with self._connection.cursor() as cursor:
-            cursor.execute(statement)
-
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
-        with self._connection.cursor() as cursor:
-            cursor.execute(query)
-            return list(cursor.fetchall())
+        return queried(self._connection, query)

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from pipeline.source.capture.byte_queue import ByteQueue, ClosedError
+from pipeline.source.capture.reader import ByteQueue, ClosedError
 
 
 def test_items_are_returned_in_order_followed_by_the_error() -> None:
