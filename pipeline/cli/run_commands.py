@@ -226,8 +226,7 @@ def set_up_run(
     """Load the settings and set up the log; return them, the progress, and True if the log's lines
     include faults, gaps and the error that ends the run."""
     from pipeline.observe.log import set_up
-    from pipeline.observe.log_progress import LogProgress
-    from pipeline.observe.progress import QuietProgress, for_terminal
+    from pipeline.observe.progress import LogProgress, QuietProgress, for_terminal
 
     # Before the settings are read: mistakes in them are reported in the format asked for.
     if output.log == "json":

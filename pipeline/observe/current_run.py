@@ -6,10 +6,11 @@ it completed, and plans, batch records, log lines and the run's record share one
 
 from __future__ import annotations
 
+import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,3 +61,22 @@ def run_id() -> str:
     """Return the current run's id, or a new one if no run is under way."""
     run = under_way()
     return run.id if run else uuid.uuid4().hex
+
+
+@contextmanager
+def repeating(action: Callable[[], object], seconds: float) -> Iterator[None]:
+    """Call `action` every so many seconds until the block ends, in a thread whose log lines have
+    the current run's id."""
+    over = threading.Event()
+
+    def repeat() -> None:
+        while not over.wait(seconds):
+            action()
+
+    thread = threading.Thread(target=copy_context().run, args=(repeat,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

@@ -7,7 +7,6 @@ whole amount is reported when the job ends.
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 from pyspark.errors import PySparkAttributeError
 from pyspark.sql import SparkSession
 
+from pipeline.observe.current_run import repeating
 from pipeline.observe.progress import Task
 
 if TYPE_CHECKING:
@@ -34,25 +34,22 @@ def following(spark: SparkSession, task: Task, amount: int) -> Iterator[None]:
         yield
         task.advance(amount)
         return
-    group, over, advanced = uuid.uuid4().hex, threading.Event(), [0]
+    group, advanced = uuid.uuid4().hex, 0
 
     def poll() -> None:
-        while not over.wait(INTERVAL):
-            reached = int(amount * share_done(context.statusTracker(), group))
-            task.advance(max(reached - advanced[0], 0))
-            advanced[0] = max(reached, advanced[0])
+        nonlocal advanced
+        reached = int(amount * share_done(context.statusTracker(), group))
+        task.advance(max(reached - advanced, 0))
+        advanced = max(reached, advanced)
 
-    thread = threading.Thread(target=poll, daemon=True)
     before = context.getLocalProperty(_GROUP)
     context.setLocalProperty(_GROUP, group)
-    thread.start()
     try:
-        yield
+        with repeating(poll, INTERVAL):
+            yield
     finally:
-        over.set()
-        thread.join()
         context.setLocalProperty(_GROUP, cast(str, before))  # None removes it
-    task.advance(amount - advanced[0])
+    task.advance(amount - advanced)
 
 
 def share_done(tracker: StatusTracker, group: str) -> float:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import ConcurrentRunError
 from pipeline.lake.files.data_files import opened
-from pipeline.observe.cancellation import raise_if_cancelled
+from pipeline.observe.interruption import raise_if_cancelled
 from pipeline.silver.decode.decode import SEGMENT_COLUMNS
 from pipeline.silver.decode.splitter import Place
 

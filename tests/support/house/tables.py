@@ -142,8 +142,7 @@ ROOMS = {
         "tables upkeep"
     ),
     "pipeline.observe": (
-        "cancellation current_run interruption log log_progress memory progress redaction "
-        "report spark_job_progress statement_passwords"
+        "current_run interruption log memory progress redaction report spark_job_progress"
     ),
     "pipeline.run": ("commands failure operations preflight recorder source_status status work"),
     "pipeline.seed": (
@@ -292,7 +291,6 @@ SMALL = {
     "pipeline.lake.tables.opening": "the choice between two implementations",
     "pipeline.maintenance.scratch": "one kind of leftovers each",
     "pipeline.maintenance.seeds": "one kind of leftovers each",
-    "pipeline.observe.cancellation": "tasks ask it in threads, without Spark",
     "pipeline.settings.model": "the base of all settings models",
     "pipeline.settings.seed": "one section of the settings file each",
     "pipeline.settings.time_zone": "conf and the source's sessions share it",
