@@ -16,8 +16,7 @@ from pipeline.gold.plan.rebuild import awaits_rebuild
 from pipeline.gold.plan.until import require_in_log
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.run_record import RunRecord
-from pipeline.lake.locks.lease import only_writer
-from pipeline.lake.locks.lease_guard import require_held
+from pipeline.lake.locks.lease import only_writer, require_held
 from pipeline.lake.starting import Spark
 from pipeline.maintenance import job as maintenance
 from pipeline.observe import LayerReport, Progress, redact

@@ -20,9 +20,8 @@ from pipeline.observe import Progress, say
 from pipeline.observe.interruption import watch
 from pipeline.settings import Settings
 from pipeline.settings.settings import MIB
-from pipeline.spark.cache import cache_folder
 from pipeline.spark.jars import connector_jars, delta_jars, spark_home
-from pipeline.spark.java import java_home
+from pipeline.spark.java import cache_folder, java_home
 from pipeline.spark.ship_code import on_this_machine, ship
 from pipeline.spark.spark_submit import given_conf, is_submitted, merged, require_delta, use_stores
 

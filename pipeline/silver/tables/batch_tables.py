@@ -95,7 +95,7 @@ def commit(
         target = targets[name]
         step = Step(target.app, batch)
         table = target.destination.table
-        target.tables.add(table, decoded.files(name), decoded.rest(name), step)
+        target.tables.append(table, decoded.rest(name), step, decoded.files(name))
         task.advance()
 
     with ThreadPoolExecutor(settings.parallel_tables) as pool:

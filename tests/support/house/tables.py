@@ -134,8 +134,8 @@ ROOMS = {
     ),
     "pipeline.lake.delta_log": ("conditions delta_rs spark_types spark_written table table_log"),
     "pipeline.lake.files": ("compaction data_files rewriting scanning skipping target_writer"),
-    "pipeline.lake.ledger": ("history_removed ledger ledger_table refill run_record run_store"),
-    "pipeline.lake.locks": "lease lease_guard lock",
+    "pipeline.lake.ledger": ("history_removed ledger ledger_table run_record run_store"),
+    "pipeline.lake.locks": "lease lock",
     "pipeline.lake.tables": "actions by_spark last_rows native opening tables",
     "pipeline.maintenance": (
         "batch fit job limits needs plan planning preview record retention scratch seeds "
@@ -186,7 +186,7 @@ ROOMS = {
     "pipeline.source.server": (
         "connection create_statements errors log_place login opening refusals version"
     ),
-    "pipeline.spark": ("cache engine jars java session ship_code spark_submit warm_kernels"),
+    "pipeline.spark": "engine jars java session ship_code spark_submit warm_kernels",
     "pipeline.verify": (
         "against canonical checksums chunks gold_table live report run script server_file "
         "snapshot snapshot_columns staged_rows state_match/"
@@ -285,7 +285,6 @@ SMALL = {
     "pipeline.gold.table.incomplete": "a job and the status both report it",
     "pipeline.gold.table.refusal": "an error type that all of gold raises",
     "pipeline.gold.table.write": "a type that all of gold's writers use",
-    "pipeline.lake.ledger.refill": "bronze asks it, without silver",
     "pipeline.lake.small_jobs": "a setting of Spark that several rooms switch",
     "pipeline.lake.sql_text": "the first step of the room: it imports nothing",
     "pipeline.lake.tables.opening": "the choice between two implementations",
@@ -302,7 +301,6 @@ SMALL = {
     "pipeline.source.check.run": "the entry of the room",
     "pipeline.source.logs.server_folders": "a folder layout that a capture and bronze share",
     "pipeline.source.server.errors": "error types of the room",
-    "pipeline.spark.cache": "a path that jars and Java share",
     "pipeline.verify.script": "it builds the script, and is not in it",
 }
 ALLOWED = (
