@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime
-from fnmatch import fnmatchcase
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, overload
@@ -34,6 +33,7 @@ from pipeline.lake import stores
 from pipeline.lake.delta_log import delta_rs
 from pipeline.lake.tables.native import native_tables
 from pipeline.settings import Settings
+from pipeline.settings.settings import matches
 from pipeline.settings.until import Until
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def read(
     entries = {
         name: entry
         for entry in cut.tables
-        if entry["delta_version"] is not None and _matches(name := _name(entry), tables)
+        if entry["delta_version"] is not None and matches(name := _name(entry), tables)
     }
 
     def frame_of(entry: Entry) -> Any:
@@ -259,10 +259,6 @@ def _moment(at: str | int | datetime) -> Until:
 
 def _name(entry: Entry) -> str:
     return f"{entry['schema']}.{entry['table']}"
-
-
-def _matches(name: str, patterns: Sequence[str]) -> bool:
-    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _missing(engine: str, package: str, otherwise: str) -> MissingRequirementError:

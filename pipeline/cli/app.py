@@ -298,7 +298,7 @@ def config(
 
     Needs neither Spark nor a server. Prints every mistake, with exit code 2.
     """
-    from pipeline.settings.shown import as_json, as_yaml
+    from pipeline.settings.file import as_json, as_yaml
 
     places: dict[str, Any] = {"source": source, "binlogs": binlogs, "lake": lake}
     settings = settings_of(conf, **places, server=server)

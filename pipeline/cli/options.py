@@ -188,13 +188,34 @@ def examples(*commands: str) -> str:
     return "\n".join([f"[bold]{title}[/bold]", *commands])
 
 
-def settings_of(conf: Path | None, **options: str | list[str] | None) -> Settings:
-    """Load the settings; their secrets are redacted in all output from now on."""
-    from pipeline.observe import redact
-    from pipeline.settings import Settings
-    from pipeline.spark.spark_submit import use_stores
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with the fields of its dataclass parameters as parameters of their own, of
+    which typer makes options."""
+    own = signature(command, eval_str=True).parameters
+    groups: dict[str, Any] = {
+        name: one.annotation for name, one in own.items() if is_dataclass(one.annotation)
+    }
+    options: list[Parameter] = []
+    for name, parameter in own.items():
+        inside = [parameter]
+        if name in groups:
+            inside = [*signature(groups[name], eval_str=True).parameters.values()]
+        options += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in inside]
 
-    settings = Settings.load(conf and conf.expanduser(), **options)
-    redact.learn(settings.secrets)
-    use_stores(settings.spark.conf)
-    return settings
+    @wraps(command)
+    def spread_command(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    vars(spread_command)["__signature__"] = Signature(options)
+    spread_command.__annotations__ = {one.name: one.annotation for one in options}
+    return spread_command
+
+
+def settings_of(conf: Path | None = None, **options: str | list[str] | None) -> Settings:
+    """Load the settings that a command works with."""
+    from pipeline.settings import Settings
+    from pipeline.spark.spark_submit import use
+
+    return use(Settings.load(conf and conf.expanduser(), **options))

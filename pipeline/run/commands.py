@@ -19,7 +19,7 @@ from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.lake.locks.lease import only_writer, require_held
 from pipeline.lake.starting import Spark
 from pipeline.maintenance import job as maintenance
-from pipeline.observe import LayerReport, Progress, redact
+from pipeline.observe import LayerReport, Progress
 from pipeline.observe.current_run import begin
 from pipeline.observe.interruption import record_by, unwound
 from pipeline.run.failure import failure_logged
@@ -30,7 +30,7 @@ from pipeline.silver import job as silver
 from pipeline.silver.full_refresh import require_refreshable
 from pipeline.silver.plan.progress import silver_progress_ahead
 from pipeline.silver.plan.refresh import asked
-from pipeline.spark.spark_submit import use_stores
+from pipeline.spark.spark_submit import use
 
 Job = Callable[[Spark, Settings, Progress], LayerReport]
 
@@ -112,8 +112,7 @@ def recorded_run(
     record of the next run, which finishes them. A run that is refused because of a concurrent run,
     or that lost the lease, is reported in the log only: it may not write to the lake.
     """
-    redact.learn(settings.secrets)
-    use_stores(settings.spark.conf)
+    use(settings)
     jobs = COMMANDS[command]
     reports: list[LayerReport] = []
     beside = command in BESIDE

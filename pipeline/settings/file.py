@@ -1,7 +1,12 @@
-"""Reader of settings files: values, the line of each key, and YAML errors."""
+"""Settings files: values with the line of each key, environment variables, and YAML errors.
+
+`${NAME}` and `${NAME:-default}` are replaced by environment variables; `$${` is a literal `${`.
+`as_yaml` and `as_json` show settings in the form of a file, without secrets.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -10,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import BaseModel
 
 from pipeline.errors import SettingsError
 from pipeline.observe import redact
-from pipeline.observe.redaction import is_secret
-from pipeline.settings.variables import VariableError, Variables
+from pipeline.observe.redaction import MASK, is_secret
 
 KeyPath = tuple[str | int, ...]
 LITERAL = "airflow"
@@ -22,6 +27,12 @@ LITERAL = "airflow"
 UNSET = object()
 """The value of a text whose variables are all empty: the setting keeps its default."""
 _NUMBERS = ("int", "float")
+_VARIABLE = re.compile(
+    r"(?P<literal>\$\$\{)"
+    r"|\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<has_default>:-(?P<default>[^{}]*))?\}"
+    r"|(?P<malformed>\$\{[^}\s]*\}?)"
+)
+_FORMS = "${NAME} and ${NAME:-default} are environment variables; a literal ${ is written $${."
 _REMEDIES = (
     (r"'\\t' that cannot start", "Indent with spaces: YAML does not allow tabs."),
     (
@@ -68,11 +79,6 @@ class SettingsFile:
     mistakes: tuple[SettingsError, ...] = ()
 
     @classmethod
-    def empty(cls) -> SettingsFile:
-        """Return settings without a file: only defaults and the command line."""
-        return cls()
-
-    @classmethod
     def read(cls, file: Path, environment: Mapping[str, str] = os.environ) -> SettingsFile:
         """Read a file, and replace environment variables in its texts.
 
@@ -115,7 +121,6 @@ class SettingsFile:
         return replace(self, values=_mapped(self.values, lambda path, v: written.get(path, v)))
 
     def _with_variables(self, environment: Mapping[str, str]) -> SettingsFile:
-        variables = Variables(environment)
         mistakes = list(self.mistakes)
 
         def replaced(path: KeyPath, value: Any) -> Any:
@@ -123,16 +128,38 @@ class SettingsFile:
                 return value
             secret = any(is_secret(str(part)) for part in path)
             try:
-                text = variables.replaced(value, secret=secret)
+                text = _VARIABLE.sub(lambda found: _value_of(found, environment, secret), value)
                 return UNSET if value and not text else text
-            except VariableError as error:
-                place, key = self.place(path), dotted(path)
-                mistakes.append(SettingsError(str(error), key=key, file=place, remedy=error.remedy))
+            except SettingsError as error:
+                error.key, error.file = dotted(path), self.place(path)
+                mistakes.append(error)
                 return value
 
-        values = _mapped(self.values, replaced)
-        redact.learn(variables.secrets)
-        return replace(self, values=values, mistakes=tuple(mistakes))
+        return replace(self, values=_mapped(self.values, replaced), mistakes=tuple(mistakes))
+
+
+def _value_of(found: re.Match[str], environment: Mapping[str, str], secret: bool) -> str:
+    """Return the value of a variable in a text; if it is `secret`, it is redacted from now on.
+
+    As in a shell, a default is also used for a variable that is set but empty. Raises SettingsError
+    for a variable that is not set, and for `${` that does not begin a variable.
+    """
+    if found["literal"]:
+        return "${"
+    if found["malformed"]:
+        raise SettingsError("has a ${ that does not begin a variable.", remedy=_FORMS)
+    name = found["name"]
+    value = environment.get(name)
+    if found["has_default"]:
+        value = value or found["default"]
+    if value is None:
+        raise SettingsError(
+            f"uses the environment variable {name}, which is not set.",
+            remedy=f"Set {name}, or write ${{{name}:-…}} with a default. A literal ${{ is $${{.",
+        )
+    if value and (secret or is_secret(name)):
+        redact.learn([value])
+    return value
 
 
 def _mapped(value: Any, change: Callable[[KeyPath, Any], Any], path: KeyPath = ()) -> Any:
@@ -225,3 +252,32 @@ def _yaml_problem(error: Exception) -> tuple[str, int]:
 
 def _remedy(problem: str) -> str:
     return next((remedy for pattern, remedy in _REMEDIES if re.search(pattern, problem)), "")
+
+
+def as_yaml(settings: BaseModel) -> str:
+    """Return all settings as YAML, which can be used as a `--conf` file."""
+    values = _shown(settings)
+    written = {key: one if key == LITERAL else _escaped(one) for key, one in values.items()}
+    return yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=100)
+
+
+def as_json(settings: BaseModel) -> str:
+    """Return all settings as one JSON object."""
+    return json.dumps(_shown(settings), ensure_ascii=False)
+
+
+def _shown(settings: BaseModel) -> dict[str, Any]:
+    """Return all settings by name, as plain values; secrets are `***`."""
+
+    def shown(path: KeyPath, value: Any) -> Any:
+        if value is not None and any(is_secret(str(part)) for part in path):
+            return MASK
+        return redact.value(value)
+
+    values: dict[str, Any] = _mapped(settings.model_dump(mode="json"), shown)
+    return values
+
+
+def _escaped(value: Any) -> Any:
+    """Escape `${` in all texts, where it would begin a variable."""
+    return _mapped(value, lambda _, one: one.replace("${", "$${") if isinstance(one, str) else one)

@@ -12,13 +12,13 @@ from pyspark.sql import DataFrame, SparkSession, functions as sf
 from pipeline.catalog import TableName
 from pipeline.errors import SettingsError
 from pipeline.settings import Settings
+from pipeline.settings.settings import matches
 from pipeline.verify.canonical import DATE, DATETIME
 from pipeline.verify.checksums import (
     GoldTable,
     PublishedCut,
     SummedTable,
     TableChecksum,
-    matches,
 )
 from pipeline.verify.chunks import Chunking, differing
 from pipeline.verify.gold_table import keyed

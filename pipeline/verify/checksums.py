@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +22,7 @@ from pipeline.lake.child_sessions import child_session
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.observe.progress import Task
 from pipeline.settings import Settings
+from pipeline.settings.settings import matches
 from pipeline.verify.canonical import checksum
 from pipeline.verify.chunks import WHOLE, Chunking, ChunkSum, table_sum
 from pipeline.verify.gold_table import GoldColumn, chunk_sums, gold_columns, sums
@@ -199,11 +199,6 @@ def _gold_table(
         )
     frame = delta.read(spark, gold_name(settings, state.schema, state.table), version=version)
     return GoldTable(state, version, frame, gold_columns(frame.schema, item.definition))
-
-
-def matches(name: TableName, patterns: Sequence[str]) -> bool:
-    """True if one of the patterns over `schema.table` matches, or there are none."""
-    return not patterns or any(fnmatchcase(str(name), pattern) for pattern in patterns)
 
 
 def _in_parallel(

@@ -154,10 +154,7 @@ ROOMS = {
         "open statements typed"
     ),
     "pipeline.seed.values": "cell_bytes dates documents labels numbers registry rows",
-    "pipeline.settings": (
-        "capture expectations file mistakes model seed server settings shown time_zone until "
-        "values variables"
-    ),
+    "pipeline.settings": ("capture file mistakes server settings time_zone until values"),
     "pipeline.silver": "carry_out decode/ full_refresh job plan/ planning tables/",
     "pipeline.silver.decode": (
         "decode decoding lossy_counts segment_content segment_tasks segments server_version "
@@ -290,8 +287,6 @@ SMALL = {
     "pipeline.lake.tables.opening": "the choice between two implementations",
     "pipeline.maintenance.scratch": "one kind of leftovers each",
     "pipeline.maintenance.seeds": "one kind of leftovers each",
-    "pipeline.settings.model": "the base of all settings models",
-    "pipeline.settings.seed": "one section of the settings file each",
     "pipeline.settings.time_zone": "conf and the source's sessions share it",
     "pipeline.silver.decode.server_version": "a question to a log's first event",
     "pipeline.source.capture.destination": "a capture and its status share it",
