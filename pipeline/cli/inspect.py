@@ -29,8 +29,14 @@ from decoder import BinlogError, Keys
 from decoder.encryption.keys import NO_KEYS
 from decoder.errors import EncryptedError
 from pipeline.catalog.timeline.logged import CatalogOptions
-from pipeline.cli.inspect_encryption import encryption_header, header_cells, header_object
-from pipeline.cli.inspect_events import EVENT_COLUMNS, event_cells, event_object
+from pipeline.cli.inspect_events import (
+    EVENT_COLUMNS,
+    encryption_header,
+    event_cells,
+    event_object,
+    header_cells,
+    header_object,
+)
 from pipeline.cli.inspect_names import LoggedNames
 from pipeline.cli.inspect_rows import ROW_COLUMNS, row_cells, row_object, rows_in_log_order, to_json
 from pipeline.cli.run_commands import starting

@@ -105,9 +105,8 @@ ROOMS = {
         "start statements table_items tables timeline touched"
     ),
     "pipeline.cli": (
-        "__main__ app capture_command databricks_task inspect inspect_encryption "
-        "inspect_events inspect_names inspect_rows options run_commands seed_command "
-        "server_command show show_runs"
+        "__main__ app databricks_task inspect inspect_events inspect_names inspect_rows options "
+        "run_commands server_commands show show_runs"
     ),
     "pipeline.gold": ("apply/ carry_out cascades/ changes/ job plan/ planning schema/ table/"),
     "pipeline.gold.apply": "apply merge seed_rows",
