@@ -89,7 +89,7 @@ def __dir__() -> list[str]:
 
 
 def _version() -> str:
-    """The installed package's; `unknown` where it runs without being installed."""
+    """Return the installed package's version, or `unknown` if it is not installed."""
     from importlib import metadata
 
     try:
