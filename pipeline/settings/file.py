@@ -68,21 +68,21 @@ def dotted(path: KeyPath) -> str:
 class SettingsFile:
     """A YAML mapping, with the line (from 1) of each key and item by its path.
 
-    `numbers`: the original text of values that YAML reads as numbers. `mistakes`: duplicate keys,
-    and variables that are not set.
+    `mistakes`: duplicate keys, and variables that are not set.
     """
 
     name: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
-    numbers: Mapping[KeyPath, str] = field(default_factory=dict)
     mistakes: tuple[SettingsError, ...] = ()
 
     @classmethod
-    def read(cls, file: Path, environment: Mapping[str, str] = os.environ) -> SettingsFile:
+    def read(cls, file: Path, is_text: Callable[[KeyPath], bool]) -> SettingsFile:
         """Read a file, and replace environment variables in its texts.
 
-        Raises SettingsError if it cannot be read or is not a YAML mapping.
+        `is_text`: True for a setting that expects text, which gets what the file has even if YAML
+        reads a number (`0123`). Raises SettingsError if the file cannot be read or is not a YAML
+        mapping.
         """
         name = str(file)
         try:
@@ -104,8 +104,8 @@ class SettingsFile:
             )
         places = _Places(name)
         places.collect(root, ())
-        found = cls(name, values, places.lines, places.numbers, tuple(places.mistakes))
-        return found._with_variables(environment)
+        texts = {path: text for path, text in places.numbers.items() if is_text(path)}
+        return cls(name, values, places.lines, tuple(places.mistakes))._with_texts(texts)
 
     def place(self, path: KeyPath) -> str | None:
         """Return `file:line` of a key, or of its nearest parent in the file."""
@@ -115,20 +115,16 @@ class SettingsFile:
                 return f"{self.name}:{self.lines[parts[:length]]}"
         return self.name or None
 
-    def with_texts(self, is_text: Callable[[KeyPath], bool]) -> SettingsFile:
-        """Return the file with the original text of numbers where text is expected (`0123`)."""
-        written = {path: text for path, text in self.numbers.items() if is_text(path)}
-        return replace(self, values=_mapped(self.values, lambda path, v: written.get(path, v)))
-
-    def _with_variables(self, environment: Mapping[str, str]) -> SettingsFile:
+    def _with_texts(self, texts: Mapping[KeyPath, str]) -> SettingsFile:
+        """Return the file with these values by path, and variables replaced in all others."""
         mistakes = list(self.mistakes)
 
         def replaced(path: KeyPath, value: Any) -> Any:
             if not isinstance(value, str) or path[0] == LITERAL:
-                return value
+                return texts.get(path, value)
             secret = any(is_secret(str(part)) for part in path)
             try:
-                text = _VARIABLE.sub(lambda found: _value_of(found, environment, secret), value)
+                text = _VARIABLE.sub(lambda found: _value_of(found, secret), value)
                 return UNSET if value and not text else text
             except SettingsError as error:
                 error.key, error.file = dotted(path), self.place(path)
@@ -138,7 +134,7 @@ class SettingsFile:
         return replace(self, values=_mapped(self.values, replaced), mistakes=tuple(mistakes))
 
 
-def _value_of(found: re.Match[str], environment: Mapping[str, str], secret: bool) -> str:
+def _value_of(found: re.Match[str], secret: bool) -> str:
     """Return the value of a variable in a text; if it is `secret`, it is redacted from now on.
 
     As in a shell, a default is also used for a variable that is set but empty. Raises SettingsError
@@ -149,7 +145,7 @@ def _value_of(found: re.Match[str], environment: Mapping[str, str], secret: bool
     if found["malformed"]:
         raise SettingsError("has a ${ that does not begin a variable.", remedy=_FORMS)
     name = found["name"]
-    value = environment.get(name)
+    value = os.environ.get(name)
     if found["has_default"]:
         value = value or found["default"]
     if value is None:

@@ -254,8 +254,7 @@ class Settings(Model):
         `server` may be a URL, which is set in that section of the file. Raises SettingsError if the
         file cannot be read, or for all invalid and unknown keys together.
         """
-        document = SettingsFile() if file is None else SettingsFile.read(Path(file))
-        document = document.with_texts(cls._is_text)
+        document = SettingsFile() if file is None else SettingsFile.read(Path(file), cls._is_text)
         return cls._validated(document.values, overrides, document)
 
     @classmethod
