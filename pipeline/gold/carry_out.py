@@ -32,8 +32,8 @@ from pipeline.gold.planning import Seen, look
 from pipeline.gold.schema.renames import connected_groups
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
 from pipeline.lake import Ledger
+from pipeline.lake.child_sessions import interpreted
 from pipeline.lake.ledger.ledger import Plan
-from pipeline.lake.small_jobs import interpreted
 from pipeline.observe import Progress
 from pipeline.settings import Settings
 

@@ -31,8 +31,8 @@ from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.refusal import Refusal, TableRefusedError
 from pipeline.gold.table.state import TableState
 from pipeline.gold.table.write import Write
+from pipeline.lake.child_sessions import staying_active
 from pipeline.lake.delta_log.spark_written import version_of
-from pipeline.lake.small_jobs import staying_active
 from pipeline.settings import Settings
 
 STEPS = 1_000_000

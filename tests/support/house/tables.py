@@ -129,7 +129,7 @@ ROOMS = {
     ),
     "pipeline.lake": (
         "child_sessions dealing delta delta_conflicts delta_log/ files/ layout ledger/ locks/ "
-        "small_jobs sql_text starting store_options stores tables/"
+        "sql_text starting store_options stores tables/"
     ),
     "pipeline.lake.delta_log": ("conditions delta_rs spark_types spark_written table table_log"),
     "pipeline.lake.files": ("compaction data_files rewriting scanning skipping target_writer"),
@@ -219,7 +219,7 @@ ORDER = {
     "pipeline.lake": (
         "sql_text store_options starting dealing",
         "stores child_sessions",
-        "locks small_jobs delta_conflicts",
+        "locks delta_conflicts",
         "layout delta",
         "delta_log",
         "files",
@@ -281,7 +281,6 @@ SMALL = {
     "pipeline.gold.table.incomplete": "a job and the status both report it",
     "pipeline.gold.table.refusal": "an error type that all of gold raises",
     "pipeline.gold.table.write": "a type that all of gold's writers use",
-    "pipeline.lake.small_jobs": "a setting of Spark that several rooms switch",
     "pipeline.lake.sql_text": "the first step of the room: it imports nothing",
     "pipeline.lake.tables.opening": "the choice between two implementations",
     "pipeline.maintenance.scratch": "one kind of leftovers each",
