@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.errors import Interrupted, exit_code_of
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -104,12 +105,12 @@ class Interruption:
 
     def _silence_java(self) -> None:
         """Turn off Spark's log: it reports each cancelled job."""
-        context = _context_of(self.spark)
+        context = context_of(self.spark)
         if context is not None:
             context.setLogLevel("OFF")
 
     def _cancel(self) -> None:
-        context = _context_of(self.spark)
+        context = context_of(self.spark)
         if context is not None:
             context.cancelAllJobs()
         elif self.spark is not None:
@@ -171,7 +172,7 @@ def _is_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def _context_of(spark: SparkSession | None) -> Any:
+def context_of(spark: SparkSession | None) -> SparkContext | None:
     """Return the SparkContext of this process's Java; None with Spark Connect."""
     if spark is None or not hasattr(spark, "_jsparkSession"):
         return None

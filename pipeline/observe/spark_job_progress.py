@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
-from pyspark.errors import PySparkAttributeError
-from pyspark.sql import SparkSession
-
 from pipeline.observe.current_run import repeating
+from pipeline.observe.interruption import context_of
 from pipeline.observe.progress import Task
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext, StatusTracker
+    from pyspark import StatusTracker
+    from pyspark.sql import SparkSession
 
 INTERVAL = 0.5
 """Seconds between polls."""
@@ -29,7 +28,7 @@ _GROUP = "spark.jobGroup.id"
 @contextmanager
 def following(spark: SparkSession, task: Task, amount: int) -> Iterator[None]:
     """Advance `task` by `amount` in step with the jobs that this thread starts in the block."""
-    context = _context(spark)
+    context = context_of(spark)
     if context is None:
         yield
         task.advance(amount)
@@ -59,10 +58,3 @@ def share_done(tracker: StatusTracker, group: str) -> float:
     tasks = sum(stage.numTasks for stage in stages if stage)
     ended = sum(stage.numCompletedTasks for stage in stages if stage)
     return ended / tasks if tasks else 0.0
-
-
-def _context(spark: SparkSession) -> SparkContext | None:
-    try:
-        return spark.sparkContext
-    except PySparkAttributeError:
-        return None
