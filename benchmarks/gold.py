@@ -34,7 +34,7 @@ from pipeline.gold.schema.evolve import TABLE_PROPERTIES
 from pipeline.gold.table.commits import Written, written
 from pipeline.gold.table.gold_table import Write
 from pipeline.lake import delta
-from pipeline.lake.small_jobs import FEW, interpreted
+from pipeline.lake.child_sessions import FEW, interpreted
 from pipeline.lake.sql_text import in_sql
 from pipeline.settings import Settings
 from pipeline.spark.session import session

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from pipeline.errors import SettingsError
-from pipeline.observe import redact
 from pipeline.settings import Settings
-from pipeline.spark.spark_submit import use_stores
+from pipeline.spark.spark_submit import use
 
 Location: TypeAlias = "str | os.PathLike[str]"
 Given: TypeAlias = "Settings | str | os.PathLike[str] | None"
@@ -58,10 +57,9 @@ class Options(TypedDict, total=False):
 
 
 def settings_from(given: Given, options: Mapping[str, Any]) -> Settings:
-    """Return the settings that arguments give; `options` win over what is `given`.
+    """Return the settings of `given`, overridden by `options`, and use them in this process.
 
-    Clients of object stores heed them from now on, and logs show none of their secrets. Raises
-    SettingsError.
+    Raises SettingsError.
     """
     values = {name: _plain(value) for name, value in options.items()}
     if isinstance(given, Settings):
@@ -74,13 +72,11 @@ def settings_from(given: Given, options: Mapping[str, Any]) -> Settings:
     else:
         file = None if given is None else Path(given).expanduser()
         settings = Settings.load(file, **values)
-    redact.learn(settings.secrets)
-    use_stores(settings.spark.conf)
-    return settings
+    return use(settings)
 
 
 def _plain(value: Any) -> Any:
-    """Paths as text, in lists too."""
+    """Return paths as text, also those in lists."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, (list, tuple)):

@@ -25,12 +25,12 @@ def run(
     """Ingest, decode and apply what is new, as `binlake run` does; returns the run's record.
 
     `settings`: a Settings, a settings file (`.yml`, `.yaml`), or the lake's folder; `options` are
-    the keys of such a file and win over it. `full_refresh`: make silver and gold again from bronze.
+    the keys of such a file and override it. `full_refresh`: rebuild silver and gold from bronze.
 
-    `outcome` is `done`, `nothing_new`, or `faults`: what could not be decoded or applied, and gaps
-    of the log, are in `faults` and `gaps`, and the tables that they concern are held. `to_json()`
-    is this run's line of `binlake runs --json`. Raises BinlakeError for what stops the run; the
-    next run continues it.
+    `outcome` is `done`, `nothing_new`, or `faults`: `faults` and `gaps` list what could not be
+    decoded or applied and what the log lacks; the tables affected are held. `to_json()` is this
+    run's line of `binlake runs --json`. Raises BinlakeError if the run fails; the next run resumes
+    it.
     """
     command = "run --full-refresh" if full_refresh else "run"
     return operations.run_record(settings_from(settings, options), QuietProgress(), command)
@@ -39,14 +39,14 @@ def run(
 def status(settings: Given = None, **options: Unpack[Options]) -> Status:
     """Return the last run, lag, positions, faults and gaps of a lake, as `binlake status` does.
 
-    Arguments as in `run`. Reads the lake's own records, and starts no Spark where this process
-    reaches the lake. Raises SettingsError where there is no lake.
+    Arguments as in `run`. Reads the lake's own records; Spark is started only if this process
+    cannot reach the lake. Raises SettingsError if there is no lake.
     """
     return operations.lake_status(settings_from(settings, options))
 
 
 def check(settings: Given = None, **options: Unpack[Options]) -> CheckReport:
-    """Return whether the source server is fit, setting by setting, as `binlake check` does.
+    """Check each setting of the source server, as `binlake check` does.
 
     Arguments as in `run`; `server` may be a URL (`mysql://user@host:3306`), whose password comes
     from the environment or a file (docs/guides/configuration.md). Raises SettingsError,
@@ -71,8 +71,8 @@ def verify(
 
     `against`: compare with a server (`mysql://user@host`, or `server` for the one that settings
     name) or with a file of the script's. `tables`: patterns over `schema.table`. `wait`: seconds to
-    wait for gold's snapshot to reach where the server is. Other arguments as in `run`. Raises
-    SettingsError where nothing is published yet, ServerError.
+    wait until gold catches up with the server. Other arguments as in `run`. Raises SettingsError if
+    nothing is published yet, ServerError.
     """
     from pipeline.settings.server import is_server
 

@@ -35,7 +35,7 @@ def decode(
     read whole.
 
     Names of columns come from the log's metadata (`binlog_row_metadata=FULL`); without it they are
-    `c1`, `c2`, … Raises SettingsError where there is no log, BinlogError at the first fault.
+    `c1`, `c2`, … Raises SettingsError if there is no log, BinlogError at the first fault.
     """
     keys = read_keys(EncryptionSettings(keyring=None if keyring is None else os.fspath(keyring)))
     found = find_binlogs([os.path.expanduser(os.fspath(path)) for path in paths], keys)
@@ -50,7 +50,7 @@ def _changes(binlogs: Sequence[Binlog], options: TypeOptions) -> Iterator[Change
 
 
 def _content(binlog: Binlog) -> Any:
-    """The log's bytes, decompressed and decrypted."""
+    """Return the log's bytes, decompressed and decrypted."""
     path, folder = binlog.stored.path, local_path(binlog.stored.path)
     if folder is not None and binlog.codec is None and binlog.cipher is None:
         with open(folder, "rb") as stored:

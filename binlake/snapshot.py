@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime
-from fnmatch import fnmatchcase
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, overload
@@ -34,6 +33,7 @@ from pipeline.lake import stores
 from pipeline.lake.delta_log import delta_rs
 from pipeline.lake.tables.native import native_tables
 from pipeline.settings import Settings
+from pipeline.settings.settings import matches
 from pipeline.settings.until import Until
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class LostSnapshotError(BinlakeError):
 class Snapshot(dict[str, Frame], Generic[Frame]):
     """The tables of one published snapshot by `schema.table`: together, a state of the source.
 
-    `lsn`, `gtid_set` (None where the log has no GTIDs) and `committed_at` are of the last
+    `lsn`, `gtid_set` (None if the log has no GTIDs) and `committed_at` are of the last
     transaction in it. `held`: held tables, which are at an earlier commit; `incomplete`:
     tables that do not claim to equal the source's, because they lack rows from before the log, or
     because the source has dropped them.
@@ -129,15 +129,15 @@ def read(
 
     `lake`: its folder, a settings file, or a Settings. `at`: the last snapshot that has nothing
     later than a time (`2026-11-22T10:00:00+01:00`; UTC without an offset), a GTID, `FILE:POSITION`
-    or an LSN; None for the last one. `source`: needed where a lake has several. `tables`: patterns
+    or an LSN; None for the last one. `source`: needed if a lake has several. `tables`: patterns
     over `schema.table`.
 
     `engine`: `spark` returns lazy Spark DataFrames, of the session that is there or of a new one.
     `polars` (a DataFrame) and `arrow` (a pyarrow Table) need no Spark, and read the tables into
-    memory. All read the Delta versions that the snapshot names, whatever was written since.
+    memory. All read the Delta versions that the snapshot names, whatever was written later.
 
-    Raises SettingsError where there is no such snapshot, LostSnapshotError where maintenance has
-    removed it, MissingRequirementError without the engine's package.
+    Raises SettingsError if there is no such snapshot, LostSnapshotError if maintenance has removed
+    it, MissingRequirementError if the engine's package is not installed.
     """
     if engine not in _READERS:
         reason = f"{engine!r} is not one of {', '.join(_READERS)}."
@@ -150,7 +150,7 @@ def read(
     entries = {
         name: entry
         for entry in cut.tables
-        if entry["delta_version"] is not None and _matches(name := _name(entry), tables)
+        if entry["delta_version"] is not None and matches(name := _name(entry), tables)
     }
 
     def frame_of(entry: Entry) -> Any:
@@ -231,10 +231,10 @@ def _arrow_table(reference: str, entry: Entry) -> pa.Table:
 
 
 def _opened(reference: str, entry: Entry) -> DeltaTable:
-    """The table at the version that the snapshot names.
+    """Open the table at the version that the snapshot names.
 
-    Raises LostSnapshotError where that is gone, or another table is there by now,
-    UnreachableError where the store does not answer.
+    Raises LostSnapshotError if that is gone, or if another table is there by now, UnreachableError
+    if the store does not answer.
     """
     name, version = _name(entry), entry["delta_version"]
     with delta_rs.errors_of(reference):
@@ -259,10 +259,6 @@ def _moment(at: str | int | datetime) -> Until:
 
 def _name(entry: Entry) -> str:
     return f"{entry['schema']}.{entry['table']}"
-
-
-def _matches(name: str, patterns: Sequence[str]) -> bool:
-    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _missing(engine: str, package: str, otherwise: str) -> MissingRequirementError:

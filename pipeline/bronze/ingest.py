@@ -57,7 +57,7 @@ def commit_segments(tables: Tables, source: str, batch: int, written: Sequence[W
     if files or rests:
         rest = pa.concat_tables(rests) if rests else None
         step = Step(f"bronze/{source}/segments", batch)
-        tables.add(segments_table(tables.lake), files, rest, step)
+        tables.append(segments_table(tables.lake), rest, step, files)
 
 
 def planned_segments(plan: BronzePlan, batch: int, ciphers: Ciphers) -> Iterator[PlannedSegment]:

@@ -16,9 +16,8 @@ from pipeline.bronze.order import place
 from pipeline.bronze.tables import FileRow
 from pipeline.errors import SettingsError
 from pipeline.lake import Ledger
-from pipeline.lake.ledger.history_removed import removed
+from pipeline.lake.ledger.history_removed import position_before_refresh, removed
 from pipeline.lake.ledger.ledger_table import Layer
-from pipeline.lake.ledger.refill import position_before_refresh
 from pipeline.lake.starting import Spark
 from pipeline.layer import Batches, LayerRun
 from pipeline.observe import LayerReport, Progress

@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pipeline.cli.app import main
+from pipeline.cli.app import main
 
 __all__ = ["databricks_task", "main", "show"]
-
-_MODULES = {"main": "pipeline.cli.app"}
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_MODULES[name]), name)

@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 from typer.core import TyperCommand, TyperGroup
 
-from pipeline.cli.capture_command import capture
 from pipeline.cli.options import (
     EXAMPLES,
     REPORTING,
@@ -26,7 +25,9 @@ from pipeline.cli.options import (
     Server,
     Source,
     examples,
+    reporting,
     settings_of,
+    spread,
 )
 from pipeline.cli.run_commands import (
     apply,
@@ -38,8 +39,7 @@ from pipeline.cli.run_commands import (
     run,
     starting,
 )
-from pipeline.cli.seed_command import seed
-from pipeline.cli.server_command import check
+from pipeline.cli.server_commands import capture, check, seed
 from pipeline.errors import DONE, DONE_WITH_FAULTS, exit_code_of
 from pipeline.observe.current_run import UNKNOWN, binlake_version
 from pipeline.observe.interruption import handling_signals
@@ -140,13 +140,7 @@ def status(
     json: Json = False,
     quiet: ExitCodeOnly = False,
     verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose",
-            "-v",
-            help="List every table with its LSN and its gold path.",
-            rich_help_panel=REPORTING,
-        ),
+        bool, reporting("List every table with its LSN and its gold path.", "--verbose", "-v")
     ] = False,
 ) -> None:
     """Show problems, lag, positions and held tables of a lake, and the last run."""
@@ -300,7 +294,7 @@ def config(
 
     Needs neither Spark nor a server. Prints every mistake, with exit code 2.
     """
-    from pipeline.settings.shown import as_json, as_yaml
+    from pipeline.settings.file import as_json, as_yaml
 
     places: dict[str, Any] = {"source": source, "binlogs": binlogs, "lake": lake}
     settings = settings_of(conf, **places, server=server)
@@ -318,7 +312,7 @@ _GROUPS: Mapping[str, Sequence[Callable[..., None]]] = {
 for _group, _commands in _GROUPS.items():
     for _command in _commands:
         _epilog = examples(*EXAMPLES[_command.__name__])
-        app.command(cls=Command, rich_help_panel=_group, epilog=_epilog)(_command)
+        app.command(cls=Command, rich_help_panel=_group, epilog=_epilog)(spread(_command))
 
 
 def main(*command: str) -> None:

@@ -29,8 +29,14 @@ from decoder import BinlogError, Keys
 from decoder.encryption.keys import NO_KEYS
 from decoder.errors import EncryptedError
 from pipeline.catalog.timeline.logged import CatalogOptions
-from pipeline.cli.inspect_encryption import encryption_header, header_cells, header_object
-from pipeline.cli.inspect_events import EVENT_COLUMNS, event_cells, event_object
+from pipeline.cli.inspect_events import (
+    EVENT_COLUMNS,
+    encryption_header,
+    event_cells,
+    event_object,
+    header_cells,
+    header_object,
+)
 from pipeline.cli.inspect_names import LoggedNames
 from pipeline.cli.inspect_rows import ROW_COLUMNS, row_cells, row_object, rows_in_log_order, to_json
 from pipeline.cli.run_commands import starting
@@ -65,7 +71,7 @@ def inspect_files(
     encrypted files, whose header is printed before the events, also without a key. `catalog`:
     settings that column names depend on besides the log.
     """
-    out, errors = Console(), Console(stderr=True)
+    out = Console()
     if not out.is_terminal:
         out = Console(width=_WIDTH_OF_A_PIPE)
     names = LoggedNames(catalog, keys, _content)
@@ -78,12 +84,12 @@ def inspect_files(
                 _show(lines, ROW_COLUMNS if rows else EVENT_COLUMNS, out, str(file))
             except BinlogError as error:
                 remedy = f". {ENCRYPTION_REMEDY}" if isinstance(error, EncryptedError) else ""
-                _print_error(f"{error.at(file=str(file))}{remedy}", errors)
+                _print_error(f"{error.at(file=str(file))}{remedy}")
                 worst = max(worst, _FAULT)
             except BrokenPipeError:
                 raise
             except OSError as error:
-                _print_error(f"{file}: {error.strerror or error}", errors)
+                _print_error(f"{file}: {error.strerror or error}")
                 worst = max(worst, _MISSING)
     return worst
 
@@ -183,8 +189,8 @@ def _print_list(
             out.print(Text(f"    {line}"), soft_wrap=True)
 
 
-def _print_error(message: str, errors: Console) -> None:
-    errors.print(f"binlake: {redact(message)}", markup=False, highlight=False, soft_wrap=True)
+def _print_error(message: str) -> None:
+    print(f"binlake: {redact(message)}", file=sys.stderr)
 
 
 @contextmanager

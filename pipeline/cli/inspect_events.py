@@ -1,4 +1,7 @@
-"""An event in the output of `binlake inspect`: a row of a table, or a JSON object."""
+"""An event in the output of `binlake inspect`: a row of a table, or a JSON object.
+
+The header of an encrypted log is shown like an event, before the log's events.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from datetime import datetime, timezone
 from enum import Enum, Flag
 from typing import Any
 
+from decoder.constants import MAGIC_ENCRYPTED
+from decoder.encryption.header import HEADER_LENGTH, EncryptionHeader
 from decoder.events.create_file import CreateFileEvent
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
@@ -31,10 +36,38 @@ from decoder.events.unknown import UnknownEvent
 from pipeline.observe.redaction import shown_statement
 
 EVENT_COLUMNS = ("position", "type", "time", "server", "size", "what")
+_HEADER = "ENCRYPTION_HEADER"
 _STATEMENT = "query"
 """The field of events that hold a statement."""
 _LONGEST = 200
 """Characters of a statement shown in a table; JSON has all."""
+
+
+def encryption_header(data: Any) -> EncryptionHeader | None:
+    """Return the encryption header of a file; None if it is not encrypted.
+
+    Raises BinlogError if the header is malformed.
+    """
+    if data[: len(MAGIC_ENCRYPTED)] != MAGIC_ENCRYPTED:
+        return None
+    return EncryptionHeader.parse(data[:HEADER_LENGTH])
+
+
+def header_object(header: EncryptionHeader, file: str) -> dict[str, Any]:
+    """Return the header for JSON, bytes as hex. Positions are counted after it, so it has none."""
+    return {
+        "file": file,
+        "position": None,
+        "type": _HEADER,
+        "size": HEADER_LENGTH,
+        **_plain(header),
+    }
+
+
+def header_cells(header: EncryptionHeader) -> Sequence[str]:
+    """Return the header as a row in the table of events."""
+    details = ", ".join(f"{name} {value}" for name, value in _plain(header).items())
+    return ("", _HEADER, "", "", str(HEADER_LENGTH), details)
 
 
 def event_object(event: Event, file: str) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,50 +19,39 @@ WHAT = "What"
 REPORTING = "Reporting"
 """Groups of options: the places a command works on, what it does there, and how it reports."""
 
+
+def _where(name: str, metavar: str, text: str) -> Any:
+    """Return an option that names a place."""
+    return typer.Option(name, metavar=metavar, help=text, rich_help_panel=WHERE)
+
+
+def reporting(text: str, *names: str) -> Any:
+    """Return a flag that chooses how a command reports."""
+    return typer.Option(*names, help=text, rich_help_panel=REPORTING)
+
+
 Source = Annotated[
     str | None,
-    typer.Option(
-        "--source",
-        metavar="NAME",
-        help="Name of the source, the server that wrote the binlogs.",
-        rich_help_panel=WHERE,
-    ),
+    _where("--source", "NAME", "Name of the source, the server that wrote the binlogs."),
 ]
 Binlogs = Annotated[
     list[str] | None,
-    typer.Option(
-        "--binlogs",
-        metavar="PATH",
-        help="Binlog file, folder or glob, as a path or URL; repeatable.",
-        rich_help_panel=WHERE,
-    ),
+    _where("--binlogs", "PATH", "Binlog file, folder or glob, as a path or URL; repeatable."),
 ]
 LakeFolder = Annotated[
-    str | None,
-    typer.Option(
-        "--lake",
-        metavar="FOLDER",
-        help="Root folder of the lake, as a path or URL.",
-        rich_help_panel=WHERE,
-    ),
+    str | None, _where("--lake", "FOLDER", "Root folder of the lake, as a path or URL.")
 ]
 Conf = Annotated[
     Path | None,
-    typer.Option(
-        "--conf",
-        metavar="FILE",
-        help="Settings in YAML; options on the command line override them.",
-        rich_help_panel=WHERE,
-    ),
+    _where("--conf", "FILE", "Settings in YAML; options on the command line override them."),
 ]
 Server = Annotated[
     str | None,
-    typer.Option(
+    _where(
         "--server",
-        metavar="URL",
-        help="Source server, as mysql://user@host:port. The password comes from the settings or"
-        " the environment.",
-        rich_help_panel=WHERE,
+        "URL",
+        "Source server, as mysql://user@host:port. The password comes from the settings or the"
+        " environment.",
     ),
 ]
 Log = Annotated[
@@ -75,38 +66,16 @@ Log = Annotated[
         rich_help_panel=REPORTING,
     ),
 ]
-Quiet = Annotated[
-    bool,
-    typer.Option(
-        "--quiet", "-q", help="Print only warnings and errors.", rich_help_panel=REPORTING
-    ),
-]
+Quiet = Annotated[bool, reporting("Print only warnings and errors.", "--quiet", "-q")]
 Verbose = Annotated[
     bool,
-    typer.Option(
-        "--verbose",
-        "-v",
-        help="Print every log line, also on a terminal, instead of bars.",
-        rich_help_panel=REPORTING,
-    ),
+    reporting("Print every log line, also on a terminal, instead of bars.", "--verbose", "-v"),
 ]
 ExitCodeOnly = Annotated[
-    bool,
-    typer.Option(
-        "--quiet",
-        "-q",
-        help="Print no report; the exit code gives the result.",
-        rich_help_panel=REPORTING,
-    ),
+    bool, reporting("Print no report; the exit code gives the result.", "--quiet", "-q")
 ]
-Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print JSON instead of text.", rich_help_panel=REPORTING),
-]
-JsonLines = Annotated[
-    bool,
-    typer.Option("--json", help="Print one JSON object per line.", rich_help_panel=REPORTING),
-]
+Json = Annotated[bool, reporting("Print JSON instead of text.", "--json")]
+JsonLines = Annotated[bool, reporting("Print one JSON object per line.", "--json")]
 Until = Annotated[
     str | None,
     typer.Option(
@@ -167,19 +136,35 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Places:
+    """The options of a run that say what it works on."""
+
+    source: Source = None
+    binlogs: Binlogs = None
+    lake: LakeFolder = None
+    conf: Conf = None
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
-    """How a run reports: the format of its log lines (None: from the settings) and how many.
+    """The options of a run that say how it reports: the format of its log lines (None: from the
+    settings) and how many.
 
     Raises typer.BadParameter if it is to be both quiet and verbose.
     """
 
-    log: str | None = None
-    quiet: bool = False
-    verbose: bool = False
+    log: Log = None
+    quiet: Quiet = False
+    verbose: Verbose = False
 
     def __post_init__(self) -> None:
         if self.quiet and self.verbose:
             raise typer.BadParameter("--quiet and --verbose exclude each other.")
+
+    @property
+    def silent(self) -> bool:
+        """True if a terminal shows no progress before the settings are known."""
+        return self.quiet or self.log == "json"
 
 
 def examples(*commands: str) -> str:
@@ -188,13 +173,34 @@ def examples(*commands: str) -> str:
     return "\n".join([f"[bold]{title}[/bold]", *commands])
 
 
-def settings_of(conf: Path | None, **options: str | list[str] | None) -> Settings:
-    """Load the settings; their secrets are redacted in all output from now on."""
-    from pipeline.observe import redact
-    from pipeline.settings import Settings
-    from pipeline.spark.spark_submit import use_stores
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with the fields of its dataclass parameters as parameters of their own, of
+    which typer makes options."""
+    own = signature(command, eval_str=True).parameters
+    groups: dict[str, Any] = {
+        name: one.annotation for name, one in own.items() if is_dataclass(one.annotation)
+    }
+    options: list[Parameter] = []
+    for name, parameter in own.items():
+        inside = [parameter]
+        if name in groups:
+            inside = [*signature(groups[name], eval_str=True).parameters.values()]
+        options += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in inside]
 
-    settings = Settings.load(conf and conf.expanduser(), **options)
-    redact.learn(settings.secrets)
-    use_stores(settings.spark.conf)
-    return settings
+    @wraps(command)
+    def spread_command(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    vars(spread_command)["__signature__"] = Signature(options)
+    spread_command.__annotations__ = {one.name: one.annotation for one in options}
+    return spread_command
+
+
+def settings_of(conf: Path | None = None, **options: str | list[str] | None) -> Settings:
+    """Load the settings that a command works with."""
+    from pipeline.settings import Settings
+    from pipeline.spark.spark_submit import use
+
+    return use(Settings.load(conf and conf.expanduser(), **options))

@@ -5,25 +5,22 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
 
 import typer
 from rich.console import Console
 
 from pipeline.cli.options import (
-    Binlogs,
     Conf,
     FullRefresh,
     LakeFolder,
-    Log,
     Output,
-    Quiet,
+    Places,
     Source,
     Until,
-    Verbose,
     settings_of,
 )
 from pipeline.errors import (
@@ -38,43 +35,29 @@ if TYPE_CHECKING:
     from pipeline.observe import Progress
     from pipeline.settings import Settings
 
+Section: TypeAlias = tuple[str, Mapping[str, Any]]
+
 
 def run(
-    source: Source = None,
-    binlogs: Binlogs = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
+    places: Places,
+    *,
     until: Until = None,
     full_refresh: FullRefresh = False,
-    log: Log = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    output: Output,
 ) -> None:
     """Ingest, decode and apply what is new: from binlog files to gold tables."""
     command = "run --full-refresh" if full_refresh else "run"
-    places: dict[str, Any] = {"source": source, "binlogs": binlogs, "lake": lake}
-    carry_out(command, conf, Output(log, quiet, verbose), **places, until=until)
+    carry_out(command, output, **asdict(places), until=until)
 
 
-def ingest(
-    source: Source = None,
-    binlogs: Binlogs = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
-    log: Log = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-) -> None:
+def ingest(places: Places, *, output: Output) -> None:
     """Store new binlog files in bronze, byte for byte."""
-    places: dict[str, Any] = {"source": source, "binlogs": binlogs, "lake": lake}
-    carry_out("ingest", conf, Output(log, quiet, verbose), **places)
+    carry_out("ingest", output, **asdict(places))
 
 
 def decode(
-    source: Source = None,
-    binlogs: Binlogs = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
+    places: Places,
+    *,
     until: Annotated[
         str | None,
         typer.Option(
@@ -84,23 +67,18 @@ def decode(
         ),
     ] = None,
     full_refresh: FullRefresh = False,
-    log: Log = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    output: Output,
 ) -> None:
     """Decode what is in bronze into typed change rows in silver."""
     if until is not None and not full_refresh:
         raise typer.BadParameter("--until is for gold: with decode it needs --full-refresh.")
     command = "decode --full-refresh" if full_refresh else "decode"
-    places: dict[str, Any] = {"source": source, "binlogs": binlogs, "lake": lake}
-    carry_out(command, conf, Output(log, quiet, verbose), **places, until=until)
+    carry_out(command, output, **asdict(places), until=until)
 
 
 def apply(
-    source: Source = None,
-    binlogs: Binlogs = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
+    places: Places,
+    *,
     until: Until = None,
     full_refresh: FullRefresh = False,
     table: Annotated[
@@ -111,31 +89,18 @@ def apply(
             help="With --full-refresh: only tables whose schema.table matches; repeatable.",
         ),
     ] = None,
-    log: Log = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    output: Output,
 ) -> None:
     """Apply changes in silver to the gold tables, and publish a snapshot."""
     if table and not full_refresh:
         raise typer.BadParameter("--table selects tables to rebuild: it needs --full-refresh.")
     command = "apply --full-refresh" if full_refresh else "apply"
-    places: dict[str, Any] = {"source": source, "binlogs": binlogs, "lake": lake}
-    output = Output(log, quiet, verbose)
-    carry_out(command, conf, output, **places, until=until, refresh_tables=table)
+    carry_out(command, output, **asdict(places), until=until, refresh_tables=table)
 
 
-def retry(
-    source: Source = None,
-    binlogs: Binlogs = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
-    log: Log = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-) -> None:
+def retry(places: Places, *, output: Output) -> None:
     """Decode and apply what a fault held, once its cause is fixed."""
-    places: dict[str, Any] = {"source": source, "binlogs": binlogs, "lake": lake}
-    carry_out("retry", conf, Output(log, quiet, verbose), **places)
+    carry_out("retry", output, **asdict(places))
 
 
 def maintain(
@@ -146,16 +111,14 @@ def maintain(
         bool,
         typer.Option("--dry-run", help="List what would be done and what blocks the rest."),
     ] = False,
-    log: Log = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    *,
+    output: Output,
 ) -> None:
     """Apply retention, and compact and vacuum the lake's tables."""
-    output = Output(log, quiet, verbose)
     if not dry_run:
-        carry_out("maintain", conf, output, source=source, lake=lake)
-    with starting("Starting …", quiet=quiet or log == "json"):
-        settings, progress, _ = set_up_run(conf, output, source=source, lake=lake)
+        carry_out("maintain", output, conf=conf, source=source, lake=lake)
+    with starting("Starting …", quiet=output.silent):
+        settings, progress, _ = set_up_run(output, conf=conf, source=source, lake=lake)
         from pipeline.cli.show import show_preview
         from pipeline.maintenance import run as look
         from pipeline.observe import say
@@ -163,7 +126,7 @@ def maintain(
     spark, settings = session_for("maintain", settings, progress)
     report = look(spark, settings, progress, dry_run=True)
     if settings.log == "text":
-        if not quiet:
+        if not output.quiet:
             show_preview(report, settings, Console())
         return
     for line in report.notes:
@@ -171,23 +134,14 @@ def maintain(
 
 
 def carry_out(
-    command: str,
-    conf: Path | None,
-    output: Output,
-    *,
-    change: Callable[[Settings], Settings] | None = None,
-    **options: str | list[str] | None,
+    command: str, output: Output, *, section: Section | None = None, **options: Any
 ) -> NoReturn:
-    """Run a command, record it, report it, and exit with its code.
-
-    `change`: what further options make of the settings.
-    """
-    with starting("Starting …", quiet=output.quiet or output.log == "json"):
+    """Run a command, record it, report it, and exit with its code; arguments as of `set_up_run`."""
+    with starting("Starting …", quiet=output.silent):
         from pipeline.observe.memory import keep_freed
 
         keep_freed()
-        settings, progress, logged = set_up_run(conf, output, **options)
-        settings = change(settings) if change else settings
+        settings, progress, logged = set_up_run(output, section=section, **options)
         from pipeline.cli.show import show_problems, show_reports
         from pipeline.run import run_command
         from pipeline.run.commands import exit_code
@@ -221,19 +175,25 @@ def starting(name: str, *, quiet: bool = False) -> Iterator[Progress]:
 
 
 def set_up_run(
-    conf: Path | None, output: Output, **options: str | list[str] | None
+    output: Output, *, section: Section | None = None, **options: Any
 ) -> tuple[Settings, Progress, bool]:
     """Load the settings and set up the log; return them, the progress, and True if the log's lines
-    include faults, gaps and the error that ends the run."""
+    include faults, gaps and the error that ends the run.
+
+    `section`: the name of a section of the settings, and options for its keys; `options`: as of
+    `settings_of`.
+    """
     from pipeline.observe.log import set_up
-    from pipeline.observe.log_progress import LogProgress
-    from pipeline.observe.progress import QuietProgress, for_terminal
+    from pipeline.observe.progress import LogProgress, QuietProgress, for_terminal
 
     # Before the settings are read: mistakes in them are reported in the format asked for.
     if output.log == "json":
         set_up("json")
-    settings = settings_of(conf, log=output.log, **options)
+    settings = settings_of(log=output.log, **options)
     logged = set_up(settings.log, quiet=output.quiet, verbose=output.verbose)
+    if section is not None:
+        name, given = section
+        settings = settings.with_section(name, **given)
     if output.quiet:
         return settings, QuietProgress(), logged
     return settings, LogProgress() if logged else for_terminal(), logged

@@ -23,7 +23,7 @@ from pipeline.gold.planning import Seen, facts_of, timeline
 from pipeline.gold.schema.renames import connected_groups
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
 from pipeline.lake.ledger.ledger import Plan
-from pipeline.lake.small_jobs import interpreted
+from pipeline.lake.child_sessions import interpreted
 from pipeline.lake.starting import started
 from pipeline.layer import Done, LayerRun
 

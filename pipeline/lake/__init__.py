@@ -20,7 +20,6 @@ __all__ = [
     "layout",
     "ledger",
     "locks",
-    "small_jobs",
     "sql_text",
     "starting",
     "stores",

@@ -1,13 +1,14 @@
 """Child sessions of a Spark session, with settings that no other thread sees.
 
 They are clones of the Java session in this process or, with Spark Connect, of the server's session.
+Small jobs run in one without code generation (`interpreted`), which makes them faster.
 """
 
 from __future__ import annotations
 
 import atexit
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -26,6 +27,14 @@ _DEFAULT_PARTITIONS = 200
 _CLONE = "cloneSession"
 _CONNECTED: set[SparkSession] = set()
 """Spark Connect sessions to close when the program ends."""
+FEW = 20_000
+"""Changes of a batch, over all tables, up to which planning a job takes longer than running it."""
+INTERPRETED = {
+    # Adaptive execution runs a job per exchange to learn sizes that are known here.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 
 
 def child_session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
@@ -34,6 +43,21 @@ def child_session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
     for key, value in conf.items():
         set_if_allowed(session, key, value)
     return session
+
+
+def interpreted(spark: SparkSession) -> SparkSession:
+    """Return a child session of `spark` without code generation."""
+    return child_session(spark, INTERPRETED)
+
+
+@contextmanager
+def staying_active(spark: SparkSession) -> Iterator[None]:
+    """Make `spark` the active session again at the end of the block."""
+    try:
+        yield
+    finally:
+        # PySpark can set the active session only by creating a DataFrame in it.
+        spark.createDataFrame([], "nothing int")
 
 
 def set_if_allowed(session: SparkSession, key: str, value: str) -> bool:

@@ -39,7 +39,7 @@ from pipeline.lake.child_sessions import (
     set_if_allowed,
 )
 from pipeline.lake.delta_conflicts import ATTEMPTS, conflict_error, is_conflict, wait_after
-from pipeline.lake.locks.lease_guard import require_held
+from pipeline.lake.locks.lease import require_held
 from pipeline.lake.locks.lock import exclusive
 from pipeline.lake.sql_text import in_sql, is_name, quoted
 

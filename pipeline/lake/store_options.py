@@ -88,11 +88,11 @@ def _s3(bucket: str, keys: Mapping[str, str], environment: Mapping[str, str]) ->
         key: value.strip()
         for key, value in {**_current_names(every), **_current_names(own)}.items()
     }
-    delta, options = _s3_place(found, environment)
-    for one, other in (_s3_encryption(found), *_s3_account(found, environment)):
-        delta |= one
-        options |= other
-    return StoreOptions(delta, options)
+    options = StoreOptions()
+    _add_s3_place(options, found, environment)
+    _add_s3_encryption(options, found)
+    _add_s3_account(options, found, environment)
+    return options
 
 
 def _current_names(keys: Mapping[str, str]) -> dict[str, str]:
@@ -100,28 +100,28 @@ def _current_names(keys: Mapping[str, str]) -> dict[str, str]:
     return {**{_NEW_NAMES.get(name, name): value for name, value in keys.items()}, **keys}
 
 
-def _s3_encryption(found: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return the options for server-side encryption; none if the bucket decides.
+def _add_s3_encryption(options: StoreOptions, found: Mapping[str, str]) -> None:
+    """Add the options for server-side encryption; none if the bucket decides.
 
     The algorithms' names are in Hadoop's "Working with Encrypted S3 Data".
     """
     given = found.get("encryption.algorithm")
     if not given:
-        return {}, {}
+        return
     algorithm = _ENCRYPTION_ALGORITHMS.get(given.upper())
     if algorithm is None:
         raise _only_hadoop("fs.s3a.encryption.algorithm", given)
-    delta, options = {"aws_server_side_encryption": algorithm}, {"ServerSideEncryption": algorithm}
+    options.delta["aws_server_side_encryption"] = algorithm
+    options.fsspec["s3_additional_kwargs"] = arguments = {"ServerSideEncryption": algorithm}
     key = found.get("encryption.key")
     if key and algorithm == _KMS:
-        delta["aws_sse_kms_key_id"] = options["SSEKMSKeyId"] = key
-    return delta, {"s3_additional_kwargs": options}
+        options.delta["aws_sse_kms_key_id"] = arguments["SSEKMSKeyId"] = key
 
 
-def _s3_place(
-    found: Mapping[str, str], environment: Mapping[str, str]
-) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return the options for endpoint and region; none for AWS, whose region the clients find."""
+def _add_s3_place(
+    options: StoreOptions, found: Mapping[str, str], environment: Mapping[str, str]
+) -> None:
+    """Add the options for endpoint and region; none for AWS, whose region the clients find."""
     endpoint = found.get("endpoint") or _first(ENDPOINTS, environment)
     region = found.get("endpoint.region") or _first(REGIONS, environment)
     if endpoint and (aws := _AWS_ENDPOINT.fullmatch(endpoint)):
@@ -132,24 +132,21 @@ def _s3_place(
         if "://" not in endpoint:
             secure = found.get("connection.ssl.enabled", "true").lower() != "false"
             endpoint = f"{'https' if secure else 'http'}://{endpoint}"
-    delta: dict[str, str] = {}
-    options: dict[str, Any] = {}
     if region:
-        delta["aws_region"] = region
-        options["client_kwargs"] = {"region_name": region}
+        options.delta["aws_region"] = region
+        options.fsspec["client_kwargs"] = {"region_name": region}
     if endpoint:
-        delta["aws_endpoint_url"] = options["endpoint_url"] = endpoint
-        delta["aws_allow_http"] = str(endpoint.startswith("http://")).lower()
+        options.delta["aws_endpoint_url"] = options.fsspec["endpoint_url"] = endpoint
+        options.delta["aws_allow_http"] = str(endpoint.startswith("http://")).lower()
     if found.get("path.style.access", "").lower() == "true":
-        delta["aws_virtual_hosted_style_request"] = "false"
-        options["config_kwargs"] = {"s3": {"addressing_style": "path"}}
-    return delta, options
+        options.delta["aws_virtual_hosted_style_request"] = "false"
+        options.fsspec["config_kwargs"] = {"s3": {"addressing_style": "path"}}
 
 
-def _s3_account(
-    found: Mapping[str, str], environment: Mapping[str, str]
-) -> list[tuple[dict[str, str], dict[str, Any]]]:
-    """Return the options for conf's credentials; none if they come from the environment."""
+def _add_s3_account(
+    options: StoreOptions, found: Mapping[str, str], environment: Mapping[str, str]
+) -> None:
+    """Add the options for conf's credentials; none if they come from the environment."""
     for key, about in (
         ("security.credential.provider.path", "a credential store"),
         ("assumed.role.arn", "a role that Hadoop assumes"),
@@ -169,10 +166,11 @@ def _s3_account(
             remedy="Set both, or neither to use the credentials of the environment.",
         )
     if access and secret and (not names or _PLAIN_PROVIDERS & {*names}):
-        return [_s3_keys(access, secret, found.get("session.token"), environment)]
-    if names == [_ANONYMOUS]:
-        return [({"aws_skip_signature": "true"}, {"anon": True})]
-    if (
+        _add_s3_keys(options, access, secret, found.get("session.token"), environment)
+    elif names == [_ANONYMOUS]:
+        options.delta["aws_skip_signature"] = "true"
+        options.fsspec["anon"] = True
+    elif (
         names
         and not _ENVIRONMENT_PROVIDERS & {*names}
         and environment.get("AWS_ACCESS_KEY_ID")
@@ -184,12 +182,15 @@ def _s3_account(
             key="spark.conf",
             remedy="Unset AWS_ACCESS_KEY_ID, or remove fs.s3a.aws.credentials.provider.",
         )
-    return []
 
 
-def _s3_keys(
-    access: str, secret: str, token: str | None, environment: Mapping[str, str]
-) -> tuple[dict[str, str], dict[str, Any]]:
+def _add_s3_keys(
+    options: StoreOptions,
+    access: str,
+    secret: str,
+    token: str | None,
+    environment: Mapping[str, str],
+) -> None:
     if not token and environment.get("AWS_SESSION_TOKEN"):
         raise SettingsError(
             "conf sets fs.s3a.access.key without fs.s3a.session.token, but the environment has"
@@ -197,11 +198,10 @@ def _s3_keys(
             key="spark.conf",
             remedy="Unset AWS_SESSION_TOKEN, or set the keys either in conf or in the environment.",
         )
-    delta = {"aws_access_key_id": access, "aws_secret_access_key": secret}
-    options: dict[str, Any] = {"key": access, "secret": secret}
+    options.delta["aws_access_key_id"] = options.fsspec["key"] = access
+    options.delta["aws_secret_access_key"] = options.fsspec["secret"] = secret
     if token:
-        delta["aws_session_token"] = options["token"] = token
-    return delta, options
+        options.delta["aws_session_token"] = options.fsspec["token"] = token
 
 
 def _gs(bucket: str, keys: Mapping[str, str], environment: Mapping[str, str]) -> StoreOptions:

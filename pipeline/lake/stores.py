@@ -126,8 +126,7 @@ def content(path: str) -> bytes | None:
 
 def write(path: str, content: bytes) -> None:
     """Write a small file atomically, by a rename; its folder is created."""
-    filesystem, place = _fresh(path)
-    filesystem.makedirs(place.rpartition("/")[0], exist_ok=True)
+    filesystem, place = _in_folder(path)
     filesystem.pipe_file(f"{place}{ASIDE}", content)
     filesystem.mv(f"{place}{ASIDE}", place)
 
@@ -135,8 +134,7 @@ def write(path: str, content: bytes) -> None:
 @contextmanager
 def binary(path: str) -> Iterator[BinaryIO]:
     """Open a file for streaming writes; its folder is created."""
-    filesystem, place = _fresh(path)
-    filesystem.makedirs(place.rpartition("/")[0], exist_ok=True)
+    filesystem, place = _in_folder(path)
     with filesystem.open(place, "wb") as out:
         yield out
 
@@ -164,12 +162,7 @@ def size(path: str) -> int:
 @contextmanager
 def gzipped(path: str) -> Iterator[TextIO]:
     """Open a gzip-compressed text file (ASCII) for writing; its folder is created."""
-    filesystem, place = _fresh(path)
-    filesystem.makedirs(place.rpartition("/")[0], exist_ok=True)
-    with (
-        filesystem.open(place, "wb") as raw,
-        gzip.open(raw, "wt", encoding="ascii", newline="\n") as out,
-    ):
+    with binary(path) as raw, gzip.open(raw, "wt", encoding="ascii", newline="\n") as out:
         yield out
 
 
@@ -207,8 +200,7 @@ def last_modified(folder: str) -> datetime | None:
 def move(path: str, to: str) -> None:
     """Move a file or folder to a path that does not exist yet."""
     filesystem, place = _fresh(path)
-    _, target = _fresh(to)
-    filesystem.makedirs(target.rpartition("/")[0], exist_ok=True)
+    _, target = _in_folder(to)
     filesystem.mv(place, target, recursive=True)
 
 
@@ -216,6 +208,13 @@ def _fresh(location: str) -> tuple[Any, str]:
     """Return the file system and the path in it, with its cache cleared: Spark writes there too."""
     filesystem, path = fsspec_of(location)
     filesystem.invalidate_cache()
+    return filesystem, path
+
+
+def _in_folder(location: str) -> tuple[Any, str]:
+    """Return the same for a file to be written, whose folder is created."""
+    filesystem, path = _fresh(location)
+    filesystem.makedirs(path.rpartition("/")[0], exist_ok=True)
     return filesystem, path
 
 
@@ -249,8 +248,8 @@ def options_for(location: str, environment: Mapping[str, str] = os.environ) -> S
 
 def fsspec_of(location: str) -> tuple[Any, str]:
     """Return the file system of a path or URL, by conf and environment, and the path in it."""
-    filesystem, path = url_to_fs(location, **options_for(location).fsspec)
-    return filesystem, path
+    found: tuple[Any, str] = url_to_fs(location, **options_for(location).fsspec)
+    return found
 
 
 def hadoop_conf(

@@ -14,11 +14,9 @@ if TYPE_CHECKING:
 __all__ = [
     "LayerReport",
     "Progress",
-    "cancellation",
     "current_run",
     "interruption",
     "log",
-    "log_progress",
     "memory",
     "progress",
     "redact",

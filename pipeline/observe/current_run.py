@@ -6,10 +6,11 @@ it completed, and plans, batch records, log lines and the run's record share one
 
 from __future__ import annotations
 
+import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,3 +73,22 @@ def binlake_version() -> str:
         return metadata.version("binlake")
     except metadata.PackageNotFoundError:
         return UNKNOWN
+
+
+@contextmanager
+def repeating(action: Callable[[], object], seconds: float) -> Iterator[None]:
+    """Call `action` every so many seconds until the block ends, in a thread whose log lines have
+    the current run's id."""
+    over = threading.Event()
+
+    def repeat() -> None:
+        while not over.wait(seconds):
+            action()
+
+    thread = threading.Thread(target=copy_context().run, args=(repeat,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

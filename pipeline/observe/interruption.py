@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.errors import Interrupted, exit_code_of
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -46,14 +47,14 @@ class Interruption:
 
     def __init__(self, show: Callable[[Interrupted], None]) -> None:
         self.error: Interrupted | None = None
+        self.spark: SparkSession | None = None
+        self.cancelling = threading.Lock()
+        self.is_unwound = False
+        self.write_record: Callable[[BaseException], None] | None = None
+        self.context = copy_context()
+        self.longest = LONGEST
         self._show = show
-        self._spark: SparkSession | None = None
-        self._cancelling = threading.Lock()
-        self._unwound = False
-        self._write_record: Callable[[BaseException], None] | None = None
-        self._context = copy_context()
         self._began = 0.0
-        self._longest = LONGEST
 
     def handle(self, number: int, frame: FrameType | None) -> None:
         """Handle a signal. Raises Interrupted; ends the process at the second signal."""
@@ -67,48 +68,30 @@ class Interruption:
         threading.Thread(target=self._end_in_time, daemon=True).start()
         raise self.error
 
-    def watch(self, spark: SparkSession) -> None:
-        """Cancel the jobs of this session on a signal."""
-        self._spark = spark
-        _install(self)  # PySpark has replaced this handler by its own
-
-    def unwound(self, *, waits: bool) -> None:
-        """Stop cancelling: jobs started from now on write the run's record. `waits`: allow the time
-        that a record takes."""
-        with self._cancelling:
-            self._unwound = True
-            self._longest = WITH_RECORD if waits else LONGEST
-
-    def record_by(self, write_record: Callable[[BaseException], None] | None) -> None:
-        """Record a run that does not end in time with `write_record`, in a thread of its own."""
-        self._write_record = write_record
-        # Log lines take the run's id from the context.
-        self._context = copy_context()
-
     def finish(self) -> None:
         """End Java and this process without waiting for any thread."""
         code = exit_code_of(self.error) if self.error else 0
-        end_java(gently=self._spark is not None)
+        end_java(gently=self.spark is not None)
         os._exit(code)
 
     def _end_in_time(self) -> None:
         with suppress(Exception):  # Java may be gone by now
             self._silence_java()
-        while time.monotonic() < self._began + self._longest:
-            with self._cancelling, suppress(Exception):
-                if not self._unwound:
+        while time.monotonic() < self._began + self.longest:
+            with self.cancelling, suppress(Exception):
+                if not self.is_unwound:
                     self._cancel()
             time.sleep(_CANCEL_INTERVAL)
         self._record_run()
         self._end_now()
 
     def _record_run(self) -> None:
-        with self._cancelling:
-            if self._unwound or self._write_record is None:
+        with self.cancelling:
+            if self.is_unwound or self.write_record is None:
                 return
-            self._unwound = True
-        arguments = (self._write_record, self.error)
-        writer = threading.Thread(target=self._context.run, args=arguments, daemon=True)
+            self.is_unwound = True
+        arguments = (self.write_record, self.error)
+        writer = threading.Thread(target=self.context.run, args=arguments, daemon=True)
         writer.start()
         writer.join(max(self._began + WITH_RECORD - time.monotonic(), 0))
 
@@ -117,21 +100,21 @@ class Interruption:
             if sys.stderr.isatty():
                 sys.stderr.write(_SHOW_CURSOR)  # hidden by a progress bar that is still drawn
             self._show(self.error)
-        self._spark = None
+        self.spark = None
         self.finish()
 
     def _silence_java(self) -> None:
         """Turn off Spark's log: it reports each cancelled job."""
-        context = _context_of(self._spark)
+        context = context_of(self.spark)
         if context is not None:
             context.setLogLevel("OFF")
 
     def _cancel(self) -> None:
-        context = _context_of(self._spark)
+        context = context_of(self.spark)
         if context is not None:
             context.cancelAllJobs()
-        elif self._spark is not None:
-            self._spark.interruptAll()
+        elif self.spark is not None:
+            self.spark.interruptAll()
 
 
 _current: Interruption | None = None
@@ -155,21 +138,28 @@ def handling_signals(show: Callable[[Interrupted], None]) -> Iterator[Interrupti
 
 
 def watch(spark: SparkSession) -> None:
-    """Register the Spark session of the current command, if there is one."""
+    """Cancel the jobs of this session on a signal to the current command, if there is one."""
     if _current is not None:
-        _current.watch(spark)
+        _current.spark = spark
+        _install(_current)  # PySpark has replaced this handler by its own
 
 
 def record_by(write_record: Callable[[BaseException], None] | None) -> None:
-    """Register the callback that records the current run; None when the run has ended."""
+    """Record a run that does not end in time with `write_record`, in a thread of its own; None when
+    the run has ended."""
     if _current is not None:
-        _current.record_by(write_record)
+        _current.write_record = write_record
+        # Log lines take the run's id from the context.
+        _current.context = copy_context()
 
 
 def unwound(*, waits: bool) -> None:
-    """Report that the current run has stopped and now writes its record."""
+    """Stop cancelling: the current run has stopped, and jobs started from now on write its record.
+    `waits`: allow the time that a record takes."""
     if _current is not None:
-        _current.unwound(waits=waits)
+        with _current.cancelling:
+            _current.is_unwound = True
+            _current.longest = WITH_RECORD if waits else LONGEST
 
 
 def _install(interruption: Interruption) -> None:
@@ -182,7 +172,7 @@ def _is_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def _context_of(spark: SparkSession | None) -> Any:
+def context_of(spark: SparkSession | None) -> SparkContext | None:
     """Return the SparkContext of this process's Java; None with Spark Connect."""
     if spark is None or not hasattr(spark, "_jsparkSession"):
         return None
@@ -235,3 +225,26 @@ def _descendants(process: int) -> list[int]:
         found += begun
         left += begun
     return found
+
+
+class CancelledTaskError(Exception):
+    """Raised in the thread of a cancelled task; nobody handles it."""
+
+
+_OF_THIS_THREAD = threading.local()
+
+
+def cancel_when_set(cancelled: threading.Event) -> None:
+    """Cancel the tasks of this thread once `cancelled` is set.
+
+    A thread cannot be killed from outside, so a task that reads for a long time checks between two
+    reads. Spark's workers do not need it: Spark kills their tasks itself.
+    """
+    _OF_THIS_THREAD.cancelled = cancelled
+
+
+def raise_if_cancelled() -> None:
+    """Raise CancelledTaskError if the task of this thread was cancelled."""
+    cancelled: threading.Event | None = getattr(_OF_THIS_THREAD, "cancelled", None)
+    if cancelled is not None and cancelled.is_set():
+        raise CancelledTaskError

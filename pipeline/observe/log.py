@@ -115,7 +115,7 @@ def set_up(
     """
     screen = stream or sys.stderr
     brief = kind == "text" and screen.isatty() and not verbose
-    own, others = (_handler(kind, screen, brief=brief, quiet=quiet) for _ in range(2))
+    own, others = (_Lines(kind, screen, brief=brief, quiet=quiet) for _ in range(2))
     others.addFilter(_NotOfPy4j())
     others.addFilter(_Redacting())
     LOGGER.handlers = [own]
@@ -128,38 +128,31 @@ def set_up(
 
 def logs_json() -> bool:
     """Return True if standard error must contain nothing but JSON lines."""
-    return any(isinstance(handler, _JsonLines) for handler in LOGGER.handlers)
+    return any(isinstance(each, _Lines) and each.kind == "json" for each in LOGGER.handlers)
 
 
 def log_is_complete() -> bool:
     """Return True if the log's lines include the error that ends a run."""
-    return any(isinstance(handler, _Lines) and handler.complete for handler in LOGGER.handlers)
+    return any(isinstance(each, _Lines) and each.complete for each in LOGGER.handlers)
 
 
 class _Lines(logging.StreamHandler[TextIO]):
     """Handler of the command line's log lines; `complete`: no fault, gap or error is left out."""
 
-    complete = True
-
-
-class _JsonLines(_Lines):
-    """The command line's own handler for JSON."""
-
-
-def _handler(kind: Kind, screen: TextIO, *, brief: bool, quiet: bool) -> _Lines:
-    handler = _JsonLines(screen) if kind == "json" else _Lines(screen)
-    if kind == "json":
-        handler.setFormatter(json_formatter())
-    elif brief:
-        handler.setFormatter(logging.Formatter("binlake: %(message)s"))
-    else:
-        handler.setFormatter(TextFormatter())
-    if quiet or brief:
-        handler.setLevel(logging.WARNING)
-    if brief and not quiet:
-        handler.complete = False
-        handler.addFilter(lambda record: vars(record).get("event") not in _ON_SCREEN)
-    return handler
+    def __init__(self, kind: Kind, screen: TextIO, *, brief: bool, quiet: bool) -> None:
+        super().__init__(screen)
+        self.kind = kind
+        self.complete = quiet or not brief
+        if kind == "json":
+            self.setFormatter(json_formatter())
+        elif brief:
+            self.setFormatter(logging.Formatter("binlake: %(message)s"))
+        else:
+            self.setFormatter(TextFormatter())
+        if quiet or brief:
+            self.setLevel(logging.WARNING)
+        if not self.complete:
+            self.addFilter(lambda record: vars(record).get("event") not in _ON_SCREEN)
 
 
 def _word(value: Any) -> str:

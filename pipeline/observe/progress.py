@@ -1,13 +1,14 @@
 """Progress of long work: how much is done, how fast, the time elapsed and the time left.
 
 Work reports to a `Progress` whether anyone looks or not. `for_terminal` shows bars if standard
-error is a terminal, and nothing elsewhere.
+error is a terminal, and nothing elsewhere; `LogProgress` logs lines.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -27,8 +28,13 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
+from pipeline.observe.current_run import repeating
+from pipeline.observe.log import say
+
 _ROOM_FOR_RATES = 100
 """Columns of a terminal that also shows how fast a task is."""
+INTERVAL = 30.0
+"""Seconds between log lines of one task."""
 
 
 class Task(Protocol):
@@ -63,6 +69,68 @@ class QuietProgress:
     ) -> AbstractContextManager[Task]:
         """Return a task that is not shown."""
         return nullcontext(_Silent())
+
+
+class LogProgress:
+    """A Progress that logs, for runs without a terminal.
+
+    Each task logs its progress at intervals, even if there was none: a line that does not change
+    shows what a run is waiting for. A task that ends before the first interval logs nothing.
+    """
+
+    def __init__(self, interval: float = INTERVAL) -> None:
+        self._interval = interval
+
+    @contextmanager
+    def task(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Task]:
+        """Begin a task that logs its progress until the block ends."""
+        task = _LoggedTask(name, total, unit)
+        with repeating(lambda: task.say("is under way"), self._interval):
+            yield task
+        if task.is_logged:
+            task.say("is done")
+
+
+class _LoggedTask:
+    def __init__(self, name: str, total: int | None, unit: str) -> None:
+        self.is_logged = False
+        self._name = name
+        self._total = total
+        self._unit = unit
+        self._done = 0
+        self._began = time.monotonic()
+        self._lock = threading.Lock()
+
+    def advance(self, amount: int = 1) -> None:
+        with self._lock:
+            self._done += amount
+
+    def say(self, state: str) -> None:
+        """Log how much is done, how fast, and the time left."""
+        self.is_logged = True
+        seconds = time.monotonic() - self._began
+        rate = self._done / seconds if seconds else 0.0
+        left = self._total - self._done if self._total is not None else None
+        say(
+            "progress",
+            f"{self._name} {state}: {amount(self._done, self._total, self._unit)}",
+            task=self._name,
+            done=self._done,
+            total=self._total,
+            unit=self._unit or None,
+            seconds=round(seconds, 1),
+            rate=round(rate, 1),
+            seconds_left=round(left / rate, 1) if left is not None and rate else None,
+        )
+
+
+def amount(done: int, total: int | None, unit: str) -> str:
+    """Return an amount with its unit: `12 of 40 files`, `1.5 of 3.0 MiB`."""
+    if unit == "bytes":
+        parts, unit = [f"{n / (1 << 20):,.1f}" for n in (done, total) if n is not None], "MiB"
+    else:
+        parts = [f"{n:,}" for n in (done, total) if n is not None]
+    return f"{' of '.join(parts)} {unit}".strip()
 
 
 class _CountColumn(ProgressColumn):

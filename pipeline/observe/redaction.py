@@ -1,4 +1,4 @@
-"""Redaction of secrets in log lines and run records.
+"""Redaction of secrets in log lines, run records and logged SQL statements.
 
 Errors of Spark and of stores quote their arguments. So every text is searched for the values of the
 secrets that this process knows, and for anything in the form of a secret: in a URL, or after the
@@ -14,8 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
-
-from pipeline.observe.statement_passwords import without_passwords
 
 MASK = "***"
 SHORTEST = 4
@@ -66,6 +64,24 @@ _QUOTED = re.compile(
     r"((['\"])[\w.-]{0,200}" + _NAMED + r"[\w.-]{0,200}\2\s*:\s*)(\"[^\"]*\"|'[^']*')",
     re.IGNORECASE,
 )
+
+_MAY_HOLD_PASSWORD = re.compile("identified|password", re.IGNORECASE)
+_SQL_TOKEN = re.compile(
+    r"(?P<literal>(?:[xXbBnN](?='))?'[^'\\]*(?:(?:\\.?|'')[^'\\]*)*(?:'|\Z)"
+    r"|\"[^\"\\]*(?:(?:\\.?|\"\")[^\"\\]*)*(?:\"|\Z)"
+    r"|0[xX][0-9A-Fa-f]+\b)"
+    r"|(?P<name>`[^`]*`)"
+    r"|(?P<word>[\w$]+)"
+    # Only the delimiters of an executable comment are skipped: its code counts.
+    r"|(?P<space>\s+|/\*M?!\d*|\*/|/\*.*?(?:\*/|\Z)|--(?=\s)[^\n]*|\#[^\n]*)"
+    r"|(?P<sign>.)",
+    re.DOTALL,
+)
+_OF_ACCOUNTS = ("BY", "AS", "USING", "REPLACE")
+"""Keywords before a secret literal, anywhere after IDENTIFIED."""
+_PASSWORD = "PASSWORD"
+_BETWEEN = frozenset("=(:")
+"""Signs allowed between PASSWORD and its literal."""
 
 
 def is_secret(name: str) -> bool:
@@ -147,3 +163,39 @@ def _pattern_of(text: str) -> str:
     if len(text) >= WHOLE_WORDS:
         return re.escape(text)
     return rf"(?<![A-Za-z0-9]){re.escape(text)}(?![A-Za-z0-9])"
+
+
+def without_passwords(statement: str) -> str:
+    """Return a SQL statement with its passwords and their hashes replaced by `'***'`.
+
+    MySQL logs hashes (`IDENTIFIED WITH '…' AS '…'`, in hex with print_identified_with_as_hex),
+    MariaDB logs statements as typed (`IDENTIFIED BY '…'`, `VIA … USING '…' OR …`). Both log the
+    bodies of procedures, server options (`PASSWORD '…'`) and replication options
+    (`SOURCE_PASSWORD = '…'`).
+    """
+    if not _MAY_HOLD_PASSWORD.search(statement):
+        return statement
+    return "".join(_masked(statement))
+
+
+def _masked(statement: str) -> Iterator[str]:
+    identified = for_account = False
+    last = ""
+    for token in _SQL_TOKEN.finditer(statement):
+        kind, text = token.lastgroup, token[0]
+        if kind == "literal":
+            secret = last.endswith(_PASSWORD) or (identified and last in _OF_ACCOUNTS)
+            yield f"'{MASK}'" if secret else text
+            last = ""
+            continue
+        yield text
+        if kind == "word":
+            word = text.upper()
+            # SET PASSWORD FOR 'user'@'host' = '…', or TO
+            for_account = (last == _PASSWORD and word == "FOR") or for_account
+            identified = identified or word == "IDENTIFIED"
+            last = _PASSWORD if for_account and word == "TO" else word
+        elif kind == "sign" and for_account and text == "=":
+            last = _PASSWORD
+        elif kind == "name" or (kind == "sign" and text not in _BETWEEN):
+            last = ""

@@ -7,19 +7,18 @@ whole amount is reported when the job ends.
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
-from pyspark.errors import PySparkAttributeError
-from pyspark.sql import SparkSession
-
+from pipeline.observe.current_run import repeating
+from pipeline.observe.interruption import context_of
 from pipeline.observe.progress import Task
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext, StatusTracker
+    from pyspark import StatusTracker
+    from pyspark.sql import SparkSession
 
 INTERVAL = 0.5
 """Seconds between polls."""
@@ -29,30 +28,27 @@ _GROUP = "spark.jobGroup.id"
 @contextmanager
 def following(spark: SparkSession, task: Task, amount: int) -> Iterator[None]:
     """Advance `task` by `amount` in step with the jobs that this thread starts in the block."""
-    context = _context(spark)
+    context = context_of(spark)
     if context is None:
         yield
         task.advance(amount)
         return
-    group, over, advanced = uuid.uuid4().hex, threading.Event(), [0]
+    group, advanced = uuid.uuid4().hex, 0
 
     def poll() -> None:
-        while not over.wait(INTERVAL):
-            reached = int(amount * share_done(context.statusTracker(), group))
-            task.advance(max(reached - advanced[0], 0))
-            advanced[0] = max(reached, advanced[0])
+        nonlocal advanced
+        reached = int(amount * share_done(context.statusTracker(), group))
+        task.advance(max(reached - advanced, 0))
+        advanced = max(reached, advanced)
 
-    thread = threading.Thread(target=poll, daemon=True)
     before = context.getLocalProperty(_GROUP)
     context.setLocalProperty(_GROUP, group)
-    thread.start()
     try:
-        yield
+        with repeating(poll, INTERVAL):
+            yield
     finally:
-        over.set()
-        thread.join()
         context.setLocalProperty(_GROUP, cast(str, before))  # None removes it
-    task.advance(amount - advanced[0])
+    task.advance(amount - advanced)
 
 
 def share_done(tracker: StatusTracker, group: str) -> float:
@@ -62,10 +58,3 @@ def share_done(tracker: StatusTracker, group: str) -> float:
     tasks = sum(stage.numTasks for stage in stages if stage)
     ended = sum(stage.numCompletedTasks for stage in stages if stage)
     return ended / tasks if tasks else 0.0
-
-
-def _context(spark: SparkSession) -> SparkContext | None:
-    try:
-        return spark.sparkContext
-    except PySparkAttributeError:
-        return None

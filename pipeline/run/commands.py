@@ -16,12 +16,11 @@ from pipeline.gold.plan.rebuild import awaits_rebuild
 from pipeline.gold.plan.until import require_in_log
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.run_record import RunRecord
-from pipeline.lake.locks.lease import only_writer
-from pipeline.lake.locks.lease_guard import require_held
+from pipeline.lake.locks.lease import only_writer, require_held
 from pipeline.lake.starting import Spark
 from pipeline.layer import LayerRun
 from pipeline.maintenance import job as maintenance
-from pipeline.observe import LayerReport, Progress, redact
+from pipeline.observe import LayerReport, Progress
 from pipeline.observe.current_run import begin
 from pipeline.observe.interruption import record_by, unwound
 from pipeline.run.recorder import Recorder, failure_logged
@@ -30,7 +29,7 @@ from pipeline.settings import Settings
 from pipeline.silver import job as silver
 from pipeline.silver.full_refresh import asked, require_refreshable
 from pipeline.silver.plan.progress import silver_progress_ahead
-from pipeline.spark.spark_submit import use_stores
+from pipeline.spark.spark_submit import use
 
 Job = Callable[[Spark, Settings, Progress], LayerReport]
 
@@ -111,8 +110,7 @@ def recorded_run(
     record of the next run, which finishes them. A run that is refused because of a concurrent run,
     or that lost the lease, is reported in the log only: it may not write to the lake.
     """
-    redact.learn(settings.secrets)
-    use_stores(settings.spark.conf)
+    use(settings)
     jobs = COMMANDS[command]
     reports: list[LayerReport] = []
     beside = command in BESIDE

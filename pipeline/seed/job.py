@@ -12,7 +12,6 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from fnmatch import fnmatchcase
 from functools import cached_property
 
 from pipeline.bronze import read_files
@@ -30,6 +29,7 @@ from pipeline.seed.jdbc import returns_values_unchanged
 from pipeline.seed.server import SourceServer, source_server
 from pipeline.seed.source_table import SourceTable, source_table, table_errors
 from pipeline.settings import Settings
+from pipeline.settings.settings import matches
 from pipeline.silver.plan.seeds import Seed, ids_of, is_refused, put_seed, read_seed
 from pipeline.source.logs.kept_statements import keep
 from pipeline.source.server.create_statements import user_tables
@@ -129,7 +129,7 @@ class _Seeding:
         """Return the tables to seed: those in `seed.tables`, or those that gold lacks."""
         patterns = self._settings.seed.tables
         if patterns:
-            return [name for name in found if any(fnmatchcase(str(name), p) for p in patterns)]
+            return [name for name in found if matches(name, patterns)]
         state = GoldState.of(self._run.ledger)
         complete = {name for name, table in state.tables.items() if table.complete}
         self.notes += held_in_gold(state, complete.intersection(found))

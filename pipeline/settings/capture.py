@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ByteSize, Field
 
-from pipeline.settings.model import Model
-from pipeline.settings.values import LocalPath, Location, Size
+from pipeline.settings.values import LocalPath, Location, Model, Size
 
 _MIB = 1 << 20
 

@@ -1,7 +1,12 @@
-"""Reader of settings files: values, the line of each key, and YAML errors."""
+"""Settings files: values with the line of each key, environment variables, and YAML errors.
+
+`${NAME}` and `${NAME:-default}` are replaced by environment variables; `$${` is a literal `${`.
+`as_yaml` and `as_json` show settings in the form of a file, without secrets.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -10,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import BaseModel
 
 from pipeline.errors import SettingsError
 from pipeline.observe import redact
-from pipeline.observe.redaction import is_secret
-from pipeline.settings.variables import VariableError, Variables
+from pipeline.observe.redaction import MASK, is_secret
 
 KeyPath = tuple[str | int, ...]
 LITERAL = "airflow"
@@ -22,6 +27,12 @@ LITERAL = "airflow"
 UNSET = object()
 """The value of a text whose variables are all empty: the setting keeps its default."""
 _NUMBERS = ("int", "float")
+_VARIABLE = re.compile(
+    r"(?P<literal>\$\$\{)"
+    r"|\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<has_default>:-(?P<default>[^{}]*))?\}"
+    r"|(?P<malformed>\$\{[^}\s]*\}?)"
+)
+_FORMS = "${NAME} and ${NAME:-default} are environment variables; a literal ${ is written $${."
 _REMEDIES = (
     (r"'\\t' that cannot start", "Indent with spaces: YAML does not allow tabs."),
     (
@@ -57,26 +68,21 @@ def dotted(path: KeyPath) -> str:
 class SettingsFile:
     """A YAML mapping, with the line (from 1) of each key and item by its path.
 
-    `numbers`: the original text of values that YAML reads as numbers. `mistakes`: duplicate keys,
-    and variables that are not set.
+    `mistakes`: duplicate keys, and variables that are not set.
     """
 
     name: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
-    numbers: Mapping[KeyPath, str] = field(default_factory=dict)
     mistakes: tuple[SettingsError, ...] = ()
 
     @classmethod
-    def empty(cls) -> SettingsFile:
-        """Return settings without a file: only defaults and the command line."""
-        return cls()
-
-    @classmethod
-    def read(cls, file: Path, environment: Mapping[str, str] = os.environ) -> SettingsFile:
+    def read(cls, file: Path, is_text: Callable[[KeyPath], bool]) -> SettingsFile:
         """Read a file, and replace environment variables in its texts.
 
-        Raises SettingsError if it cannot be read or is not a YAML mapping.
+        `is_text`: True for a setting that expects text, which gets what the file has even if YAML
+        reads a number (`0123`). Raises SettingsError if the file cannot be read or is not a YAML
+        mapping.
         """
         name = str(file)
         try:
@@ -98,8 +104,8 @@ class SettingsFile:
             )
         places = _Places(name)
         places.collect(root, ())
-        found = cls(name, values, places.lines, places.numbers, tuple(places.mistakes))
-        return found._with_variables(environment)
+        texts = {path: text for path, text in places.numbers.items() if is_text(path)}
+        return cls(name, values, places.lines, tuple(places.mistakes))._with_texts(texts)
 
     def place(self, path: KeyPath) -> str | None:
         """Return `file:line` of a key, or of its nearest parent in the file."""
@@ -109,30 +115,47 @@ class SettingsFile:
                 return f"{self.name}:{self.lines[parts[:length]]}"
         return self.name or None
 
-    def with_texts(self, is_text: Callable[[KeyPath], bool]) -> SettingsFile:
-        """Return the file with the original text of numbers where text is expected (`0123`)."""
-        written = {path: text for path, text in self.numbers.items() if is_text(path)}
-        return replace(self, values=_mapped(self.values, lambda path, v: written.get(path, v)))
-
-    def _with_variables(self, environment: Mapping[str, str]) -> SettingsFile:
-        variables = Variables(environment)
+    def _with_texts(self, texts: Mapping[KeyPath, str]) -> SettingsFile:
+        """Return the file with these values by path, and variables replaced in all others."""
         mistakes = list(self.mistakes)
 
         def replaced(path: KeyPath, value: Any) -> Any:
             if not isinstance(value, str) or path[0] == LITERAL:
-                return value
+                return texts.get(path, value)
             secret = any(is_secret(str(part)) for part in path)
             try:
-                text = variables.replaced(value, secret=secret)
+                text = _VARIABLE.sub(lambda found: _value_of(found, secret), value)
                 return UNSET if value and not text else text
-            except VariableError as error:
-                place, key = self.place(path), dotted(path)
-                mistakes.append(SettingsError(str(error), key=key, file=place, remedy=error.remedy))
+            except SettingsError as error:
+                error.key, error.file = dotted(path), self.place(path)
+                mistakes.append(error)
                 return value
 
-        values = _mapped(self.values, replaced)
-        redact.learn(variables.secrets)
-        return replace(self, values=values, mistakes=tuple(mistakes))
+        return replace(self, values=_mapped(self.values, replaced), mistakes=tuple(mistakes))
+
+
+def _value_of(found: re.Match[str], secret: bool) -> str:
+    """Return the value of a variable in a text; if it is `secret`, it is redacted from now on.
+
+    As in a shell, a default is also used for a variable that is set but empty. Raises SettingsError
+    for a variable that is not set, and for `${` that does not begin a variable.
+    """
+    if found["literal"]:
+        return "${"
+    if found["malformed"]:
+        raise SettingsError("has a ${ that does not begin a variable.", remedy=_FORMS)
+    name = found["name"]
+    value = os.environ.get(name)
+    if found["has_default"]:
+        value = value or found["default"]
+    if value is None:
+        raise SettingsError(
+            f"uses the environment variable {name}, which is not set.",
+            remedy=f"Set {name}, or write ${{{name}:-…}} with a default. A literal ${{ is $${{.",
+        )
+    if value and (secret or is_secret(name)):
+        redact.learn([value])
+    return value
 
 
 def _mapped(value: Any, change: Callable[[KeyPath, Any], Any], path: KeyPath = ()) -> Any:
@@ -225,3 +248,32 @@ def _yaml_problem(error: Exception) -> tuple[str, int]:
 
 def _remedy(problem: str) -> str:
     return next((remedy for pattern, remedy in _REMEDIES if re.search(pattern, problem)), "")
+
+
+def as_yaml(settings: BaseModel) -> str:
+    """Return all settings as YAML, which can be used as a `--conf` file."""
+    values = _shown(settings)
+    written = {key: one if key == LITERAL else _escaped(one) for key, one in values.items()}
+    return yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=100)
+
+
+def as_json(settings: BaseModel) -> str:
+    """Return all settings as one JSON object."""
+    return json.dumps(_shown(settings), ensure_ascii=False)
+
+
+def _shown(settings: BaseModel) -> dict[str, Any]:
+    """Return all settings by name, as plain values; secrets are `***`."""
+
+    def shown(path: KeyPath, value: Any) -> Any:
+        if value is not None and any(is_secret(str(part)) for part in path):
+            return MASK
+        return redact.value(value)
+
+    values: dict[str, Any] = _mapped(settings.model_dump(mode="json"), shown)
+    return values
+
+
+def _escaped(value: Any) -> Any:
+    """Escape `${` in all texts, where it would begin a variable."""
+    return _mapped(value, lambda _, one: one.replace("${", "$${") if isinstance(one, str) else one)

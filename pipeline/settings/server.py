@@ -13,8 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator, ConfigDict, Field, SecretStr, model_validator
 
-from pipeline.settings.model import Model
-from pipeline.settings.values import LocalPath
+from pipeline.settings.values import LocalPath, Model
 
 PORT = 3306
 CONNECT_SECONDS = 10.0

@@ -20,11 +20,8 @@ from pipeline.lake import Lake
 from pipeline.lake.sql_text import quoted
 from pipeline.observe.redaction import secrets_in
 from pipeline.settings.capture import CaptureSettings
-from pipeline.settings.expectations import declared
 from pipeline.settings.file import KeyPath, SettingsFile
-from pipeline.settings.mistakes import mistakes_in, one_error
-from pipeline.settings.model import Model
-from pipeline.settings.seed import SeedSettings
+from pipeline.settings.mistakes import declared, mistakes_in, one_error
 from pipeline.settings.server import ServerSettings, with_url
 from pipeline.settings.values import (
     Charset,
@@ -37,8 +34,10 @@ from pipeline.settings.values import (
     Location,
     Locations,
     Memory,
+    Model,
     Name,
     OrForever,
+    Place,
     Size,
     SparkConf,
     TablePatterns,
@@ -51,6 +50,11 @@ SYSTEM_SCHEMAS = frozenset({"mysql", "sys", "performance_schema", "information_s
 """Schemas that are excluded unless an include pattern has their full name before its dot."""
 
 
+def matches(name: object, patterns: Collection[str]) -> bool:
+    """Return True if `schema.table` matches one of the patterns, or if there are none."""
+    return not patterns or any(fnmatchcase(str(name), pattern) for pattern in patterns)
+
+
 def key_given(keys: Mapping[str, Sequence[str]], name: str) -> tuple[str, ...]:
     """Return the key columns of `schema.table` in conf's `keys`, by its exact name or else by
     pattern; empty if there are none, so that the table's own key is used.
@@ -59,6 +63,29 @@ def key_given(keys: Mapping[str, Sequence[str]], name: str) -> tuple[str, ...]:
     if given is None:
         given = next((key for pattern, key in keys.items() if fnmatchcase(name, pattern)), ())
     return tuple(given)
+
+
+class SeedSettings(Model):
+    """Which tables get an initial snapshot, and how it is read."""
+
+    tables: tuple[str, ...] = ()
+    """Patterns over `schema.table` of the tables to seed (`--table`). None: the tables whose rows
+    gold does not have in full."""
+    consistent: bool = False
+    """Read all tables as of one moment, in one stream (`--consistent`)."""
+    dump: Location | None = None
+    """Read a dump, or CSV or Parquet files, instead of the server (`--from`)."""
+    form: Literal["dump", "csv", "parquet"] = "dump"
+    """What `dump` is (`--form`): a dump of mysqldump, mariadb-dump, MySQL Shell or mydumper, or
+    files of one table."""
+    create: Location | None = None
+    """For CSV and Parquet: a file with the table's CREATE TABLE (`--create`)."""
+    at: Place | None = None
+    """The log position that the dump belongs to, if it does not record one (`--at`)."""
+    chunk_rows: Annotated[int, Field(ge=100)] = 500_000
+    """Rows that one Spark task reads at a time, and reads again if it fails."""
+    parallel: Annotated[int, Field(ge=1, le=256)] = 4
+    """How many chunks are read at once, each over its own connection."""
 
 
 class SegmentSettings(Model):
@@ -227,14 +254,8 @@ class Settings(Model):
         `server` may be a URL, which is set in that section of the file. Raises SettingsError if the
         file cannot be read, or for all invalid and unknown keys together.
         """
-        given = {key: value for key, value in overrides.items() if value is not None}
-        outside: set[KeyPath] = {(key,) for key in given}
-        document = SettingsFile.read(Path(file)) if file is not None else SettingsFile.empty()
-        document = document.with_texts(cls._is_text)
-        if isinstance(url := given.get("server"), str):
-            given["server"] = with_url(document.values.get("server"), url)
-            outside = outside - {("server",)} | {("server", "url")}
-        return cls._validated({**document.values, **given}, document, outside)
+        document = SettingsFile() if file is None else SettingsFile.read(Path(file), cls._is_text)
+        return cls._validated(document.values, overrides, document)
 
     @classmethod
     def _is_text(cls, path: KeyPath) -> bool:
@@ -243,8 +264,15 @@ class Settings(Model):
 
     @classmethod
     def _validated(
-        cls, values: Mapping[Any, Any], document: SettingsFile, outside: Collection[KeyPath]
+        cls, below: Mapping[str, Any], overrides: Mapping[str, Any], document: SettingsFile
     ) -> Settings:
+        """Return the settings of `below` with every override that is not None on top."""
+        given = {key: value for key, value in overrides.items() if value is not None}
+        outside: set[KeyPath] = {(key,) for key in given}
+        if isinstance(url := given.get("server"), str):
+            given["server"] = with_url(below.get("server"), url)
+            outside = outside - {("server",)} | {("server", "url")}
+        values = {**below, **given}
         mistakes = list(document.mistakes)
         try:
             found = cls.model_validate(values)
@@ -260,11 +288,7 @@ class Settings(Model):
 
         Raises SettingsError.
         """
-        kept = self.model_dump(exclude_unset=True)
-        given = {key: value for key, value in overrides.items() if value is not None}
-        if isinstance(url := given.get("server"), str):
-            given["server"] = with_url(kept.get("server"), url)
-        return self._validated({**kept, **given}, SettingsFile.empty(), ())
+        return self._validated(self.model_dump(exclude_unset=True), overrides, SettingsFile())
 
     def require(self, *keys: str) -> Settings:
         """Return these settings; raise SettingsError for the first of `keys` that is empty."""
@@ -305,14 +329,14 @@ class Settings(Model):
         ):
             return False
         name = f"{schema}.{table}"
-        included = not self.include or any(fnmatchcase(name, p) for p in self.include)
-        return included and not any(fnmatchcase(name, p) for p in self.exclude)
+        excluded = bool(self.exclude) and matches(name, self.exclude)
+        return matches(name, self.include) and not excluded
 
     def with_section(self, section: str, **values: Any) -> Settings:
-        """Return a copy with other values in a section. Raises SettingsError."""
+        """Return a copy with every value that is not None in a section. Raises SettingsError."""
         kept = self.model_dump()
-        kept[section] = {**kept[section], **values}
-        return self._validated(kept, SettingsFile.empty(), ())
+        given = {name: value for name, value in values.items() if value is not None}
+        return self._validated(kept, {section: {**kept[section], **given}}, SettingsFile())
 
     @property
     def decoding(self) -> dict[str, Any]:

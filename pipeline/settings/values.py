@@ -1,4 +1,4 @@
-"""Types of settings, with descriptions and examples that error messages quote."""
+"""The base of every settings model, and types with descriptions and examples for messages."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     BeforeValidator,
     ByteSize,
+    ConfigDict,
     Field,
     PlainSerializer,
     SecretStr,
@@ -29,6 +31,12 @@ _DURATION = re.compile(
     re.IGNORECASE,
 )
 _DURATIONS = "7 days, 36 hours, 90 minutes, or 30d, 12h, 90m"
+
+
+class Model(BaseModel):
+    """Frozen, strict about keys: the base of every settings model."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def _table_pattern(pattern: str) -> str:

@@ -21,7 +21,7 @@ import pyarrow as pa
 from decoder.stream.precompile import warm
 from pipeline.lake.child_sessions import is_connected, master_of, tasks_per_job
 from pipeline.lake.starting import Spark, started
-from pipeline.observe.cancellation import cancel_when_set
+from pipeline.observe.interruption import cancel_when_set
 from pipeline.observe.memory import give_back
 from pipeline.observe.progress import Task
 from pipeline.observe.spark_job_progress import following

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pipeline.errors import MissingRequirementError
-from pipeline.spark.cache import cache_folder
+from pipeline.spark.java import cache_folder
 
 BUNDLED = (
     "com.fasterxml.jackson.core:jackson-annotations",

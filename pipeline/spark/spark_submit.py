@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 
 from pipeline.errors import MissingRequirementError
 from pipeline.lake.stores import use_conf
+from pipeline.observe import redact
 from pipeline.spark.jars import delta_package
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from pipeline.settings import Settings
 
 NAME = "spark.app.name"
 """The application's name; without --name it is the program's file, `job.py`."""
@@ -35,9 +38,12 @@ def given_conf() -> dict[str, str]:
     return dict(SparkConf().getAll())
 
 
-def use_stores(conf: Mapping[str, str]) -> None:
-    """Make all store clients use conf's settings, and those that spark-submit was given."""
-    use_conf({**(given_conf() if is_submitted() else {}), **conf})
+def use(settings: Settings) -> Settings:
+    """Make all store clients of this process use the settings, and those that spark-submit was
+    given; redact their secrets in all output from now on. Returns the settings."""
+    redact.learn(settings.secrets)
+    use_conf({**(given_conf() if is_submitted() else {}), **settings.spark.conf})
+    return settings
 
 
 def merged(

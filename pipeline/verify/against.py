@@ -12,6 +12,7 @@ from pipeline.catalog import TableName
 from pipeline.errors import SettingsError
 from pipeline.layer import LayerRun
 from pipeline.settings import Settings
+from pipeline.settings.settings import matches
 from pipeline.verify.canonical import DATE, DATETIME
 from pipeline.verify.checksums import (
     GoldTable,

@@ -22,6 +22,7 @@ from pipeline.lake.child_sessions import child_session
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.layer import LayerRun
 from pipeline.settings import Settings
+from pipeline.settings.settings import matches
 from pipeline.verify.canonical import checksum
 from pipeline.verify.chunks import WHOLE, Chunking, ChunkSum, table_sum
 from pipeline.verify.gold_table import GoldColumn, chunk_sums, gold_columns, sums

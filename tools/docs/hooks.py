@@ -21,7 +21,7 @@ from typer.main import get_command
 
 from pipeline.cli.app import app
 from pipeline.settings import Settings
-from pipeline.settings.expectations import declared, expected
+from pipeline.settings.mistakes import declared, expected
 from pipeline.source.server.refusals import BY_CODE, DUMP_ENDS
 
 ROOT = Path(__file__).parents[2]

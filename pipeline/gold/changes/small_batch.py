@@ -21,10 +21,15 @@ from pipeline.gold.changes.images import image_type
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.steps import Rows
 from pipeline.lake import Lake
-from pipeline.lake.child_sessions import child_session, is_connected
+from pipeline.lake.child_sessions import (
+    FEW,
+    INTERPRETED,
+    child_session,
+    is_connected,
+    staying_active,
+)
 from pipeline.lake.delta_log.delta_rs import AlteredTableError
 from pipeline.lake.delta_log.spark_written import state
-from pipeline.lake.small_jobs import FEW, INTERPRETED, staying_active
 from pipeline.lake.starting import Spark
 from pipeline.lake.tables.native import NativeTables
 from pipeline.lake.tables.opening import tables_of

@@ -20,14 +20,13 @@ from pipeline.gold.table.damage import Damage, damage_in, gone
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import GoldState
 from pipeline.lake import delta, stores
-from pipeline.lake.child_sessions import child_session, is_connected, let_go
+from pipeline.lake.child_sessions import child_session, is_connected, let_go, staying_active
 from pipeline.lake.delta_log.spark_written import (
     commits_since,
     has_log,
     state as state_of,
     version_of,
 )
-from pipeline.lake.small_jobs import staying_active
 from pipeline.lake.starting import Spark, StartingSpark, running, started
 from pipeline.layer import LayerRun
 from pipeline.settings import Settings

@@ -30,28 +30,24 @@ GROUP_BYTES = 16 * MIB
 """Bytes of rows, before compression, at which a row group is written."""
 GROUP_ROWS = 100_000
 """Rows at which a row group is written."""
-OPEN_BYTES = 48 * MIB
-"""Bytes of rows that a task holds in memory; beyond that the largest table's are spilled."""
-FILE_BYTES = 128 * MIB
-"""Bytes, as written, at which a file is finished."""
-SMALL = 1 * MIB
-"""Bytes of rows, before compression, below which a table gets no file of its own."""
-REST_BYTES = 1 * MIB
-"""Bytes of rows that a task returns in memory; the rest goes to a scratch file."""
 
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a task; see the constants of the same names."""
+    """The limits of a task."""
 
     group_bytes: int = GROUP_BYTES
     group_rows: int = GROUP_ROWS
-    open_bytes: int = OPEN_BYTES
-    file_bytes: int = FILE_BYTES
-    small: int = SMALL
-    rest_bytes: int = REST_BYTES
+    open_bytes: int = 48 * MIB
+    """Bytes of rows that a task holds in memory; beyond that the largest table's are spilled."""
+    file_bytes: int = 128 * MIB
+    """Bytes, as written, at which a file is finished."""
+    small: int = 1 * MIB
+    """Bytes of rows, before compression, below which a table gets no file of its own."""
+    rest_bytes: int = 1 * MIB
+    """Bytes of rows that a task returns in memory; the rest goes to a scratch file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["history_removed", "ledger", "ledger_table", "refill", "run_record", "run_store"]
+__all__ = ["history_removed", "ledger", "ledger_table", "run_record", "run_store"]

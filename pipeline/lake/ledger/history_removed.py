@@ -1,6 +1,7 @@
 """The history of a source that maintenance has removed, or is about to, by its plan in the ledger.
 
-The plan is committed before anything is removed, so it never understates what is gone.
+The plan is committed before anything is removed, so it never understates what is gone. A full
+refresh of silver undoes it; during one, data that silver lacks may simply not be decoded again yet.
 """
 
 from __future__ import annotations
@@ -98,3 +99,24 @@ def maintained(record: Mapping[str, Any], planned: int) -> int:
     may be earlier.
     """
     return int(record.get(MAINTAINED, planned))
+
+
+def position_before_refresh(ledger: Ledger) -> tuple[int, int] | None:
+    """Return silver's position (file ordinal, byte) before a full refresh that is running or
+    planned; None if there is none.
+    """
+    plan, last = ledger.open("silver"), ledger.last("silver")
+    if plan is not None and (begins := plan.body.get("begins")):
+        return _position(begins)
+    if last is None:
+        return None
+    begins = last.body.get("begins")
+    if begins and ABANDONED not in (ledger.record("silver") or {}):
+        return _position(begins)
+    refresh = last.body.get("refresh") or {}
+    return _position(refresh) if refresh.get("under_way") else None
+
+
+def _position(row: Mapping[str, Any]) -> tuple[int, int]:
+    ordinal, pos = row["upto"]
+    return ordinal, pos

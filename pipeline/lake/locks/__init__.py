@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["lease", "lease_guard", "lock"]
+__all__ = ["lease", "lock"]

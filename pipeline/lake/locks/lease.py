@@ -6,8 +6,8 @@ that finds the object watches it. If the object changes, its owner is alive, and
 refused. If it does not change for long enough, the owner is dead, and this run takes the lease
 over. No clocks are compared, and a killed run costs the next one only the time to watch.
 
-A run that could not renew its lease for half of that time stops committing
-(`pipeline.lake.locks.lease_guard`), before any other run can consider it dead.
+A run that could not renew its lease for half of that time stops committing (`require_held`), before
+any other run can consider it dead.
 """
 
 from __future__ import annotations
@@ -16,16 +16,23 @@ import json
 import os
 import re
 import socket
-import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
-from pipeline.errors import BinlakeError, ConcurrentRunError, SettingsError, UnreachableError
-from pipeline.lake.locks.lease_guard import ONE_AT_A_TIME, Hold, checked_before_commits
+from pipeline.errors import (
+    BinlakeError,
+    ConcurrentRunError,
+    LakeLostError,
+    SettingsError,
+    UnreachableError,
+)
+from pipeline.lake.locks.lock import local_path
 from pipeline.lake.stores import error_text, filesystem_of
+from pipeline.observe.current_run import repeating
 
 RENEWED_EVERY = 10.0
 """Seconds between two renewals of the lease."""
@@ -43,6 +50,61 @@ _REMEDY = (
     " spark.delta.logStore.s3a.impl (or another scheme's) in spark.conf to a log store for several"
     " writers."
 )
+_ONE_AT_A_TIME = "Run again when it is done; a scheduler should run one at a time."
+
+
+@dataclass(eq=False, slots=True)
+class Hold:
+    """The state of a lease.
+
+    `confirmed`: when the store last accepted a renewal (`time.monotonic`); `seconds` after it,
+    another run may be about to take the lease over.
+    """
+
+    lake: str
+    seconds: float
+    confirmed: float = 0.0
+    lost: bool = False
+
+    def require(self) -> None:
+        """Raise LakeLostError unless the lease is certainly still held."""
+        if self.lost:
+            raise LakeLostError(
+                f"another run took {self.lake} over while this one was suspended.",
+                remedy=_ONE_AT_A_TIME,
+            )
+        age = time.monotonic() - self.confirmed
+        if age > self.seconds:
+            raise LakeLostError(
+                f"for {age:.0f} seconds the store has not confirmed this run's lease of"
+                f" {self.lake}.",
+                remedy="Run again when the store can be reached.",
+            )
+
+
+_HOLDS: list[Hold] = []
+
+
+@contextmanager
+def checked_before_commits(hold: Hold) -> Iterator[None]:
+    """Check the lease before every commit of this process until the end of the block."""
+    _HOLDS.append(hold)
+    try:
+        yield
+    finally:
+        _HOLDS.remove(hold)
+
+
+def require_held(table: str) -> None:
+    """Raise LakeLostError if this process held the lease of the table's lake, and may have lost it.
+
+    The lake of a name in a catalog is unknown: then all leases are checked.
+    """
+    if local_path(table) is not None:
+        return
+    for hold in list(_HOLDS):
+        if "://" not in table or table.startswith(hold.lake.rstrip("/") + "/"):
+            hold.require()
 
 
 @contextmanager
@@ -75,15 +137,10 @@ def only_writer(
             key="lake",
             remedy=_REMEDY,
         ) from error
-    ended = threading.Event()
-    renewing = threading.Thread(target=lease.renew_until, args=(ended, renewed_every), daemon=True)
-    renewing.start()
     try:
-        with checked_before_commits(hold):
+        with repeating(lease.renew, renewed_every), checked_before_commits(hold):
             yield
     finally:
-        ended.set()
-        renewing.join()
         with suppress(Exception):  # the next run then finds out that this one is dead
             lease.leave()
     if hold.lost:
@@ -123,9 +180,9 @@ class _Lease:
             raise self._refusal("several runs that start and end")
         self._require_conditions()
 
-    def renew_until(self, ended: threading.Event, every: float) -> None:
-        """Renew the lease until `ended`; after any error, try again the next time."""
-        while not ended.wait(every) and not self._hold.lost:
+    def renew(self) -> None:
+        """Renew the lease unless it is lost; after any error, try again the next time."""
+        if not self._hold.lost:
             with suppress(Exception):
                 self._hold.lost = not self._write(IfMatch=self._etag)
 
@@ -154,7 +211,7 @@ class _Lease:
 
     def _refusal(self, holder: str) -> ConcurrentRunError:
         return ConcurrentRunError(
-            f"another run is writing {self._hold.lake}: {holder}.", remedy=ONE_AT_A_TIME
+            f"another run is writing {self._hold.lake}: {holder}.", remedy=_ONE_AT_A_TIME
         )
 
     def _holder(self) -> str:

@@ -114,23 +114,24 @@ class SparkTables:
         """Return a new folder in the lake's scratch space."""
         return f"{self.lake.staging}/{uuid.uuid4().hex}"
 
-    def append(self, table: LakeTable, rows: pa.Table, step: Step | None) -> bool:
-        """Append rows; see `Tables.append`."""
-        if not len(rows) and self.exists(table):
-            return False
-        self._append(self._frame(self.spark, table, rows), table, step)
-        return True
-
-    def add(
-        self, table: LakeTable, files: Sequence[DataFile], rest: pa.Table | None, step: Step
+    def append(
+        self,
+        table: LakeTable,
+        rows: pa.Table | None,
+        step: Step | None,
+        files: Sequence[DataFile] = (),
     ) -> bool:
-        """Append files and rows, and remove the files' folder; see `Tables.add`."""
+        """Append rows and files, and remove the files' folder; see `Tables.append`."""
+        given = table.schema.empty_table() if rows is None else rows
         if not files:
-            return self.append(table, table.schema.empty_table() if rest is None else rest, step)
+            if not len(given) and self.exists(table):
+                return False
+            self._append(self._frame(self.spark, table, given), table, step)
+            return True
         session = child_session(self.spark, WRITING)
         parts = _read_files(session, table, files)
-        if rest is not None and len(rest):
-            parts.append(self._frame(session, table, rest))
+        if len(given):
+            parts.append(self._frame(session, table, given))
         try:
             self._append(reduce(DataFrame.unionByName, parts), table, step)
         finally:

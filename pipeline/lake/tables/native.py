@@ -29,7 +29,7 @@ from pipeline.lake.files.data_files import write_rows
 from pipeline.lake.files.rewriting import Rewritten, changed, count, without
 from pipeline.lake.files.scanning import Scan, scan
 from pipeline.lake.layout import Lake
-from pipeline.lake.locks.lease_guard import require_held
+from pipeline.lake.locks.lease import require_held
 from pipeline.lake.locks.lock import exclusive, local_path
 from pipeline.lake.stores import is_known, options_for
 from pipeline.lake.tables.actions import Actions, add_action, commit_metadata, remove_action
@@ -97,15 +97,22 @@ class NativeTables:
         """Return the table's own folder."""
         return table.reference
 
-    def append(self, table: LakeTable, rows: pa.Table, step: Step | None) -> bool:
-        """Append rows; see `Tables.append`."""
-        return self._add(table, (), rows, step)
-
-    def add(
-        self, table: LakeTable, files: Sequence[DataFile], rest: pa.Table | None, step: Step
+    def append(
+        self,
+        table: LakeTable,
+        rows: pa.Table | None,
+        step: Step | None,
+        files: Sequence[DataFile] = (),
     ) -> bool:
-        """Append files and rows; see `Tables.add`."""
-        return self._add(table, files, rest, step)
+        """Append rows and files; see `Tables.append`."""
+        written = _written_once(table, rows)
+
+        def actions(opened: DeltaTable | None) -> Actions:
+            added = [*files, *written()]
+            schema = schema_to_commit(table, opened) if opened is not None and added else None
+            return Actions(added, schema=schema)
+
+        return self._commit(table, step, actions, creates=True)
 
     def replace(self, table: LakeTable, where: Condition, rows: pa.Table, step: Step) -> bool:
         """Replace rows; see `Tables.replace`."""
@@ -221,22 +228,6 @@ class NativeTables:
     def _opened(self, table: LakeTable) -> DeltaTable | None:
         return delta_rs.opened(table.reference, self.options)
 
-    def _add(
-        self,
-        table: LakeTable,
-        files: Sequence[DataFile],
-        rows: pa.Table | None,
-        step: Step | None,
-    ) -> bool:
-        written = _written_once(table, rows)
-
-        def actions(opened: DeltaTable | None) -> Actions:
-            added = [*files, *written()]
-            schema = schema_to_commit(table, opened) if opened is not None and added else None
-            return Actions(added, schema=schema)
-
-        return self._commit(table, step, actions, creates=True)
-
     def _commit(
         self,
         table: LakeTable,
@@ -335,7 +326,7 @@ class NativeTables:
 
 
 def native_tables(lake: Lake) -> NativeTables | None:
-    """Those of a lake whose folder this process reaches; None where only Spark has the tables."""
+    """Return the tables of a lake whose folder this process can access, or else None."""
     reachable = local_path(lake.root) is not None or is_known(lake.root)
     if lake.namespace is not None or not reachable:
         return None

@@ -2,7 +2,7 @@
 
 Two implementations keep the same contract, and pass the same tests: by delta-rs, for tables that
 this process can access by path (`native`), and by Spark, for tables in a catalog or on another
-machine (`by_spark`). Every commit checks `pipeline.lake.locks.lease_guard`, holds
+machine (`by_spark`). Every commit checks `pipeline.lake.locks.lease`, holds
 `pipeline.lake.locks.lock`, and carries its step's transaction identifier, which is looked up first:
 a step is committed once, by whichever run.
 """
@@ -85,23 +85,26 @@ class Tables(Protocol):
         """Return the number of rows matching a condition; 0 if the table does not exist."""
 
     def folder(self, table: LakeTable) -> str:
-        """Return the folder in which tasks write files for `add`: the table's own, or a new one in
-        the lake's scratch space, which `add` removes."""
+        """Return the folder in which tasks write files for `append`: the table's own, or a new one
+        in the lake's scratch space, which `append` removes."""
 
-    def append(self, table: LakeTable, rows: pa.Table, step: Step | None) -> bool:
+    def append(
+        self,
+        table: LakeTable,
+        rows: pa.Table | None,
+        step: Step | None,
+        files: Sequence[DataFile] = (),
+    ) -> bool:
         """Append rows as a step, or unconditionally without one; creates the table if necessary.
 
-        Without rows it only creates the table: such a step is not recorded. An empty table gets the
-        columns of `table.schema` that it lacks.
+        `files`: what tasks have written, to be appended too; `rows` are then those that were too
+        few for files. If the step was already committed, the files do not become part of the table.
+
+        Without either it only creates the table: such a step is not recorded. An empty table gets
+        the columns of `table.schema` that it lacks.
 
         Returns True if this call committed the rows, False if the step was already committed.
         """
-
-    def add(
-        self, table: LakeTable, files: Sequence[DataFile], rest: pa.Table | None, step: Step
-    ) -> bool:
-        """Append files that tasks have written, and the rows of `rest`, which were too few for
-        files. If the step was already committed, the files do not become part of the table."""
 
     def replace(self, table: LakeTable, where: Condition, rows: pa.Table, step: Step) -> bool:
         """Replace the rows matching `where` by `rows`, which must match it too, in one commit;

@@ -85,8 +85,8 @@ def commit(run: LayerRun, decoded: Written, targets: Mapping[str, Target], batch
         target = targets[name]
         step = Step(target.app, batch)
         table = target.destination.table
-        files, rest = decoded.files.get(name, ()), decoded.rest.get(name)
-        target.tables.add(table, files, rest, step)
+        rest, files = decoded.rest.get(name), decoded.files.get(name, ())
+        target.tables.append(table, rest, step, files)
         task.advance()
 
     with (

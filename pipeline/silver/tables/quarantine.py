@@ -104,7 +104,7 @@ def append_faults(
     if not written.counts:
         return []
     step = Step(f"silver/{source}/quarantine", batch)
-    tables.add(table, written.files.get(FAULTS, ()), written.rest.get(FAULTS), step)
+    tables.append(table, written.rest.get(FAULTS), step, written.files.get(FAULTS, ()))
     return _sentences(run, batch)
 
 

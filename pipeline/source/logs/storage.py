@@ -19,7 +19,7 @@ from decoder.encryption.header import HEADER_LENGTH
 from decoder.encryption.stream_cipher import StreamCipher
 from pipeline.errors import SettingsError
 from pipeline.lake.stores import error_text, filesystem_of, fsspec_of, sentences
-from pipeline.observe.cancellation import raise_if_cancelled
+from pipeline.observe.interruption import raise_if_cancelled
 from pipeline.source.logs.archive import ArchivedFile, log_name
 
 WINDOW = 8 << 20

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pipeline.gold.apply import apply, merge
 from pipeline.gold.changes.changes import Taken
 from pipeline.lake import Lake, delta
-from pipeline.lake.small_jobs import INTERPRETED
+from pipeline.lake.child_sessions import INTERPRETED
 from tests.support.gold.made_lake import MadeLake
 from tests.support.silver.made_silver import MadeTransaction as Tx, definition, item
 

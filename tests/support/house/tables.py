@@ -105,9 +105,8 @@ ROOMS = {
         "start statements table_items tables timeline touched"
     ),
     "pipeline.cli": (
-        "__main__ app capture_command databricks_task inspect inspect_encryption "
-        "inspect_events inspect_names inspect_rows options run_commands seed_command "
-        "server_command show show_runs"
+        "__main__ app databricks_task inspect inspect_events inspect_names inspect_rows options "
+        "run_commands server_commands show show_runs"
     ),
     "pipeline.gold": ("apply/ carry_out cascades/ changes/ job plan/ planning schema/ table/"),
     "pipeline.gold.apply": "apply merge seed_rows",
@@ -127,17 +126,16 @@ ROOMS = {
     ),
     "pipeline.lake": (
         "child_sessions dealing delta delta_conflicts delta_log/ files/ layout ledger/ locks/ "
-        "small_jobs sql_text starting store_options stores tables/"
+        "sql_text starting store_options stores tables/"
     ),
     "pipeline.lake.delta_log": ("conditions delta_rs spark_types spark_written table table_log"),
     "pipeline.lake.files": ("compaction data_files rewriting scanning skipping target_writer"),
-    "pipeline.lake.ledger": ("history_removed ledger ledger_table refill run_record run_store"),
-    "pipeline.lake.locks": "lease lease_guard lock",
+    "pipeline.lake.ledger": ("history_removed ledger ledger_table run_record run_store"),
+    "pipeline.lake.locks": "lease lock",
     "pipeline.lake.tables": "actions by_spark last_rows native opening tables",
     "pipeline.maintenance": ("batch job leftovers plan planning preview retention tables upkeep"),
     "pipeline.observe": (
-        "cancellation current_run interruption log log_progress memory progress redaction "
-        "report spark_job_progress statement_passwords"
+        "current_run interruption log memory progress redaction report spark_job_progress"
     ),
     "pipeline.run": "commands operations preflight recorder status",
     "pipeline.seed": (
@@ -149,10 +147,7 @@ ROOMS = {
         "text_chunks"
     ),
     "pipeline.seed.values": "cell_bytes dates numbers rows text",
-    "pipeline.settings": (
-        "capture expectations file mistakes model seed server settings shown time_zone until "
-        "values variables"
-    ),
+    "pipeline.settings": "capture file mistakes server settings time_zone until values",
     "pipeline.silver": "carry_out decode/ full_refresh job plan/ planning tables/",
     "pipeline.silver.decode": (
         "decode decoding segment_tasks segments silver_tables splitter statement_faults table_names"
@@ -173,7 +168,7 @@ ROOMS = {
     "pipeline.source.server": (
         "connection create_statements errors log_position login opening refusals version"
     ),
-    "pipeline.spark": ("cache engine jars java session ship_code spark_submit warm_kernels"),
+    "pipeline.spark": "engine jars java session ship_code spark_submit warm_kernels",
     "pipeline.verify": (
         "against canonical checksums chunks gold_table live matching position report run script "
         "server_file snapshot snapshot_columns"
@@ -209,7 +204,7 @@ ORDER = {
     "pipeline.lake": (
         "sql_text store_options starting dealing",
         "stores child_sessions",
-        "locks small_jobs delta_conflicts",
+        "locks delta_conflicts",
         "layout delta",
         "delta_log",
         "files",
@@ -266,19 +261,13 @@ SMALL = {
     "pipeline.catalog.ddl.names": "every reader of DDL uses it",
     "pipeline.cli.__main__": "`python -m pipeline.cli`",
     "pipeline.gold.table.incomplete": "a job and the status both report it",
-    "pipeline.lake.ledger.refill": "bronze asks it, without silver",
-    "pipeline.lake.small_jobs": "a setting of Spark that several rooms switch",
     "pipeline.lake.sql_text": "the first step of the room: it imports nothing",
     "pipeline.lake.tables.opening": "the choice between two implementations",
-    "pipeline.observe.cancellation": "tasks ask it in threads, without Spark",
-    "pipeline.settings.model": "the base of all settings models",
-    "pipeline.settings.seed": "one section of the settings file each",
     "pipeline.settings.time_zone": "conf and the source's sessions share it",
     "pipeline.source.capture.reader": "a thread of its own",
     "pipeline.source.check.run": "the entry of the room",
     "pipeline.source.logs.server_folders": "a folder layout that a capture and bronze share",
     "pipeline.source.server.errors": "error types of the room",
-    "pipeline.spark.cache": "a path that jars and Java share",
     "pipeline.verify.script": "it builds the script, and is not in it",
 }
 ALLOWED = (

@@ -16,7 +16,7 @@ import yaml
 from moto.server import ThreadedMotoServer
 from s3fs import S3FileSystem
 
-from pipeline.spark.cache import cache_folder
+from pipeline.spark.java import cache_folder
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIAOFATEST", "AWS_SECRET_ACCESS_KEY": "a-secret-of-a-test"}
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pipeline.bronze import job
-from pipeline.lake.ledger.history_removed import ABANDONED
-from pipeline.lake.ledger.refill import position_before_refresh
+from pipeline.lake.ledger.history_removed import ABANDONED, position_before_refresh
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings

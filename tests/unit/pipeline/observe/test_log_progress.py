@@ -7,7 +7,7 @@ import time
 import pytest
 
 from pipeline.observe.current_run import begin
-from pipeline.observe.log_progress import LogProgress, amount
+from pipeline.observe.progress import LogProgress, amount
 from tests.support.observe.said_lines import LogRecords, captured_log
 
 

@@ -13,7 +13,7 @@ from tests.support.spark.no_spark import NO_SPARK
 def test_without_a_status_tracker_progress_is_reported_at_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(job_progress, "_context", lambda _: None)
+    monkeypatch.setattr(job_progress, "context_of", lambda _: None)
     counted = CountedTask()
     with following(NO_SPARK, counted, 7):
         assert counted.amounts == []

@@ -7,8 +7,7 @@ import time
 import pytest
 
 from pipeline.observe import redact
-from pipeline.observe.redaction import shown_statement
-from pipeline.observe.statement_passwords import without_passwords
+from pipeline.observe.redaction import shown_statement, without_passwords
 
 HASH = "*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19"
 

@@ -17,7 +17,7 @@ from pipeline.gold.changes.small_batch import (
     fit,
     local,
 )
-from pipeline.lake.small_jobs import FEW
+from pipeline.lake.child_sessions import FEW
 
 EVERY_TYPE = (
     "__op string, __lsn bigint, __absent_after array<string>, __json_diff map<string, string>,"

@@ -128,7 +128,7 @@ def test_spark_reads_and_writes_tables_of_delta_rs(spark: SparkSession, tmp_path
         for number in range(first, 8, 2):
             writer.write(rows(number))
         files.append(writer.close())
-    tables.add(table, files, None, Step("a", 1))
+    tables.append(table, None, Step("a", 1), files)
     for step, chosen in ((2, (10, 11)), (3, (70,)), (4, (12, 13, 14)), (5, (15,))):
         tables.append(table, rows(*chosen), Step("a", step))
     everything = rows(*range(8), *range(10, 16), 70).sort_by("__lsn")
@@ -181,7 +181,7 @@ def test_cells_of_many_megabytes_are_read_by_spark(spark: SparkSession, tmp_path
     for number in range(3):
         cell = bytes([number, 255]) * (size // 2)
         writer.write(pa.Table.from_pylist([{"__lsn": number, "cell": cell}], schema=schema))
-    tables.add(table, [writer.close()], None, Step("a", 1))
+    tables.append(table, None, Step("a", 1), [writer.close()])
     session = child_session(spark, {"spark.sql.parquet.enableVectorizedReader": "false"})
     found = delta.read(session, table.reference).selectExpr("__lsn", "length(cell)", "md5(cell)")
     whole = delta.read(session, table.reference).where("__lsn = 1").select("cell").collect()

@@ -128,7 +128,7 @@ def test_files_of_tasks_are_added_with_remaining_rows(place: Place) -> None:
             for part in (rows(1, None), rows(3, source=None), rows(4, source="a b/%é"))
             for file in write_rows(folder, table, part)
         ]
-        tables.add(table, written, rows(5), Step("a", 1))
+        tables.append(table, rows(5), Step("a", 1), written)
     found = tables.read(table).sort_by("n").to_pylist()
     assert [(row["source"], row["n"]) for row in found] == [
         ("s", 1), (None, 3), ("a b/%é", 4), ("s", 5), ("s", None),
@@ -136,8 +136,8 @@ def test_files_of_tasks_are_added_with_remaining_rows(place: Place) -> None:
     assert tables.read(table, equal("source", "a b/%é")).column("n").to_pylist() == [4]
     assert tables.read(table, missing("source")).column("n").to_pylist() == [3]
     assert folder == table.reference or not Path(folder).exists()
-    tables.add(table, [], rows(6), Step("a", 2))
-    tables.add(table, [], None, Step("a", 3))
+    tables.append(table, rows(6), Step("a", 2))
+    tables.append(table, None, Step("a", 3))
     assert len(tables.read(table)) == 6
 
 
@@ -147,7 +147,7 @@ def test_files_of_a_committed_step_are_removed_from_the_scratch_space(place: Pla
     folder = tables.folder(table)
     writer = DataFileWriter(folder, table)
     writer.write(rows(2))
-    tables.add(table, [writer.close()], None, Step("a", 1))
+    tables.append(table, None, Step("a", 1), [writer.close()])
     assert numbers(tables, table) == [1]
     assert folder == table.reference or not Path(folder).exists()
 
@@ -322,5 +322,5 @@ def test_every_type_survives_a_round_trip(place: Place) -> None:
         [dict(zip(TYPES.names, VALUES, strict=True)), dict.fromkeys(TYPES.names)], schema=TYPES
     )
     tables.append(table, given, Step("a", 1))
-    tables.add(table, write_rows(tables.folder(table), table, given), given, Step("a", 2))
+    tables.append(table, given, Step("a", 2), write_rows(tables.folder(table), table, given))
     assert tables.read(table).sort_by("i8") == pa.concat_tables([given] * 3).sort_by("i8")

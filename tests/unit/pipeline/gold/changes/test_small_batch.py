@@ -17,7 +17,7 @@ from pipeline.gold.changes.small_batch import (
     few_of,
 )
 from pipeline.gold.changes.xa import Prepared
-from pipeline.lake.small_jobs import FEW
+from pipeline.lake.child_sessions import FEW
 from tests.support.spark.no_spark import NO_SPARK
 
 NUMBER = ColumnDefinition("id", ColumnType.LONG)

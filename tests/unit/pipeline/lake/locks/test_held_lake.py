@@ -13,8 +13,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError, NoCredenti
 from pipeline.errors import ConcurrentRunError, SettingsError, UnreachableError
 from pipeline.lake import delta
 from pipeline.lake.locks import lease
-from pipeline.lake.locks.lease import only_writer
-from pipeline.lake.locks.lease_guard import require_held
+from pipeline.lake.locks.lease import only_writer, require_held
 from pipeline.lake.stores import filesystem_of
 from tests.support.lake.object_store import ObjectStore, object_store
 

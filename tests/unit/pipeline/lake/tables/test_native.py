@@ -129,7 +129,7 @@ def test_without_changes_there_is_no_commit(tables: NativeTables, table: LakeTab
     assert not tables.update(table, equal("n", 2), [constant("n", 3)], Step("u", 1))
     assert not tables.delete(table, among("n", [2, 3]), Step("d", 1))
     assert not tables.append(table, rows(), Step("a", 2))
-    assert not tables.add(table, [], None, Step("a", 2))
+    assert not tables.append(table, None, Step("a", 2))
     assert version(table) == 0
 
 
@@ -205,7 +205,7 @@ def test_rows_of_16_mib_are_updated_one_row_group_at_a_time(
     for number in range(12):
         cell = bytes([number]) * (16 << 20)
         writer.write(pa.Table.from_pylist([{"n": number, "bytes": cell}], schema=schema))
-    tables.add(table, [writer.close()], None, Step("a", 1))
+    tables.append(table, None, Step("a", 1), [writer.close()])
     before = pa.total_allocated_bytes()
     peak = 0
     real = DataFileWriter.write

@@ -16,7 +16,7 @@ from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import equal
 from pipeline.lake.delta_log.table import LakeTable, Step
 from pipeline.lake.files.data_files import write_rows
-from pipeline.lake.locks.lease_guard import Hold, checked_before_commits
+from pipeline.lake.locks.lease import Hold, checked_before_commits
 from pipeline.lake.store_options import store_keys
 from pipeline.lake.stores import VARIABLE, options_for
 from pipeline.lake.tables.native import NativeTables
@@ -65,7 +65,7 @@ def test_a_table_lives_in_a_store(protocol: str, store: ObjectStore) -> None:
     assert tables.append(table, rows(1, 2), Step("a", 1))
     assert not tables.append(table, rows(1, 2), Step("a", 1))
     written = write_rows(tables.folder(table), table, rows(3))
-    assert tables.add(table, written, rows(4), Step("a", 2))
+    assert tables.append(table, rows(4), Step("a", 2), written)
     assert tables.delete(table, equal("n", 1), Step("d", 1))
     assert tables.update(table, equal("n", 2), [constant("n", 7)], Step("u", 1))
     assert numbers(tables, table) == [3, 4, 7]
@@ -83,7 +83,9 @@ def test_what_is_written_is_encrypted_by_the_key_in_conf(
     monkeypatch.setenv(VARIABLE, json.dumps({**store_keys(store.conf), **asked}))
     tables, table = lake_table("s3a", "encrypted")
     assert tables.append(table, rows(1), Step("a", 1))
-    assert tables.add(table, write_rows(tables.folder(table), table, rows(2)), None, Step("a", 2))
+    assert tables.append(
+        table, None, Step("a", 2), write_rows(tables.folder(table), table, rows(2))
+    )
     assert numbers(tables, table) == [1, 2]
     folder = table.reference.partition("://")[2]
     files = store.files.find(folder)

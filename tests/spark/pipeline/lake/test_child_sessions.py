@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession, functions as sf
 
-from pipeline.lake.child_sessions import child_session
-from pipeline.lake.small_jobs import INTERPRETED, interpreted
+from pipeline.lake.child_sessions import INTERPRETED, child_session, interpreted
 
 
 def test_code_generation_is_off_only_in_the_child_session(spark: SparkSession) -> None:

@@ -1,0 +1,150 @@
+"""Commands for the source server: `check`, `capture` and `seed`.
+
+They import what they need when they run, so that help is instant.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+from pipeline.cli.options import (
+    Conf,
+    ExitCodeOnly,
+    Json,
+    LakeFolder,
+    Output,
+    Server,
+    Source,
+    reporting,
+    settings_of,
+)
+from pipeline.cli.run_commands import carry_out, set_up_run, starting
+
+
+def check(
+    server: Server = None,
+    conf: Conf = None,
+    json: Json = False,
+    quiet: ExitCodeOnly = False,
+    verbose: Annotated[
+        bool, reporting("Explain the settings that are fit, too.", "--verbose", "-v")
+    ] = False,
+) -> None:
+    """Check the source server's settings, tables and grants; print what to change.
+
+    Exits with 3 if something is unfit.
+    """
+    with starting("Asking the server …", quiet=quiet):
+        from pipeline.source import check_server
+        from pipeline.source.check.report import show
+        from pipeline.source.server.login import login
+
+        settings = settings_of(conf, server=server)
+        report = check_server(login(settings), settings)
+    if json:
+        print(report.to_json())
+    elif not quiet:
+        show(report, Console(), explain_fit=verbose)
+    raise typer.Exit(report.exit_code)
+
+
+def capture(
+    server: Server = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="FOLDER",
+            help="Folder that the binary logs are written to, as a path or URL.",
+        ),
+    ] = None,
+    conf: Conf = None,
+    forever: Annotated[
+        bool,
+        typer.Option(
+            "--forever", help="Follow the server until SIGTERM, instead of until caught up."
+        ),
+    ] = False,
+    status: Annotated[
+        bool,
+        typer.Option("--status", help="Only print position and lag of the capture."),
+    ] = False,
+    json: Json = False,
+    *,
+    output: Output,
+) -> None:
+    """Copy a live server's binary logs into a folder, byte for byte."""
+    given = {"to": to or None, "forever": forever or None}
+    with starting("Starting …", quiet=output.silent):
+        section = ("capture", given)
+        settings, progress, _ = set_up_run(output, section=section, conf=conf, server=server)
+        from pipeline.source.capture.command import capture_logs, show_state, state_of
+    state = state_of(settings) if status else capture_logs(settings, progress)
+    if json:
+        print(state.to_json())
+    elif status or (settings.log == "text" and not output.quiet):
+        show_state(state, Console())
+
+
+def seed(
+    server: Server = None,
+    source: Source = None,
+    lake: LakeFolder = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--table",
+            metavar="PATTERN",
+            help="Tables whose schema.table matches; repeatable. By default, those that gold"
+            " lacks.",
+        ),
+    ] = None,
+    dump: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="PATH",
+            help="Dump, or files of one table, to read instead of the server.",
+        ),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option("--form", metavar="FORMAT", help="Format of --from: dump, csv or parquet."),
+    ] = None,
+    create: Annotated[
+        str | None,
+        typer.Option(
+            "--create",
+            metavar="FILE",
+            help="File with the table's CREATE TABLE, for csv and parquet.",
+        ),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="POSITION",
+            help="Position in the log that --from was taken at, as FILE:POSITION.",
+        ),
+    ] = None,
+    consistent: Annotated[
+        bool,
+        typer.Option(
+            "--consistent", help="Read all tables in one consistent snapshot, in one stream."
+        ),
+    ] = False,
+    conf: Conf = None,
+    *,
+    output: Output,
+) -> NoReturn:
+    """Read the initial snapshot of tables from a server or a dump into the lake.
+
+    For tables whose CREATE TABLE is not in the logs; the next run loads the rows into gold.
+    """
+    given = {"tables": table, "dump": dump, "form": form, "create": create, "at": at}
+    section = ("seed", {**given, "consistent": consistent or None})
+    places = {"conf": conf, "server": server, "source": source, "lake": lake}
+    carry_out("seed", output, section=section, **places)
