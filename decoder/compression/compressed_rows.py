@@ -10,22 +10,25 @@ Format: MariaDB `sql/log_event.cc`, `row_log_event_uncompress`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from decoder.columns.cells import HEAD_SLACK, SLACK
-from decoder.compression.payload_windows import INNER_WINDOW
+from decoder.compression.payload import INNER_WINDOW
 from decoder.constants import EventType as T
 from decoder.errors import BinlogError
 from decoder.events.cursor import Cursor
 from decoder.events.header import EventHeader
 from decoder.events.mariadb_compression import uncompress
 from decoder.framing.frames import BODY, END, OFFSET, POST_HEADER, SIZE, TYPE, VALID
+from decoder.kernels.memory import Bytes
+from decoder.rows.grouping import VERSION_2
 from decoder.rows.walker import USUAL_POST_HEADERS
 from decoder.transactions.event_window import Window
+from decoder.transactions.faults import Fault, fault_of
 
 PLAIN: dict[int, T] = {
     T.MARIADB_WRITE_ROWS_COMPRESSED_V1: T.WRITE_ROWS_V1,
@@ -39,34 +42,34 @@ _IS_COMPRESSED: npt.NDArray[np.bool_] = np.zeros(256, np.bool_)
 _IS_COMPRESSED[list(PLAIN)] = True
 
 _TWO_BITMAPS = (T.UPDATE_ROWS, T.UPDATE_ROWS_V1)
-_VERSION_2 = 10
-"""Length of the post-header that ends with the length of extra data."""
 _EXTRA_LENGTH_BYTES = 2
 
-Refuse = Callable[[Window, int, BinlogError], None]
 
-
-def uncompressed(window: Window, refuse: Refuse) -> Iterator[Window]:
+def uncompressed(window: Window) -> Iterator[tuple[Window, list[Fault]]]:
     """Yield consecutive windows with the rows decompressed, or the window itself if none are.
 
-    `refuse` is called for an event that cannot be decompressed, which is left unchanged.
+    With each: the faults of its events that cannot be decompressed, which are left unchanged.
     """
     chosen = _IS_COMPRESSED[window.table[TYPE]] & (window.table[VALID] != 0)
     events = np.flatnonzero(chosen).tolist()
     if not events:
-        yield window
+        yield window, []
         return
-    rewriting = _Rewriting(window)
+    first, size = 0, 0
+    content: dict[int, bytes] = {}
+    faults: list[Fault] = []
     for event in events:
         try:
-            content = _plain(window, event)
+            plain = _plain(window, event)
         except BinlogError as error:
-            refuse(window, event, error)
+            faults.append(fault_of(window, event, error, tables_are_known=True))
             continue
-        if rewriting.size + len(content) > INNER_WINDOW:
-            yield from rewriting.close(event)
-        rewriting.put(event, content)
-    yield from rewriting.close(len(window))
+        if size + len(plain) > INNER_WINDOW and first < event:
+            yield _rewritten(window, first, event, content), faults
+            first, size, content, faults = event, 0, {}, []
+        content[event] = plain
+        size += len(plain)
+    yield _rewritten(window, first, len(window), content), faults
 
 
 def _plain(window: Window, event: int) -> bytes:
@@ -78,7 +81,7 @@ def _plain(window: Window, event: int) -> bytes:
     header = EventHeader.parse(view, offset, int(window.position[event]))
     cursor = Cursor(view[body:end], header)
     cursor.skip(post_header or int(USUAL_POST_HEADERS[PLAIN[code]]))
-    if post_header == _VERSION_2:
+    if post_header == VERSION_2:
         extra = int.from_bytes(view[body + post_header - 2 : body + post_header], "little")
         if extra < _EXTRA_LENGTH_BYTES:
             raise header.malformed(
@@ -91,62 +94,41 @@ def _plain(window: Window, event: int) -> bytes:
     return bytes(view[offset:rows]) + uncompress(view[rows:end])
 
 
-class _Rewriting:
-    """The events of a window that have not been yielded yet, some of them with new content."""
+def _rewritten(window: Window, first: int, stop: int, content: dict[int, bytes]) -> Window:
+    """Return a window of the events from `first` to `stop`, some of them with new content."""
+    table = window.table[:, first:stop].copy()
+    for event, found in content.items():
+        table[TYPE, event - first] = PLAIN[T(int(window.table[TYPE, event]))]
+        table[SIZE, event - first] = len(found)
+        table[END, event - first] = window.table[OFFSET, event] + len(found)
+    offsets = HEAD_SLACK + np.concatenate(([0], np.cumsum(table[SIZE])))
+    moved = offsets[:-1] - table[OFFSET]
+    table[[OFFSET, END, BODY]] += moved
+    listed = window.attention
+    return replace(
+        window,
+        buffer=_buffer(window, first, stop, int(offsets[-1]), content),
+        table=table,
+        transaction=window.transaction[first:stop],
+        position=window.position[first:stop],
+        statement=window.statement[first:stop],
+        ends=window.ends[first:stop],
+        attention=listed[(listed >= first) & (listed < stop)] - first,
+    )
 
-    def __init__(self, window: Window) -> None:
-        self._window = window
-        self._first = 0
-        self._content: dict[int, bytes] = {}
-        self.size = 0
 
-    def put(self, event: int, content: bytes) -> None:
-        """Set the new content of an event."""
-        self._content[event] = content
-        self.size += len(content)
-
-    def close(self, stop: int) -> Iterator[Window]:
-        """Yield a window of the pending events before `stop`, if there are any."""
-        first, self._first = self._first, stop
-        content, self._content, self.size = self._content, {}, 0
-        if first == stop:
-            return
-        window = self._window
-        table = window.table[:, first:stop].copy()
-        for event, found in content.items():
-            table[TYPE, event - first] = PLAIN[T(int(window.table[TYPE, event]))]
-            table[SIZE, event - first] = len(found)
-            table[END, event - first] = window.table[OFFSET, event] + len(found)
-        offsets = HEAD_SLACK + np.concatenate(([0], np.cumsum(table[SIZE])))
-        moved = offsets[:-1] - table[OFFSET]
-        table[[OFFSET, END, BODY]] += moved
-        listed = window.attention
-        yield replace(
-            window,
-            buffer=self._buffer(first, stop, int(offsets[-1]), content),
-            table=table,
-            transaction=window.transaction[first:stop],
-            position=window.position[first:stop],
-            statement=window.statement[first:stop],
-            ends=window.ends[first:stop],
-            attention=listed[(listed >= first) & (listed < stop)] - first,
-        )
-
-    def _buffer(
-        self, first: int, stop: int, end: int, content: dict[int, bytes]
-    ) -> npt.NDArray[np.uint8]:
-        """Return a buffer with the unchanged events copied and the others' new content."""
-        window = self._window
-        buffer = np.zeros(end + SLACK, np.uint8)
-        starts = window.table[OFFSET].tolist()
-        ends = (window.table[OFFSET] + window.table[SIZE]).tolist()
-        at, source = HEAD_SLACK, starts[first]
-        for event, found in content.items():
-            length = starts[event] - source
-            buffer[at : at + length] = window.buffer[source : starts[event]]
-            at += length
-            buffer[at : at + len(found)] = np.frombuffer(found, np.uint8)
-            at += len(found)
-            source = ends[event]
-        buffer[at:end] = window.buffer[source : ends[stop - 1]]
-        return buffer
+def _buffer(window: Window, first: int, stop: int, end: int, content: dict[int, bytes]) -> Bytes:
+    """Return a buffer with the unchanged events copied and the others' new content."""
+    buffer = np.zeros(end + SLACK, np.uint8)
+    starts = window.table[OFFSET].tolist()
+    ends = (window.table[OFFSET] + window.table[SIZE]).tolist()
+    at, source = HEAD_SLACK, starts[first]
+    for event, found in content.items():
+        length = starts[event] - source
+        buffer[at : at + length] = window.buffer[source : starts[event]]
+        at += length
+        buffer[at : at + len(found)] = np.frombuffer(found, np.uint8)
+        at += len(found)
+        source = ends[event]
+    buffer[at:end] = window.buffer[source : ends[stop - 1]]
+    return buffer

@@ -2,18 +2,27 @@
 
 A group is a table map, an operation and column bitmaps. Its block starts small and grows with use,
 so that thousands of tables fit in memory; it is flushed while still in the CPU's cache.
+
+Spans are the ranges of rows in a block or batch that come from the same event: an int64 table with
+the columns `decoder.transactions.records.SPAN_*` and a row for each event, in the order of the log;
+END counts rows from the start of the block or batch. The values that an event's rows share are
+stored once: ten thousand rows of a statement are about a hundred spans.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from decoder.errors import BinlogError
 from decoder.rows.image_layout import RUN_FIELDS, RowPlan
 from decoder.rows.walker import Blocks as BlockArrays, Groups
 from decoder.transactions import records as t
+
+Spans = npt.NDArray[np.int64]
 
 MAX_ROWS = 8192
 """Rows of a block at its maximum size."""
@@ -53,8 +62,21 @@ class _Arena:
         return start
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What the rows of a block share: the table's slot, the kind of events, the images' plans.
+
+    `plans` is empty if the rows are not walked; `error`: why they cannot be decoded, if so.
+    """
+
+    slot: int
+    kind: int
+    plans: tuple[RowPlan, ...]
+    error: BinlogError | None
+
+
 class Blocks:
-    """The groups of a segment and their blocks."""
+    """The groups of a segment (`members`) and their blocks."""
 
     def __init__(self) -> None:
         self._groups = _Arena(np.int64, t.GROUP_FIELDS)
@@ -65,7 +87,7 @@ class Blocks:
         self._masks = _Arena(np.int64)
         self._any_null = _Arena(np.int64)
         self._spans = _Arena(np.int64, t.SPAN_FIELDS)
-        self.plans: list[tuple[RowPlan, ...]] = []
+        self.members: list[Group] = []
         self._plan_bytes = 0
 
     @property
@@ -85,25 +107,25 @@ class Blocks:
 
     def add(
         self,
-        plans: tuple[RowPlan, ...],
+        member: Group,
         *,
         bitmap: int,
-        length: int,
         use: int,
         shared_bits: int | None = None,
     ) -> int:
-        """Add a group with the plans of its images (none if it is not walked); return its index.
+        """Add a group; return its index.
 
-        `bitmap` and `length`: where the stored column bitmaps are. `use`: DECODE, COUNT, SKIP or
+        `bitmap`: where the stored column bitmaps are. `use`: DECODE, COUNT, SKIP or
         UNUSABLE. `shared_bits`: bytes of the bitmap in the shared image of partial updates.
         """
         group = self._groups.take(1)
-        self.plans.append(plans)
+        self.members.append(member)
+        plans = member.plans
         self._plan_bytes += sum(plan.cells.nbytes + plan.runs.nbytes for plan in plans)
         first_image = self._images.take(len(plans))
         row = self._groups.data[group]
         row[t.GROUP_NEXT] = -1
-        row[t.GROUP_BITMAP], row[t.GROUP_BITMAP_LENGTH] = bitmap, length
+        row[t.GROUP_BITMAP] = bitmap
         row[t.GROUP_USE] = use
         row[t.GROUP_IMAGES], row[t.GROUP_IMAGE] = len(plans), first_image
         row[t.GROUP_SHARED] = -1 if shared_bits is None else 0
@@ -128,11 +150,11 @@ class Blocks:
         arenas = (self._runs, self._widths, self._starts, self._masks, self._any_null, self._spans)
         return self._plan_bytes + sum(arena.used_bytes for arena in arenas) > FULL
 
-    def spans(self, group: int) -> npt.NDArray[np.int64]:
+    def spans(self, group: int) -> Spans:
         """Return the spans of the rows in a group's block."""
         row = self._groups.data[group]
         first = int(row[t.GROUP_SPAN])
-        spans: npt.NDArray[np.int64] = self._spans.data[first : first + int(row[t.GROUP_SPANS])]
+        spans: Spans = self._spans.data[first : first + int(row[t.GROUP_SPANS])]
         return spans
 
     def keep(self, group: int, rows: int) -> None:
@@ -149,7 +171,7 @@ class Blocks:
 
     def _bounded(self, group: int, rows: int) -> int:
         """Limit a number of rows: the more variable-length columns, the fewer rows."""
-        runs = sum(len(plan.runs) for plan in self.plans[group])
+        runs = sum(len(plan.runs) for plan in self.members[group].plans)
         return max(min(rows, MAX_ROWS, _MAX_CELLS // runs), 16)
 
     def _add_image(self, image: int, plan: RowPlan) -> None:
@@ -171,6 +193,50 @@ class Blocks:
         row[t.GROUP_SPAN] = self._spans.take(capacity)
         if row[t.GROUP_SHARED] >= 0:
             row[t.GROUP_SHARED] = self._starts.take(capacity)
-        for image, plan in enumerate(self.plans[group], start=int(row[t.GROUP_IMAGE])):
+        for image, plan in enumerate(self.members[group].plans, start=int(row[t.GROUP_IMAGE])):
             self._images.data[image, t.IMAGE_STARTS] = self._starts.take(capacity * len(plan.runs))
             self._images.data[image, t.IMAGE_MASKS] = self._masks.take(capacity * len(plan.runs))
+
+
+def span_of(spans: Spans, row: int) -> npt.NDArray[np.int64]:
+    """Return the span that contains a row."""
+    span: npt.NDArray[np.int64] = spans[np.searchsorted(spans[:, t.SPAN_END], row, "right")]
+    return span
+
+
+def part(spans: Spans, first: int, end: int) -> Spans:
+    """Return the spans of the rows in [`first`, `end`), renumbered from 0."""
+    ends = spans[:, t.SPAN_END]
+    begin, stop = np.searchsorted(ends, first, "right"), np.searchsorted(ends, end, "left") + 1
+    taken = spans[begin:stop].copy()
+    before = int(ends[begin - 1]) if begin else 0
+    taken[0, t.SPAN_FIRST_NUMBER] += first - before
+    taken[:, t.SPAN_END] -= first
+    taken[-1, t.SPAN_END] = end - first
+    return taken
+
+
+def rows_of(spans: Spans, which: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return the value in `which` of each row's span."""
+    return np.repeat(which, np.diff(spans[:, t.SPAN_END], prepend=0))
+
+
+def without(spans: Spans, dropped: npt.NDArray[np.bool_]) -> Spans:
+    """Return the spans that are not `dropped`, renumbered as if the dropped rows did not exist."""
+    sizes = np.diff(spans[:, t.SPAN_END], prepend=0)[~dropped]
+    kept = spans[~dropped]
+    kept[:, t.SPAN_END] = np.cumsum(sizes)
+    return kept
+
+
+def rows_before(spans: Spans, transaction: int) -> int:
+    """Return the number of rows in transactions before this one (transactions are ascending)."""
+    span = int(np.searchsorted(spans[:, t.SPAN_TRANSACTION], transaction))
+    return int(spans[span - 1, t.SPAN_END]) if span else 0
+
+
+def of_transaction(transaction: int, rows: int) -> Spans:
+    """Return a span of `rows` rows with nothing but their transaction."""
+    spans = np.zeros((1, t.SPAN_FIELDS), np.int64)
+    spans[0, t.SPAN_END], spans[0, t.SPAN_TRANSACTION] = rows, transaction
+    return spans

@@ -6,10 +6,7 @@ columns of a change are written by one kernel into one buffer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from decoder.columns.arrays import allocate, integers, repeated, strings
@@ -24,16 +21,10 @@ from decoder.kernels.memory import (
     store_64,
 )
 from decoder.model import schemas
-from decoder.rows.blocks import MAX_ROWS
-from decoder.rows.table_reader import Images, TableReader
-from decoder.transactions.records import (
-    SPAN_COMMITTED,
-    SPAN_END,
-    SPAN_FIRST_NUMBER,
-    SPAN_POSITION,
-    SPAN_TRANSACTION,
-)
-from decoder.transactions.state import GTID, GTID_LENGTH, SERVER, START
+from decoder.rows.blocks import MAX_ROWS, Spans
+from decoder.rows.images import Images, TableReader
+from decoder.transactions import records as t
+from decoder.transactions.state import GTID, GTID_LENGTH, SERVER, START, Session
 
 OPERATIONS = ("insert", "update", "delete")
 """`__op` by the number of the operation."""
@@ -43,39 +34,36 @@ _NO_DIFFS = pa.nulls(MAX_ROWS, schemas.JSON_DIFF)
 _OPERATION_ARRAYS = [repeated(name, MAX_ROWS) for name in OPERATIONS]
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The origin of all rows of a segment: the file, as a column, and its ordinal in the log."""
-
-    file: pa.StringArray
-    ordinal: int
-
-    @classmethod
-    def of(cls, file: str, ordinal: int) -> Origin:
-        """Return the origin for a file's name and ordinal."""
-        return cls(repeated(file, MAX_ROWS), ordinal)
-
-
 def changes_batch(
     table: TableReader,
-    origin: Origin,
+    file: pa.StringArray,
     operation: int,
-    spans: npt.NDArray[np.int64],
-    transactions: npt.NDArray[np.int64],
-    gtids: npt.NDArray[np.uint8],
+    spans: Spans,
+    session: Session,
     images: tuple[Images, Images],
 ) -> pa.RecordBatch:
-    """Return a batch of `decoder.model.schemas.changes`; `spans` are those of its rows."""
-    rows = int(spans[-1, SPAN_END])
+    """Return a batch of `decoder.model.schemas.changes`.
+
+    `file`: the file's name, `MAX_ROWS` times; `spans`: those of the batch's rows.
+    """
+    rows = int(spans[-1, t.SPAN_END])
     words = 8 * rows
     room = (words + 63) & ~63
     data, view = allocate(4 * room + 2 * ((4 * rows + 67) & ~63) + (rows + 63) // 64 * 8)
     starts = [0, room, 2 * room, 3 * room, 4 * room]
     starts.append(starts[-1] + ((4 * rows + 67) & ~63))
     starts.append(starts[-1] + ((4 * rows + 67) & ~63))
-    text_length, missing = gtid_length(spans, transactions)
+    text_length, missing = gtid_length(spans, session.transactions)
     text, text_view = allocate(text_length)
-    write_origin(spans, transactions, gtids, origin.ordinal, view, np.array(starts), text_view)
+    write_origin(
+        spans,
+        session.transactions,
+        session.gtids,
+        session.ordinal,
+        view,
+        np.array(starts),
+        text_view,
+    )
 
     def fixed(kind: pa.DataType, index: int, size: int) -> pa.Array:
         return pa.Array.from_buffers(kind, rows, [None, data.slice(starts[index], size)], 0)
@@ -98,7 +86,7 @@ def changes_batch(
         fixed(schemas.TIMESTAMP, 2, words),
         gtid,
         fixed(pa.int64(), 3, words),
-        origin.file.slice(0, rows),
+        file.slice(0, rows),
         *(_absent(image, rows) for image in images),
         _NO_DIFFS.slice(0, rows) if images[1].diffs is None else images[1].diffs,
         *(image.array for image in images),
@@ -121,8 +109,8 @@ def gtid_length(spans: Array, transactions: Array) -> tuple[int, int]:
     """Return the bytes of the GTIDs of a block's rows, and the number of rows without one."""
     total, missing, row = 0, 0, 0
     for span in range(spans.shape[0]):
-        length = transactions[spans[span, SPAN_TRANSACTION], GTID_LENGTH]
-        rows = spans[span, SPAN_END] - row
+        length = transactions[spans[span, t.SPAN_TRANSACTION], GTID_LENGTH]
+        rows = spans[span, t.SPAN_END] - row
         total += rows * length
         missing += rows * int(length == 0)
         row += rows
@@ -146,14 +134,14 @@ def write_origin(
     """
     row, written = 0, 0
     for span in range(spans.shape[0]):
-        end = spans[span, SPAN_END]
-        transaction = spans[span, SPAN_TRANSACTION]
+        end = spans[span, t.SPAN_END]
+        transaction = spans[span, t.SPAN_TRANSACTION]
         lsn = ordinal << 40 | transactions[transaction, START]
         fill_64(data, starts[0], row, end, lsn)
-        fill_64(data, starts[1], row, end, spans[span, SPAN_POSITION])
-        fill_64(data, starts[2], row, end, spans[span, SPAN_COMMITTED])
+        fill_64(data, starts[1], row, end, spans[span, t.SPAN_POSITION])
+        fill_64(data, starts[2], row, end, spans[span, t.SPAN_COMMITTED])
         fill_64(data, starts[3], row, end, transactions[transaction, SERVER])
-        first_number = spans[span, SPAN_FIRST_NUMBER] - row
+        first_number = spans[span, t.SPAN_FIRST_NUMBER] - row
         length = transactions[transaction, GTID_LENGTH]
         start = transactions[transaction, GTID]
         for change in range(row, end):
@@ -181,8 +169,8 @@ def write_validity(spans: Array, transactions: Array, data: Bytes, start: int) -
     """Write the validity bitmap of GTIDs: a bit for each row whose transaction has one."""
     row, bits = 0, 0
     for span in range(spans.shape[0]):
-        valid = int(transactions[spans[span, SPAN_TRANSACTION], GTID_LENGTH] > 0)
-        while row < spans[span, SPAN_END]:
+        valid = int(transactions[spans[span, t.SPAN_TRANSACTION], GTID_LENGTH] > 0)
+        while row < spans[span, t.SPAN_END]:
             bits |= valid << (row & 7)
             if row & 7 == 7:
                 store_8(data, start + (row >> 3), bits)

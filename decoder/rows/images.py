@@ -1,37 +1,102 @@
-"""The before-images and after-images of a block of walked rows."""
+"""The before-images and after-images of a block of walked rows, as structs of Arrow arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from decoder.columns.cells import Cells
-from decoder.errors import BinlogError
+from decoder.columns.cells import CellError, Cells, Column, ColumnReader
+from decoder.columns.registry import reader
 from decoder.kernels.memory import Bytes
-from decoder.rows.blocks import Blocks
+from decoder.model import schemas
+from decoder.model.definition import TableDefinition
+from decoder.model.lossy_values import LossyValues
+from decoder.model.options import TypeOptions
+from decoder.rows.blocks import MAX_ROWS, Blocks
 from decoder.rows.cell_positions import locate
 from decoder.rows.image_layout import VARIABLE
 from decoder.rows.partial_updates import take_diffs
-from decoder.rows.table_reader import Images, TableReader
 from decoder.transactions import records as t
 
 _NO_LENGTHS: npt.NDArray[np.int32] = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """The table slot and the kind of events that the rows of a block share.
+class Images:
+    """The before-images or after-images of a block's rows.
 
-    `error`: why the rows cannot be decoded, if so.
+    `absent`: names of the columns that are not in the images; `diffs`: a map of JSON diffs per row,
+    None if there are none; `lossy`: the values that differ from what was logged.
     """
 
-    index: int
-    slot: int
-    kind: int
-    error: BinlogError | None
+    array: pa.StructArray
+    absent: tuple[str, ...] = ()
+    diffs: pa.Array | None = None
+    lossy: tuple[LossyValues, ...] = ()
+
+
+class TableReader:
+    """Builds the images of a table definition; created once per definition."""
+
+    def __init__(self, definition: TableDefinition, options: TypeOptions) -> None:
+        self.definition = definition
+        self.places = definition.places
+        key = frozenset(definition.primary_key)
+        self.readers: list[ColumnReader] = [
+            reader(column, options, key=index in key)
+            for index, column in enumerate(definition.columns)
+        ]
+        self.row_type = pa.struct(
+            [
+                pa.field(column.name, column_reader.arrow_type)
+                for column, column_reader in zip(definition.columns, self.readers, strict=True)
+            ]
+        )
+        self.schema = schemas.changes(self.row_type)
+
+    @cached_property
+    def _no_images(self) -> pa.StructArray:
+        return pa.nulls(MAX_ROWS, self.row_type)
+
+    def no_images(self, rows: int) -> Images:
+        """Return null images: the before-images of inserts and the after-images of deletes."""
+        return Images(self._no_images.slice(0, rows))
+
+    def images(
+        self, cells: Sequence[Cells | None], rows: int, diffs: pa.Array | None = None
+    ) -> Images:
+        """Return the images of a block's cells, given by column; None for an absent column.
+
+        Raises CellError for a malformed cell.
+        """
+        children = [self._child(column, found, rows) for column, found in enumerate(cells)]
+        names = [column.name for column in self.definition.columns]
+        arrays = [child.array for child in children]
+        return Images(
+            pa.Array.from_buffers(self.row_type, rows, [None], 0, 0, arrays),
+            tuple(name for name, found in zip(names, cells, strict=True) if found is None),
+            diffs,
+            tuple(
+                LossyValues(name, child.lossy)
+                for name, child in zip(names, children, strict=True)
+                if len(child.lossy)
+            ),
+        )
+
+    def _child(self, column: int, cells: Cells | None, rows: int) -> Column:
+        if cells is None:
+            return Column(self._no_images.field(column).slice(0, rows))
+        try:
+            return self.readers[column].read(cells)
+        except CellError as error:
+            name = self.definition.columns[column].name
+            error.reason = f"column {name}: {error.reason}"
+            raise
 
 
 class BlockImages:
@@ -42,36 +107,37 @@ class BlockImages:
         self._room: npt.NDArray[np.int32] = np.zeros(0, np.int32)
 
     def read(
-        self, group: Group, reader: TableReader, buffer: Bytes, first: int, stop: int
+        self, group: int, reader: TableReader, buffer: Bytes, first: int, stop: int
     ) -> tuple[Images, Images]:
         """Return the before- and after-images of rows [`first`, `stop`) of a group's block."""
+        member = self._blocks.members[group]
         found = [
             self._image(group, number, reader, buffer, first, stop)
-            for number in range(len(self._blocks.plans[group.index]))
+            for number in range(len(member.plans))
         ]
         if len(found) == 2:
             return found[0], found[1]
         none = reader.no_images(stop - first)
-        return (none, found[0]) if group.kind == t.INSERT else (found[0], none)
+        return (none, found[0]) if member.kind == t.INSERT else (found[0], none)
 
     def _image(
-        self, group: Group, number: int, reader: TableReader, buffer: Bytes, first: int, stop: int
+        self, group: int, number: int, reader: TableReader, buffer: Bytes, first: int, stop: int
     ) -> Images:
         cells = self._cells(group, number, reader, buffer, stop)
         if first:
             cells = [found and _from_row(found, first) for found in cells]
         diffs: pa.Array | None = None
-        if number and group.kind == t.PARTIAL_UPDATE:
-            start = int(self._blocks.table[group.index, t.GROUP_SHARED])
+        if number and self._blocks.members[group].kind == t.PARTIAL_UPDATE:
+            start = int(self._blocks.table[group, t.GROUP_SHARED])
             shared = self._blocks.arrays[0][start + first : start + stop]
             diffs = take_diffs(reader.definition, buffer, shared, cells)
         return reader.images(cells, stop - first, diffs)
 
     def _cells(
-        self, group: Group, number: int, reader: TableReader, buffer: Bytes, rows: int
+        self, group: int, number: int, reader: TableReader, buffer: Bytes, rows: int
     ) -> list[Cells | None]:
         """Return the cells of an image by column of the table; None for an absent column."""
-        plan = self._blocks.plans[group.index][number]
+        plan = self._blocks.members[group].plans[number]
         count = (plan.columns + plan.variable) * rows
         if len(self._room) < count:
             self._room = np.empty(count, np.int32)
@@ -82,8 +148,8 @@ class BlockImages:
         _, images, _, widths = self._blocks.groups
         locate(
             rows,
-            int(self._blocks.table[group.index, t.GROUP_CAPACITY]),
-            int(self._blocks.table[group.index, t.GROUP_IMAGE]) + number,
+            int(self._blocks.table[group, t.GROUP_CAPACITY]),
+            int(self._blocks.table[group, t.GROUP_IMAGE]) + number,
             images,
             plan.cells,
             widths,

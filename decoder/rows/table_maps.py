@@ -13,26 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from decoder.errors import BinlogError
-from decoder.kernels.memory import load_u32, load_u48
+from decoder.framing.frames import table_id_size
+from decoder.kernels.memory import Bytes, load_u32, load_u48
 from decoder.model.definition import TableDefinition
 from decoder.rows.grouping import Maps, hash_cell
-from decoder.transactions.records import (
-    COUNT,
-    DECODE,
-    SLOT_BYTES,
-    SLOT_COLUMNS,
-    SLOT_FIELDS,
-    SLOT_GROUP,
-    SLOT_LENGTH,
-    SLOT_TABLE,
-    SLOT_USE,
-    UNUSABLE,
-)
+from decoder.transactions import records as t
 
-Parse = Callable[[], TableDefinition]
-"""Reads the definition from the current TABLE_MAP, or raises BinlogError."""
-Name = Callable[[TableDefinition], TableDefinition]
-"""Adds the column names that the current TABLE_MAP does not contain."""
 _READ_AHEAD = 16
 
 
@@ -54,14 +40,12 @@ class TableMaps:
         self._slot_of: npt.NDArray[np.int64] = np.zeros(256, np.int64)
         self._owner_of: npt.NDArray[np.int64] = np.full(256, -1, np.int64)
         self._used = 0
-        self.table: npt.NDArray[np.int64] = np.zeros((16, SLOT_FIELDS), np.int64)
+        self.table: npt.NDArray[np.int64] = np.zeros((16, t.SLOT_FIELDS), np.int64)
         self._known: npt.NDArray[np.uint8] = np.zeros(1 << 14, np.uint8)
         self._known_length = 0
         self.slots: list[Slot] = []
-        self.names: list[str] = []
-        self._name_index: dict[str, int] = {}
+        self.names: dict[str, int] = {}
         self._schema_changes = 0
-        self._read_by_bytes: dict[bytes, TableDefinition | BinlogError] = {}
         self._slot_by_bytes: dict[tuple[bytes, TableDefinition | None], int] = {}
 
     @property
@@ -70,27 +54,14 @@ class TableMaps:
         return self._ids, self._slot_of, self.table, self._owner_of, self._known
 
     def register(
-        self,
-        buffer: npt.NDArray[np.uint8],
-        body: int,
-        end: int,
-        *,
-        id_size: int,
-        owner: int,
-        parse: Parse,
-        name: Name | None = None,
+        self, table_id: int, content: bytes, owner: int, read: TableDefinition | BinlogError
     ) -> Slot:
-        """Register the TABLE_MAP in `buffer[body:end]` for transaction `owner`; return its slot.
+        """Register a TABLE_MAP for transaction `owner`; return its slot.
 
-        It is parsed if its bytes are new.
+        `content`: its bytes after the id; `read`: the definition in them, or why there is none.
         """
-        table_id = load_u32(buffer, body) if id_size == 4 else load_u48(buffer, body)
-        content = bytes(buffer[body + id_size : end])
-        read = self._read(content, parse)
         error = read if isinstance(read, BinlogError) else None
         definition = None if isinstance(read, BinlogError) else read
-        if definition is not None and name is not None:
-            definition = name(definition)
         index = self._slot_by_bytes.get((content, definition))
         if index is None:
             index = self._new_slot(content, definition, error)
@@ -121,7 +92,7 @@ class TableMaps:
 
     def forget_groups(self) -> None:
         """Remove the groups of all slots."""
-        self.table[:, SLOT_GROUP:] = -1
+        self.table[:, t.SLOT_GROUP :] = -1
 
     def renumber(self, open_transaction: int) -> None:
         """Renumber the owner of the open transaction's maps to 0; invalidate all others."""
@@ -135,25 +106,17 @@ class TableMaps:
         index = len(self.slots)
         if index == len(self.table):
             self.table = np.concatenate([self.table, np.zeros_like(self.table)])
-        use = UNUSABLE if slot.error else DECODE if slot.wanted else COUNT
+        use = t.UNUSABLE if slot.error else t.DECODE if slot.wanted else t.COUNT
         columns = len(slot.definition.logged) if slot.definition else 0
-        self.table[index, SLOT_BYTES] = self.keep_bytes(content)
-        self.table[index, SLOT_LENGTH] = len(content)
-        self.table[index, SLOT_COLUMNS] = columns
-        self.table[index, SLOT_USE] = use
-        self.table[index, SLOT_TABLE] = self._name(slot)
-        self.table[index, SLOT_GROUP:] = -1
+        self.table[index, t.SLOT_BYTES] = self.keep_bytes(content)
+        self.table[index, t.SLOT_LENGTH] = len(content)
+        self.table[index, t.SLOT_COLUMNS] = columns
+        self.table[index, t.SLOT_USE] = use
+        self.table[index, t.SLOT_TABLE] = self._name(slot)
+        self.table[index, t.SLOT_GROUP :] = -1
         self.slots.append(slot)
         self._slot_by_bytes[content, definition] = index
         return index
-
-    def _read(self, content: bytes, parse: Parse) -> TableDefinition | BinlogError:
-        if content not in self._read_by_bytes:
-            try:
-                self._read_by_bytes[content] = parse()
-            except BinlogError as error:
-                self._read_by_bytes[content] = error.kept()
-        return self._read_by_bytes[content]
 
     def _is_wanted(self, definition: TableDefinition) -> bool:
         return self._wanted is None or self._wanted(definition.schema, definition.table)
@@ -162,11 +125,7 @@ class TableMaps:
         """Return the index of the slot's table in `names`; −1 if the name could not be read."""
         if slot.definition is None:
             return -1
-        name = str(slot.definition)
-        if name not in self._name_index:
-            self._name_index[name] = len(self.names)
-            self.names.append(name)
-        return self._name_index[name]
+        return self.names.setdefault(str(slot.definition), len(self.names))
 
     def _assign(self, table_id: int, slot: int, owner: int) -> None:
         if 2 * self._used >= len(self._ids):
@@ -186,3 +145,17 @@ class TableMaps:
         self._used = 0
         for table_id, slot, owner in zip(*old, strict=True):
             self._assign(int(table_id), int(slot), int(owner))
+
+
+def id_and_content(
+    buffer: Bytes, body: int, end: int, post_header: int
+) -> tuple[int, bytes] | None:
+    """Return the table id of the TABLE_MAP in `buffer[body:end]` and the bytes after it.
+
+    None if it is too short.
+    """
+    size = table_id_size(post_header)
+    if body + size > end:
+        return None
+    table_id = load_u32(buffer, body) if size == 4 else load_u48(buffer, body)
+    return table_id, bytes(buffer[body + size : end])

@@ -21,13 +21,11 @@ import numpy.typing as npt
 from decoder.constants import MAGIC, EventType as T
 from decoder.errors import UnsupportedError
 from decoder.events.format_descriptor import DESCRIPTORS
-from decoder.framing.frames import table_id_size
 from decoder.kernels.memory import Array, Bytes, kernel, load_u8
-from decoder.model.definition import TableDefinition
 from decoder.rows.grouping import Maps, find_map
-from decoder.rows.table_maps import TableMaps
+from decoder.rows.table_maps import TableMaps, id_and_content
 from decoder.segments.framer import Window
-from decoder.transactions.boundaries import Statement, text_of_query
+from decoder.transactions.boundaries import Statement, classify_text, text_of_query, word_table
 
 LIMIT = 1 << 18
 """The most bytes of an excerpt; a larger one would contain most of the segment."""
@@ -43,10 +41,8 @@ _INTEREST[T.TRANSACTION_PAYLOAD] = _OPAQUE
 _BEGINS = (Statement.BEGIN, Statement.XA_START)
 # MariaDB's SET STATEMENT … FOR can be followed by any statement.
 _WORDS = (b"CREATE", b"ALTER", b"DROP", b"RENAME", b"TRUNCATE", b"SET")
-_WORD_TABLE: npt.NDArray[np.uint8] = np.zeros((len(_WORDS), 9), np.uint8)
-for _row, _text in enumerate(_WORDS):
-    _WORD_TABLE[_row, 0] = len(_text)
-    _WORD_TABLE[_row, 1 : 1 + len(_text)] = np.frombuffer(_text, np.uint8)
+_WORD_TABLE = word_table([(Statement.NONE, word) for word in _WORDS])
+_NOT_READ = UnsupportedError("TABLE_MAPs are only compared, not parsed, for an excerpt")
 _SIZE = slice(9, 13)
 """The size field of an event header."""
 
@@ -130,11 +126,9 @@ class Excerpt:
     def _register(self, window: Window, event: int) -> None:
         frames = window.frames
         body, end = int(frames.body[event]), int(frames.end[event])
-        id_size = table_id_size(int(frames.post_header[event]))
-        if body + id_size <= end:
-            self._maps.register(
-                window.buffer, body, end, id_size=id_size, owner=0, parse=_only_compared
-            )
+        found = id_and_content(window.buffer, body, end, int(frames.post_header[event]))
+        if found is not None:
+            self._maps.register(*found, 0, _NOT_READ)
 
     def _note_open(self, window: Window, opening: npt.NDArray[np.bool_]) -> None:
         """Keep the events of the last transaction that later windows may need."""
@@ -178,10 +172,6 @@ def _is_whole(placed: tuple[int, bytes]) -> bool:
     """Return False for an event that was too large to be held, so that only its start is known."""
     event = placed[1]
     return int.from_bytes(event[_SIZE], "little") == len(event)
-
-
-def _only_compared() -> TableDefinition:
-    raise UnsupportedError("TABLE_MAPs are only compared, not parsed, for an excerpt")
 
 
 @kernel
@@ -228,13 +218,4 @@ def _may_change_tables(buffer: Bytes, body: int, end: int, post_header: int, wor
     first = load_u8(buffer, text) & 0xDF
     if first < 65 or first > 90:
         return True
-    for row in range(words.shape[0]):
-        length = words[row, 0]
-        same = text + length <= end
-        k = 0
-        while same and k < length:
-            same = (load_u8(buffer, text + k) & 0xDF) == words[row, 1 + k]
-            k += 1
-        if same:
-            return True
-    return False
+    return bool(classify_text(buffer, text, end, words) != Statement.OTHER)

@@ -22,7 +22,7 @@ from decoder.events.layout import first_layout
 from decoder.events.start_v3 import artificial_start
 from decoder.model import schemas
 from decoder.model.results import Changes, Faults, Result, Statements, Transactions
-from decoder.stream.segment_decoder import Segment
+from decoder.model.segment import Segment
 from decoder.transactions.faults import STATEMENT_DML
 from pipeline.catalog import TableName
 from pipeline.silver.decode.splitter import SEEN_BEFORE, Place, Splitter, marked

@@ -44,9 +44,7 @@ ROOMS = {
         "transcoding utf8 values vector"
     ),
     "decoder.columns.charsets": "collations multi_byte single_byte",
-    "decoder.compression": (
-        "compressed_rows memory_budget oversized_payload payload payload_decoder payload_windows"
-    ),
+    "decoder.compression": ("compressed_rows memory_budget payload payload_decoder"),
     "decoder.dump_text": "rows statements",
     "decoder.encryption": "header keyring keys stream_cipher",
     "decoder.events": (
@@ -69,15 +67,16 @@ ROOMS = {
     "decoder.model": "definition options results schemas segment",
     "decoder.rows": (
         "blocks cell_positions change_batch grouping image_layout images partial_updates "
-        "row_decoder spans table_maps table_reader walker"
+        "row_decoder table_maps walker"
     ),
     "decoder.segments": "framer log_header segmenter statistics",
     "decoder.stream": (
-        "event_reader excerpt library open_transaction precompile segment_decoder warm.binlog.zst"
+        "event_reader excerpt open_transaction precompile segment_decoder segment_input "
+        "warm.binlog.zst"
     ),
     "decoder.transactions": (
-        "boundaries cascades control_events counting event_window faults gtid_text "
-        "input_errors records row_spans savepoints state statements summaries xa"
+        "boundaries control_events counting event_window faults gtid_text records savepoints "
+        "state statements summaries xa"
     ),
     "pipeline": (
         "bronze/ catalog/ cli/ errors gold/ lake/ layer maintenance/ observe/ run/ seed/ settings/ "
@@ -256,7 +255,6 @@ SMALL = {
     "decoder.kernels.processor": "what the cache and numba must agree on",
     "decoder.model.options": "the face's own type",
     "decoder.model.segment": "the face's own type",
-    "decoder.transactions.row_spans": "boundaries and summaries both use it",
     "pipeline.bronze.files": "it needs Spark's types, which readers of `bronze.tables` do without",
     "pipeline.catalog.ddl.names": "every reader of DDL uses it",
     "pipeline.cli.__main__": "`python -m pipeline.cli`",
