@@ -15,8 +15,8 @@ from decoder.columns.registry import reader
 from decoder.kernels.memory import Bytes
 from decoder.model import schemas
 from decoder.model.definition import TableDefinition
-from decoder.model.lossy_values import LossyValues
 from decoder.model.options import TypeOptions
+from decoder.model.results import LossyValues
 from decoder.rows.blocks import MAX_ROWS, Blocks
 from decoder.rows.cell_positions import locate
 from decoder.rows.image_layout import VARIABLE

@@ -22,8 +22,8 @@ from pipeline.gold.plan.table_refresh import refreshed_in
 from pipeline.gold.planning import Seen, facts_of, timeline
 from pipeline.gold.schema.renames import connected_groups
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
-from pipeline.lake.ledger.ledger import Plan
 from pipeline.lake.child_sessions import interpreted
+from pipeline.lake.ledger.ledger import Plan
 from pipeline.lake.starting import started
 from pipeline.layer import Done, LayerRun
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.lake.ledger.history_removed import Removed
 from pipeline.silver.decode.decode import OFFSET_BITS
 

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 import pyarrow.compute as pc
 
 from pipeline.bronze import read_files
-from pipeline.bronze.files import FileRow, stored_ordinals
+from pipeline.bronze.files import stored_ordinals
+from pipeline.bronze.tables import FileRow
 from pipeline.catalog.alter.items import in_force
 from pipeline.catalog.timeline.definitions import read_items
 from pipeline.gold import GoldState

@@ -24,7 +24,6 @@ from pipeline.verify.chunks import Chunking, differing
 from pipeline.verify.gold_table import keyed
 from pipeline.verify.position import only_replicated, other_position
 from pipeline.verify.server_file import ServerFile, ServerTable
-from pipeline.verify.snapshot import matches
 
 KEYS = 1000
 """The most keys listed for one table."""

@@ -26,7 +26,6 @@ from pipeline.settings.settings import matches
 from pipeline.verify.canonical import checksum
 from pipeline.verify.chunks import WHOLE, Chunking, ChunkSum, table_sum
 from pipeline.verify.gold_table import GoldColumn, chunk_sums, gold_columns, sums
-from pipeline.verify.snapshot import matches
 
 BATCH = {"spark.sql.execution.arrow.maxRecordsPerBatch": "1000"}
 """Rows may be large: limits how many of them, with their texts, a worker holds in memory."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.bronze import read_files
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.gold import Cut, GoldState
 from pipeline.gold.plan.verification_points import AtPosition, Wanted, WithGtids
 from pipeline.layer import LayerRun

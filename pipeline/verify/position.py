@@ -13,7 +13,7 @@ from operator import itemgetter
 
 from pipeline.bronze import read_files
 from pipeline.bronze.executed_gtids import first_after_reset
-from pipeline.bronze.files import FileRow
+from pipeline.bronze.tables import FileRow
 from pipeline.gold import Cut
 from pipeline.gold.changes.log_facts import gather
 from pipeline.gold.plan.cut import gtids_at

@@ -119,7 +119,7 @@ def write_snapshot(
 
     def chosen_one(schema: str, table: str) -> bool:
         name = f"{schema}.{table}"
-        return matches(name, tables) and (wanted is None or wanted(schema, table))
+        return _matches(name, tables) and (wanted is None or wanted(schema, table))
 
     def line(number: int, chunk: int, digest: bytes, key: str) -> None:
         out.write(f'[{number},{chunk},"{digest.hex()}",{key}]\n')
@@ -197,7 +197,7 @@ def _first(cursor: Any, sql: str) -> list[str]:
     return [as_text(value) for value in rows[0]] if rows else []
 
 
-def matches(name: str, patterns: Sequence[str]) -> bool:
+def _matches(name: str, patterns: Sequence[str]) -> bool:
     """True if one of the patterns over `schema.table` matches, or there are none."""
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 

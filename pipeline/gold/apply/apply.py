@@ -28,8 +28,8 @@ from pipeline.gold.table.damage import REFUSED, Damage, damage_in
 from pipeline.gold.table.gold_table import GoldTable, Write, table_progress
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import GoldState, Refusal, TableRefusedError, TableState
-from pipeline.lake.delta_log.spark_written import version_of
 from pipeline.lake.child_sessions import staying_active
+from pipeline.lake.delta_log.spark_written import version_of
 from pipeline.layer import LayerRun
 
 STEPS = 1_000_000

@@ -120,9 +120,7 @@ ROOMS = {
         "verification_points"
     ),
     "pipeline.gold.schema": ("alter_table convert evolve generated renames table_change unlogged"),
-    "pipeline.gold.table": (
-        "commits damage gold_table incomplete names state"
-    ),
+    "pipeline.gold.table": ("commits damage gold_table incomplete names state"),
     "pipeline.lake": (
         "child_sessions dealing delta delta_conflicts delta_log/ files/ layout ledger/ locks/ "
         "sql_text starting store_options stores tables/"

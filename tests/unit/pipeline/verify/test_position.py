@@ -8,8 +8,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.bronze.tables import FileRow
-from pipeline.lake import Lake
-from pipeline.bronze.files import FileRow
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings

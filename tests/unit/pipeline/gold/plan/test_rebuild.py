@@ -34,14 +34,11 @@ from pipeline.gold.plan.rebuild import (
 from pipeline.gold.table.gold_table import BASE, POSITION, TableProgress, position_text
 from pipeline.gold.table.state import TableState
 from pipeline.lake.ledger.history_removed import ABANDONED, SPARED, spared
-from pipeline.maintenance.limits import FROM_START, limit
-from pipeline.maintenance.needs import decoding_needs, gold_needs
-from pipeline.run.recorder import cut_of
 from pipeline.layer import LayerRun
 from pipeline.maintenance.plan import FROM_START
 from pipeline.maintenance.planning import decoding_needs, gold_needs
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.work import cut_of
+from pipeline.run.recorder import cut_of
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError
 from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan
