@@ -30,7 +30,7 @@ from pipeline.lake.files.data_files import opened
 from pipeline.lake.tables.by_spark import SparkTables
 from pipeline.lake.tables.opening import tables_of
 from pipeline.layer import LayerRun
-from pipeline.observe.cancellation import raise_if_cancelled
+from pipeline.observe.interruption import raise_if_cancelled
 from pipeline.observe.progress import Task
 from pipeline.silver.decode.decode import SEGMENT_COLUMNS
 from pipeline.silver.decode.segments import Mark, SegmentRef
