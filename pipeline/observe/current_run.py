@@ -31,11 +31,12 @@ class FinishedBatch:
 
 @dataclass(slots=True)
 class UnderWay:
-    """A run of one source."""
+    """A run of one source; `logged`: the error that it ends with, once that is in the log."""
 
     source: str = ""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     finished: list[FinishedBatch] = field(default_factory=list)
+    logged: BaseException | None = None
 
 
 UNKNOWN = "unknown"

@@ -116,10 +116,10 @@ def recorded_run(
     beside = command in BESIDE
     with (
         begin(settings.source) as run,
-        failure_logged(command) as failure,
+        failure_logged(command, run),
         nullcontext() if beside else only_writer(settings.lake, settings.spark.conf),
     ):
-        recorder = Recorder(spark, settings, command, tuple(jobs), run, failure)
+        recorder = Recorder(spark, settings, command, tuple(jobs), run)
         record_by(None if beside else recorder.failed)
         try:
             for layer, job in jobs.items():

@@ -50,12 +50,10 @@ class Recorder:
         command: str,
         layers: Sequence[str],
         run: UnderWay,
-        failure: Failure,
     ) -> None:
         self._spark = spark
         self._settings = settings
         self._run = run
-        self._failure = failure
         self._failing, self._failed = threading.Lock(), False
         self._reports: list[LayerReport] = []
         self._known: dict[str, Any] = {
@@ -113,7 +111,7 @@ class Recorder:
             if self._known["spark_version"] is None:
                 with suppress(Exception):  # Spark may have ended since
                     self._known |= self._spark_known()
-            ending = self._failure.log(error)
+            ending = _log_failure(self._known["command"], self._run, error)
             with self._only_warning():
                 self._write(self._record(**ending))
 
@@ -162,45 +160,37 @@ def _application(spark: SparkSession) -> str | None:
         return None
 
 
-class Failure:
-    """The failure of a command; `logged` is the error in the log, None before that."""
-
-    def __init__(self, command: str) -> None:
-        self._command = command
-        self.logged: BaseException | None = None
-
-    def log(self, error: BaseException) -> dict[str, Any]:
-        """Log the error; return the fields of a run's record that describe it."""
-        self.logged = error
-        ending: dict[str, Any] = {
-            "exit_code": exit_code_of(error),
-            "error": redact(sentence_of(error)),
-            "error_type": type(error).__name__,
-            "retryable": error.retryable if isinstance(error, BinlakeError) else None,
-        }
-        unexpected = isinstance(error, Exception) and not has_sentence(error)
-        failed = not isinstance(error, KeyboardInterrupt)
-        ending["outcome"] = "failed" if failed else "interrupted"
-        message = f"{self._command}{' failed' if failed else ''}: {ending['error']}"
-        level = logging.ERROR if failed else logging.WARNING
-        say("run_failed", message, level=level, trace=error if unexpected else None, **ending)
-        if isinstance(error, Interrupted):
-            error.reported = log_is_complete()
-        return ending
+def _log_failure(command: str, run: UnderWay, error: BaseException) -> dict[str, Any]:
+    """Log the error; return the fields of a run's record that describe it."""
+    run.logged = error
+    ending: dict[str, Any] = {
+        "exit_code": exit_code_of(error),
+        "error": redact(sentence_of(error)),
+        "error_type": type(error).__name__,
+        "retryable": error.retryable if isinstance(error, BinlakeError) else None,
+    }
+    unexpected = isinstance(error, Exception) and not has_sentence(error)
+    failed = not isinstance(error, KeyboardInterrupt)
+    ending["outcome"] = "failed" if failed else "interrupted"
+    message = f"{command}{' failed' if failed else ''}: {ending['error']}"
+    level = logging.ERROR if failed else logging.WARNING
+    say("run_failed", message, level=level, trace=error if unexpected else None, **ending)
+    if isinstance(error, Interrupted):
+        error.reported = log_is_complete()
+    return ending
 
 
 @contextmanager
-def failure_logged(command: str) -> Iterator[Failure]:
+def failure_logged(command: str, run: UnderWay) -> Iterator[None]:
     """Log the error that ends the block, unless it is in the log already.
 
     That is an error before the run has a recorder, or after its record: the lease was lost.
     """
-    failure = Failure(command)
     try:
-        yield failure
+        yield
     except (Exception, KeyboardInterrupt) as error:
-        if error is not failure.logged:
-            failure.log(error)
+        if error is not run.logged:
+            _log_failure(command, run, error)
         raise
 
 
