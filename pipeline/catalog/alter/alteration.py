@@ -130,7 +130,7 @@ class _Columns:
                 columns = action.period.not_null(slot.column for slot in self.slots)
                 for slot, column in zip(self.slots, columns, strict=True):
                     slot.column = column
-        if len({slot.column.name.casefold() for slot in self.slots}) < len(self.slots):
+        if len(set(self._names())) < len(self.slots):
             raise NotAppliedError("two columns have the same name")
         return self._result()
 
@@ -140,10 +140,12 @@ class _Columns:
         elif not place:
             self.slots.insert(0, slot)
         else:
-            names = [slot.column.name.casefold() for slot in self.slots]
-            if place.casefold() not in names:
+            if place.casefold() not in self._names():
                 raise NotAppliedError(f"the table has no column {place}")
-            self.slots.insert(names.index(place.casefold()) + 1, slot)
+            self.slots.insert(self._names().index(place.casefold()) + 1, slot)
+
+    def _names(self) -> list[str]:
+        return [slot.column.name.casefold() for slot in self.slots]
 
     def _old_columns(self) -> dict[int, _Slot]:
         """Add columns that keep their position; return the moved ones, by id of their action."""
@@ -232,9 +234,7 @@ class _Columns:
 
     def _add(self, action: AddColumn) -> None:
         name = action.column.definition.name
-        if action.if_not_exists and any(
-            slot.column.name.casefold() == name.casefold() for slot in self.slots
-        ):
+        if action.if_not_exists and name.casefold() in self._names():
             return
         column = action.column.in_charset(self.charset)
         try:

@@ -33,18 +33,17 @@ _LARGEST_VALUE = (1 << 30) - 1
 
 def characters(column: ColumnDefinition) -> int:
     """Return how many characters certainly fit: a declared length counts four bytes for each."""
-    if column.length_bytes and column.type not in (T.VARCHAR, T.VAR_STRING, T.STRING):
-        if column.type is T.VARCHAR_COMPRESSED:
-            return column.length // widest(column.collation)
-        return ((1 << 8 * column.length_bytes) - 1) // widest(column.collation)
-    return column.length // widest(column.collation)
+    return _capacity(column) // widest(column.collation)
+
+
+def _capacity(column: ColumnDefinition) -> int:
+    """Return how many bytes fit."""
+    return (1 << 8 * column.length_bytes) - 1 if _is_blob(column) else column.length
 
 
 def _longest(column: ColumnDefinition) -> int:
     """Return the characters of the longest possible value."""
-    if _is_blob(column):
-        return min((1 << 8 * column.length_bytes) - 1, _LARGEST_VALUE)
-    return characters(column)
+    return min(_capacity(column), _LARGEST_VALUE) if _is_blob(column) else characters(column)
 
 
 def _is_blob(column: ColumnDefinition) -> bool:
@@ -87,11 +86,7 @@ def _fitting(
 
 def binary(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     """Convert bytes of any length."""
-    capacity = [
-        (1 << 8 * column.length_bytes) - 1 if _is_blob(column) else column.length
-        for column in (old, new)
-    ]
-    if capacity[1] < capacity[0]:
+    if _capacity(new) < _capacity(old):
         mode.require_strict("its length becomes smaller")
     if new.type is not T.STRING:
         return None

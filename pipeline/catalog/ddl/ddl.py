@@ -140,30 +140,26 @@ def _dropped_index(cursor: Cursor, session: Session) -> list[Effect]:
     return [AlterTable(read_name(cursor, session.schema), (ChangeKeys(dropped=index),))]
 
 
-def _replaced_index(cursor: Cursor, session: Session) -> list[Effect]:
-    """Read MariaDB's CREATE OR REPLACE INDEX, which drops a previous index of that name."""
-    index, table = _index_on(cursor, session)
-    return [AlterTable(table, (ChangeKeys(dropped=index),))]
+def _created_index(
+    cursor: Cursor, session: Session, *, unique: bool, replaces: bool
+) -> list[Effect]:
+    """Read CREATE [OR REPLACE] INDEX: the server may log a new UNIQUE index as the table's key.
 
-
-def _replaced_unique_index(cursor: Cursor, session: Session) -> list[Effect]:
-    index, table = _index_on(cursor, session)
-    added = key_of(index, cursor)
-    return [AlterTable(table, (ChangeKeys(dropped=index), ChangeKeys(added=added)))]
-
-
-def _index_on(cursor: Cursor, session: Session) -> tuple[str, TableName]:
+    MariaDB's OR REPLACE drops a previous index of that name.
+    """
+    cursor.accept("IF", "NOT", "EXISTS")
     index = cursor.name()
     while not cursor.accept("ON"):
         cursor.next()
-    return index, read_name(cursor, session.schema)
+    table = read_name(cursor, session.schema)
+    dropped = [ChangeKeys(dropped=index)] if replaces else []
+    added = [ChangeKeys(added=key_of(index, cursor))] if unique else []
+    return [AlterTable(table, (*dropped, *added))]
 
 
-def _unique_index(cursor: Cursor, session: Session) -> list[Effect]:
-    """Read CREATE UNIQUE INDEX: the server may log the new index as the table's key."""
-    cursor.accept("IF", "NOT", "EXISTS")
-    index, table = _index_on(cursor, session)
-    return [AlterTable(table, (ChangeKeys(added=key_of(index, cursor)),))]
+_unique_index = partial(_created_index, unique=True, replaces=False)
+_replaced_index = partial(_created_index, unique=False, replaces=True)
+_replaced_unique_index = partial(_created_index, unique=True, replaces=True)
 
 
 def _create_temporary(cursor: Cursor, session: Session) -> list[Effect]:

@@ -8,15 +8,9 @@ from pipeline.catalog.ddl.effects import TableName
 
 def read_name(cursor: Cursor, schema: str | None) -> TableName:
     """Read a name: `table`, `schema.table`, or `.table`. Raises `ReadError`."""
+    table = "" if cursor.peek().is_sign(".") else cursor.name()
     if cursor.accept_sign("."):
-        return _qualified(schema, cursor.name())
-    first = cursor.name()
-    if cursor.accept_sign("."):
-        return TableName(first, cursor.name())
-    return _qualified(schema, first)
-
-
-def _qualified(schema: str | None, table: str) -> TableName:
+        schema, table = table or schema, cursor.name()
     if not schema:
         raise ReadError(f"table {table} is named without a schema, and the session has none")
     return TableName(schema, table)
