@@ -16,7 +16,6 @@ Given: TypeAlias = "Settings | str | os.PathLike[str] | None"
 """Settings, the path of a settings file (`.yml`, `.yaml`), or else a lake's folder."""
 
 _YAML = (".yml", ".yaml")
-_LAKE: Literal["lake"] = "lake"
 
 
 class Options(TypedDict, total=False):
@@ -63,16 +62,14 @@ def settings_from(given: Given, options: Mapping[str, Any]) -> Settings:
     """
     values = {name: _plain(value) for name, value in options.items()}
     if isinstance(given, Settings):
-        settings = given.updated(**values) if values else given
-    elif given is not None and not os.fspath(given).endswith(_YAML):
-        if values.get(_LAKE) is not None:
-            reason = f"is given twice: {os.fspath(given)} and {values[_LAKE]}."
-            raise SettingsError(reason, key=_LAKE, remedy="A settings file ends in .yml or .yaml.")
-        settings = Settings.load(None, **{**values, _LAKE: os.fspath(given)})
-    else:
+        return use(given.updated(**values) if values else given)
+    if given is None or os.fspath(given).endswith(_YAML):
         file = None if given is None else Path(given).expanduser()
-        settings = Settings.load(file, **values)
-    return use(settings)
+        return use(Settings.load(file, **values))
+    if values.get("lake") is not None:
+        reason = f"is given twice: {os.fspath(given)} and {values['lake']}."
+        raise SettingsError(reason, key="lake", remedy="A settings file ends in .yml or .yaml.")
+    return use(Settings.load(None, **{**values, "lake": os.fspath(given)}))
 
 
 def _plain(value: Any) -> Any:

@@ -5,6 +5,8 @@ Spark. Spark's jobs are therefore cancelled repeatedly, since these threads may 
 command that does not end in time (Spark may be planning a MERGE) is recorded and killed; a second
 signal kills it immediately. A run may be killed at any instant: the next one resumes from what is
 committed.
+
+Tasks in threads of this process are cancelled by a check between two of their reads.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeAlias, TypeVar
 
 import pyarrow as pa
 
@@ -43,16 +43,18 @@ _MOST_PARTITIONS = 1000
 files several go into one."""
 
 
-class Engine(Protocol):
-    """Runs tasks in parallel."""
+@dataclass(frozen=True, slots=True)
+class LocalEngine:
+    """Runs tasks in threads of this process: the decoder and Parquet release the GIL."""
+
+    threads: int
+    readers = "this process"
+    """The name, in messages, of the processes that run tasks."""
 
     @property
     def tasks(self) -> int:
         """The number of tasks to split large work into, so that all cores are used."""
-
-    @property
-    def readers(self) -> str:
-        """The name, in messages, of the processes that run tasks."""
+        return self.threads * _TASKS_PER_THREAD
 
     def run(
         self,
@@ -69,48 +71,6 @@ class Engine(Protocol):
         Raises the first error of a task: in this process the error itself, on Spark a
         PythonException with its text. All other tasks are cancelled then, and after Ctrl-C.
         """
-
-
-def engine_of(spark: Spark, settings: Settings, size: int) -> Engine:
-    """Return the engine for tasks that read `size` bytes in total, by `engine` in conf."""
-    small = size <= SMALL and _is_alone(spark)
-    local = settings.engine == "local" or (settings.engine == "auto" and small)
-    if local and not _is_job():
-        return LocalEngine(cores(master_of(spark)))
-    return SparkEngine(spark)
-
-
-def _is_job() -> bool:
-    """Return True if spark-submit or Databricks started this program: its driver should not run
-    tasks, since it may be much smaller than its workers."""
-    return is_submitted() or DATABRICKS in os.environ
-
-
-def _is_alone(spark: Spark) -> bool:
-    """Return True if Spark has only this machine."""
-    return not is_connected(spark) and on_this_machine(master_of(spark))
-
-
-@dataclass(frozen=True, slots=True)
-class LocalEngine:
-    """Runs tasks in threads of this process: the decoder and Parquet release the GIL."""
-
-    threads: int
-    readers = "this process"
-
-    @property
-    def tasks(self) -> int:
-        """See `Engine.tasks`."""
-        return self.threads * _TASKS_PER_THREAD
-
-    def run(
-        self,
-        function: Callable[[T], R],
-        tasks: Sequence[T],
-        progress: Task | None = None,
-        sizes: Sequence[int] | None = None,
-    ) -> list[tuple[int, R]]:
-        """See `Engine.run`."""
         if not tasks:
             return []
         warm()
@@ -144,7 +104,7 @@ class SparkEngine:
 
     @property
     def tasks(self) -> int:
-        """See `Engine.tasks`."""
+        """See `LocalEngine.tasks`."""
         return tasks_per_job(started(self.spark))
 
     def run(
@@ -154,7 +114,7 @@ class SparkEngine:
         progress: Task | None = None,
         sizes: Sequence[int] | None = None,
     ) -> list[tuple[int, R]]:
-        """See `Engine.run`."""
+        """See `LocalEngine.run`."""
         if not tasks:
             return []
 
@@ -171,3 +131,26 @@ class SparkEngine:
         with nullcontext() if progress is None else following(session, progress, amount):
             rows = done.collect()
         return [(row["id"], pickle.loads(bytes(row["result"]))) for row in rows]
+
+
+Engine: TypeAlias = LocalEngine | SparkEngine
+
+
+def engine_of(spark: Spark, settings: Settings, size: int) -> Engine:
+    """Return the engine for tasks that read `size` bytes in total, by `engine` in conf."""
+    small = size <= SMALL and _is_alone(spark)
+    local = settings.engine == "local" or (settings.engine == "auto" and small)
+    if local and not _is_job():
+        return LocalEngine(cores(master_of(spark)))
+    return SparkEngine(spark)
+
+
+def _is_job() -> bool:
+    """Return True if spark-submit or Databricks started this program: its driver should not run
+    tasks, since it may be much smaller than its workers."""
+    return is_submitted() or DATABRICKS in os.environ
+
+
+def _is_alone(spark: Spark) -> bool:
+    """Return True if Spark has only this machine."""
+    return not is_connected(spark) and on_this_machine(master_of(spark))

@@ -61,7 +61,7 @@ _WALL_CLOCKS = "'delta.feature.timestampNtz' = 'supported'"
 
 @dataclass(frozen=True, slots=True)
 class SparkTables:
-    """The tables of a lake by Spark. See `pipeline.lake.tables.tables.Tables`."""
+    """The tables of a lake by Spark. See `pipeline.lake.tables.tables`."""
 
     spark: SparkSession
     lake: Lake
@@ -78,7 +78,7 @@ class SparkTables:
         *,
         with_file: bool = False,
     ) -> pa.Table:
-        """Return the current rows; see `Tables.read`."""
+        """Return the current rows; see `NativeTables.read`."""
         names = table.schema.names if columns is None else list(columns)
         schema = pa.schema([table.schema.field(name) for name in names])
         if with_file:
@@ -94,7 +94,7 @@ class SparkTables:
     def last(
         self, table: LakeTable, by: str, each: Sequence[str], count: int, where: Condition
     ) -> pa.Table:
-        """Return the last rows of each group; see `Tables.last`."""
+        """Return the last rows of each group; see `NativeTables.last`."""
         if not self.exists(table):
             return table.schema.empty_table()
         rows = _with_all_columns(delta.read(self.spark, table.reference), table.schema)
@@ -105,7 +105,7 @@ class SparkTables:
         return last.select(*map(quoted, table.schema.names)).toArrow().cast(table.schema)
 
     def count(self, table: LakeTable, where: Condition) -> int:
-        """Return the number of matching rows; see `Tables.count`."""
+        """Return the number of matching rows; see `NativeTables.count`."""
         if not self.exists(table):
             return 0
         return delta.read(self.spark, table.reference).where(where.sql).count()
@@ -121,7 +121,7 @@ class SparkTables:
         step: Step | None,
         files: Sequence[DataFile] = (),
     ) -> bool:
-        """Append rows and files, and remove the files' folder; see `Tables.append`."""
+        """Append rows and files, and remove the files' folder; see `NativeTables.append`."""
         given = table.schema.empty_table() if rows is None else rows
         if not files:
             if not len(given) and self.exists(table):
@@ -140,7 +140,7 @@ class SparkTables:
         return True
 
     def replace(self, table: LakeTable, where: Condition, rows: pa.Table, step: Step) -> bool:
-        """Replace rows; see `Tables.replace`."""
+        """Replace rows; see `NativeTables.replace`."""
         delta.replace_once(
             self._frame(self.spark, table, rows),
             table.reference,
@@ -153,7 +153,7 @@ class SparkTables:
         return True
 
     def delete(self, table: LakeTable, where: Condition, step: Step) -> bool:
-        """Delete rows; see `Tables.delete`."""
+        """Delete rows; see `NativeTables.delete`."""
         if not self.count(table, where):
             return False  # Spark would make an empty commit
         return self._execute(f"DELETE FROM {in_sql(table.reference)}", table, where, step)
@@ -161,12 +161,12 @@ class SparkTables:
     def update(
         self, table: LakeTable, where: Condition, changes: Sequence[Change], step: Step
     ) -> bool:
-        """Update rows; see `Tables.update`."""
+        """Update rows; see `NativeTables.update`."""
         values = ", ".join(f"{quoted(change.column)} = {change.sql}" for change in changes)
         return self._execute(f"UPDATE {in_sql(table.reference)} SET {values}", table, where, step)
 
     def clear(self, table: LakeTable, step: Step) -> bool:
-        """Remove all rows; see `Tables.clear`."""
+        """Remove all rows; see `NativeTables.clear`."""
         if self.exists(table):
             self._allow_wall_clocks(table, step)
         delta.overwrite_once(
@@ -180,13 +180,13 @@ class SparkTables:
         return True
 
     def claim(self, table: LakeTable, step: Step) -> bool:
-        """Commit a step without rows; see `Tables.claim`."""
+        """Commit a step without rows; see `NativeTables.claim`."""
         none = self._frame(self.spark, table, table.schema.empty_table())
         self._append(none, table, step)
         return True
 
     def state(self, table: LakeTable) -> TableState | None:
-        """Return the table's state by its log; see `Tables.state`."""
+        """Return the table's state by its log; see `NativeTables.state`."""
         return spark_written.state(self.spark, table.reference)
 
     def history(self, table: LakeTable, limit: int | None) -> Sequence[Commit]:
@@ -207,11 +207,11 @@ class SparkTables:
         return paths.where(sf.col("path").rlike(_FILE)).count()
 
     def compact(self, table: LakeTable, note: str) -> bool:
-        """Compact small files; see `Tables.compact`."""
+        """Compact small files; see `NativeTables.compact`."""
         return self.keep(table, note, f"OPTIMIZE {in_sql(table.reference)}")
 
     def vacuum(self, table: LakeTable, note: str) -> bool:
-        """Remove old files; see `Tables.vacuum`. A VACUUM without any would still commit."""
+        """Remove old files; see `NativeTables.vacuum`. A VACUUM without any would still commit."""
         return bool(self.old_files(table)) and self.keep(
             table, note, f"VACUUM {in_sql(table.reference)}"
         )

@@ -43,7 +43,7 @@ _STALE = "._last_checkpoint.crc"
 @dataclass(frozen=True, slots=True)
 class NativeTables:
     """The tables of a lake whose folder this process can access; `options`: delta-rs's storage
-    options. See `pipeline.lake.tables.tables.Tables`."""
+    options. See `pipeline.lake.tables.tables`."""
 
     lake: Lake
     options: Mapping[str, str] = field(default_factory=dict)
@@ -60,7 +60,9 @@ class NativeTables:
         *,
         with_file: bool = False,
     ) -> pa.Table:
-        """Return the current rows; see `Tables.read`."""
+        """Return the table's current rows, in no particular order, with all or some of the schema's
+        columns, and `FILE` if `with_file`; no rows if the table does not exist. Files are skipped
+        by their statistics. Each column has at least one chunk, which may be empty."""
         opened = self._opened(table)
         names = [*(table.schema.names if columns is None else columns)]
         if with_file:
@@ -77,7 +79,13 @@ class NativeTables:
     def last(
         self, table: LakeTable, by: str, each: Sequence[str], count: int, where: Condition
     ) -> pa.Table:
-        """Return the last rows of each group; see `Tables.last`."""
+        """Return the rows with the `count` greatest values of `by` in each group; whole rows, in no
+        particular order. Groups are the rows matching `where` with the same values of `each`.
+
+        All these columns, and those of `where`, must be in `table.statistics` or
+        `table.partition_by`; rows with null in `by` or one of `each` are ignored. Of single-row
+        files, only the rows returned are read.
+        """
         opened = self._opened(table)
         if opened is None:
             return table.schema.empty_table()
@@ -85,7 +93,7 @@ class NativeTables:
             return last_rows(table, opened, self.options, by, each, count, where)
 
     def count(self, table: LakeTable, where: Condition) -> int:
-        """Return the number of matching rows; see `Tables.count`."""
+        """Return the number of rows matching a condition; 0 if the table does not exist."""
         opened = self._opened(table)
         if opened is None:
             return 0
@@ -94,7 +102,8 @@ class NativeTables:
             return sum(count(each, files.table.schema, where) for _, each in files.files(where))
 
     def folder(self, table: LakeTable) -> str:
-        """Return the table's own folder."""
+        """Return the folder in which tasks write files for `append`: the table's own, or a new one
+        in the lake's scratch space, which `append` removes."""
         return table.reference
 
     def append(
@@ -104,7 +113,16 @@ class NativeTables:
         step: Step | None,
         files: Sequence[DataFile] = (),
     ) -> bool:
-        """Append rows and files; see `Tables.append`."""
+        """Append rows as a step, or unconditionally without one; creates the table if necessary.
+
+        `files`: what tasks have written, to be appended too; `rows` are then those that were too
+        few for files. If the step was already committed, the files do not become part of the table.
+
+        Without either it only creates the table: such a step is not recorded. An empty table gets
+        the columns of `table.schema` that it lacks.
+
+        Returns True if this call committed the rows, False if the step was already committed.
+        """
         written = _written_once(table, rows)
 
         def actions(opened: DeltaTable | None) -> Actions:
@@ -115,7 +133,8 @@ class NativeTables:
         return self._commit(table, step, actions, creates=True)
 
     def replace(self, table: LakeTable, where: Condition, rows: pa.Table, step: Step) -> bool:
-        """Replace rows; see `Tables.replace`."""
+        """Replace the rows matching `where` by `rows`, which must match it too, in one commit;
+        creates the table if necessary. Partitions that match as a whole are not read."""
         written = _written_once(table, rows)
 
         def actions(opened: DeltaTable | None) -> Actions:
@@ -125,7 +144,7 @@ class NativeTables:
         return self._commit(table, step, actions, creates=True)
 
     def delete(self, table: LakeTable, where: Condition, step: Step) -> bool:
-        """Delete rows; see `Tables.delete`."""
+        """Delete rows, in bounded memory; rows for which nulls make the condition unknown stay."""
 
         def actions(opened: DeltaTable | None) -> Actions:
             kept = self._without(table, opened, where)
@@ -137,7 +156,7 @@ class NativeTables:
     def update(
         self, table: LakeTable, where: Condition, changes: Sequence[Change], step: Step
     ) -> bool:
-        """Update rows; see `Tables.update`."""
+        """Update rows, in bounded memory; each change sees the rows before all changes."""
 
         def change(rows: pa.Table) -> pa.Table:
             values = {each.column: each.values(rows) for each in changes}
@@ -153,21 +172,23 @@ class NativeTables:
         return self._commit(table, step, actions, creates=False)
 
     def clear(self, table: LakeTable, step: Step) -> bool:
-        """Remove all rows; see `Tables.clear`."""
+        """Remove all rows and set the schema to `table.schema`, which may differ from before."""
         return self._commit(table, step, lambda _: Actions(schema=table.schema), creates=True)
 
     def claim(self, table: LakeTable, step: Step) -> bool:
-        """Commit a step without rows; see `Tables.claim`."""
+        """Commit a step without rows, so that it counts as done for a run that is late; creates the
+        table if necessary."""
         return self._commit(table, step, lambda _: Actions(claims=True), creates=True)
 
     def state(self, table: LakeTable) -> TableState | None:
-        """Return the table's state by its log; see `Tables.state`."""
+        """Return the table's state by its log; None if it does not exist. This, `history` and
+        `old_files` also work for gold's tables."""
         with delta_rs.errors_of(table.reference):
             opened = delta_rs.opened_unchecked(table.reference, self.options)
             return None if opened is None else state_of(opened)
 
     def history(self, table: LakeTable, limit: int | None) -> Sequence[Commit]:
-        """Return the last commits, latest first."""
+        """Return the last commits, or all in the log, latest first."""
         with delta_rs.errors_of(table.reference):
             opened = delta_rs.opened_unchecked(table.reference, self.options)
             return [] if opened is None else commits_of(opened, limit)
@@ -180,7 +201,7 @@ class NativeTables:
             return 0 if opened is None else len(old_files(opened))
 
     def compact(self, table: LakeTable, note: str) -> bool:
-        """Compact small files; see `Tables.compact`."""
+        """Compact small files, in bounded memory; the rows stay the same. `note`: see `Step`."""
 
         def actions(opened: DeltaTable | None) -> Actions:
             if opened is None:
@@ -199,7 +220,8 @@ class NativeTables:
         return self._commit(table, None, actions, creates=False, note=note)
 
     def vacuum(self, table: LakeTable, note: str) -> bool:
-        """Remove old files; see `Tables.vacuum`."""
+        """Remove files that no version within the table's retention refers to, whether they were
+        removed by a commit or never committed. Newer files stay."""
         with exclusive(table.reference), delta_rs.errors_of(table.reference):
             opened = self._opened(table)
             if opened is None or not old_files(opened):
