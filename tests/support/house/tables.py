@@ -260,8 +260,6 @@ SMALL = {
     "pipeline.lake.sql_text": "the first step of the room: it imports nothing",
     "pipeline.lake.tables.opening": "the choice between two implementations",
     "pipeline.settings.time_zone": "conf and the source's sessions share it",
-    "pipeline.source.capture.reader": "a thread of its own",
-    "pipeline.source.check.run": "the entry of the room",
     "pipeline.source.logs.server_folders": "a folder layout that a capture and bronze share",
     "pipeline.source.server.errors": "error types of the room",
     "pipeline.verify.script": "it builds the script, and is not in it",
