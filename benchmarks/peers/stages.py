@@ -44,7 +44,7 @@ STAGES = {
     "decoder.rows.row_decoder.scan": "walk",
     "decoder.rows.images.locate": "cell positions",
     "decoder.rows.row_decoder.clear_masks": "cell positions",
-    "decoder.rows.table_reader.TableReader.images": "Arrow structs",
+    "decoder.rows.images.TableReader.images": "Arrow structs",
     "decoder.rows.row_decoder.changes_batch": "LSN, GTID and time of each change",
 }
 """Stages by the names under which the decoder looks up the timed functions."""
@@ -129,7 +129,7 @@ def timers(stopwatch: Stopwatch, *, verify: bool) -> Iterator[None]:
     with ExitStack() as patches:
         for place, stage in STAGES.items():
             patches.enter_context(_timer(stopwatch, place, stage, verify=verify))
-        patches.enter_context(patch("decoder.rows.table_reader.reader", timed_reader))
+        patches.enter_context(patch("decoder.rows.images.reader", timed_reader))
         yield
 
 

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["compressed_rows", "memory_budget", "oversized_payload", "payload", "payload_decoder"]
+__all__ = ["compressed_rows", "memory_budget", "payload", "payload_decoder"]

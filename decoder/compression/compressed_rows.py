@@ -10,14 +10,14 @@ Format: MariaDB `sql/log_event.cc`, `row_log_event_uncompress`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from decoder.columns.cells import HEAD_SLACK, SLACK
-from decoder.compression.payload_windows import INNER_WINDOW
+from decoder.compression.payload import INNER_WINDOW
 from decoder.constants import EventType as T
 from decoder.errors import BinlogError
 from decoder.events.cursor import Cursor
@@ -26,6 +26,7 @@ from decoder.events.mariadb_compression import uncompress
 from decoder.framing.frames import BODY, END, OFFSET, POST_HEADER, SIZE, TYPE, VALID
 from decoder.rows.walker import USUAL_POST_HEADERS
 from decoder.transactions.event_window import Window
+from decoder.transactions.faults import Fault, fault_of
 
 PLAIN: dict[int, T] = {
     T.MARIADB_WRITE_ROWS_COMPRESSED_V1: T.WRITE_ROWS_V1,
@@ -43,30 +44,30 @@ _VERSION_2 = 10
 """Length of the post-header that ends with the length of extra data."""
 _EXTRA_LENGTH_BYTES = 2
 
-Refuse = Callable[[Window, int, BinlogError], None]
 
-
-def uncompressed(window: Window, refuse: Refuse) -> Iterator[Window]:
+def uncompressed(window: Window) -> Iterator[tuple[Window, list[Fault]]]:
     """Yield consecutive windows with the rows decompressed, or the window itself if none are.
 
-    `refuse` is called for an event that cannot be decompressed, which is left unchanged.
+    With each: the faults of its events that cannot be decompressed, which are left unchanged.
     """
     chosen = _IS_COMPRESSED[window.table[TYPE]] & (window.table[VALID] != 0)
     events = np.flatnonzero(chosen).tolist()
     if not events:
-        yield window
+        yield window, []
         return
     rewriting = _Rewriting(window)
+    faults: list[Fault] = []
     for event in events:
         try:
             content = _plain(window, event)
         except BinlogError as error:
-            refuse(window, event, error)
+            faults.append(fault_of(window, event, error, tables_are_known=True))
             continue
-        if rewriting.size + len(content) > INNER_WINDOW:
-            yield from rewriting.close(event)
+        if rewriting.size + len(content) > INNER_WINDOW and rewriting.first < event:
+            yield rewriting.close(event), faults
+            faults = []
         rewriting.put(event, content)
-    yield from rewriting.close(len(window))
+    yield rewriting.close(len(window)), faults
 
 
 def _plain(window: Window, event: int) -> bytes:
@@ -96,7 +97,7 @@ class _Rewriting:
 
     def __init__(self, window: Window) -> None:
         self._window = window
-        self._first = 0
+        self.first = 0
         self._content: dict[int, bytes] = {}
         self.size = 0
 
@@ -105,12 +106,10 @@ class _Rewriting:
         self._content[event] = content
         self.size += len(content)
 
-    def close(self, stop: int) -> Iterator[Window]:
-        """Yield a window of the pending events before `stop`, if there are any."""
-        first, self._first = self._first, stop
+    def close(self, stop: int) -> Window:
+        """Return a window of the pending events before `stop`, of which there is at least one."""
+        first, self.first = self.first, stop
         content, self._content, self.size = self._content, {}, 0
-        if first == stop:
-            return
         window = self._window
         table = window.table[:, first:stop].copy()
         for event, found in content.items():
@@ -121,7 +120,7 @@ class _Rewriting:
         moved = offsets[:-1] - table[OFFSET]
         table[[OFFSET, END, BODY]] += moved
         listed = window.attention
-        yield replace(
+        return replace(
             window,
             buffer=self._buffer(first, stop, int(offsets[-1]), content),
             table=table,

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from decoder.compression.compressed_rows import PLAIN
+from decoder.compression.payload import INNER_WINDOW
 from decoder.compression.payload_decoder import HEAD_FIELDS, UNCOMPRESSED, length_encoded, read_head
-from decoder.compression.payload_windows import INNER_WINDOW
 from decoder.constants import EventType
 from decoder.events.layout import Layout
 from decoder.framing.frames import BODY, END, OFFSET, POST_HEADER, SIZE, TYPE, VALID, Frames, frame

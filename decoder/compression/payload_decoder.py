@@ -1,4 +1,4 @@
-"""Decoding of compressed transactions: small ones in batches, a large one window by window.
+"""Compressed transactions as windows of events: small payloads together, a large one in several.
 
 A log of small transactions has as many payloads of a few events each, so a separate run of the
 passes for each would be too slow. Payloads are decompressed consecutively into one buffer until a
@@ -8,14 +8,15 @@ not decompress to whole events of the announced size) is decoded separately, to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import zstandard
 
 from decoder.columns.cells import HEAD_SLACK
-from decoder.compression.payload_windows import (
+from decoder.compression.payload import (
     INNER_WINDOW,
     InnerBuffer,
     has_invalid_types,
@@ -23,17 +24,14 @@ from decoder.compression.payload_windows import (
 )
 from decoder.constants import HEADER_LENGTH
 from decoder.errors import BinlogError
+from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.transaction_payload import Compression, TransactionPayloadEvent
 from decoder.framing.chunked_reader import slice_chunks
-from decoder.framing.frames import END, OFFSET, SIZE, Frames, frame, header_of
+from decoder.framing.frames import END, OFFSET, SIZE, Frames, frame
 from decoder.kernels.memory import Array, Bytes, kernel, load_i64, load_u8, load_u16, load_u24
-from decoder.model.results import Changes
-from decoder.rows.row_decoder import RowDecoder
-from decoder.transactions.control_events import ControlEventHandler, Report
 from decoder.transactions.event_window import Window
-from decoder.transactions.faults import kind_of
-from decoder.transactions.state import FAULTY, Session
-from decoder.transactions.statements import StatementLog
+from decoder.transactions.faults import Fault, fault_of
+from decoder.transactions.state import Session
 
 # Columns of the results of `read_heads`. If READABLE is 0, the others are not set.
 READABLE, COMPRESSION, UNCOMPRESSED, CONTENT, LENGTH = range(5)
@@ -43,35 +41,36 @@ _END, _PAYLOAD_SIZE, _COMPRESSION, _UNCOMPRESSED_SIZE = range(4)
 _MAX_FIELDS = 16
 
 
-class PayloadDecoder:
-    """Decodes TRANSACTION_PAYLOADs; `process` takes a window of inner events through the passes."""
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A payload that is decoded by itself: the event `event` of `window`, and its content."""
 
-    def __init__(
-        self,
-        session: Session,
-        rows: RowDecoder,
-        control_events: ControlEventHandler,
-        statements: StatementLog,
-        *,
-        walks: bool,
-        process: Callable[[Window], None],
-        report: Report,
-    ) -> None:
+    window: Window
+    event: int
+    parsed: TransactionPayloadEvent
+    pieces: Sequence[memoryview]
+
+    @property
+    def fits_a_window(self) -> bool:
+        """True if its events are decoded as one window."""
+        size = self.parsed.uncompressed_size
+        return size is not None and size <= INNER_WINDOW
+
+
+class PayloadDecoder:
+    """Decompresses TRANSACTION_PAYLOADs; a window is valid until the next one is requested."""
+
+    def __init__(self, session: Session) -> None:
         self._session = session
-        self._rows = rows
-        self._control_events = control_events
-        self._statements = statements
-        self._walks = walks
-        self._process = process
-        self._report = report
         self._buffer = InnerBuffer()
         self._decompressor = zstandard.ZstdDecompressor()
 
-    def decode(self, window: Window, events: list[int]) -> Iterator[Changes]:
-        """Decode the payload events `events` of the window.
+    def together(
+        self, window: Window, events: list[int], description: FormatDescriptionEvent | None
+    ) -> Iterator[Window | Payload | Fault]:
+        """Yield windows with the events of the payload events `events` of the window.
 
-        Yields only the changes of large payloads, once these are known to be valid; all others go
-        through `process`.
+        Those that cannot be part of such a window are yielded as payloads, or as faults.
         """
         heads = np.zeros((len(events), HEAD_FIELDS), np.int64)
         read_heads(window.buffer, window.table, np.array(events, np.int64), heads)
@@ -79,34 +78,55 @@ class PayloadDecoder:
         total = 0
         for index, (readable, _, size, _, _) in enumerate(heads.tolist()):
             if not readable or size > INNER_WINDOW:
-                yield from self._decode_alone(window, events[index])
+                yield _alone(window, events[index], description)
                 continue
             if total + size > INNER_WINDOW:
-                yield from self._decode_batch(window, events, heads, batch)
+                yield from self._batch(window, events, heads, batch, description)
                 batch, total = [], 0
             batch.append(index)
             total += size
-        yield from self._decode_batch(window, events, heads, batch)
+        yield from self._batch(window, events, heads, batch, description)
 
-    # --- small payloads, in batches ---------------------------------------------------------------
+    def windows(self, payload: Payload) -> Iterator[Window]:
+        """Yield a payload's events window by window.
 
-    def _decode_batch(
+        Raises MalformedError if it does not decompress to whole events of the announced size.
+        """
+        transaction = payload.window.transaction[payload.event]
+        position = payload.window.position[payload.event]
+        try:
+            for frames in inner_windows(payload.parsed, payload.pieces, self._buffer):
+                yield self._session.enter_payloads(
+                    self._buffer.data,
+                    frames,
+                    np.full(len(frames), transaction, np.int64),
+                    np.full(len(frames), position, np.int64),
+                )
+        finally:
+            self._buffer.shrink()
+
+    def _batch(
         self,
         window: Window,
         events: list[int],
         heads: npt.NDArray[np.int64],
         batch: list[int],
-    ) -> Iterator[Changes]:
+        description: FormatDescriptionEvent | None,
+    ) -> Iterator[Window | Payload | Fault]:
         taken, ends = self._decompress(window, heads, batch)
         alone = [events[index] for index in sorted(set(batch) - set(taken))]
         if taken:
             frames = frame(self._buffer.data, HEAD_SLACK, ends[-1], base=0, checksum=False)
             if _hold_whole_events(frames, ends):
-                self._decode_frames(window, [events[index] for index in taken], frames, ends)
+                owner = np.searchsorted(np.array(ends), frames.table[OFFSET], side="right")
+                index = np.array([events[index] for index in taken])[owner]
+                yield self._session.enter_payloads(
+                    self._buffer.data, frames, window.transaction[index], window.position[index]
+                )
             else:
                 alone = [events[index] for index in batch]
         for event in alone:
-            yield from self._decode_alone(window, event)
+            yield _alone(window, event, description)
 
     def _decompress(
         self, window: Window, heads: npt.NDArray[np.int64], batch: list[int]
@@ -144,113 +164,32 @@ class PayloadDecoder:
             return None
         return found if len(found) == size else None
 
-    def _decode_frames(
-        self, window: Window, events: list[int], frames: Frames, ends: list[int]
-    ) -> None:
-        owner = np.searchsorted(np.array(ends), frames.table[OFFSET], side="right")
-        index = np.array(events)[owner]
-        inner = self._session.enter_payloads(
-            self._buffer.data, frames, window.transaction[index], window.position[index]
-        )
-        self._process(inner)
-        self._rows.flush()
 
-    # --- single payloads --------------------------------------------------------------------------
+def oversized(window: Window, pieces: Sequence[memoryview]) -> Payload | Fault:
+    """Return the payload that is the only event of `window`, which has its first bytes.
 
-    def decode_oversized(self, window: Window, pieces: Sequence[memoryview]) -> Iterator[Changes]:
-        """Decode an oversized payload, the only event of `window`, which has its first bytes.
+    `pieces` are all bytes of the event except its checksum.
+    """
+    length = sum(map(len, pieces)) - HEADER_LENGTH
+    first_bytes = memoryview(window.buffer.data)[HEADER_LENGTH:]
+    try:
+        parsed = TransactionPayloadEvent.parse_prefix(first_bytes, window.header(0), length)
+    except BinlogError as error:
+        return fault_of(window, 0, error)
+    content = slice_chunks(pieces, parsed.payload_offset, HEADER_LENGTH + length)
+    return Payload(window, 0, parsed, list(content))
 
-        `pieces` are all bytes of the event except its checksum.
-        """
-        length = sum(map(len, pieces)) - HEADER_LENGTH
-        first_bytes = memoryview(window.buffer.data)[HEADER_LENGTH:]
-        header = header_of(window.table, 0, int(window.position[0]))
-        try:
-            payload = TransactionPayloadEvent.parse_prefix(first_bytes, header, length)
-        except BinlogError as error:
-            self._report(window, 0, kind_of(error), error, False)
-            return
-        content = list(slice_chunks(pieces, payload.payload_offset, HEADER_LENGTH + length))
-        yield from self._decode_one(window, 0, payload, content)
 
-    def _decode_alone(self, window: Window, event: int) -> Iterator[Changes]:
-        """Decode one payload of a window, and report its errors."""
-        try:
-            payload = self._control_events.parse(window, event)
-        except BinlogError as error:
-            self._report(window, event, kind_of(error), error, False)
-            return
-        if not isinstance(payload, TransactionPayloadEvent):
-            return
-        start = int(window.table[OFFSET, event]) + payload.payload_offset
-        content = memoryview(window.buffer.data)[start : start + payload.payload_size]
-        yield from self._decode_one(window, event, payload, [content])
-
-    def _decode_one(
-        self,
-        window: Window,
-        event: int,
-        payload: TransactionPayloadEvent,
-        content: Sequence[memoryview],
-    ) -> Iterator[Changes]:
-        """Decode a payload window by window.
-
-        Its changes must not be yielded before all of it is known to be valid, and a large one does
-        not fit in memory: it is decoded twice, first only to find faults.
-        """
-        size = payload.uncompressed_size
-        if not self._walks or (size is not None and size <= INNER_WINDOW):
-            for _ in self._windows(window, event, payload, content):
-                pass
-            return
-        self._rows.flush()
-        before = self._rows.take_flushed()
-        yield from self._decode_large(window, event, payload, content)
-        self._rows.flushed = before
-
-    def _decode_large(
-        self,
-        window: Window,
-        event: int,
-        payload: TransactionPayloadEvent,
-        content: Sequence[memoryview],
-    ) -> Iterator[Changes]:
-        transaction = int(window.transaction[event])
-        statements, counts = len(self._statements), self._rows.count_of_counts
-        for _ in self._windows(window, event, payload, content):
-            self._rows.flushed.clear()
-        if self._session.transactions[transaction, FAULTY]:
-            return
-        self._statements.truncate(statements)
-        self._rows.forget_counts(counts)
-        for _ in self._windows(window, event, payload, content):
-            yield from (flushed.changes for flushed in self._rows.flushed)
-            self._rows.flushed.clear()
-
-    def _windows(
-        self,
-        window: Window,
-        event: int,
-        payload: TransactionPayloadEvent,
-        content: Sequence[memoryview],
-    ) -> Iterator[None]:
-        """Decode a payload window by window; yield after each, with its rows flushed."""
-        transaction, position = window.transaction[event], window.position[event]
-        self._rows.restart_rows()
-        try:
-            for frames in inner_windows(payload, content, self._buffer):
-                inner = self._session.enter_payloads(
-                    self._buffer.data,
-                    frames,
-                    np.full(len(frames), transaction, np.int64),
-                    np.full(len(frames), position, np.int64),
-                )
-                self._process(inner)
-                self._rows.flush()
-                yield
-        except BinlogError as error:
-            self._report(window, event, kind_of(error), error, False)
-        self._buffer.shrink()
+def _alone(
+    window: Window, event: int, description: FormatDescriptionEvent | None
+) -> Payload | Fault:
+    try:
+        parsed = window.parse(event, description, TransactionPayloadEvent)
+    except BinlogError as error:
+        return fault_of(window, event, error)
+    start = int(window.table[OFFSET, event]) + parsed.payload_offset
+    content = memoryview(window.buffer.data)[start : start + parsed.payload_size]
+    return Payload(window, event, parsed, [content])
 
 
 def _hold_whole_events(frames: Frames, ends: list[int]) -> bool:

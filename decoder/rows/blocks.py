@@ -2,6 +2,11 @@
 
 A group is a table map, an operation and column bitmaps. Its block starts small and grows with use,
 so that thousands of tables fit in memory; it is flushed while still in the CPU's cache.
+
+Spans are the ranges of rows in a block or batch that come from the same event: an int64 table with
+the columns `decoder.transactions.records.SPAN_*` and a row for each event, in the order of the log;
+END counts rows from the start of the block or batch. The values that an event's rows share are
+stored once: ten thousand rows of a statement are about a hundred spans.
 """
 
 from __future__ import annotations
@@ -14,6 +19,8 @@ import numpy.typing as npt
 from decoder.rows.image_layout import RUN_FIELDS, RowPlan
 from decoder.rows.walker import Blocks as BlockArrays, Groups
 from decoder.transactions import records as t
+
+Spans = npt.NDArray[np.int64]
 
 MAX_ROWS = 8192
 """Rows of a block at its maximum size."""
@@ -128,11 +135,11 @@ class Blocks:
         arenas = (self._runs, self._widths, self._starts, self._masks, self._any_null, self._spans)
         return self._plan_bytes + sum(arena.used_bytes for arena in arenas) > FULL
 
-    def spans(self, group: int) -> npt.NDArray[np.int64]:
+    def spans(self, group: int) -> Spans:
         """Return the spans of the rows in a group's block."""
         row = self._groups.data[group]
         first = int(row[t.GROUP_SPAN])
-        spans: npt.NDArray[np.int64] = self._spans.data[first : first + int(row[t.GROUP_SPANS])]
+        spans: Spans = self._spans.data[first : first + int(row[t.GROUP_SPANS])]
         return spans
 
     def keep(self, group: int, rows: int) -> None:
@@ -174,3 +181,47 @@ class Blocks:
         for image, plan in enumerate(self.plans[group], start=int(row[t.GROUP_IMAGE])):
             self._images.data[image, t.IMAGE_STARTS] = self._starts.take(capacity * len(plan.runs))
             self._images.data[image, t.IMAGE_MASKS] = self._masks.take(capacity * len(plan.runs))
+
+
+def span_of(spans: Spans, row: int) -> npt.NDArray[np.int64]:
+    """Return the span that contains a row."""
+    span: npt.NDArray[np.int64] = spans[np.searchsorted(spans[:, t.SPAN_END], row, "right")]
+    return span
+
+
+def part(spans: Spans, first: int, end: int) -> Spans:
+    """Return the spans of the rows in [`first`, `end`), renumbered from 0."""
+    ends = spans[:, t.SPAN_END]
+    begin, stop = np.searchsorted(ends, first, "right"), np.searchsorted(ends, end, "left") + 1
+    taken = spans[begin:stop].copy()
+    before = int(ends[begin - 1]) if begin else 0
+    taken[0, t.SPAN_FIRST_NUMBER] += first - before
+    taken[:, t.SPAN_END] -= first
+    taken[-1, t.SPAN_END] = end - first
+    return taken
+
+
+def rows_of(spans: Spans, which: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return the value in `which` of each row's span."""
+    return np.repeat(which, np.diff(spans[:, t.SPAN_END], prepend=0))
+
+
+def without(spans: Spans, dropped: npt.NDArray[np.bool_]) -> Spans:
+    """Return the spans that are not `dropped`, renumbered as if the dropped rows did not exist."""
+    sizes = np.diff(spans[:, t.SPAN_END], prepend=0)[~dropped]
+    kept = spans[~dropped]
+    kept[:, t.SPAN_END] = np.cumsum(sizes)
+    return kept
+
+
+def rows_before(spans: Spans, transaction: int) -> int:
+    """Return the number of rows in transactions before this one (transactions are ascending)."""
+    span = int(np.searchsorted(spans[:, t.SPAN_TRANSACTION], transaction))
+    return int(spans[span - 1, t.SPAN_END]) if span else 0
+
+
+def of_transaction(transaction: int, rows: int) -> Spans:
+    """Return a span of `rows` rows with nothing but their transaction."""
+    spans = np.zeros((1, t.SPAN_FIELDS), np.int64)
+    spans[0, t.SPAN_END], spans[0, t.SPAN_TRANSACTION] = rows, transaction
+    return spans

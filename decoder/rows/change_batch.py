@@ -6,10 +6,7 @@ columns of a change are written by one kernel into one buffer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from decoder.columns.arrays import allocate, integers, repeated, strings
@@ -24,8 +21,8 @@ from decoder.kernels.memory import (
     store_64,
 )
 from decoder.model import schemas
-from decoder.rows.blocks import MAX_ROWS
-from decoder.rows.table_reader import Images, TableReader
+from decoder.rows.blocks import MAX_ROWS, Spans
+from decoder.rows.images import Images, TableReader
 from decoder.transactions.records import (
     SPAN_COMMITTED,
     SPAN_END,
@@ -33,7 +30,7 @@ from decoder.transactions.records import (
     SPAN_POSITION,
     SPAN_TRANSACTION,
 )
-from decoder.transactions.state import GTID, GTID_LENGTH, SERVER, START
+from decoder.transactions.state import GTID, GTID_LENGTH, SERVER, START, Session
 
 OPERATIONS = ("insert", "update", "delete")
 """`__op` by the number of the operation."""
@@ -43,29 +40,18 @@ _NO_DIFFS = pa.nulls(MAX_ROWS, schemas.JSON_DIFF)
 _OPERATION_ARRAYS = [repeated(name, MAX_ROWS) for name in OPERATIONS]
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The origin of all rows of a segment: the file, as a column, and its ordinal in the log."""
-
-    file: pa.StringArray
-    ordinal: int
-
-    @classmethod
-    def of(cls, file: str, ordinal: int) -> Origin:
-        """Return the origin for a file's name and ordinal."""
-        return cls(repeated(file, MAX_ROWS), ordinal)
-
-
 def changes_batch(
     table: TableReader,
-    origin: Origin,
+    file: pa.StringArray,
     operation: int,
-    spans: npt.NDArray[np.int64],
-    transactions: npt.NDArray[np.int64],
-    gtids: npt.NDArray[np.uint8],
+    spans: Spans,
+    session: Session,
     images: tuple[Images, Images],
 ) -> pa.RecordBatch:
-    """Return a batch of `decoder.model.schemas.changes`; `spans` are those of its rows."""
+    """Return a batch of `decoder.model.schemas.changes`.
+
+    `file`: the file's name, `MAX_ROWS` times; `spans`: those of the batch's rows.
+    """
     rows = int(spans[-1, SPAN_END])
     words = 8 * rows
     room = (words + 63) & ~63
@@ -73,9 +59,17 @@ def changes_batch(
     starts = [0, room, 2 * room, 3 * room, 4 * room]
     starts.append(starts[-1] + ((4 * rows + 67) & ~63))
     starts.append(starts[-1] + ((4 * rows + 67) & ~63))
-    text_length, missing = gtid_length(spans, transactions)
+    text_length, missing = gtid_length(spans, session.transactions)
     text, text_view = allocate(text_length)
-    write_origin(spans, transactions, gtids, origin.ordinal, view, np.array(starts), text_view)
+    write_origin(
+        spans,
+        session.transactions,
+        session.gtids,
+        session.ordinal,
+        view,
+        np.array(starts),
+        text_view,
+    )
 
     def fixed(kind: pa.DataType, index: int, size: int) -> pa.Array:
         return pa.Array.from_buffers(kind, rows, [None, data.slice(starts[index], size)], 0)
@@ -98,7 +92,7 @@ def changes_batch(
         fixed(schemas.TIMESTAMP, 2, words),
         gtid,
         fixed(pa.int64(), 3, words),
-        origin.file.slice(0, rows),
+        file.slice(0, rows),
         *(_absent(image, rows) for image in images),
         _NO_DIFFS.slice(0, rows) if images[1].diffs is None else images[1].diffs,
         *(image.array for image in images),

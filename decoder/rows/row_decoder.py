@@ -8,29 +8,30 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from decoder.columns.arrays import repeated
 from decoder.columns.cells import CellError
 from decoder.columns.registry import LossyKeyError
-from decoder.constants import HEADER_LENGTH
+from decoder.constants import HEADER_LENGTH, EventType
 from decoder.errors import BinlogError, MalformedError, UnsupportedError
-from decoder.framing.frames import END, OFFSET, POST_HEADER, TYPE, table_id_size
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.table_map import TableMapEvent
+from decoder.framing.frames import END, OFFSET, POST_HEADER, TYPE
 from decoder.model.definition import TableDefinition
 from decoder.model.options import TypeOptions
 from decoder.model.results import Changes
-from decoder.rows.blocks import Blocks
+from decoder.rows.blocks import MAX_ROWS, Blocks, Spans, part, span_of
 from decoder.rows.cell_positions import clear_masks, drop_faulty
-from decoder.rows.change_batch import Origin, changes_batch
+from decoder.rows.change_batch import changes_batch
 from decoder.rows.image_layout import RowPlan, plan_rows
-from decoder.rows.images import BlockImages, Group
+from decoder.rows.images import BlockImages, Group, TableReader
 from decoder.rows.partial_updates import shared_bits
-from decoder.rows.spans import Spans, part, span_of
-from decoder.rows.table_maps import Name, TableMaps
-from decoder.rows.table_reader import TableReader
+from decoder.rows.table_maps import TableMaps, id_and_content
 from decoder.rows.walker import CONSTANTS, scan
 from decoder.transactions import records as t
 from decoder.transactions.event_window import Window
-from decoder.transactions.faults import LOSSY_KEY, kind_of
+from decoder.transactions.faults import LOSSY_KEY, Fault, fault_of, kind_of
 from decoder.transactions.records import SPAN_POSITION, SPAN_TRANSACTION
-from decoder.transactions.state import FAULTY, START, Session
+from decoder.transactions.state import FAULTY, Session
 
 Names = Callable[[TableDefinition, int, int], TableDefinition]
 """(definition in a TABLE_MAP without names, LSN, position) to the definition with names."""
@@ -51,37 +52,38 @@ class Flushed:
 class RowDecoder:
     """Decodes rows events to batches of changes; owns table maps, groups and their blocks.
 
-    `wanted(schema, table)` False: rows of the table are counted only. `fault(transaction, kind,
-    error, event)` is called for each error (event −1: only its file position is known). `names`
-    adds column names to TABLE_MAPs without them.
+    `scan` and `flush` return faults, whose transactions they have marked as faulty. `definitions`:
+    (LSN, position, definition) of each TABLE_MAP that changes its table's definition.
+    `wanted(schema, table)` False: rows of the table are counted only. `names` adds column names to
+    TABLE_MAPs without them.
     """
 
     def __init__(
         self,
-        origin: Origin,
+        file: str,
         session: Session,
         options: TypeOptions,
         *,
         walks: bool,
         wanted: Callable[[str, str], bool] | None,
-        fault: Callable[[int, str, BinlogError, int], None],
         names: Names | None = None,
     ) -> None:
         self.maps = TableMaps(wanted)
         self.flushed: list[Flushed] = []
+        self.definitions: list[tuple[int, int, TableDefinition]] = []
         self.counts: npt.NDArray[np.int64] = np.zeros((256, t.COUNT_FIELDS), np.int64)
-        self._origin = origin
+        self._file = repeated(file, MAX_ROWS)
         self._session = session
         self._options = options
-        self._fault = fault
         self._names = names
+        self._read: dict[bytes, TableDefinition | BinlogError] = {}
+        self._known: dict[str, tuple[TableDefinition, int]] = {}
         self._blocks = Blocks()
         self._groups: list[Group] = []
         self._images = BlockImages(self._blocks)
         self._readers: dict[int, TableReader] = {}
-        self._state: npt.NDArray[np.int64] = np.zeros(t.STATE_SIZE, np.int64)
+        self._state = session.scan
         self._state[t.WALKS] = walks
-        self._state[t.ROW_POSITION] = -1
         self._buffer: npt.NDArray[np.uint8] = np.zeros(0, np.uint8)
 
     # --- scanning ---------------------------------------------------------------------------------
@@ -90,25 +92,23 @@ class RowDecoder:
         """Number the next rows from 0, even if they have the same file position as earlier rows."""
         self._state[t.ROW_POSITION] = -1
 
-    def next_row(self, position: int) -> int:
-        """Return the number of the next row of the events at a file position."""
-        return int(self._state[t.ROW]) if self._state[t.ROW_POSITION] == position else 0
-
     def scan(
         self,
         window: Window,
         start: int,
         stop: int,
-        parse: Callable[[Window, int], TableDefinition],
-        seen: Callable[[Window, int, TableDefinition], None],
-    ) -> None:
-        """Decode the rows events among events [`start`, `stop`) of a window.
+        description: FormatDescriptionEvent | None,
+        schema_changes: int,
+    ) -> list[Fault]:
+        """Decode the rows events among events [`start`, `stop`) of a window; return their faults.
 
-        `parse` reads the definition from a TABLE_MAP; `seen` is called for each new TABLE_MAP.
+        `schema_changes`: the number of statements before them that may have changed tables.
         """
+        faults: list[Fault] = []
         if window.buffer is not self._buffer:
-            self.flush()
+            faults += self.flush()
             self._buffer = window.buffer
+        self.maps.invalidate_after(schema_changes)
         self._reserve_counts(stop - start)
         state = self._state
         state[t.EVENT], state[t.ROW_START] = start, 0
@@ -126,16 +126,16 @@ class RowDecoder:
                 state,
             )
             if result == t.DONE:
-                return
+                return faults
             if result == t.NEW_TABLE_MAP:
-                self._register(window, parse, seen)
+                faults += self._register(window, description, schema_changes)
             elif result == t.NEW_GROUP:
-                self._add_group(window)
+                faults += self._add_group(window)
             elif result == t.BLOCK_FULL:
-                self._flush_group(int(state[t.DETAIL]))
+                faults += self._flush_group(int(state[t.DETAIL]))
                 self._blocks.grow(int(state[t.DETAIL]))
             else:
-                self._report(window)
+                faults.append(self._skipped(window, self._scan_error()))
 
     def _reserve_counts(self, events: int) -> None:
         needed = int(self._state[t.COUNTS]) + events + 1
@@ -145,68 +145,77 @@ class RowDecoder:
             self.counts = grown
 
     def _register(
+        self, window: Window, description: FormatDescriptionEvent | None, schema_changes: int
+    ) -> list[Fault]:
+        event = int(self._state[t.EVENT])
+        owner = int(window.transaction[event])
+        body = int(window.table[OFFSET, event]) + HEADER_LENGTH
+        end, post_header = int(window.table[END, event]), int(window.table[POST_HEADER, event])
+        found = id_and_content(window.buffer, body, end, post_header)
+        if found is None:
+            return [self._skipped(window, MalformedError(t.FAULT_REASONS[t.TOO_SHORT]))]
+        table_id, content = found
+        read = self._definition(window, event, content, description)
+        position = int(window.position[event])
+        if self._names is not None and isinstance(read, TableDefinition):
+            read = self._names(read, self._session.lsn(owner), position)
+        slot = self.maps.register(table_id, content, owner, read)
+        if slot.error is not None:
+            return [self._marked(fault_of(window, event, slot.error))]
+        if slot.definition is not None and slot.wanted:
+            version = slot.definition, schema_changes
+            if self._known.get(str(slot.definition)) != version:
+                self._known[str(slot.definition)] = version
+                self.definitions.append((self._session.lsn(owner), position, slot.definition))
+        return []
+
+    def _definition(
         self,
         window: Window,
-        parse: Callable[[Window, int], TableDefinition],
-        seen: Callable[[Window, int, TableDefinition], None],
-    ) -> None:
-        event = int(self._state[t.EVENT])
-        body = int(window.table[OFFSET, event]) + HEADER_LENGTH
-        end = int(window.table[END, event])
-        id_size = table_id_size(int(window.table[POST_HEADER, event]))
-        owner = int(window.transaction[event])
-        if body + id_size > end:
-            self._skip(owner, MalformedError(t.FAULT_REASONS[t.TOO_SHORT]), event)
-            return
-        slot = self.maps.register(
-            window.buffer,
-            body,
-            end,
-            id_size=id_size,
-            owner=owner,
-            parse=lambda: parse(window, event),
-            name=self._named_at(owner, int(window.position[event])),
-        )
-        if slot.error is not None:
-            self._fault(owner, kind_of(slot.error), slot.error, event)
-        elif slot.definition is not None and slot.wanted:
-            seen(window, event, slot.definition)
+        event: int,
+        content: bytes,
+        description: FormatDescriptionEvent | None,
+    ) -> TableDefinition | BinlogError:
+        """Return the definition in a TABLE_MAP, which is only parsed if its bytes are new."""
+        if content not in self._read:
+            try:
+                parsed = window.parse(event, description, TableMapEvent)
+                self._read[content] = parsed.definition
+            except BinlogError as error:
+                self._read[content] = error.kept()
+        return self._read[content]
 
-    def _named_at(self, owner: int, position: int) -> Name | None:
-        names = self._names
-        if names is None or owner < 0:
-            return None
-        lsn = self._origin.ordinal << 40 | int(self._session.transactions[owner, START])
-        return lambda shown: names(shown, lsn, position)
-
-    def _report(self, window: Window) -> None:
-        """Report the kernel's fault for the event's transaction, and continue after the event."""
+    def _scan_error(self) -> BinlogError:
+        """Return the error for which the kernel stopped."""
         detail = int(self._state[t.DETAIL])
-        event = int(self._state[t.EVENT])
         error: BinlogError | None
         if detail >= t.UNUSABLE_GROUP:
             error = self._groups[detail - t.UNUSABLE_GROUP].error
         elif detail >= t.UNUSABLE_SLOT:
             error = self.maps.slots[detail - t.UNUSABLE_SLOT].error
         else:
-            error = MalformedError(t.FAULT_REASONS[detail])
-        if error is not None:
-            kind = type(error)
-            error = kind(error.reason, table=error.table)
-        self._skip(
-            int(window.transaction[event]),
-            error or MalformedError("the event cannot be decoded"),
-            event,
-        )
+            return MalformedError(t.FAULT_REASONS[detail])
+        if error is None:
+            return MalformedError("the event cannot be decoded")
+        return type(error)(error.reason, table=error.table)
 
-    def _skip(self, transaction: int, error: BinlogError, event: int) -> None:
-        self._fault(transaction, kind_of(error), error, event)
+    def _skipped(self, window: Window, error: BinlogError) -> Fault:
+        """Continue after the current event; return its fault."""
+        event = int(self._state[t.EVENT])
         self._state[t.EVENT] = event + 1
         self._state[t.ROW_START] = 0
+        is_rows = bool(window.table[TYPE, event] != EventType.TABLE_MAP)
+        return self._marked(fault_of(window, event, error, tables_are_known=is_rows))
+
+    def _marked(self, fault: Fault) -> Fault:
+        """Mark the transaction as faulty, so that its other rows are skipped."""
+        self._session.transactions[fault.transaction, FAULTY] = 1
+        return fault
 
     # --- groups -----------------------------------------------------------------------------------
 
-    def _add_group(self, window: Window) -> None:
+    def _add_group(self, window: Window) -> list[Fault]:
+        """Add the current event's group; return the faults of rows flushed for lack of memory."""
         event = int(self._state[t.EVENT])
         index = int(self._state[t.DETAIL])
         kind = t.KIND_OF_TYPE[int(window.table[TYPE, event])]
@@ -215,8 +224,7 @@ class RowDecoder:
         size = (len(slot.definition.logged) + 7) // 8
         start = int(self._state[t.BITMAPS])
         bitmaps = bytes(window.buffer[start : start + _BITMAPS[kind] * size])
-        if self._blocks.is_full:
-            self._forget_groups()
+        faults = self._forget_groups() if self._blocks.is_full else []
         plans: tuple[RowPlan, ...] = ()
         error = None
         use = t.DECODE if slot.wanted else t.COUNT
@@ -246,32 +254,37 @@ class RowDecoder:
         first = self.maps.table[index, t.SLOT_GROUP + kind]
         self._blocks.table[group, t.GROUP_NEXT] = first
         self.maps.table[index, t.SLOT_GROUP + kind] = group
+        return faults
 
-    def _forget_groups(self) -> None:
+    def _forget_groups(self) -> list[Fault]:
         """Discard all groups, since a log may define more than fit in memory.
 
         They are built again when needed.
         """
-        self.flush()
+        faults = self.flush()
         self._blocks = Blocks()
         self._images = BlockImages(self._blocks)
         self._groups = []
         self.maps.forget_groups()
+        return faults
 
     # --- flushing ---------------------------------------------------------------------------------
 
-    def flush(self) -> None:
-        """Build batches of all walked rows; must be called before their buffer changes."""
-        for group in self._blocks.filled():
-            self._flush_group(group)
+    def flush(self) -> list[Fault]:
+        """Build batches of all walked rows, and return the faults found in them.
+
+        Must be called before their buffer changes.
+        """
+        return [fault for group in self._blocks.filled() for fault in self._flush_group(group)]
 
     def take_flushed(self) -> list[Flushed]:
         """Return the batches since the last call."""
         taken, self.flushed = self.flushed, []
         return taken
 
-    def _flush_group(self, index: int) -> None:
+    def _flush_group(self, index: int) -> list[Fault]:
         """Build batches of a group's rows: one, or several if their text exceeds an array."""
+        faults: list[Fault] = []
         group = self._groups[index]
         row = self._blocks.table[index]
         walked, capacity = int(row[t.GROUP_ROWS]), int(row[t.GROUP_CAPACITY])
@@ -284,22 +297,17 @@ class RowDecoder:
             try:
                 images = self._images.read(group, reader, self._buffer, first, rows)
             except CellError as error:
-                self._refuse(span_of(spans, error.row), error, reader.definition)
+                faults.append(self._refused(span_of(spans, error.row), error, reader.definition))
                 continue
             except BinlogError as error:  # of the batch, not of a row: too much text for an array
                 most = (rows - first) // 2
                 if most == 0:
-                    self._refuse(spans[0], type(error)(error.reason), reader.definition)
+                    error = type(error)(error.reason)
+                    faults.append(self._refused(spans[0], error, reader.definition))
                     most = walked
                 continue
             batch = changes_batch(
-                reader,
-                self._origin,
-                _OPERATIONS[group.kind],
-                spans,
-                self._session.transactions,
-                self._session.gtids,
-                images,
+                reader, self._file, _OPERATIONS[group.kind], spans, self._session, images
             )
             lossy = images[0].lossy + images[1].lossy
             self.flushed.insert(place, Flushed(Changes(reader.definition, batch, lossy), spans))
@@ -311,6 +319,7 @@ class RowDecoder:
             clear_masks(walked, capacity, image, images_table, self._blocks.arrays)
         row[t.GROUP_ROWS] = 0
         self._blocks.keep(index, 0)
+        return faults
 
     def _without_faulty(self, index: int, rows: int) -> int:
         owners = self._blocks.spans(index)[:, SPAN_TRANSACTION]
@@ -326,13 +335,13 @@ class RowDecoder:
         )
         return left
 
-    def _refuse(
+    def _refused(
         self, span: npt.NDArray[np.int64], error: BinlogError, definition: TableDefinition
-    ) -> None:
-        """Report an invalid value; its transaction is faulty, and the block is built without it."""
+    ) -> Fault:
+        """Return the fault of an invalid value, without whose transaction the block is built."""
         error.at(position=int(span[SPAN_POSITION]), table=str(definition))
         kind = LOSSY_KEY if isinstance(error, LossyKeyError) else kind_of(error)
-        self._fault(int(span[SPAN_TRANSACTION]), kind, error, -1)
+        return self._marked(Fault(error, kind, int(span[SPAN_TRANSACTION])))
 
     # --- counts -----------------------------------------------------------------------------------
 

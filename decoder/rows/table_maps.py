@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from decoder.errors import BinlogError
-from decoder.kernels.memory import load_u32, load_u48
+from decoder.framing.frames import table_id_size
+from decoder.kernels.memory import Bytes, load_u32, load_u48
 from decoder.model.definition import TableDefinition
 from decoder.rows.grouping import Maps, hash_cell
 from decoder.transactions.records import (
@@ -29,10 +30,6 @@ from decoder.transactions.records import (
     UNUSABLE,
 )
 
-Parse = Callable[[], TableDefinition]
-"""Reads the definition from the current TABLE_MAP, or raises BinlogError."""
-Name = Callable[[TableDefinition], TableDefinition]
-"""Adds the column names that the current TABLE_MAP does not contain."""
 _READ_AHEAD = 16
 
 
@@ -61,7 +58,6 @@ class TableMaps:
         self.names: list[str] = []
         self._name_index: dict[str, int] = {}
         self._schema_changes = 0
-        self._read_by_bytes: dict[bytes, TableDefinition | BinlogError] = {}
         self._slot_by_bytes: dict[tuple[bytes, TableDefinition | None], int] = {}
 
     @property
@@ -70,27 +66,14 @@ class TableMaps:
         return self._ids, self._slot_of, self.table, self._owner_of, self._known
 
     def register(
-        self,
-        buffer: npt.NDArray[np.uint8],
-        body: int,
-        end: int,
-        *,
-        id_size: int,
-        owner: int,
-        parse: Parse,
-        name: Name | None = None,
+        self, table_id: int, content: bytes, owner: int, read: TableDefinition | BinlogError
     ) -> Slot:
-        """Register the TABLE_MAP in `buffer[body:end]` for transaction `owner`; return its slot.
+        """Register a TABLE_MAP for transaction `owner`; return its slot.
 
-        It is parsed if its bytes are new.
+        `content`: its bytes after the id; `read`: the definition in them, or why there is none.
         """
-        table_id = load_u32(buffer, body) if id_size == 4 else load_u48(buffer, body)
-        content = bytes(buffer[body + id_size : end])
-        read = self._read(content, parse)
         error = read if isinstance(read, BinlogError) else None
         definition = None if isinstance(read, BinlogError) else read
-        if definition is not None and name is not None:
-            definition = name(definition)
         index = self._slot_by_bytes.get((content, definition))
         if index is None:
             index = self._new_slot(content, definition, error)
@@ -147,14 +130,6 @@ class TableMaps:
         self._slot_by_bytes[content, definition] = index
         return index
 
-    def _read(self, content: bytes, parse: Parse) -> TableDefinition | BinlogError:
-        if content not in self._read_by_bytes:
-            try:
-                self._read_by_bytes[content] = parse()
-            except BinlogError as error:
-                self._read_by_bytes[content] = error.kept()
-        return self._read_by_bytes[content]
-
     def _is_wanted(self, definition: TableDefinition) -> bool:
         return self._wanted is None or self._wanted(definition.schema, definition.table)
 
@@ -186,3 +161,17 @@ class TableMaps:
         self._used = 0
         for table_id, slot, owner in zip(*old, strict=True):
             self._assign(int(table_id), int(slot), int(owner))
+
+
+def id_and_content(
+    buffer: Bytes, body: int, end: int, post_header: int
+) -> tuple[int, bytes] | None:
+    """Return the table id of the TABLE_MAP in `buffer[body:end]` and the bytes after it.
+
+    None if it is too short.
+    """
+    size = table_id_size(post_header)
+    if body + size > end:
+        return None
+    table_id = load_u32(buffer, body) if size == 4 else load_u48(buffer, body)
+    return table_id, bytes(buffer[body + size : end])

@@ -162,7 +162,7 @@ class Framer:
 
         `transaction_pos` is the position of the transaction that is open at `start`, if any.
         """
-        window = _window(preamble)
+        window = writable_copy(preamble)
         layout = first_layout(preamble)
         frames = frame(
             window, HEAD, len(window), base=0, checksum=False, layout=layout, verify=False
@@ -184,7 +184,7 @@ class Framer:
         self._rest = content
         if self.end.position == 0 and len(content) < _SHORTEST:
             return
-        window = _window(content)
+        window = writable_copy(content)
         start = HEAD
         if self.end.position == 0:
             self._open(window)
@@ -303,8 +303,8 @@ class Framer:
         return window
 
 
-def _window(content: bytes) -> Bytes:
-    """Return a writable copy, preceded by the slack that CRC32 folding may read."""
+def writable_copy(content: bytes | memoryview) -> Bytes:
+    """Return a copy of bytes for `frame`, preceded by `HEAD` bytes that CRC32 folding may read."""
     window = np.zeros(HEAD + len(content), np.uint8)
     window[HEAD:] = np.frombuffer(content, np.uint8)
     return window

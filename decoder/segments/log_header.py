@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-import numpy as np
-
 from decoder.constants import CHECKSUM_LENGTH, HEADER_LENGTH, MAGIC, EventFlag, EventType
 from decoder.errors import BinlogError, ChecksumError, TruncatedError
 from decoder.events.event import Event
@@ -24,7 +22,7 @@ from decoder.events.previous_gtids import PreviousGtidsEvent
 from decoder.events.registry import parse
 from decoder.framing.frames import frame
 from decoder.kernels.crc32 import HEAD
-from decoder.segments.framer import FLAGS_POSITION, has_in_use_flag, magic_fault
+from decoder.segments.framer import FLAGS_POSITION, has_in_use_flag, magic_fault, writable_copy
 
 _ALWAYS_PREVIOUS_GTIDS = (5, 7, 0)
 _GTIDS = (
@@ -216,8 +214,7 @@ def _event(data: bytes, position: int, layout: Layout, *, checksum: bool = False
         raise TruncatedError(
             "the file ends inside this event", position=position, event_type=header.name
         )
-    window = np.zeros(HEAD + len(content), np.uint8)
-    window[HEAD:] = np.frombuffer(content, np.uint8)
+    window = writable_copy(content)
     frames = frame(
         window, HEAD, len(window), base=position - HEAD, checksum=checksum, layout=layout
     )

@@ -23,7 +23,7 @@ from decoder.events.start_v3 import artificial_start
 from decoder.framing.frames import SHORT_TABLE_ID
 from decoder.framing.large_event import Mark
 from decoder.segments.framer import Framer, Window
-from decoder.transactions.boundaries import Statement
+from decoder.transactions.boundaries import Statement, text_of_query
 from decoder.transactions.savepoints import reachable, savepoint_for_preamble
 
 _GTIDS = (
@@ -242,15 +242,10 @@ def _keep_context(transaction: _Transaction, window: Window, first: int, last: i
 
 
 def _statement(window: Window, index: int) -> bytes:
-    """Return the text of a QUERY.
-
-    Layout: thread id 4, execution time 4, length of the schema's name 1, error code 2, and from 5.0
-    on the length of the status variables 2; then these variables, the name, a zero byte, the text.
-    """
-    post_header = int(window.frames.post_header[index])
-    body, end = int(window.frames.body[index]), int(window.frames.end[index])
-    head = window.bytes_at(np.array([index]), 0, post_header)[0].tobytes()
-    status = int.from_bytes(head[11:13], "little") if post_header > 11 else 0
-    start = post_header + status + head[8] + 1
-    text: bytes = window.bytes_at(np.array([index]), start, end - body - start)[0].tobytes()
-    return text
+    """Return the text of a QUERY."""
+    frames = window.frames
+    body, end, post_header = (
+        int(field[index]) for field in (frames.body, frames.end, frames.post_header)
+    )
+    text: int = text_of_query(window.buffer, body, end, post_header)
+    return window.buffer[text:end].tobytes()

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from decoder.compression.payload import inner_events
 from decoder.constants import HEADER_LENGTH, EventType
 from decoder.encryption.keys import NO_KEYS, Keys
@@ -33,6 +31,7 @@ from decoder.events.unknown import UnknownEvent
 from decoder.framing.frames import Frames, frame, header_of
 from decoder.kernels.crc32 import HEAD
 from decoder.kernels.memory import Bytes
+from decoder.segments.framer import writable_copy
 
 Data: TypeAlias = Any
 """An object with a buffer: bytes, bytearray, memoryview, numpy array, pyarrow Buffer or mmap."""
@@ -64,7 +63,7 @@ def _events(data: memoryview) -> Iterator[Event]:
     checksum = False
     size = _WINDOW
     while position < len(data):
-        window = _window(data, position, size)
+        window = writable_copy(data[position : position + size])
         base = position - HEAD
         frames = frame(window, HEAD, len(window), base=base, checksum=checksum, layout=layout)
         for header, body in _framed(window, frames, base):
@@ -101,14 +100,6 @@ def _parsed(
         for inner_header, inner_body in inner_events(event, content):
             yield from _parsed(inner_body, inner_header, description)
             del inner_body  # free it before the next one is read
-
-
-def _window(data: memoryview, position: int, size: int) -> Bytes:
-    """Return a writable copy of the next bytes, preceded by slack that CRC32 folding may read."""
-    content = np.frombuffer(data[position : position + size], np.uint8)
-    window = np.zeros(HEAD + len(content), np.uint8)
-    window[HEAD:] = content
-    return window
 
 
 def _framed(window: Bytes, frames: Frames, base: int) -> Iterator[tuple[EventHeader, memoryview]]:

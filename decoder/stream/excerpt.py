@@ -21,11 +21,9 @@ import numpy.typing as npt
 from decoder.constants import MAGIC, EventType as T
 from decoder.errors import UnsupportedError
 from decoder.events.format_descriptor import DESCRIPTORS
-from decoder.framing.frames import table_id_size
 from decoder.kernels.memory import Array, Bytes, kernel, load_u8
-from decoder.model.definition import TableDefinition
 from decoder.rows.grouping import Maps, find_map
-from decoder.rows.table_maps import TableMaps
+from decoder.rows.table_maps import TableMaps, id_and_content
 from decoder.segments.framer import Window
 from decoder.transactions.boundaries import Statement, text_of_query
 
@@ -47,6 +45,7 @@ _WORD_TABLE: npt.NDArray[np.uint8] = np.zeros((len(_WORDS), 9), np.uint8)
 for _row, _text in enumerate(_WORDS):
     _WORD_TABLE[_row, 0] = len(_text)
     _WORD_TABLE[_row, 1 : 1 + len(_text)] = np.frombuffer(_text, np.uint8)
+_NOT_READ = UnsupportedError("TABLE_MAPs are only compared, not parsed, for an excerpt")
 _SIZE = slice(9, 13)
 """The size field of an event header."""
 
@@ -130,11 +129,9 @@ class Excerpt:
     def _register(self, window: Window, event: int) -> None:
         frames = window.frames
         body, end = int(frames.body[event]), int(frames.end[event])
-        id_size = table_id_size(int(frames.post_header[event]))
-        if body + id_size <= end:
-            self._maps.register(
-                window.buffer, body, end, id_size=id_size, owner=0, parse=_only_compared
-            )
+        found = id_and_content(window.buffer, body, end, int(frames.post_header[event]))
+        if found is not None:
+            self._maps.register(*found, 0, _NOT_READ)
 
     def _note_open(self, window: Window, opening: npt.NDArray[np.bool_]) -> None:
         """Keep the events of the last transaction that later windows may need."""
@@ -178,10 +175,6 @@ def _is_whole(placed: tuple[int, bytes]) -> bool:
     """Return False for an event that was too large to be held, so that only its start is known."""
     event = placed[1]
     return int.from_bytes(event[_SIZE], "little") == len(event)
-
-
-def _only_compared() -> TableDefinition:
-    raise UnsupportedError("TABLE_MAPs are only compared, not parsed, for an excerpt")
 
 
 @kernel

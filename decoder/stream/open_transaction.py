@@ -1,4 +1,4 @@
-"""HeldChanges back the changes of the open transaction until it has ended without a fault.
+"""Holds back the changes of the open transaction until it has ended without a fault.
 
 A transaction with too many changes for memory is *probed* instead: its rows are decoded and dropped
 until it ends, and if it has no fault, decoded again and released.
@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from decoder.model.results import Changes
+from decoder.rows.blocks import of_transaction, rows_before, rows_of, without
 from decoder.rows.row_decoder import Flushed
-from decoder.rows.spans import of_transaction, rows_before, rows_of, without
 from decoder.transactions.records import SPAN_TRANSACTION
 
 LIMIT = 1 << 26

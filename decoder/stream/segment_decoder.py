@@ -20,35 +20,25 @@ from typing import Any
 
 from decoder.compression.compressed_rows import uncompressed
 from decoder.compression.memory_budget import frame_window
-from decoder.compression.oversized_payload import read_payload
-from decoder.compression.payload_decoder import PayloadDecoder
-from decoder.constants import MAGIC, EventType, event_name
+from decoder.compression.payload_decoder import Payload, PayloadDecoder, oversized
+from decoder.constants import MAGIC, EventType
 from decoder.errors import BinlogError, TruncatedError
 from decoder.events.format_descriptor import DESCRIPTORS
 from decoder.events.layout import V4, first_layout
 from decoder.events.start_v3 import artificial_start
-from decoder.framing.frames import OFFSET, SIZE, TYPE, Frames, frame
+from decoder.framing.frames import VALID, Frames, frame
 from decoder.framing.sliding_buffer import Feed
-from decoder.model.definition import TableDefinition
+from decoder.kernels.memory import Bytes
 from decoder.model.options import TypeOptions
 from decoder.model.results import Changes, Definitions, Faults, Result, Statements, Transactions
 from decoder.model.segment import Segment
-from decoder.rows.change_batch import Origin
 from decoder.rows.row_decoder import Names, RowDecoder
 from decoder.stream.open_transaction import HeldChanges
+from decoder.stream.segment_input import end_error, head_error, read_payload, unread_bytes
 from decoder.transactions.boundaries import TransactionTracker
 from decoder.transactions.control_events import ControlEventHandler
-from decoder.transactions.counting import tables_of
 from decoder.transactions.event_window import Window
-from decoder.transactions.faults import (
-    CONTENT_LIMIT,
-    STATEMENT_DML,
-    UNSUPPORTED,
-    Fault,
-    FaultLog,
-    kind_of,
-)
-from decoder.transactions.input_errors import end_error, head_error, old_rollbacks, unread_bytes
+from decoder.transactions.faults import STATEMENT_DML, Fault, FaultLog, fault_of, kind_of
 from decoder.transactions.savepoints import restore_positions
 from decoder.transactions.state import BYTES, FAULTY, START, STOP, Session
 from decoder.transactions.statements import StatementLog
@@ -88,38 +78,19 @@ class SegmentDecoder:
         self._segment = segment
         self._replay_decoder = partial(SegmentDecoder, options=options, wanted=wanted, names=names)
         self._walks = rows
-        self._session = Session()
+        self._session = Session(segment.ordinal)
         self._tracker = TransactionTracker()
-        self._faults = FaultLog(segment.file)
+        self._faults = FaultLog(segment, self._session)
         self._statements = StatementLog(segment.file)
         self._rows = RowDecoder(
-            Origin.of(segment.file, segment.ordinal),
-            self._session,
-            options,
-            walks=rows,
-            wanted=wanted,
-            fault=self._report_rows,
-            names=names,
+            segment.file, self._session, options, walks=rows, wanted=wanted, names=names
         )
-        self._control_events = ControlEventHandler(
-            self._session, self._statements, segment.ordinal, self._report, self._rows.next_row
-        )
-        self._window: Window | None = None
+        self._control_events = ControlEventHandler(self._session, self._statements)
+        self._payloads = PayloadDecoder(self._session)
         self._checksum = False
         self._layout = V4
         self._held_changes = HeldChanges(trusted=trusted)
         self._feed = Feed([], segment.start_pos)
-        self._definitions: list[tuple[int, int, TableDefinition]] = []
-        self._known: dict[str, tuple[TableDefinition, int]] = {}
-        self._payloads = PayloadDecoder(
-            self._session,
-            self._rows,
-            self._control_events,
-            self._statements,
-            walks=rows,
-            process=self._process_inner,
-            report=self._report,
-        )
 
     @property
     def first_fault(self) -> BinlogError | None:
@@ -132,16 +103,11 @@ class SegmentDecoder:
         `parts`: the segment's content, in pieces of any size (bytes, or objects with a buffer).
         Bytes that cannot be decoded are reported as `Faults`, not raised.
         """
-        try:
-            if self._enter_preamble():
-                self._feed = Feed(parts, self._segment.start_pos)
-                if self._begin(self._feed):
-                    yield from self._decode_feed(self._feed)
-            yield from self._release(final=True)
-        finally:
-            # They hold callbacks to this decoder: a reference cycle, which would keep their buffers
-            # alive until the next garbage collection.
-            del self._rows, self._control_events, self._payloads, self._feed, self._window
+        if self._enter_preamble():
+            self._feed = Feed(parts, self._segment.start_pos)
+            if self._begin(self._feed):
+                yield from self._decode_feed(self._feed)
+        yield from self._release(final=True)
 
     # --- windows ----------------------------------------------------------------------------------
 
@@ -159,7 +125,7 @@ class SegmentDecoder:
             self._end_with_fault(error, b"")
             return False
         self._checksum, self._layout = frames.checksum, frames.layout
-        window = self._enter(feed, frames)
+        window = self._enter(feed.buffer, frames, feed.base)
         window.position[:] = self._segment.start_pos
         restore_positions(window, self._segment.start_pos)
         start = self._segment.transaction_pos
@@ -204,7 +170,7 @@ class SegmentDecoder:
             )
             self._checksum, self._layout = frames.checksum, frames.layout
             if len(frames):
-                yield from self._process(self._enter(feed, frames))
+                yield from self._process(self._enter(feed.buffer, frames, feed.base))
                 feed.consume(frames.next_offset)
                 if frames.stop is not None:
                     self._end_with_fault(frames.stop, unread_bytes(feed))
@@ -222,128 +188,138 @@ class SegmentDecoder:
                 return
 
     def _decode_large_payload(self, feed: Feed) -> Iterator[Result]:
-        payload = read_payload(feed, self._layout, checksum=self._checksum)
-        if payload.error is not None:
-            self._end_with_fault(payload.error, payload.first_bytes)
+        position = feed.position
+        event, pieces, error = read_payload(feed, self._layout, checksum=self._checksum)
+        if error is not None:
+            self._end_with_fault(error, event.buffer.tobytes())
             return
-        roles = self._tracker.follow(payload.buffer, payload.frames, base=payload.position)
-        window = self._session.enter(payload.buffer, payload.frames, roles, base=payload.position)
-        if payload.frames.valid[0]:
-            yield from self._payloads.decode_oversized(window, payload.pieces)
+        frames = event.frames
+        frames.table[VALID] = event.valid
+        window = self._enter(event.buffer, frames, position)
+        if event.valid:
+            yield from self._decode_payload(oversized(window, pieces))
         else:
-            self._control_events.handle(window, 0)
+            self._handle(window, 0)
         yield from self._release(final=False)
 
-    def _enter(self, feed: Feed, frames: Frames) -> Window:
-        roles = self._tracker.follow(feed.buffer, frames, base=feed.base)
-        return self._session.enter(feed.buffer, frames, roles, base=feed.base)
+    def _enter(self, buffer: Bytes, frames: Frames, base: int) -> Window:
+        roles = self._tracker.follow(buffer, frames, base=base)
+        return self._session.enter(buffer, frames, roles, base=base)
 
-    def _process(self, window: Window) -> Iterator[Result]:
-        for part in uncompressed(window, self._refuse_rows):
+    # --- events -----------------------------------------------------------------------------------
+
+    def _process(self, window: Window) -> Iterator[Changes]:
+        """Take a window through the passes; yields only the changes of large payloads in it."""
+        for part, faults in uncompressed(window):
+            self._faults.extend(faults)
             yield from self._process_events(part)
 
-    def _process_events(self, window: Window) -> Iterator[Result]:
+    def _process_events(self, window: Window) -> Iterator[Changes]:
         """Process the events in order: rows events in ranges between those that Python handles."""
         done = 0
         payloads: list[int] = []
         for event, has_rows, is_payload in window.attention_with_context():
             if payloads and (has_rows or not is_payload):
-                yield from self._payloads.decode(window, payloads)
+                yield from self._decode_payloads(window, payloads)
                 payloads = []
             if has_rows:
                 self._scan(window, done, event)
             done = event + 1
-            self._window = window
             if is_payload:
                 payloads.append(event)
             else:
-                self._control_events.handle(window, event)
+                self._handle(window, event)
         if payloads:
-            yield from self._payloads.decode(window, payloads)
+            yield from self._decode_payloads(window, payloads)
         self._scan(window, done, len(window))
-
-    def _process_inner(self, window: Window) -> None:
-        outer = self._window
-        for _ in self._process(window):
-            pass
-        self._window = outer
 
     def _scan(self, window: Window, start: int, stop: int) -> None:
         if start < stop:
-            self._window = window
-            self._rows.maps.invalidate_after(self._statements.schema_changes)
-            parse = self._control_events.parse_table_map
-            self._rows.scan(window, start, stop, parse, self._add_definition)
+            description = self._control_events.description
+            changed = self._statements.schema_changes
+            self._faults.extend(self._rows.scan(window, start, stop, description, changed))
 
-    def _add_definition(self, window: Window, event: int, definition: TableDefinition) -> None:
-        """Add a new TABLE_MAP's definition, if it or the schema changed since the table's last."""
-        version = definition, self._statements.schema_changes
-        if self._known.get(str(definition)) != version:
-            self._known[str(definition)] = version
-            lsn = self._lsn(int(window.transaction[event]))
-            self._definitions.append((lsn, int(window.position[event]), definition))
+    def _handle(self, window: Window, event: int) -> None:
+        fault = self._control_events.handle(window, event)
+        if fault is not None:
+            self._faults.add(fault)
 
-    # --- faults -----------------------------------------------------------------------------------
+    # --- payloads ---------------------------------------------------------------------------------
 
-    def _report(
-        self, window: Window, event: int, kind: str, error: BinlogError, tables_are_known: bool
-    ) -> None:
-        """Record a fault of an event. It makes its transaction faulty, unless it is DML logged as a
-        statement: then the rows that are logged are those of the source."""
-        offset, size = int(window.table[OFFSET, event]), int(window.table[SIZE, event])
-        position = int(window.position[event])
-        error.at(position=position, event_type=event_name(int(window.table[TYPE, event])))
-        content = bytes(window.buffer[offset : offset + min(size, CONTENT_LIMIT)])
-        transaction = int(window.transaction[event])
-        fault = Fault(error, kind, content, tables_are_known=tables_are_known)
-        if kind == STATEMENT_DML:
-            fault.lsn = self._lsn(transaction)
-            self._faults.add_separate(fault)
-            return
-        if transaction >= 0:
-            self._session.transactions[transaction, FAULTY] = 1
+    def _decode_payloads(self, window: Window, events: list[int]) -> Iterator[Changes]:
+        description = self._control_events.description
+        for found in self._payloads.together(window, events, description):
+            if isinstance(found, Window):
+                self._decode_inner(found)
+            else:
+                yield from self._decode_payload(found)
+
+    def _decode_inner(self, window: Window) -> None:
+        """Decode events of payloads, and flush their rows, as their buffer is reused."""
+        for _ in self._process(window):
+            pass
+        self._faults.extend(self._rows.flush())
+
+    def _decode_payload(self, payload: Payload | Fault) -> Iterator[Changes]:
+        """Decode a payload window by window.
+
+        Its changes must not be yielded before all of it is known to be valid, and a large one does
+        not fit in memory: it is decoded twice, first only to find faults.
+        """
+        if isinstance(payload, Fault):
+            self._faults.add(payload)
+        elif self._walks and not payload.fits_a_window:
+            yield from self._decode_large(payload)
         else:
-            fault.lsn = self._segment.ordinal << 40 | position
-        self._faults.add(transaction, fault)
+            for _ in self._decode_windows(payload):
+                pass
 
-    def _refuse_rows(self, window: Window, event: int, error: BinlogError) -> None:
-        self._report(window, event, kind_of(error), error, True)
+    def _decode_large(self, payload: Payload) -> Iterator[Changes]:
+        self._faults.extend(self._rows.flush())
+        before = self._rows.take_flushed()
+        statements, counts = len(self._statements), self._rows.count_of_counts
+        for _ in self._decode_windows(payload):
+            self._rows.flushed.clear()
+        transaction = payload.window.transaction[payload.event]
+        if not self._session.transactions[transaction, FAULTY]:
+            self._statements.truncate(statements)
+            self._rows.forget_counts(counts)
+            for _ in self._decode_windows(payload):
+                yield from (flushed.changes for flushed in self._rows.flushed)
+                self._rows.flushed.clear()
+        self._rows.flushed = before
 
-    def _report_rows(self, transaction: int, kind: str, error: BinlogError, event: int) -> None:
-        if event >= 0 and self._window is not None:
-            is_rows = self._window.table[TYPE, event] != EventType.TABLE_MAP
-            self._report(self._window, event, kind, error, bool(is_rows))
-            return
-        self._session.transactions[transaction, FAULTY] = 1
-        self._faults.add(transaction, Fault(error, kind, b""))
+    def _decode_windows(self, payload: Payload) -> Iterator[None]:
+        """Decode a payload window by window; yield after each, with its rows flushed."""
+        self._rows.restart_rows()
+        try:
+            for window in self._payloads.windows(payload):
+                self._decode_inner(window)
+                yield
+        except BinlogError as error:
+            self._faults.add(fault_of(payload.window, payload.event, error))
 
     def _end_with_fault(self, error: BinlogError, content: bytes) -> None:
         """Record a fault after which nothing can be read; the open transaction is faulty too."""
-        transaction = self._session.current
-        if transaction >= 0:
-            self._session.transactions[transaction, FAULTY] = 1
-        fault = Fault(error, kind_of(error), content, tables_are_known=False)
-        if transaction < 0:
-            fault.lsn = self._segment.ordinal << 40 | (error.position or self._segment.start_pos)
-        self._faults.add(transaction, fault)
+        self._faults.add(
+            Fault(error, kind_of(error), self._session.current, content, tables_are_known=False)
+        )
 
     # --- results ----------------------------------------------------------------------------------
 
     def _release(self, *, final: bool) -> Iterator[Result]:
         """Yield the results of ended transactions; with `final`, also those of the open one."""
-        self._rows.flush()
+        self._faults.extend(self._rows.flush())
         current = -1 if final else self._session.current
         count = self._session.count
         counts = self._rows.take_counts(current)
-        if self._definitions:
-            yield Definitions(self._definitions)
-            self._definitions = []
+        if self._rows.definitions:
+            yield Definitions(self._rows.definitions)
+            self._rows.definitions = []
         statements = self._statements.take()
         if statements is not None:
             yield Statements(statements)
-        if self._control_events.lacks_statement_cache:
-            for index, error in old_rollbacks(self._session.transactions, counts, current):
-                self._report_rows(index, UNSUPPORTED, error, -1)
+        self._faults.extend(self._control_events.refused_rollbacks(counts, current))
         faulty = self._session.transactions[:, FAULTY] != 0
         if self._held_changes.probing and current != 0 and not faulty[0]:
             stop = int(self._session.transactions[0, STOP])
@@ -351,9 +327,7 @@ class SegmentDecoder:
         yield from self._held_changes.release(self._rows.take_flushed(), faulty, current)
         if count > int(current >= 0):
             yield self._transactions(counts, current)
-        names = self._rows.maps.names
-        self._faults.close(current, self._lsn, lambda index: tables_of(counts, index, names))
-        faults = self._faults.take()
+        faults = self._faults.take(current, counts, self._rows.maps.names)
         if faults is not None:
             yield Faults(faults)
         self._control_events.keep_current(current)
@@ -395,6 +369,3 @@ class SegmentDecoder:
                 details=self._control_events.details.of(count),
             )
         )
-
-    def _lsn(self, transaction: int) -> int:
-        return self._segment.ordinal << 40 | int(self._session.transactions[transaction, START])

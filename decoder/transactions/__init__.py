@@ -8,7 +8,6 @@ __all__ = [
     "counting",
     "event_window",
     "faults",
-    "input_errors",
     "records",
     "savepoints",
     "state",

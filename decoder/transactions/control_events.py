@@ -1,15 +1,16 @@
 """The few events that Python handles: formats, statements, tagged GTIDs, unsupported events.
 
-`ControlEventHandler.handle` is called for each event that `Session.enter` listed, in order. The
-results go to the session and the log of statements; faults are reported to the caller.
+`ControlEventHandler.handle` is called for each event that `Session.enter` listed, in order. It
+writes to the session and the log of statements, and returns the event's fault if it has one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from decoder.constants import EventType, event_name
 from decoder.errors import BinlogError, ChecksumError, MalformedError, UnsupportedError
@@ -17,27 +18,21 @@ from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.format_descriptor import DESCRIPTORS, describe, descriptors, read_descriptor
 from decoder.events.gtid import GtidEvent
-from decoder.events.header import EventHeader
 from decoder.events.mariadb_gtid import MariadbGtidExtraFlag
 from decoder.events.query import QueryEvent
 from decoder.events.query_compressed import QueryCompressedEvent
-from decoder.events.registry import parse
-from decoder.events.table_map import TableMapEvent
 from decoder.events.unknown import UnknownEvent
 from decoder.events.xa_prepare import XaPrepareEvent
-from decoder.framing.frames import BODY, END, OFFSET, SIZE, TYPE, VALID, header_of
-from decoder.model.definition import TableDefinition
+from decoder.framing.frames import BODY, OFFSET, SIZE, TYPE, VALID
 from decoder.transactions.boundaries import WORDS, Statement, classify_text
 from decoder.transactions.event_window import Window
-from decoder.transactions.faults import INCIDENT, STATEMENT_DML, UNDECODABLE, UNSUPPORTED, kind_of
+from decoder.transactions.faults import INCIDENT, STATEMENT_DML, UNSUPPORTED, Fault, fault_of
+from decoder.transactions.records import COUNT_ROWS, COUNT_TRANSACTION
 from decoder.transactions.savepoints import Place, Savepoints
-from decoder.transactions.state import COMMITTED, ORIGINAL, START, Session
+from decoder.transactions.state import COMMITTED, ORIGINAL, ROLLED_BACK, START, Session
 from decoder.transactions.statements import StatementLog, is_dml, savepoint_name, shortened
 from decoder.transactions.summaries import TransactionDetails
 from decoder.transactions.xa import decided, prepared
-
-Report = Callable[[Window, int, str, BinlogError, bool], None]
-"""(window, event, kind, error, whether the transaction's TABLE_MAPs include all its tables)."""
 
 _T = EventType
 _ROWS = frozenset(
@@ -56,44 +51,25 @@ _STATEMENT_CACHE = (5, 5)
 class ControlEventHandler:
     """Handles single events; keeps the current FORMAT_DESCRIPTION."""
 
-    def __init__(
-        self,
-        session: Session,
-        statements: StatementLog,
-        ordinal: int,
-        report: Report,
-        next_row: Callable[[int], int],
-    ) -> None:
+    def __init__(self, session: Session, statements: StatementLog) -> None:
         self.description: FormatDescriptionEvent | None = None
-        self._descriptors: list[tuple[int, bytes]] = []
         self.details = TransactionDetails()
+        self._descriptors: list[tuple[int, bytes]] = []
         self._session = session
         self._statements = statements
-        self._ordinal = ordinal
-        self._report = report
-        self._next_row = next_row
-        self.lacks_statement_cache = False
+        self._lacks_statement_cache = False
         self._savepoints = Savepoints()
 
-    def handle(self, window: Window, event: int) -> None:
-        """Handle an event; its errors are reported, not raised."""
+    def handle(self, window: Window, event: int) -> Fault | None:
+        """Handle an event; return its fault if it has one."""
         code = int(window.table[TYPE, event])
         if not window.table[VALID, event]:
             error = ChecksumError("the checksum does not match")
-            self._report(window, event, UNDECODABLE, error, code in _ROWS)
-            return
+            return fault_of(window, event, error, tables_are_known=code in _ROWS)
         try:
-            _HANDLERS.get(code, ControlEventHandler._unsupported)(self, window, event)
+            return _HANDLERS.get(code, ControlEventHandler._unsupported)(self, window, event)
         except BinlogError as error:
-            self._report(window, event, kind_of(error), error, False)
-
-    def parse(self, window: Window, event: int) -> Event:
-        """Return the event as an object; raise BinlogError if its bytes are invalid."""
-        header = self._header(window, event)
-        if self.description is None:
-            raise header.malformed("it is not preceded by a FORMAT_DESCRIPTION")
-        body, end = int(window.table[BODY, event]), int(window.table[END, event])
-        return parse(memoryview(window.buffer.data)[body:end], header, self.description)
+            return fault_of(window, event, error)
 
     def begin(self, descriptor: bytes) -> None:
         """Set the descriptor event for the first events, if it is not one of them."""
@@ -105,12 +81,23 @@ class ControlEventHandler:
         before = [event for start, event in self._descriptors if start <= position]
         return before[-1] if before else b""
 
-    def parse_table_map(self, window: Window, event: int) -> TableDefinition:
-        """Return the definition in a TABLE_MAP."""
-        found = self.parse(window, event)
-        if not isinstance(found, TableMapEvent):
-            raise MalformedError("the event is not a TABLE_MAP")
-        return found.definition
+    def refused_rollbacks(self, counts: npt.NDArray[np.int64], current: int) -> Iterator[Fault]:
+        """Yield a fault for each ended transaction that was rolled back but has rows in the log.
+
+        Before MySQL 5.5 the log does not show whether such rows were kept.
+        """
+        if not self._lacks_statement_cache:
+            return
+        transactions = self._session.transactions
+        used = (counts[:, COUNT_ROWS] > 0) & (counts[:, COUNT_TRANSACTION] >= 0)
+        for index in np.unique(counts[used, COUNT_TRANSACTION]).tolist():
+            if index != current and transactions[index, ROLLED_BACK]:
+                error = UnsupportedError(
+                    "rows were logged before a ROLLBACK; they were kept in tables of engines"
+                    " without transactions, which a log from before MySQL 5.5 does not identify",
+                    position=int(transactions[index, START]),
+                )
+                yield Fault(error, UNSUPPORTED, index)
 
     def keep_current(self, current: int) -> None:
         """Renumber transaction `current` to 0 and forget all others."""
@@ -123,28 +110,24 @@ class ControlEventHandler:
     # --- handlers of event types ------------------------------------------------------------------
 
     def _describe(self, window: Window, event: int) -> None:
-        header = self._header(window, event)
+        header = window.header(event)
         if self.description and header.type not in descriptors(self.description.binlog_version):
             raise header.malformed("version 4 of the format has no such event type")
         offset, size = int(window.table[OFFSET, event]), int(window.table[SIZE, event])
         body = memoryview(window.buffer.data)[int(window.table[BODY, event]) : offset + size]
         self.description = describe(body, header)
         if _server_number(self.description.server_version) < _STATEMENT_CACHE:
-            self.lacks_statement_cache = True
+            self._lacks_statement_cache = True
         content = bytes(window.buffer[offset : offset + size])
         self._descriptors.append((int(window.position[event]), content))
 
-    def _header(self, window: Window, event: int) -> EventHeader:
-        return header_of(window.table, event, int(window.position[event]))
-
     def _short_gtid(self, window: Window, event: int) -> None:
-        self.parse(window, event)  # raises, as the kernel lists only truncated GTID events
+        # raises, as the kernel lists only truncated GTID events
+        window.parse(event, self.description, Event)
         raise MalformedError("its transaction number is missing")
 
     def _tagged_gtid(self, window: Window, event: int) -> None:
-        found = self.parse(window, event)
-        if not isinstance(found, GtidEvent):
-            raise MalformedError("the event is not a GTID")
+        found = window.parse(event, self.description, GtidEvent)
         transaction = int(window.transaction[event])
         self._session.set_gtid(transaction, found.gtid)
         row = self._session.transactions[transaction]
@@ -153,96 +136,90 @@ class ControlEventHandler:
         if found.original_commit_timestamp is not None:
             row[ORIGINAL] = found.original_commit_timestamp
 
-    def _incident(self, window: Window, event: int) -> None:
+    def _incident(self, window: Window, event: int) -> Fault:
         error = UnsupportedError("the server lost changes that are missing from the log (INCIDENT)")
-        self._report(window, event, INCIDENT, error, False)
+        return fault_of(window, event, error, INCIDENT)
 
-    def _load(self, window: Window, event: int) -> None:
+    def _load(self, window: Window, event: int) -> Fault:
         if window.table[TYPE, event] == _T.EXECUTE_LOAD_QUERY:
-            found = self.parse(window, event)
-            if isinstance(found, QueryEvent):
-                self._log(window, event, found)
+            self._log(window, event, window.parse(event, self.description, QueryEvent))
         error = UnsupportedError("LOAD DATA is logged as a statement instead of rows")
-        self._report(window, event, STATEMENT_DML, error, False)
+        return fault_of(window, event, error, STATEMENT_DML)
 
-    def _unsupported(self, window: Window, event: int) -> None:
+    def _unsupported(self, window: Window, event: int) -> Fault:
         code = int(window.table[TYPE, event])
-        found = self.parse(window, event)
+        found = window.parse(event, self.description, Event)
         if isinstance(found, UnknownEvent):
             found.require_ignorable()
         error = UnsupportedError(f"events of type {event_name(code)} are not supported")
-        self._report(window, event, UNSUPPORTED, error, code in _ROWS)
+        return fault_of(window, event, error, tables_are_known=code in _ROWS)
 
-    def _query(self, window: Window, event: int) -> None:
-        found = self.parse(window, event)
-        if not isinstance(found, QueryEvent):
-            raise MalformedError("the event is not a QUERY")
+    def _query(self, window: Window, event: int) -> Fault | None:
+        found = window.parse(event, self.description, QueryEvent)
         statement = int(window.statement[event])
         if statement in (Statement.SAVEPOINT, Statement.ROLLBACK_TO):
-            self._savepoint(window, event, found.query, rollback=statement == Statement.ROLLBACK_TO)
-        elif statement not in (Statement.XA_START, Statement.XA_END):
-            if statement in (Statement.XA_COMMIT, Statement.XA_ROLLBACK):
-                transaction = int(window.transaction[event])
-                self.details.xa.setdefault(transaction, decided(found.query, statement))
-            self._statement(window, event, found)
+            rollback = statement == Statement.ROLLBACK_TO
+            return self._savepoint(window, event, found.query, rollback=rollback)
+        if statement in (Statement.XA_START, Statement.XA_END):
+            return None
+        if statement in (Statement.XA_COMMIT, Statement.XA_ROLLBACK):
+            transaction = int(window.transaction[event])
+            self.details.xa.setdefault(transaction, decided(found.query, statement))
+        return self._statement(window, event, found)
 
     def _xa_prepare(self, window: Window, event: int) -> None:
-        found = self.parse(window, event)
-        if not isinstance(found, XaPrepareEvent):
-            raise MalformedError("the event is not an XA_PREPARE")
+        found = window.parse(event, self.description, XaPrepareEvent)
         self.details.xa[int(window.transaction[event])] = prepared(found)
 
-    def _query_compressed(self, window: Window, event: int) -> None:
+    def _query_compressed(self, window: Window, event: int) -> Fault | None:
         """Handle a compressed statement, which cannot be BEGIN, COMMIT or SAVEPOINT.
 
         MariaDB writes those itself, without compression (`THD::binlog_query` compresses;
         `log_bin_compress_min_len` is at least 10).
         """
-        found = self.parse(window, event)
-        if not isinstance(found, QueryCompressedEvent):
-            raise MalformedError("the event is not a QUERY_COMPRESSED")
+        found = window.parse(event, self.description, QueryCompressedEvent)
         text = np.frombuffer(bytearray(found.query.encode()), np.uint8)
         if classify_text(text, 0, len(text), WORDS) != Statement.OTHER:
             raise MalformedError(
                 f"this statement cannot occur in compressed form: {shortened(found.query)}"
             )
-        self._statement(window, event, found)
+        return self._statement(window, event, found)
 
-    def _statement(self, window: Window, event: int, query: QueryEvent) -> None:
+    def _statement(self, window: Window, event: int, query: QueryEvent) -> Fault | None:
         if (query.status.gtid_flags_extra or 0) & _WITHOUT_EFFECT:
-            return
+            return None
         self._log(window, event, query)
         if window.statement[event] not in (Statement.OTHER, Statement.NONE):
-            return
-        if is_dml(query.query, in_transaction=not window.ends[event]):
-            reason = f"a change is logged as a statement instead of rows: {shortened(query.query)}"
-            self._report(window, event, STATEMENT_DML, UnsupportedError(reason), False)
+            return None
+        if not is_dml(query.query, in_transaction=not window.ends[event]):
+            return None
+        reason = f"a change is logged as a statement instead of rows: {shortened(query.query)}"
+        return fault_of(window, event, UnsupportedError(reason), STATEMENT_DML)
 
     def _log(self, window: Window, event: int, query: QueryEvent) -> None:
         transaction = int(window.transaction[event])
-        row = self._session.transactions[transaction]
         self._statements.add(
             query,
-            lsn=self._ordinal << 40 | int(row[START]),
+            lsn=self._session.lsn(transaction),
             gtid=self._session.gtid(transaction),
-            committed_at=int(row[COMMITTED]),
+            committed_at=int(self._session.transactions[transaction, COMMITTED]),
         )
 
-    def _savepoint(self, window: Window, event: int, query: str, *, rollback: bool) -> None:
+    def _savepoint(self, window: Window, event: int, query: str, *, rollback: bool) -> Fault | None:
         transaction, position = int(window.transaction[event]), int(window.position[event])
         savepoints = self._savepoints.of(transaction)
         name = savepoint_name(query)
-        row = self._next_row(position) if window.inner else None
+        row = self._session.next_row(position) if window.inner else None
         if not rollback:
             size = 0 if window.inner else int(window.table[SIZE, event])
-            savepoints.set(name, Place(position + size, row))
-            return
+            savepoints.places[name] = Place(position + size, row)
+            return None
         try:
             rows = savepoints.rolled_back(name, Place(position, row), query)
         except UnsupportedError as error:
-            self._report(window, event, UNSUPPORTED, error, True)
-        else:
-            self.details.rolled_back.setdefault(transaction, []).append(rows)
+            return fault_of(window, event, error, tables_are_known=True)
+        self.details.rolled_back.setdefault(transaction, []).append(rows)
+        return None
 
 
 def _server_number(version: str) -> tuple[int, ...]:
@@ -250,7 +227,7 @@ def _server_number(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
 
 
-_HANDLERS: Mapping[int, Callable[[ControlEventHandler, Window, int], None]] = {
+_HANDLERS: Mapping[int, Callable[[ControlEventHandler, Window, int], Fault | None]] = {
     **dict.fromkeys(DESCRIPTORS, ControlEventHandler._describe),
     _T.QUERY: ControlEventHandler._query,
     _T.MARIADB_QUERY_COMPRESSED: ControlEventHandler._query_compressed,

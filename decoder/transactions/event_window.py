@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from decoder.constants import EventType
-from decoder.framing.frames import TYPE, VALID
+from decoder.constants import EventType, event_name
+from decoder.errors import MalformedError
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.header import EventHeader
+from decoder.events.registry import parse
+from decoder.framing.frames import BODY, END, TYPE, VALID, header_of
 from decoder.kernels.memory import Bytes
 from decoder.transactions.records import KIND_OF_TYPE
 
+Parsed = TypeVar("Parsed", bound=Event)
 _IS_ROWS: npt.NDArray[np.int64] = np.zeros(256, np.int64)
 _IS_ROWS[[EventType.TABLE_MAP, *KIND_OF_TYPE]] = 1
 
@@ -38,6 +45,26 @@ class Window:
 
     def __len__(self) -> int:
         return int(self.table.shape[1])
+
+    def header(self, event: int) -> EventHeader:
+        """Return an event's header."""
+        return header_of(self.table, event, int(self.position[event]))
+
+    def parse(
+        self, event: int, description: FormatDescriptionEvent | None, kind: type[Parsed]
+    ) -> Parsed:
+        """Return the event as an object of the class `kind`, which its type code has.
+
+        Raises BinlogError if its bytes are invalid.
+        """
+        header = self.header(event)
+        if description is None:
+            raise header.malformed("it is not preceded by a FORMAT_DESCRIPTION")
+        body, end = int(self.table[BODY, event]), int(self.table[END, event])
+        found = parse(memoryview(self.buffer.data)[body:end], header, description)
+        if not isinstance(found, kind):
+            raise MalformedError(f"the event is not a {event_name(int(self.table[TYPE, event]))}")
+        return found
 
     def attention_with_context(self) -> Iterator[tuple[int, bool, bool]]:
         """Yield (event, has_rows, is_payload) for the events that Python must handle.

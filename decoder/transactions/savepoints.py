@@ -21,7 +21,7 @@ from decoder.errors import UnsupportedError
 from decoder.framing.frames import LOG_POS, SIZE
 from decoder.transactions.boundaries import Statement
 from decoder.transactions.event_window import Window
-from decoder.transactions.row_spans import RowSpan
+from decoder.transactions.summaries import RowSpan
 
 LOG_POS_BITS = 32
 _LOG_POS_AT = 13
@@ -48,10 +48,6 @@ class Savepoints:
         if self.transaction != transaction:
             self.transaction, self.places = transaction, {}
         return self
-
-    def set(self, name: str, place: Place) -> None:
-        """Add a SAVEPOINT, which replaces an earlier one of the same name."""
-        self.places[name] = place
 
     def rolled_back(self, name: str, place: Place, query: str) -> RowSpan:
         """Return the rows that a ROLLBACK TO at `place` rolls back.

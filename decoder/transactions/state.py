@@ -28,6 +28,7 @@ from decoder.kernels.memory import Array, Bytes, kernel, load_i64, load_u8, load
 from decoder.transactions.boundaries import WORDS, EventRoles, Statement, classify_query
 from decoder.transactions.event_window import Window
 from decoder.transactions.gtid_text import GTID_WIDTH, write_gtid, write_mariadb_gtid
+from decoder.transactions.records import ROW, ROW_POSITION, STATE_SIZE
 
 # Columns of the table of transactions. Times are microseconds since 1970, −1 where not logged.
 START, STOP, COMMITTED, ORIGINAL, SERVER, SECOND, XID, HAS_XID = range(8)
@@ -69,9 +70,16 @@ _COUNT, _CURRENT, _TEXT, _LISTED = range(4)
 
 
 class Session:
-    """The transactions of the current window, first the one that was open before it (index 0)."""
+    """The transactions of the current window, first the one that was open before it (index 0).
 
-    def __init__(self) -> None:
+    `ordinal`: the file's number in the log. `scan`: the state of the walk over rows events, the
+    cells `EVENT` to `WALKS` of `decoder.transactions.records`.
+    """
+
+    def __init__(self, ordinal: int) -> None:
+        self.ordinal = ordinal
+        self.scan: npt.NDArray[np.int64] = np.zeros(STATE_SIZE, np.int64)
+        self.scan[ROW_POSITION] = -1
         self.transactions: npt.NDArray[np.int64] = np.zeros((64, TRANSACTION_FIELDS), np.int64)
         self.gtids: npt.NDArray[np.uint8] = np.zeros(64 * GTID_WIDTH, np.uint8)
         self._counters = np.array([0, -1, 0, 0], np.int64)
@@ -173,6 +181,14 @@ class Session:
         self.gtids[used : used + len(text)] = np.frombuffer(text, np.uint8)
         self._counters[_TEXT] = used + len(text)
         self.transactions[transaction, [GTID, GTID_LENGTH]] = (used, len(text))
+
+    def lsn(self, transaction: int) -> int:
+        """Return the LSN of a transaction."""
+        return self.ordinal << 40 | int(self.transactions[transaction, START])
+
+    def next_row(self, position: int) -> int:
+        """Return the number of the next row of the events at a file position."""
+        return int(self.scan[ROW]) if self.scan[ROW_POSITION] == position else 0
 
     def gtid(self, transaction: int) -> str | None:
         """Return the text of a transaction's GTID; None if the log has none."""

@@ -1,8 +1,11 @@
-"""Conversion of the table of transactions to a batch of `decoder.model.schemas.TRANSACTIONS`."""
+"""Conversion of the table of transactions to a batch of `decoder.model.schemas.TRANSACTIONS`.
+
+See `decoder.transactions.counting` for the source of the columns about foreign keys.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,9 +14,17 @@ import pyarrow as pa
 
 from decoder.columns.arrays import integers, repeated, strings
 from decoder.model import schemas
-from decoder.transactions.cascades import cascade_columns
-from decoder.transactions.records import COUNT_ROWS, COUNT_TABLE, COUNT_TRANSACTION
-from decoder.transactions.row_spans import RowSpan, spans_by_place
+from decoder.transactions.records import (
+    COUNT_CASCADES,
+    COUNT_POSITION,
+    COUNT_ROW,
+    COUNT_ROWS,
+    COUNT_TABLE,
+    COUNT_TRANSACTION,
+    LOGGED,
+    UNDETERMINED,
+    UNLOGGED,
+)
 from decoder.transactions.state import (
     BYTES,
     COMMITTED,
@@ -32,6 +43,19 @@ from decoder.transactions.state import (
 from decoder.transactions.xa import Xa
 
 Integers = npt.NDArray[np.int64]
+_CASCADES = ("logged", "unlogged", "mixed")
+_SPANS = schemas.TRANSACTIONS.field("rolled_back").type
+_END = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class RowSpan:
+    """Rows whose events have file positions, or `inside` a payload whose numbers are, in
+    [`start`, `end`)."""
+
+    start: int
+    end: int
+    inside: bool = False
 
 
 @dataclass(slots=True)
@@ -91,7 +115,7 @@ def transactions_batch(
         integers(rows[:, BYTES]),
         _nullable(lsn, ended & (rows[:, PREPARED] == 0)),
         *_rolled_back(rows, details.rolled_back),
-        *cascade_columns(len(rows), counts),
+        *_cascades(len(rows), counts),
         _of_each(len(rows), {index: xa.name for index, xa in details.xa.items()}),
         _of_each(len(rows), {index: xa.end for index, xa in details.xa.items()}),
     ]
@@ -155,4 +179,56 @@ def _rolled_back(rows: Integers, by_savepoint: Mapping[int, list[RowSpan]]) -> l
         **by_savepoint,
         **{index: [RowSpan(int(rows[index, START]), int(rows[index, STOP]))] for index in whole},
     }
-    return spans_by_place(len(rows), found)
+    return _spans_by_place(len(rows), found)
+
+
+def _spans_by_place(length: int, spans: Mapping[int, Sequence[RowSpan]]) -> list[pa.Array]:
+    """Return two columns of `length` transactions: spans by position, and spans by row number."""
+    by_position = {index: [s for s in some if not s.inside] for index, some in spans.items()}
+    by_row = {index: [s for s in some if s.inside] for index, some in spans.items()}
+    return [_span_column(length, by_position), _span_column(length, by_row)]
+
+
+def _span_column(length: int, spans: Mapping[int, Sequence[RowSpan]]) -> pa.Array:
+    """Return a list of spans per transaction; null for those without."""
+    if not any(spans.values()):
+        return pa.nulls(length, _SPANS)
+    values: list[list[dict[str, int]] | None] = [None] * length
+    for index, some in spans.items():
+        values[index] = [{"start": span.start, "end": span.end} for span in some] or None
+    return pa.array(values, _SPANS)
+
+
+def _cascades(transactions: int, counts: Integers | None) -> list[pa.Array]:
+    """Return `cascades`, `cascades_logged` and `cascades_logged_rows` for `transactions` rows.
+
+    `counts`: rows of `COUNT_…` in the order of the log; None if rows were not walked.
+    """
+    if counts is None:
+        return [pa.nulls(transactions, pa.string()), *_spans_by_place(transactions, {})]
+    has_rows = counts[:, COUNT_CASCADES] != UNDETERMINED
+    known = counts[has_rows & (counts[:, COUNT_TRANSACTION] >= 0)]
+    known = known[known[:, COUNT_TRANSACTION] < transactions]
+    owners = known[:, COUNT_TRANSACTION]
+    logged, unlogged = (
+        np.bincount(owners[known[:, COUNT_CASCADES] == kind], minlength=transactions) > 0
+        for kind in (LOGGED, UNLOGGED)
+    )
+    kinds = np.where(logged & unlogged, 2, unlogged).astype(np.int64)
+    named = pa.array(kinds, mask=~(logged | unlogged))
+    mixed = np.flatnonzero(logged & unlogged).tolist()
+    spans = {index: _logged_spans(known[owners == index]) for index in mixed}
+    return [strings(_CASCADES).take(named), *_spans_by_place(transactions, spans)]
+
+
+def _logged_spans(counts: Integers) -> list[RowSpan]:
+    """Return the spans of a mixed transaction in which changes by foreign keys are logged."""
+    positions = counts[:, COUNT_POSITION]
+    inside = bool((positions == positions[0]).all())
+    starts = counts[:, COUNT_ROW if inside else COUNT_POSITION]
+    ends = np.append(starts[1:], _END)
+    logged = counts[:, COUNT_CASCADES] == LOGGED
+    return [
+        RowSpan(start, end, inside)
+        for start, end in zip(starts[logged].tolist(), ends[logged].tolist(), strict=True)
+    ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import decoder
-from decoder.compression.payload_windows import INNER_WINDOW
+from decoder.compression.payload import INNER_WINDOW
 from decoder.events.mariadb_gtid import MariadbGtidEvent
 from tests.support.gold.partial_changes import Replica
 

@@ -45,7 +45,7 @@ ROOMS = {
     ),
     "decoder.columns.charsets": "collations multi_byte single_byte",
     "decoder.compression": (
-        "compressed_rows memory_budget oversized_payload payload payload_decoder payload_windows"
+        "compressed_rows memory_budget payload payload_decoder"
     ),
     "decoder.dump_text": "rows statements",
     "decoder.encryption": "header keyring keys plugin_keyring stream_cipher",
@@ -69,15 +69,16 @@ ROOMS = {
     "decoder.model": "definition lossy_values options results schemas segment",
     "decoder.rows": (
         "blocks cell_positions change_batch grouping image_layout images partial_updates "
-        "row_decoder spans table_maps table_reader walker"
+        "row_decoder table_maps walker"
     ),
     "decoder.segments": "framer log_header segmenter statistics",
     "decoder.stream": (
-        "event_reader excerpt library open_transaction precompile segment_decoder warm.binlog.zst"
+        "event_reader excerpt library open_transaction precompile segment_decoder segment_input "
+        "warm.binlog.zst"
     ),
     "decoder.transactions": (
-        "boundaries cascades control_events counting event_window faults gtid_text "
-        "input_errors records row_spans savepoints state statements summaries xa"
+        "boundaries control_events counting event_window faults gtid_text records savepoints "
+        "state statements summaries xa"
     ),
     "pipeline": (
         "bronze/ catalog/ cli/ errors gold/ lake/ layer maintenance/ observe/ run/ seed/ settings/ "
@@ -277,7 +278,6 @@ SMALL = {
     "decoder.model.lossy_values": "columns and rows both use it",
     "decoder.model.options": "the face's own type",
     "decoder.model.segment": "the face's own type",
-    "decoder.transactions.row_spans": "boundaries and summaries both use it",
     "pipeline.catalog.alter.kept_values": "one question of ALTER TABLE, asked from two places",
     "pipeline.catalog.ddl.names": "every reader of DDL uses it",
     "pipeline.catalog.timeline.renames": "a RENAME of several tables is a case of its own",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoder.compression.payload_windows import INNER_WINDOW
+from decoder.compression.payload import INNER_WINDOW
 from decoder.constants import EventType as T
 from tests.support.decoder.event_bytes import (
     MARIADB_POST_HEADER_LENGTHS,

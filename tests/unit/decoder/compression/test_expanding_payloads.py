@@ -12,8 +12,8 @@ import zstandard
 import decoder
 from decoder import SegmentDecoder, TypeOptions
 from decoder.columns.cells import HEAD_SLACK, SLACK
-from decoder.compression import payload_windows as windows
-from decoder.compression.payload_windows import INNER_WINDOW, InnerBuffer, inner_windows
+from decoder.compression import payload as windows
+from decoder.compression.payload import INNER_WINDOW, InnerBuffer, inner_windows
 from decoder.constants import EventType
 from decoder.errors import MalformedError
 from decoder.events.transaction_payload import LARGEST_INSIDE, TransactionPayloadEvent

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import given, strategies as st
 
-from decoder.rows import spans as s
-from decoder.rows.spans import Spans
+from decoder.rows import blocks as s
+from decoder.rows.blocks import Spans
 from decoder.transactions.records import (
     SPAN_END,
     SPAN_FIELDS,

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from decoder.constants import EventType
 from decoder.rows.row_decoder import RowDecoder
+from decoder.transactions.faults import Fault
 from tests.support.decoder.event_bytes import event_bytes, log_bytes
 from tests.support.decoder.logs import (
     BIG_VARCHAR,
@@ -135,9 +136,9 @@ def test_groups_are_discarded_when_they_fill_memory(monkeypatch: pytest.MonkeyPa
     taken: list[int] = []
     forget = RowDecoder._forget_groups
 
-    def noted(rows: RowDecoder) -> None:
+    def noted(rows: RowDecoder) -> list[Fault]:
         taken.append(len(rows._groups))
-        forget(rows)
+        return forget(rows)
 
     monkeypatch.setattr(RowDecoder, "_forget_groups", noted)
     monkeypatch.setattr("decoder.rows.blocks.FULL", 1 << 19)

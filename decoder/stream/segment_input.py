@@ -1,20 +1,19 @@
-"""Errors for input that is not a sequence of events."""
+"""What a segment's input has besides windows of whole events: its start, its end, a large payload.
+
+A TRANSACTION_PAYLOAD larger than a window is kept in the pieces in which it was read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import numpy as np
-import numpy.typing as npt
-
-from decoder.constants import HEADER_LENGTH, MAGIC, event_name
+from decoder.constants import CHECKSUM_LENGTH, HEADER_LENGTH, MAGIC, event_name
 from decoder.errors import BinlogError, TruncatedError, UnsupportedError
 from decoder.events.format_descriptor import descriptor_of, log_start
+from decoder.events.layout import Layout
+from decoder.framing.chunked_reader import slice_chunks
+from decoder.framing.large_event import LargeEvent, Mark
 from decoder.framing.sliding_buffer import LARGEST_EVENT, Feed
 from decoder.kernels.memory import load_u32
 from decoder.transactions.faults import CONTENT_LIMIT
-from decoder.transactions.records import COUNT_ROWS, COUNT_TRANSACTION
-from decoder.transactions.state import ROLLED_BACK, START
 
 
 def unread_bytes(feed: Feed) -> bytes:
@@ -50,19 +49,21 @@ def end_error(feed: Feed) -> BinlogError:
     )
 
 
-def old_rollbacks(
-    transactions: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], current: int
-) -> Iterator[tuple[int, BinlogError]]:
-    """Yield the ended transactions that were rolled back but have rows in the log, with an error.
+def read_payload(
+    feed: Feed, layout: Layout, *, checksum: bool
+) -> tuple[LargeEvent, list[memoryview], BinlogError | None]:
+    """Read the next event from `feed`: its first bytes and checksums, and all without the checksum.
 
-    Before MySQL 5.5 the log does not show whether such rows were kept.
+    The error is that of an incomplete event.
     """
-    used = (counts[:, COUNT_ROWS] > 0) & (counts[:, COUNT_TRANSACTION] >= 0)
-    owners = counts[used, COUNT_TRANSACTION]
-    for index in np.unique(owners).tolist():
-        if index != current and transactions[index, ROLLED_BACK]:
-            error = UnsupportedError(
-                "rows were logged before a ROLLBACK; they were kept in tables of engines without"
-                " transactions, which a log from before MySQL 5.5 does not identify"
-            )
-            yield index, error.at(position=int(transactions[index, START]))
+    position = feed.position
+    size = int.from_bytes(unread_bytes(feed)[9:13], "little")
+    pieces = feed.pass_through(size)
+    event = LargeEvent(bytes(pieces[0]), Mark(position, 0), layout, checksum=checksum)
+    for piece in pieces[1:]:
+        event.feed(piece)
+    error = None
+    if not event.whole:
+        reason = f"the event has {size} bytes, of which only {sum(map(len, pieces))} are present"
+        error = TruncatedError(reason, position=position, event_type=event.header.name)
+    return event, list(slice_chunks(pieces, 0, size - CHECKSUM_LENGTH * checksum)), error
