@@ -5,20 +5,7 @@ from __future__ import annotations
 from decoder.kernels.memory import Array, item, kernel, set_item, trailing_zeros
 from decoder.rows.image_layout import BEFORE, BIT, CELL_PREFIX, OFFSET, RUN, VARIABLE
 from decoder.rows.walker import Blocks, Groups
-from decoder.transactions.records import (
-    GROUP_IMAGE,
-    GROUP_IMAGES,
-    GROUP_SHARED,
-    GROUP_SPAN,
-    GROUP_SPANS,
-    IMAGE_ANY,
-    IMAGE_MASKS,
-    IMAGE_RUNS,
-    IMAGE_STARTS,
-    IMAGE_WIDTHS,
-    SPAN_END,
-    SPAN_TRANSACTION,
-)
+from decoder.transactions import records as t
 from decoder.transactions.state import FAULTY
 
 
@@ -43,17 +30,17 @@ def locate(
     starts, masks, any_null = blocks[0], blocks[1], blocks[2]
     for column in range(cells.shape[0]):
         run = cells[column, RUN]
-        first = images[image, IMAGE_STARTS] + run * capacity
+        first = images[image, t.IMAGE_STARTS] + run * capacity
         start = starts[first : first + rows]
         offset = cells[column, OFFSET] + cells[column, CELL_PREFIX]
         found = positions[column]
-        seen = any_null[images[image, IMAGE_ANY] + run]
+        seen = any_null[images[image, t.IMAGE_ANY] + run]
         nulls[column] = 0
         if seen & (cells[column, BIT] | cells[column, BEFORE]) == 0:
             for row in range(rows):
                 found[row] = start[row] + offset
         else:
-            first_mask = images[image, IMAGE_MASKS] + run * capacity
+            first_mask = images[image, t.IMAGE_MASKS] + run * capacity
             nulls[column] = _locate_nullable(
                 start,
                 masks[first_mask : first_mask + rows],
@@ -61,7 +48,7 @@ def locate(
                 cells[column, BIT],
                 cells[column, BEFORE],
                 widths,
-                column - trailing_zeros(cells[column, BIT]) + images[image, IMAGE_WIDTHS],
+                column - trailing_zeros(cells[column, BIT]) + images[image, t.IMAGE_WIDTHS],
                 found,
             )
         number = cells[column, VARIABLE]
@@ -109,10 +96,10 @@ def _measure(found: Array, following: Array, lengths: Array) -> None:
 def clear_masks(rows: int, capacity: int, image: int, images: Array, blocks: Blocks) -> None:
     """Clear the NULL masks of an image's block, as the walk only stores masks with a NULL."""
     masks, any_null = blocks[1], blocks[2]
-    for run in range(images[image, IMAGE_RUNS]):
-        any_cell = images[image, IMAGE_ANY] + run
+    for run in range(images[image, t.IMAGE_RUNS]):
+        any_cell = images[image, t.IMAGE_ANY] + run
         if any_null[any_cell]:
-            first = images[image, IMAGE_MASKS] + run * capacity
+            first = images[image, t.IMAGE_MASKS] + run * capacity
             masks[first : first + rows] = 0
             any_null[any_cell] = 0
 
@@ -123,20 +110,20 @@ def drop_faulty(
 ) -> int:
     """Remove the rows of faulty transactions from a group's block; return the number left."""
     table, spans = groups[0], blocks[3]
-    first_span = table[group, GROUP_SPAN]
+    first_span = table[group, t.GROUP_SPAN]
     row, left, kept = 0, 0, first_span
-    for span in range(first_span, first_span + table[group, GROUP_SPANS]):
-        end = spans[span, SPAN_END]
-        if transactions[spans[span, SPAN_TRANSACTION], FAULTY] == 0:
+    for span in range(first_span, first_span + table[group, t.GROUP_SPANS]):
+        end = spans[span, t.SPAN_END]
+        if transactions[spans[span, t.SPAN_TRANSACTION], FAULTY] == 0:
             if left < row:
                 _move_rows(row, end, left, capacity, group, groups, blocks)
             left += end - row
             for field in range(spans.shape[1]):
                 spans[kept, field] = spans[span, field]
-            spans[kept, SPAN_END] = left
+            spans[kept, t.SPAN_END] = left
             kept += 1
         row = end
-    table[group, GROUP_SPANS] = kept - first_span
+    table[group, t.GROUP_SPANS] = kept - first_span
     return left
 
 
@@ -147,15 +134,15 @@ def _move_rows(
     """Move rows of a group's block to a lower index."""
     table, images = groups[0], groups[1]
     starts, masks = blocks[0], blocks[1]
-    shared = table[group, GROUP_SHARED]
+    shared = table[group, t.GROUP_SHARED]
     for row in range(start, end):
         if shared >= 0:
             starts[shared + to] = starts[shared + row]
-        for k in range(table[group, GROUP_IMAGES]):
-            image = table[group, GROUP_IMAGE] + k
-            for run in range(images[image, IMAGE_RUNS]):
-                cell = images[image, IMAGE_STARTS] + run * capacity
+        for k in range(table[group, t.GROUP_IMAGES]):
+            image = table[group, t.GROUP_IMAGE] + k
+            for run in range(images[image, t.IMAGE_RUNS]):
+                cell = images[image, t.IMAGE_STARTS] + run * capacity
                 starts[cell + to] = starts[cell + row]
-                cell = images[image, IMAGE_MASKS] + run * capacity
+                cell = images[image, t.IMAGE_MASKS] + run * capacity
                 masks[cell + to] = masks[cell + row]
         to += 1

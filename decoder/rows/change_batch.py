@@ -23,13 +23,7 @@ from decoder.kernels.memory import (
 from decoder.model import schemas
 from decoder.rows.blocks import MAX_ROWS, Spans
 from decoder.rows.images import Images, TableReader
-from decoder.transactions.records import (
-    SPAN_COMMITTED,
-    SPAN_END,
-    SPAN_FIRST_NUMBER,
-    SPAN_POSITION,
-    SPAN_TRANSACTION,
-)
+from decoder.transactions import records as t
 from decoder.transactions.state import GTID, GTID_LENGTH, SERVER, START, Session
 
 OPERATIONS = ("insert", "update", "delete")
@@ -52,7 +46,7 @@ def changes_batch(
 
     `file`: the file's name, `MAX_ROWS` times; `spans`: those of the batch's rows.
     """
-    rows = int(spans[-1, SPAN_END])
+    rows = int(spans[-1, t.SPAN_END])
     words = 8 * rows
     room = (words + 63) & ~63
     data, view = allocate(4 * room + 2 * ((4 * rows + 67) & ~63) + (rows + 63) // 64 * 8)
@@ -115,8 +109,8 @@ def gtid_length(spans: Array, transactions: Array) -> tuple[int, int]:
     """Return the bytes of the GTIDs of a block's rows, and the number of rows without one."""
     total, missing, row = 0, 0, 0
     for span in range(spans.shape[0]):
-        length = transactions[spans[span, SPAN_TRANSACTION], GTID_LENGTH]
-        rows = spans[span, SPAN_END] - row
+        length = transactions[spans[span, t.SPAN_TRANSACTION], GTID_LENGTH]
+        rows = spans[span, t.SPAN_END] - row
         total += rows * length
         missing += rows * int(length == 0)
         row += rows
@@ -140,14 +134,14 @@ def write_origin(
     """
     row, written = 0, 0
     for span in range(spans.shape[0]):
-        end = spans[span, SPAN_END]
-        transaction = spans[span, SPAN_TRANSACTION]
+        end = spans[span, t.SPAN_END]
+        transaction = spans[span, t.SPAN_TRANSACTION]
         lsn = ordinal << 40 | transactions[transaction, START]
         fill_64(data, starts[0], row, end, lsn)
-        fill_64(data, starts[1], row, end, spans[span, SPAN_POSITION])
-        fill_64(data, starts[2], row, end, spans[span, SPAN_COMMITTED])
+        fill_64(data, starts[1], row, end, spans[span, t.SPAN_POSITION])
+        fill_64(data, starts[2], row, end, spans[span, t.SPAN_COMMITTED])
         fill_64(data, starts[3], row, end, transactions[transaction, SERVER])
-        first_number = spans[span, SPAN_FIRST_NUMBER] - row
+        first_number = spans[span, t.SPAN_FIRST_NUMBER] - row
         length = transactions[transaction, GTID_LENGTH]
         start = transactions[transaction, GTID]
         for change in range(row, end):
@@ -175,8 +169,8 @@ def write_validity(spans: Array, transactions: Array, data: Bytes, start: int) -
     """Write the validity bitmap of GTIDs: a bit for each row whose transaction has one."""
     row, bits = 0, 0
     for span in range(spans.shape[0]):
-        valid = int(transactions[spans[span, SPAN_TRANSACTION], GTID_LENGTH] > 0)
-        while row < spans[span, SPAN_END]:
+        valid = int(transactions[spans[span, t.SPAN_TRANSACTION], GTID_LENGTH] > 0)
+        while row < spans[span, t.SPAN_END]:
             bits |= valid << (row & 7)
             if row & 7 == 7:
                 store_8(data, start + (row >> 3), bits)

@@ -20,30 +20,7 @@ from decoder.kernels.memory import (
     load_u48,
     set_item,
 )
-from decoder.transactions.records import (
-    BITMAPS,
-    DETAIL,
-    DONE,
-    FAULT,
-    GROUP_BITMAP,
-    GROUP_NEXT,
-    GROUP_USE,
-    NEW_GROUP,
-    NO_TABLE_MAP,
-    OTHER_COLUMNS,
-    PARTIAL_UPDATE,
-    SKIP,
-    SLOT_BYTES,
-    SLOT_COLUMNS,
-    SLOT_GROUP,
-    SLOT_LENGTH,
-    SLOT_USE,
-    TOO_SHORT,
-    UNUSABLE,
-    UNUSABLE_GROUP,
-    UNUSABLE_SLOT,
-    UPDATE,
-)
+from decoder.transactions import records as t
 
 Maps = tuple[Array, Array, Array, Array, Array]
 """Table id and slot of each hash cell, the slots, the transaction of each hash cell, the bytes of
@@ -102,10 +79,10 @@ def find_map(
     if item(ids, cell) != table_id:
         return -1
     slot = item(slot_of, cell)
-    length = slots[slot, SLOT_LENGTH]
+    length = slots[slot, t.SLOT_LENGTH]
     if length != end - start:
         return -1
-    if not _same_bytes(buffer, start, known, slots[slot, SLOT_BYTES], length):
+    if not _same_bytes(buffer, start, known, slots[slot, t.SLOT_BYTES], length):
         return -1
     set_item(owner_of, cell, owner)
     return slot
@@ -133,51 +110,51 @@ def find_group(
     ids, slot_of, slots, owner_of, known = maps
     position = body + post_header
     if max(position, body + SHORT_TABLE_ID) >= end:
-        state[DETAIL] = TOO_SHORT
-        return FAULT, -1, -1, end
+        state[t.DETAIL] = t.TOO_SHORT
+        return t.FAULT, -1, -1, end
     table_id = _table_id(buffer, body, post_header)
     if post_header == _VERSION_2:
         position += max(load_u16(buffer, position - 2) - 2, 0)
     cell = hash_cell(ids, table_id)
     if item(ids, cell) != table_id or item(owner_of, cell) != owner:
         if table_id in (_DUMMY_ID, _DUMMY_ID_LONG):
-            return DONE, -1, -1, end
-        state[DETAIL] = NO_TABLE_MAP
-        return FAULT, -1, -1, end
+            return t.DONE, -1, -1, end
+        state[t.DETAIL] = t.NO_TABLE_MAP
+        return t.FAULT, -1, -1, end
     slot = item(slot_of, cell)
-    use = slots[slot, SLOT_USE]
-    if use == SKIP:
-        return DONE, slot, -1, end
-    if use == UNUSABLE:
-        state[DETAIL] = UNUSABLE_SLOT + slot
-        return FAULT, slot, -1, end
-    start = _bitmaps_start(buffer, position, end, slots[slot, SLOT_COLUMNS])
-    bitmaps = 2 if kind in (UPDATE, PARTIAL_UPDATE) else 1
-    length = bitmaps * ((slots[slot, SLOT_COLUMNS] + 7) >> 3)
+    use = slots[slot, t.SLOT_USE]
+    if use == t.SKIP:
+        return t.DONE, slot, -1, end
+    if use == t.UNUSABLE:
+        state[t.DETAIL] = t.UNUSABLE_SLOT + slot
+        return t.FAULT, slot, -1, end
+    start = _bitmaps_start(buffer, position, end, slots[slot, t.SLOT_COLUMNS])
+    bitmaps = 2 if kind in (t.UPDATE, t.PARTIAL_UPDATE) else 1
+    length = bitmaps * ((slots[slot, t.SLOT_COLUMNS] + 7) >> 3)
     if start < 0 or start + length > end:
-        state[DETAIL] = OTHER_COLUMNS
-        return FAULT, slot, -1, end
-    group = slots[slot, SLOT_GROUP + kind]
+        state[t.DETAIL] = t.OTHER_COLUMNS
+        return t.FAULT, slot, -1, end
+    group = slots[slot, t.SLOT_GROUP + kind]
     while group >= 0:
-        if _same_bytes(buffer, start, known, groups[group, GROUP_BITMAP], length):
+        if _same_bytes(buffer, start, known, groups[group, t.GROUP_BITMAP], length):
             return _group_result(groups, group, slot, start + length, state)
-        group = groups[group, GROUP_NEXT]
-    state[DETAIL] = slot
-    state[BITMAPS] = start
-    return NEW_GROUP, slot, -1, start
+        group = groups[group, t.GROUP_NEXT]
+    state[t.DETAIL] = slot
+    state[t.BITMAPS] = start
+    return t.NEW_GROUP, slot, -1, start
 
 
 @inline_kernel
 def _group_result(
     groups: Array, group: int, slot: int, start: int, state: Array
 ) -> tuple[int, int, int, int]:
-    use = groups[group, GROUP_USE]
-    if use == UNUSABLE:
-        state[DETAIL] = UNUSABLE_GROUP + group
-        return FAULT, slot, group, start
-    if use == SKIP:
-        return DONE, slot, -1, start
-    return DONE, slot, group, start
+    use = groups[group, t.GROUP_USE]
+    if use == t.UNUSABLE:
+        state[t.DETAIL] = t.UNUSABLE_GROUP + group
+        return t.FAULT, slot, group, start
+    if use == t.SKIP:
+        return t.DONE, slot, -1, start
+    return t.DONE, slot, group, start
 
 
 @inline_kernel

@@ -17,18 +17,7 @@ from decoder.framing.frames import table_id_size
 from decoder.kernels.memory import Bytes, load_u32, load_u48
 from decoder.model.definition import TableDefinition
 from decoder.rows.grouping import Maps, hash_cell
-from decoder.transactions.records import (
-    COUNT,
-    DECODE,
-    SLOT_BYTES,
-    SLOT_COLUMNS,
-    SLOT_FIELDS,
-    SLOT_GROUP,
-    SLOT_LENGTH,
-    SLOT_TABLE,
-    SLOT_USE,
-    UNUSABLE,
-)
+from decoder.transactions import records as t
 
 _READ_AHEAD = 16
 
@@ -51,7 +40,7 @@ class TableMaps:
         self._slot_of: npt.NDArray[np.int64] = np.zeros(256, np.int64)
         self._owner_of: npt.NDArray[np.int64] = np.full(256, -1, np.int64)
         self._used = 0
-        self.table: npt.NDArray[np.int64] = np.zeros((16, SLOT_FIELDS), np.int64)
+        self.table: npt.NDArray[np.int64] = np.zeros((16, t.SLOT_FIELDS), np.int64)
         self._known: npt.NDArray[np.uint8] = np.zeros(1 << 14, np.uint8)
         self._known_length = 0
         self.slots: list[Slot] = []
@@ -104,7 +93,7 @@ class TableMaps:
 
     def forget_groups(self) -> None:
         """Remove the groups of all slots."""
-        self.table[:, SLOT_GROUP:] = -1
+        self.table[:, t.SLOT_GROUP :] = -1
 
     def renumber(self, open_transaction: int) -> None:
         """Renumber the owner of the open transaction's maps to 0; invalidate all others."""
@@ -118,14 +107,14 @@ class TableMaps:
         index = len(self.slots)
         if index == len(self.table):
             self.table = np.concatenate([self.table, np.zeros_like(self.table)])
-        use = UNUSABLE if slot.error else DECODE if slot.wanted else COUNT
+        use = t.UNUSABLE if slot.error else t.DECODE if slot.wanted else t.COUNT
         columns = len(slot.definition.logged) if slot.definition else 0
-        self.table[index, SLOT_BYTES] = self.keep_bytes(content)
-        self.table[index, SLOT_LENGTH] = len(content)
-        self.table[index, SLOT_COLUMNS] = columns
-        self.table[index, SLOT_USE] = use
-        self.table[index, SLOT_TABLE] = self._name(slot)
-        self.table[index, SLOT_GROUP:] = -1
+        self.table[index, t.SLOT_BYTES] = self.keep_bytes(content)
+        self.table[index, t.SLOT_LENGTH] = len(content)
+        self.table[index, t.SLOT_COLUMNS] = columns
+        self.table[index, t.SLOT_USE] = use
+        self.table[index, t.SLOT_TABLE] = self._name(slot)
+        self.table[index, t.SLOT_GROUP :] = -1
         self.slots.append(slot)
         self._slot_by_bytes[content, definition] = index
         return index

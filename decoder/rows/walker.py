@@ -43,46 +43,8 @@ from decoder.rows.image_layout import (
     VARIABLE_BIT,
     WIDTH,
 )
+from decoder.transactions import records as t
 from decoder.transactions.counting import cascades_of, count_rows
-from decoder.transactions.records import (
-    BLOCK_FULL,
-    DECODE,
-    DETAIL,
-    DONE,
-    EVENT,
-    FAULT,
-    GROUP_CAPACITY,
-    GROUP_IMAGE,
-    GROUP_IMAGES,
-    GROUP_ROWS,
-    GROUP_SHARED,
-    GROUP_SHARED_BITS,
-    GROUP_SPAN,
-    GROUP_SPANS,
-    GROUP_USE,
-    IMAGE_ANY,
-    IMAGE_BYTES,
-    IMAGE_FIRST_RUN,
-    IMAGE_LAST_MASK,
-    IMAGE_MASKS,
-    IMAGE_RUNS,
-    IMAGE_STARTS,
-    IMAGE_WIDTHS,
-    KIND_OF_TYPE,
-    NEW_TABLE_MAP,
-    ROW,
-    ROW_POSITION,
-    ROW_START,
-    ROWS_OVERRUN,
-    SLOT_TABLE,
-    SPAN_COMMITTED,
-    SPAN_END,
-    SPAN_FIRST_NUMBER,
-    SPAN_POSITION,
-    SPAN_TRANSACTION,
-    UNDETERMINED,
-    WALKS,
-)
 from decoder.transactions.state import COMMITTED, FAULTY
 
 Events = tuple[Array, Array, Array]
@@ -96,7 +58,7 @@ Blocks = tuple[Array, Array, Array, Array]
 _NOTHING, _MAP, _FIRST_KIND = range(3)
 STEPS: npt.NDArray[np.int64] = np.full(256, _NOTHING, np.int64)
 STEPS[EventType.TABLE_MAP] = _MAP
-STEPS[list(KIND_OF_TYPE)] = _FIRST_KIND + np.array(list(KIND_OF_TYPE.values()))
+STEPS[list(t.KIND_OF_TYPE)] = _FIRST_KIND + np.array(list(t.KIND_OF_TYPE.values()))
 # Post-header lengths for types that FORMAT_DESCRIPTION does not list.
 USUAL_POST_HEADERS: npt.NDArray[np.int64] = np.where(STEPS == _NOTHING, 0, 8)
 USUAL_POST_HEADERS[EventType.WRITE_ROWS :] = np.where(STEPS[EventType.WRITE_ROWS :], 10, 0)
@@ -128,30 +90,32 @@ def scan(
     """
     steps, usual = constants
     table, owners, _ = events
-    for event in range(state[EVENT], stop):
+    for event in range(state[t.EVENT], stop):
         step = item(steps, table[TYPE, event])
         if step == _NOTHING or table[VALID, event] == 0:
             continue
-        state[EVENT] = event
+        state[t.EVENT] = event
         owner = item(owners, event)
         post_header = table[POST_HEADER, event] or item(usual, table[TYPE, event])
         if step == _MAP:
             body = table[OFFSET, event] + HEADER_LENGTH
             slot = find_map(buffer, body, table[END, event], owner, post_header, maps)
             if slot < 0:
-                return NEW_TABLE_MAP
-            count_rows(counts, state, (owner, maps[2][slot, SLOT_TABLE], UNDETERMINED), 0, (0, 0))
-        elif state[WALKS] and transactions[owner, FAULTY] == 0:
+                return t.NEW_TABLE_MAP
+            count_rows(
+                counts, state, (owner, maps[2][slot, t.SLOT_TABLE], t.UNDETERMINED), 0, (0, 0)
+            )
+        elif state[t.WALKS] and transactions[owner, FAULTY] == 0:
             kind = step - _FIRST_KIND
             header = (kind, post_header)
             result = _scan_rows(
                 buffer, event, header, events, transactions, maps, groups, blocks, counts, state
             )
-            if result != DONE:
+            if result != t.DONE:
                 return result
-        state[ROW_START] = 0
-    state[EVENT] = stop
-    return DONE
+        state[t.ROW_START] = 0
+    state[t.EVENT] = stop
+    return t.DONE
 
 
 @kernel
@@ -176,33 +140,33 @@ def _scan_rows(
     result, slot, group, start = find_group(
         buffer, body, end, owner, kind, post_header, maps, groups[0], state
     )
-    if result != DONE or group < 0:
+    if result != t.DONE or group < 0:
         return result
     time = transactions[owner, COMMITTED]
     if time < 0:
         time = table[TIMESTAMP, event] * _MICROSECONDS
-    if state[ROW_POSITION] != item(positions, event):
-        state[ROW_POSITION] = item(positions, event)
-        state[ROW] = 0
-    if state[ROW_START]:
-        start = state[ROW_START]
-    first_row = state[ROW]
-    first_in_block = groups[0][group, GROUP_ROWS]
+    if state[t.ROW_POSITION] != item(positions, event):
+        state[t.ROW_POSITION] = item(positions, event)
+        state[t.ROW] = 0
+    if state[t.ROW_START]:
+        start = state[t.ROW_START]
+    first_row = state[t.ROW]
+    first_in_block = groups[0][group, t.GROUP_ROWS]
     start = _walk_rows(buffer, start, end, group, groups, blocks, state)
-    if groups[0][group, GROUP_ROWS] > first_in_block:
-        origin = (state[ROW_POSITION], time, owner, first_row)
+    if groups[0][group, t.GROUP_ROWS] > first_in_block:
+        origin = (state[t.ROW_POSITION], time, owner, first_row)
         _add_span(group, origin, groups[0], blocks[3])
     cascades = cascades_of(load_u16(buffer, body + table_id_size(post_header)))
-    counted = (owner, maps[2][slot, SLOT_TABLE], cascades)
-    count_rows(counts, state, counted, state[ROW] - first_row, (state[ROW_POSITION], first_row))
+    counted = (owner, maps[2][slot, t.SLOT_TABLE], cascades)
+    count_rows(counts, state, counted, state[t.ROW] - first_row, (state[t.ROW_POSITION], first_row))
     if start < 0:
-        state[DETAIL] = ROWS_OVERRUN
-        return FAULT
+        state[t.DETAIL] = t.ROWS_OVERRUN
+        return t.FAULT
     if start < end:
-        state[ROW_START] = start
-        state[DETAIL] = group
-        return BLOCK_FULL
-    return DONE
+        state[t.ROW_START] = start
+        state[t.DETAIL] = group
+        return t.BLOCK_FULL
+    return t.DONE
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -221,19 +185,19 @@ def _walk_rows(
     """Walk rows until the event's end or a full block; return the end, or −1 for an overrun."""
     table, images, runs, widths = groups
     starts, masks, any_null, _ = blocks
-    capacity = table[group, GROUP_CAPACITY]
-    row: int = table[group, GROUP_ROWS]
-    keeps = int(table[group, GROUP_USE] == DECODE)
-    first_image = table[group, GROUP_IMAGE]
-    image_count = table[group, GROUP_IMAGES]
-    shared = table[group, GROUP_SHARED]
-    number: int = state[ROW]
+    capacity = table[group, t.GROUP_CAPACITY]
+    row: int = table[group, t.GROUP_ROWS]
+    keeps = int(table[group, t.GROUP_USE] == t.DECODE)
+    first_image = table[group, t.GROUP_IMAGE]
+    image_count = table[group, t.GROUP_IMAGES]
+    shared = table[group, t.GROUP_SHARED]
+    number: int = state[t.ROW]
     position = start
     while position < end and row < capacity:
         for image in range(first_image, first_image + image_count):
             if shared >= 0 and image > first_image:
                 set_item(starts, shared + row, position)
-                position = _step_over_shared(buffer, position, table[group, GROUP_SHARED_BITS])
+                position = _step_over_shared(buffer, position, table[group, t.GROUP_SHARED_BITS])
             position = _walk_image(
                 buffer,
                 position,
@@ -249,13 +213,13 @@ def _walk_rows(
                 any_null,
             )
             if position > end:
-                first_row = table[group, GROUP_ROWS]
+                first_row = table[group, t.GROUP_ROWS]
                 _clear_rows(first_row, row, capacity, first_image, image_count, images, masks)
                 return -1
         row += keeps
         number += 1
-    table[group, GROUP_ROWS] = row
-    state[ROW] = number
+    table[group, t.GROUP_ROWS] = row
+    state[t.ROW] = number
     return position
 
 
@@ -263,13 +227,13 @@ def _walk_rows(
 def _add_span(group: int, origin: tuple[int, int, int, int], table: Array, spans: Array) -> None:
     """Add a span for the rows that were last added to a block."""
     position, committed, owner, first_number = origin
-    span = table[group, GROUP_SPAN] + table[group, GROUP_SPANS]
-    spans[span, SPAN_END] = table[group, GROUP_ROWS]
-    spans[span, SPAN_POSITION] = position
-    spans[span, SPAN_COMMITTED] = committed
-    spans[span, SPAN_TRANSACTION] = owner
-    spans[span, SPAN_FIRST_NUMBER] = first_number
-    table[group, GROUP_SPANS] += 1
+    span = table[group, t.GROUP_SPAN] + table[group, t.GROUP_SPANS]
+    spans[span, t.SPAN_END] = table[group, t.GROUP_ROWS]
+    spans[span, t.SPAN_POSITION] = position
+    spans[span, t.SPAN_COMMITTED] = committed
+    spans[span, t.SPAN_TRANSACTION] = owner
+    spans[span, t.SPAN_FIRST_NUMBER] = first_number
+    table[group, t.GROUP_SPANS] += 1
 
 
 @inline_kernel
@@ -298,8 +262,8 @@ def _clear_rows(
 ) -> None:
     """Clear the NULL masks of an event's rows, including the last, incompletely walked one."""
     for image in range(first_image, first_image + count):
-        for run in range(images[image, IMAGE_RUNS]):
-            start = images[image, IMAGE_MASKS] + run * capacity
+        for run in range(images[image, t.IMAGE_RUNS]):
+            start = images[image, t.IMAGE_MASKS] + run * capacity
             masks[start + first : start + last + 1] = 0
 
 
@@ -319,14 +283,14 @@ def _walk_image(
     any_null: Array,
 ) -> int:
     """Walk one image and store its run starts; return its end, beyond `end` for an overrun."""
-    size: int = images[image, IMAGE_BYTES]
+    size: int = images[image, t.IMAGE_BYTES]
     position = start + size
     if position > end:
         return position
-    first_run = images[image, IMAGE_FIRST_RUN]
-    count = images[image, IMAGE_RUNS]
-    cell = images[image, IMAGE_STARTS] + row
-    has_null = _has_null(buffer, start, size, images[image, IMAGE_LAST_MASK])
+    first_run = images[image, t.IMAGE_FIRST_RUN]
+    count = images[image, t.IMAGE_RUNS]
+    cell = images[image, t.IMAGE_STARTS] + row
+    has_null = _has_null(buffer, start, size, images[image, t.IMAGE_LAST_MASK])
     if not has_null:
         for run in range(first_run, first_run + count):
             set_item(starts, cell, position & _START_MASK)
@@ -337,7 +301,7 @@ def _walk_image(
                 return end + 1
             position += prefix + (load_u32(buffer, position) & runs[run, LENGTH_MASK])
         return position
-    mask_cell = images[image, IMAGE_MASKS] + row
+    mask_cell = images[image, t.IMAGE_MASKS] + row
     for k in range(count):
         run = first_run + k
         set_item(starts, cell, position & _START_MASK)
@@ -348,10 +312,10 @@ def _walk_image(
         position += runs[run, WIDTH]
         if nulls:
             set_item(masks, mask_cell + k * capacity, nulls)
-            any_null[images[image, IMAGE_ANY] + k] |= nulls
+            any_null[images[image, t.IMAGE_ANY] + k] |= nulls
             fixed = nulls & runs[run, FIXED_MASK]
             while fixed:
-                column = images[image, IMAGE_WIDTHS] + first + trailing_zeros(fixed)
+                column = images[image, t.IMAGE_WIDTHS] + first + trailing_zeros(fixed)
                 position -= item(widths, column)
                 fixed &= fixed - 1
         if nulls & runs[run, VARIABLE_BIT] == 0:

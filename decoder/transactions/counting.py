@@ -13,18 +13,7 @@ import numpy.typing as npt
 
 from decoder.events.rows import RowsFlag
 from decoder.kernels.memory import Array, inline_kernel
-from decoder.transactions.records import (
-    COUNT_CASCADES,
-    COUNT_POSITION,
-    COUNT_ROW,
-    COUNT_ROWS,
-    COUNT_TABLE,
-    COUNT_TRANSACTION,
-    COUNTS,
-    LOGGED,
-    UNDETERMINED,
-    UNLOGGED,
-)
+from decoder.transactions import records as t
 
 _NOTHING_UNSEEN = int(RowsFlag.NO_FOREIGN_KEY_CHECKS | RowsFlag.SQL_FOREIGN_KEYS)
 
@@ -35,7 +24,7 @@ def cascades_of(flags: int) -> int:
 
     `flags` are those of a rows event.
     """
-    return LOGGED if flags & _NOTHING_UNSEEN else UNLOGGED
+    return t.LOGGED if flags & _NOTHING_UNSEEN else t.UNLOGGED
 
 
 @inline_kernel
@@ -52,31 +41,31 @@ def count_rows(
     effect. `place`: file position and row number.
     """
     owner, table, cascades = kind
-    last = state[COUNTS] - 1
-    same = last >= 0 and counts[last, COUNT_TRANSACTION] == owner
-    same = same and counts[last, COUNT_TABLE] == table
-    if same and cascades != UNDETERMINED and counts[last, COUNT_CASCADES] != UNDETERMINED:
-        same = counts[last, COUNT_CASCADES] == cascades
+    last = state[t.COUNTS] - 1
+    same = last >= 0 and counts[last, t.COUNT_TRANSACTION] == owner
+    same = same and counts[last, t.COUNT_TABLE] == table
+    if same and cascades != t.UNDETERMINED and counts[last, t.COUNT_CASCADES] != t.UNDETERMINED:
+        same = counts[last, t.COUNT_CASCADES] == cascades
     if not same:
         last += 1
-        counts[last, COUNT_TRANSACTION] = owner
-        counts[last, COUNT_TABLE] = table
-        counts[last, COUNT_CASCADES] = UNDETERMINED
-        counts[last, COUNT_ROWS] = 0
-        state[COUNTS] = last + 1
-    if cascades != UNDETERMINED and counts[last, COUNT_CASCADES] == UNDETERMINED:
-        counts[last, COUNT_CASCADES] = cascades
-        counts[last, COUNT_POSITION] = place[0]
-        counts[last, COUNT_ROW] = place[1]
-    counts[last, COUNT_ROWS] += rows
+        counts[last, t.COUNT_TRANSACTION] = owner
+        counts[last, t.COUNT_TABLE] = table
+        counts[last, t.COUNT_CASCADES] = t.UNDETERMINED
+        counts[last, t.COUNT_ROWS] = 0
+        state[t.COUNTS] = last + 1
+    if cascades != t.UNDETERMINED and counts[last, t.COUNT_CASCADES] == t.UNDETERMINED:
+        counts[last, t.COUNT_CASCADES] = cascades
+        counts[last, t.COUNT_POSITION] = place[0]
+        counts[last, t.COUNT_ROW] = place[1]
+    counts[last, t.COUNT_ROWS] += rows
 
 
 def tables_of(
     counts: npt.NDArray[np.int64], transaction: int, names: list[str]
 ) -> list[str] | None:
     """Return the tables of a transaction's TABLE_MAPs; None if one of them could not be read."""
-    own = counts[:, COUNT_TRANSACTION] == transaction
-    tables = np.unique(counts[own, COUNT_TABLE]).tolist()
+    own = counts[:, t.COUNT_TRANSACTION] == transaction
+    tables = np.unique(counts[own, t.COUNT_TABLE]).tolist()
     if tables and tables[0] < 0:
         return None
     return [names[table] for table in tables]

@@ -14,17 +14,7 @@ import pyarrow as pa
 
 from decoder.columns.arrays import integers, repeated, strings
 from decoder.model import schemas
-from decoder.transactions.records import (
-    COUNT_CASCADES,
-    COUNT_POSITION,
-    COUNT_ROW,
-    COUNT_ROWS,
-    COUNT_TABLE,
-    COUNT_TRANSACTION,
-    LOGGED,
-    UNDETERMINED,
-    UNLOGGED,
-)
+from decoder.transactions import records as t
 from decoder.transactions.state import (
     BYTES,
     COMMITTED,
@@ -154,12 +144,12 @@ def _counts(length: int, counts: Integers | None, names: list[str]) -> pa.Array:
     """Return a map of table to number of rows for each transaction."""
     if counts is None:
         return pa.nulls(length, schemas.TABLE_COUNTS)
-    counts = counts[(counts[:, COUNT_ROWS] > 0) & (counts[:, COUNT_TABLE] >= 0)]
+    counts = counts[(counts[:, t.COUNT_ROWS] > 0) & (counts[:, t.COUNT_TABLE] >= 0)]
     width = len(names) + 1
-    owners = counts[:, COUNT_TRANSACTION] * width + counts[:, COUNT_TABLE]
+    owners = counts[:, t.COUNT_TRANSACTION] * width + counts[:, t.COUNT_TABLE]
     keys, index = np.unique(owners, return_inverse=True)
     totals = np.zeros(len(keys), np.int64)
-    np.add.at(totals, index.reshape(-1), counts[:, COUNT_ROWS])
+    np.add.at(totals, index.reshape(-1), counts[:, t.COUNT_ROWS])
     offsets = np.searchsorted(keys, np.arange(length + 1) * width).astype(np.int32)
     tables = strings(names).take(integers(keys % width))
     return pa.MapArray.from_arrays(integers(offsets), tables, integers(totals))
@@ -206,13 +196,13 @@ def _cascades(transactions: int, counts: Integers | None) -> list[pa.Array]:
     """
     if counts is None:
         return [pa.nulls(transactions, pa.string()), *_spans_by_place(transactions, {})]
-    has_rows = counts[:, COUNT_CASCADES] != UNDETERMINED
-    known = counts[has_rows & (counts[:, COUNT_TRANSACTION] >= 0)]
-    known = known[known[:, COUNT_TRANSACTION] < transactions]
-    owners = known[:, COUNT_TRANSACTION]
+    has_rows = counts[:, t.COUNT_CASCADES] != t.UNDETERMINED
+    known = counts[has_rows & (counts[:, t.COUNT_TRANSACTION] >= 0)]
+    known = known[known[:, t.COUNT_TRANSACTION] < transactions]
+    owners = known[:, t.COUNT_TRANSACTION]
     logged, unlogged = (
-        np.bincount(owners[known[:, COUNT_CASCADES] == kind], minlength=transactions) > 0
-        for kind in (LOGGED, UNLOGGED)
+        np.bincount(owners[known[:, t.COUNT_CASCADES] == kind], minlength=transactions) > 0
+        for kind in (t.LOGGED, t.UNLOGGED)
     )
     kinds = np.where(logged & unlogged, 2, unlogged).astype(np.int64)
     named = pa.array(kinds, mask=~(logged | unlogged))
@@ -223,11 +213,11 @@ def _cascades(transactions: int, counts: Integers | None) -> list[pa.Array]:
 
 def _logged_spans(counts: Integers) -> list[RowSpan]:
     """Return the spans of a mixed transaction in which changes by foreign keys are logged."""
-    positions = counts[:, COUNT_POSITION]
+    positions = counts[:, t.COUNT_POSITION]
     inside = bool((positions == positions[0]).all())
-    starts = counts[:, COUNT_ROW if inside else COUNT_POSITION]
+    starts = counts[:, t.COUNT_ROW if inside else t.COUNT_POSITION]
     ends = np.append(starts[1:], _END)
-    logged = counts[:, COUNT_CASCADES] == LOGGED
+    logged = counts[:, t.COUNT_CASCADES] == t.LOGGED
     return [
         RowSpan(start, end, inside)
         for start, end in zip(starts[logged].tolist(), ends[logged].tolist(), strict=True)
