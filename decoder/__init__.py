@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from decoder.segments.framer import Framer
     from decoder.segments.segmenter import Segmenter
     from decoder.stream.event_reader import events
-    from decoder.stream.library import read
-    from decoder.stream.segment_decoder import SegmentDecoder
+    from decoder.stream.segment_decoder import SegmentDecoder, read
 
 __all__ = [
     "BinlogError",
@@ -48,7 +47,7 @@ _MODULES = {
     "TableDefinition": "decoder.model.definition",
     "TypeOptions": "decoder.model.options",
     "events": "decoder.stream.event_reader",
-    "read": "decoder.stream.library",
+    "read": "decoder.stream.segment_decoder",
 }
 
 if not TYPE_CHECKING:

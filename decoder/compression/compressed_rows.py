@@ -24,6 +24,8 @@ from decoder.events.cursor import Cursor
 from decoder.events.header import EventHeader
 from decoder.events.mariadb_compression import uncompress
 from decoder.framing.frames import BODY, END, OFFSET, POST_HEADER, SIZE, TYPE, VALID
+from decoder.kernels.memory import Bytes
+from decoder.rows.grouping import VERSION_2
 from decoder.rows.walker import USUAL_POST_HEADERS
 from decoder.transactions.event_window import Window
 from decoder.transactions.faults import Fault, fault_of
@@ -40,8 +42,6 @@ _IS_COMPRESSED: npt.NDArray[np.bool_] = np.zeros(256, np.bool_)
 _IS_COMPRESSED[list(PLAIN)] = True
 
 _TWO_BITMAPS = (T.UPDATE_ROWS, T.UPDATE_ROWS_V1)
-_VERSION_2 = 10
-"""Length of the post-header that ends with the length of extra data."""
 _EXTRA_LENGTH_BYTES = 2
 
 
@@ -55,19 +55,21 @@ def uncompressed(window: Window) -> Iterator[tuple[Window, list[Fault]]]:
     if not events:
         yield window, []
         return
-    rewriting = _Rewriting(window)
+    first, size = 0, 0
+    content: dict[int, bytes] = {}
     faults: list[Fault] = []
     for event in events:
         try:
-            content = _plain(window, event)
+            plain = _plain(window, event)
         except BinlogError as error:
             faults.append(fault_of(window, event, error, tables_are_known=True))
             continue
-        if rewriting.size + len(content) > INNER_WINDOW and rewriting.first < event:
-            yield rewriting.close(event), faults
-            faults = []
-        rewriting.put(event, content)
-    yield rewriting.close(len(window)), faults
+        if size + len(plain) > INNER_WINDOW and first < event:
+            yield _rewritten(window, first, event, content), faults
+            first, size, content, faults = event, 0, {}, []
+        content[event] = plain
+        size += len(plain)
+    yield _rewritten(window, first, len(window), content), faults
 
 
 def _plain(window: Window, event: int) -> bytes:
@@ -79,7 +81,7 @@ def _plain(window: Window, event: int) -> bytes:
     header = EventHeader.parse(view, offset, int(window.position[event]))
     cursor = Cursor(view[body:end], header)
     cursor.skip(post_header or int(USUAL_POST_HEADERS[PLAIN[code]]))
-    if post_header == _VERSION_2:
+    if post_header == VERSION_2:
         extra = int.from_bytes(view[body + post_header - 2 : body + post_header], "little")
         if extra < _EXTRA_LENGTH_BYTES:
             raise header.malformed(
@@ -92,60 +94,41 @@ def _plain(window: Window, event: int) -> bytes:
     return bytes(view[offset:rows]) + uncompress(view[rows:end])
 
 
-class _Rewriting:
-    """The events of a window that have not been yielded yet, some of them with new content."""
+def _rewritten(window: Window, first: int, stop: int, content: dict[int, bytes]) -> Window:
+    """Return a window of the events from `first` to `stop`, some of them with new content."""
+    table = window.table[:, first:stop].copy()
+    for event, found in content.items():
+        table[TYPE, event - first] = PLAIN[T(int(window.table[TYPE, event]))]
+        table[SIZE, event - first] = len(found)
+        table[END, event - first] = window.table[OFFSET, event] + len(found)
+    offsets = HEAD_SLACK + np.concatenate(([0], np.cumsum(table[SIZE])))
+    moved = offsets[:-1] - table[OFFSET]
+    table[[OFFSET, END, BODY]] += moved
+    listed = window.attention
+    return replace(
+        window,
+        buffer=_buffer(window, first, stop, int(offsets[-1]), content),
+        table=table,
+        transaction=window.transaction[first:stop],
+        position=window.position[first:stop],
+        statement=window.statement[first:stop],
+        ends=window.ends[first:stop],
+        attention=listed[(listed >= first) & (listed < stop)] - first,
+    )
 
-    def __init__(self, window: Window) -> None:
-        self._window = window
-        self.first = 0
-        self._content: dict[int, bytes] = {}
-        self.size = 0
 
-    def put(self, event: int, content: bytes) -> None:
-        """Set the new content of an event."""
-        self._content[event] = content
-        self.size += len(content)
-
-    def close(self, stop: int) -> Window:
-        """Return a window of the pending events before `stop`, of which there is at least one."""
-        first, self.first = self.first, stop
-        content, self._content, self.size = self._content, {}, 0
-        window = self._window
-        table = window.table[:, first:stop].copy()
-        for event, found in content.items():
-            table[TYPE, event - first] = PLAIN[T(int(window.table[TYPE, event]))]
-            table[SIZE, event - first] = len(found)
-            table[END, event - first] = window.table[OFFSET, event] + len(found)
-        offsets = HEAD_SLACK + np.concatenate(([0], np.cumsum(table[SIZE])))
-        moved = offsets[:-1] - table[OFFSET]
-        table[[OFFSET, END, BODY]] += moved
-        listed = window.attention
-        return replace(
-            window,
-            buffer=self._buffer(first, stop, int(offsets[-1]), content),
-            table=table,
-            transaction=window.transaction[first:stop],
-            position=window.position[first:stop],
-            statement=window.statement[first:stop],
-            ends=window.ends[first:stop],
-            attention=listed[(listed >= first) & (listed < stop)] - first,
-        )
-
-    def _buffer(
-        self, first: int, stop: int, end: int, content: dict[int, bytes]
-    ) -> npt.NDArray[np.uint8]:
-        """Return a buffer with the unchanged events copied and the others' new content."""
-        window = self._window
-        buffer = np.zeros(end + SLACK, np.uint8)
-        starts = window.table[OFFSET].tolist()
-        ends = (window.table[OFFSET] + window.table[SIZE]).tolist()
-        at, source = HEAD_SLACK, starts[first]
-        for event, found in content.items():
-            length = starts[event] - source
-            buffer[at : at + length] = window.buffer[source : starts[event]]
-            at += length
-            buffer[at : at + len(found)] = np.frombuffer(found, np.uint8)
-            at += len(found)
-            source = ends[event]
-        buffer[at:end] = window.buffer[source : ends[stop - 1]]
-        return buffer
+def _buffer(window: Window, first: int, stop: int, end: int, content: dict[int, bytes]) -> Bytes:
+    """Return a buffer with the unchanged events copied and the others' new content."""
+    buffer = np.zeros(end + SLACK, np.uint8)
+    starts = window.table[OFFSET].tolist()
+    ends = (window.table[OFFSET] + window.table[SIZE]).tolist()
+    at, source = HEAD_SLACK, starts[first]
+    for event, found in content.items():
+        length = starts[event] - source
+        buffer[at : at + length] = window.buffer[source : starts[event]]
+        at += length
+        buffer[at : at + len(found)] = np.frombuffer(found, np.uint8)
+        at += len(found)
+        source = ends[event]
+    buffer[at:end] = window.buffer[source : ends[stop - 1]]
+    return buffer

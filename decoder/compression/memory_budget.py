@@ -17,6 +17,7 @@ from decoder.constants import EventType
 from decoder.events.layout import Layout
 from decoder.framing.frames import BODY, END, OFFSET, POST_HEADER, SIZE, TYPE, VALID, Frames, frame
 from decoder.kernels.memory import Array, Bytes, kernel, load_u8, load_u16
+from decoder.rows.grouping import VERSION_2
 from decoder.rows.walker import USUAL_POST_HEADERS
 
 LIMIT = 1 << 26
@@ -30,7 +31,6 @@ _TWO_BITMAPS = (
 _ROWS = [int(kind) for kind in PLAIN]
 _FIRST_ROWS, _LAST_ROWS = min(_ROWS), max(_ROWS)
 _COMPRESSED = (_PAYLOAD, _QUERY, *_ROWS)
-_VERSION_2 = 10
 _USUAL = USUAL_POST_HEADERS.copy()
 _USUAL[_ROWS] = _USUAL[[int(kind) for kind in PLAIN.values()]]
 _USUAL[_QUERY] = 13
@@ -81,7 +81,7 @@ def _piece(buffer: Bytes, table: Array, event: int, usual: Array) -> int:
         return int(end)
     if kind == _QUERY:
         return int(position + load_u16(buffer, body + 11) + load_u8(buffer, body + 8) + 1)
-    if post_header == _VERSION_2:
+    if post_header == VERSION_2:
         position += load_u16(buffer, body + 8) - 2
     columns, position = length_encoded(buffer, position, end)
     bitmaps = 2 if kind in _TWO_BITMAPS else 1

@@ -27,6 +27,7 @@ from decoder.events.transaction_payload import Compression, TransactionPayloadEv
 from decoder.framing.chunked_reader import ChunkedReader
 from decoder.framing.frames import TYPE, Frames, frame
 from decoder.kernels.memory import load_u32
+from decoder.transactions.boundaries import GTID_TYPES
 
 INNER_WINDOW = 1 << 22
 """Decompressed bytes that are decoded at a time."""
@@ -34,11 +35,7 @@ _MOST_KEPT = 4 * INNER_WINDOW
 """The most bytes of the buffer that are kept for the next payload."""
 _PIECE = 1 << 20
 """Bytes read at a time, as an event's announced size may be wrong."""
-_INVALID_INSIDE = [
-    *map(int, DESCRIPTORS),
-    *(EventType.TRANSACTION_PAYLOAD, EventType.GTID, EventType.ANONYMOUS_GTID),
-    *(EventType.GTID_TAGGED, EventType.MARIADB_GTID),
-]
+_INVALID_INSIDE = [int(kind) for kind in (*DESCRIPTORS, EventType.TRANSACTION_PAYLOAD, *GTID_TYPES)]
 """Event types that start a log or a transaction; MySQL writes them before the payload."""
 
 

@@ -11,11 +11,13 @@ stored once: ten thousand rows of a statement are about a hundred spans.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from decoder.errors import BinlogError
 from decoder.rows.image_layout import RUN_FIELDS, RowPlan
 from decoder.rows.walker import Blocks as BlockArrays, Groups
 from decoder.transactions import records as t
@@ -60,8 +62,21 @@ class _Arena:
         return start
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What the rows of a block share: the table's slot, the kind of events, the images' plans.
+
+    `plans` is empty if the rows are not walked; `error`: why they cannot be decoded, if so.
+    """
+
+    slot: int
+    kind: int
+    plans: tuple[RowPlan, ...]
+    error: BinlogError | None
+
+
 class Blocks:
-    """The groups of a segment and their blocks."""
+    """The groups of a segment (`members`) and their blocks."""
 
     def __init__(self) -> None:
         self._groups = _Arena(np.int64, t.GROUP_FIELDS)
@@ -72,7 +87,7 @@ class Blocks:
         self._masks = _Arena(np.int64)
         self._any_null = _Arena(np.int64)
         self._spans = _Arena(np.int64, t.SPAN_FIELDS)
-        self.plans: list[tuple[RowPlan, ...]] = []
+        self.members: list[Group] = []
         self._plan_bytes = 0
 
     @property
@@ -92,25 +107,25 @@ class Blocks:
 
     def add(
         self,
-        plans: tuple[RowPlan, ...],
+        member: Group,
         *,
         bitmap: int,
-        length: int,
         use: int,
         shared_bits: int | None = None,
     ) -> int:
-        """Add a group with the plans of its images (none if it is not walked); return its index.
+        """Add a group; return its index.
 
-        `bitmap` and `length`: where the stored column bitmaps are. `use`: DECODE, COUNT, SKIP or
+        `bitmap`: where the stored column bitmaps are. `use`: DECODE, COUNT, SKIP or
         UNUSABLE. `shared_bits`: bytes of the bitmap in the shared image of partial updates.
         """
         group = self._groups.take(1)
-        self.plans.append(plans)
+        self.members.append(member)
+        plans = member.plans
         self._plan_bytes += sum(plan.cells.nbytes + plan.runs.nbytes for plan in plans)
         first_image = self._images.take(len(plans))
         row = self._groups.data[group]
         row[t.GROUP_NEXT] = -1
-        row[t.GROUP_BITMAP], row[t.GROUP_BITMAP_LENGTH] = bitmap, length
+        row[t.GROUP_BITMAP] = bitmap
         row[t.GROUP_USE] = use
         row[t.GROUP_IMAGES], row[t.GROUP_IMAGE] = len(plans), first_image
         row[t.GROUP_SHARED] = -1 if shared_bits is None else 0
@@ -156,7 +171,7 @@ class Blocks:
 
     def _bounded(self, group: int, rows: int) -> int:
         """Limit a number of rows: the more variable-length columns, the fewer rows."""
-        runs = sum(len(plan.runs) for plan in self.plans[group])
+        runs = sum(len(plan.runs) for plan in self.members[group].plans)
         return max(min(rows, MAX_ROWS, _MAX_CELLS // runs), 16)
 
     def _add_image(self, image: int, plan: RowPlan) -> None:
@@ -178,7 +193,7 @@ class Blocks:
         row[t.GROUP_SPAN] = self._spans.take(capacity)
         if row[t.GROUP_SHARED] >= 0:
             row[t.GROUP_SHARED] = self._starts.take(capacity)
-        for image, plan in enumerate(self.plans[group], start=int(row[t.GROUP_IMAGE])):
+        for image, plan in enumerate(self.members[group].plans, start=int(row[t.GROUP_IMAGE])):
             self._images.data[image, t.IMAGE_STARTS] = self._starts.take(capacity * len(plan.runs))
             self._images.data[image, t.IMAGE_MASKS] = self._masks.take(capacity * len(plan.runs))
 

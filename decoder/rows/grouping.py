@@ -27,7 +27,7 @@ Maps = tuple[Array, Array, Array, Array, Array]
 maps and bitmaps."""
 # Table ids of events without rows, which only end a statement.
 _DUMMY_ID, _DUMMY_ID_LONG = 0xFFFFFF, 0xFFFFFFFFFFFF
-_VERSION_2 = 10
+VERSION_2 = 10
 """Length of the post-header that ends with the length of extra data."""
 
 
@@ -113,7 +113,7 @@ def find_group(
         state[t.DETAIL] = t.TOO_SHORT
         return t.FAULT, -1, -1, end
     table_id = _table_id(buffer, body, post_header)
-    if post_header == _VERSION_2:
+    if post_header == VERSION_2:
         position += max(load_u16(buffer, position - 2) - 2, 0)
     cell = hash_cell(ids, table_id)
     if item(ids, cell) != table_id or item(owner_of, cell) != owner:

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from decoder.columns.cells import CellError, Cells, Column, ColumnReader
 from decoder.columns.registry import reader
-from decoder.errors import BinlogError
 from decoder.kernels.memory import Bytes
 from decoder.model import schemas
 from decoder.model.definition import TableDefinition
@@ -100,19 +99,6 @@ class TableReader:
             raise
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The table slot and the kind of events that the rows of a block share.
-
-    `error`: why the rows cannot be decoded, if so.
-    """
-
-    index: int
-    slot: int
-    kind: int
-    error: BinlogError | None
-
-
 class BlockImages:
     """Reads the images of blocks; owns a buffer for the positions of their cells."""
 
@@ -121,36 +107,37 @@ class BlockImages:
         self._room: npt.NDArray[np.int32] = np.zeros(0, np.int32)
 
     def read(
-        self, group: Group, reader: TableReader, buffer: Bytes, first: int, stop: int
+        self, group: int, reader: TableReader, buffer: Bytes, first: int, stop: int
     ) -> tuple[Images, Images]:
         """Return the before- and after-images of rows [`first`, `stop`) of a group's block."""
+        member = self._blocks.members[group]
         found = [
             self._image(group, number, reader, buffer, first, stop)
-            for number in range(len(self._blocks.plans[group.index]))
+            for number in range(len(member.plans))
         ]
         if len(found) == 2:
             return found[0], found[1]
         none = reader.no_images(stop - first)
-        return (none, found[0]) if group.kind == t.INSERT else (found[0], none)
+        return (none, found[0]) if member.kind == t.INSERT else (found[0], none)
 
     def _image(
-        self, group: Group, number: int, reader: TableReader, buffer: Bytes, first: int, stop: int
+        self, group: int, number: int, reader: TableReader, buffer: Bytes, first: int, stop: int
     ) -> Images:
         cells = self._cells(group, number, reader, buffer, stop)
         if first:
             cells = [found and _from_row(found, first) for found in cells]
         diffs: pa.Array | None = None
-        if number and group.kind == t.PARTIAL_UPDATE:
-            start = int(self._blocks.table[group.index, t.GROUP_SHARED])
+        if number and self._blocks.members[group].kind == t.PARTIAL_UPDATE:
+            start = int(self._blocks.table[group, t.GROUP_SHARED])
             shared = self._blocks.arrays[0][start + first : start + stop]
             diffs = take_diffs(reader.definition, buffer, shared, cells)
         return reader.images(cells, stop - first, diffs)
 
     def _cells(
-        self, group: Group, number: int, reader: TableReader, buffer: Bytes, rows: int
+        self, group: int, number: int, reader: TableReader, buffer: Bytes, rows: int
     ) -> list[Cells | None]:
         """Return the cells of an image by column of the table; None for an absent column."""
-        plan = self._blocks.plans[group.index][number]
+        plan = self._blocks.members[group].plans[number]
         count = (plan.columns + plan.variable) * rows
         if len(self._room) < count:
             self._room = np.empty(count, np.int32)
@@ -161,8 +148,8 @@ class BlockImages:
         _, images, _, widths = self._blocks.groups
         locate(
             rows,
-            int(self._blocks.table[group.index, t.GROUP_CAPACITY]),
-            int(self._blocks.table[group.index, t.GROUP_IMAGE]) + number,
+            int(self._blocks.table[group, t.GROUP_CAPACITY]),
+            int(self._blocks.table[group, t.GROUP_IMAGE]) + number,
             images,
             plan.cells,
             widths,

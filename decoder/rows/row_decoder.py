@@ -19,11 +19,11 @@ from decoder.framing.frames import END, OFFSET, POST_HEADER, TYPE
 from decoder.model.definition import TableDefinition
 from decoder.model.options import TypeOptions
 from decoder.model.results import Changes
-from decoder.rows.blocks import MAX_ROWS, Blocks, Spans, part, span_of
+from decoder.rows.blocks import MAX_ROWS, Blocks, Group, Spans, part, span_of
 from decoder.rows.cell_positions import clear_masks, drop_faulty
 from decoder.rows.change_batch import changes_batch
 from decoder.rows.image_layout import RowPlan, plan_rows
-from decoder.rows.images import BlockImages, Group, TableReader
+from decoder.rows.images import BlockImages, TableReader
 from decoder.rows.partial_updates import shared_bits
 from decoder.rows.table_maps import TableMaps, id_and_content
 from decoder.rows.walker import CONSTANTS, scan
@@ -79,7 +79,6 @@ class RowDecoder:
         self._read: dict[bytes, TableDefinition | BinlogError] = {}
         self._known: dict[str, tuple[TableDefinition, int]] = {}
         self._blocks = Blocks()
-        self._groups: list[Group] = []
         self._images = BlockImages(self._blocks)
         self._readers: dict[int, TableReader] = {}
         self._state = session.scan
@@ -190,7 +189,7 @@ class RowDecoder:
         detail = int(self._state[t.DETAIL])
         error: BinlogError | None
         if detail >= t.UNUSABLE_GROUP:
-            error = self._groups[detail - t.UNUSABLE_GROUP].error
+            error = self._blocks.members[detail - t.UNUSABLE_GROUP].error
         elif detail >= t.UNUSABLE_SLOT:
             error = self.maps.slots[detail - t.UNUSABLE_SLOT].error
         else:
@@ -244,13 +243,11 @@ class RowDecoder:
             plans = ()
             use = t.UNUSABLE if slot.wanted else t.SKIP
         group = self._blocks.add(
-            plans,
+            Group(index, kind, plans, error),
             bitmap=self.maps.keep_bytes(bitmaps),
-            length=len(bitmaps),
             use=use,
             shared_bits=shared_bits(slot.definition) if kind == t.PARTIAL_UPDATE else None,
         )
-        self._groups.append(Group(group, index, kind, error))
         first = self.maps.table[index, t.SLOT_GROUP + kind]
         self._blocks.table[group, t.GROUP_NEXT] = first
         self.maps.table[index, t.SLOT_GROUP + kind] = group
@@ -264,7 +261,6 @@ class RowDecoder:
         faults = self.flush()
         self._blocks = Blocks()
         self._images = BlockImages(self._blocks)
-        self._groups = []
         self.maps.forget_groups()
         return faults
 
@@ -285,7 +281,7 @@ class RowDecoder:
     def _flush_group(self, index: int) -> list[Fault]:
         """Build batches of a group's rows: one, or several if their text exceeds an array."""
         faults: list[Fault] = []
-        group = self._groups[index]
+        group = self._blocks.members[index]
         row = self._blocks.table[index]
         walked, capacity = int(row[t.GROUP_ROWS]), int(row[t.GROUP_CAPACITY])
         reader = self._readers[group.slot]
@@ -295,7 +291,7 @@ class RowDecoder:
             first = max(rows - most, 0)
             spans = part(self._blocks.spans(index), first, rows)
             try:
-                images = self._images.read(group, reader, self._buffer, first, rows)
+                images = self._images.read(index, reader, self._buffer, first, rows)
             except CellError as error:
                 faults.append(self._refused(span_of(spans, error.row), error, reader.definition))
                 continue

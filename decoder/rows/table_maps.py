@@ -44,8 +44,7 @@ class TableMaps:
         self._known: npt.NDArray[np.uint8] = np.zeros(1 << 14, np.uint8)
         self._known_length = 0
         self.slots: list[Slot] = []
-        self.names: list[str] = []
-        self._name_index: dict[str, int] = {}
+        self.names: dict[str, int] = {}
         self._schema_changes = 0
         self._slot_by_bytes: dict[tuple[bytes, TableDefinition | None], int] = {}
 
@@ -126,11 +125,7 @@ class TableMaps:
         """Return the index of the slot's table in `names`; −1 if the name could not be read."""
         if slot.definition is None:
             return -1
-        name = str(slot.definition)
-        if name not in self._name_index:
-            self._name_index[name] = len(self.names)
-            self.names.append(name)
-        return self._name_index[name]
+        return self.names.setdefault(str(slot.definition), len(self.names))
 
     def _assign(self, table_id: int, slot: int, owner: int) -> None:
         if 2 * self._used >= len(self._ids):

@@ -183,8 +183,8 @@ def _walk_rows(
     state: Array,
 ) -> int:
     """Walk rows until the event's end or a full block; return the end, or −1 for an overrun."""
-    table, images, runs, widths = groups
-    starts, masks, any_null, _ = blocks
+    table, images, _, _ = groups
+    starts, masks, _, _ = blocks
     capacity = table[group, t.GROUP_CAPACITY]
     row: int = table[group, t.GROUP_ROWS]
     keeps = int(table[group, t.GROUP_USE] == t.DECODE)
@@ -198,20 +198,7 @@ def _walk_rows(
             if shared >= 0 and image > first_image:
                 set_item(starts, shared + row, position)
                 position = _step_over_shared(buffer, position, table[group, t.GROUP_SHARED_BITS])
-            position = _walk_image(
-                buffer,
-                position,
-                end,
-                row,
-                capacity,
-                image,
-                images,
-                runs,
-                widths,
-                starts,
-                masks,
-                any_null,
-            )
+            position = _walk_image(buffer, position, end, row, capacity, image, groups, blocks)
             if position > end:
                 first_row = table[group, t.GROUP_ROWS]
                 _clear_rows(first_row, row, capacity, first_image, image_count, images, masks)
@@ -275,14 +262,12 @@ def _walk_image(
     row: int,
     capacity: int,
     image: int,
-    images: Array,
-    runs: Array,
-    widths: Array,
-    starts: Array,
-    masks: Array,
-    any_null: Array,
+    groups: Groups,
+    blocks: Blocks,
 ) -> int:
     """Walk one image and store its run starts; return its end, beyond `end` for an overrun."""
+    _, images, runs, widths = groups
+    starts, masks, any_null, _ = blocks
     size: int = images[image, t.IMAGE_BYTES]
     position = start + size
     if position > end:

@@ -23,12 +23,10 @@ from decoder.events.registry import parse
 from decoder.framing.frames import frame
 from decoder.kernels.crc32 import HEAD
 from decoder.segments.framer import FLAGS_POSITION, has_in_use_flag, magic_fault, writable_copy
+from decoder.transactions.boundaries import GTID_TYPES
 
 _ALWAYS_PREVIOUS_GTIDS = (5, 7, 0)
-_GTIDS = (
-    *(EventType.GTID, EventType.GTID_TAGGED, EventType.ANONYMOUS_GTID, EventType.MARIADB_GTID),
-    EventType.MARIADB_GTID_LIST,
-)
+_GTIDS = (*GTID_TYPES, EventType.MARIADB_GTID_LIST)
 _FIRST = 50
 """Number of events of the first transactions that are read, so that listing files stays fast."""
 _BETWEEN_TRANSACTIONS = (
@@ -99,66 +97,63 @@ def read_head(data: bytes) -> Head:
         header = EventHeader.parse(memoryview(log), 0, len(MAGIC), layout.version)
         description = replace(description, header=header)
     digest = hashlib.sha256(first)
-    previous = None
-    if layout.version == V4.version:
-        _verify_description(first, description)
-        second = _previous_gtids(bytes(cleared), len(MAGIC) + len(first), description)
-        if second is not None:
-            raw, event = second
-            digest.update(raw)
-            previous = str(event.gtid_set)
     if layout.version != V4.version:
         return Head(digest.hexdigest()[:32], description, None)
-    following = _FollowingEvents(bytes(cleared), len(MAGIC) + len(first), description)
+    _verify_description(first, description)
+    previous = None
+    position = len(MAGIC) + len(first)
+    second = _previous_gtids(bytes(cleared), position, description)
+    if second is not None:
+        raw, event = second
+        digest.update(raw)
+        previous = str(event.gtid_set)
+    following = list(islice(_gtids(bytes(cleared), position, description), _FIRST))
     if previous is None and description.mariadb:
-        previous = following.gtid_list()
-    return Head(digest.hexdigest()[:32], description, previous, following.first_transactions())
+        previous = _gtid_list(following)
+    return Head(digest.hexdigest()[:32], description, previous, _first_transactions(following))
 
 
-@dataclass(frozen=True, slots=True)
-class _FollowingEvents:
-    """The events from `position` on, as far as `data` contains them; damaged ones are ignored."""
+def _gtids(
+    data: bytes, position: int, description: FormatDescriptionEvent
+) -> Iterator[Event | None]:
+    """Yield GTID_LIST and GTID events, and None for any other event of a transaction.
 
-    data: bytes
-    position: int
-    description: FormatDescriptionEvent
+    Only events from `position` on that `data` contains completely; damaged ones are ignored.
+    """
+    try:
+        while position + HEADER_LENGTH <= len(data):
+            header = EventHeader.parse(memoryview(data), position, position)
+            end = position + header.size
+            if end > len(data) or header.type == EventType.MARIADB_START_ENCRYPTION:
+                return
+            if header.type in _GTIDS:
+                stop = end - description.checksum_length
+                body = memoryview(data)[position + HEADER_LENGTH : stop]
+                yield parse(body, header, description)
+            elif header.type not in _BETWEEN_TRANSACTIONS:
+                yield None
+            position = end
+    except BinlogError:
+        return  # bronze reads the whole file and reports the error
 
-    def gtid_list(self) -> str | None:
-        """Return the content of MariaDB's GTID_LIST, if it precedes the first transaction."""
-        for event in self._events():
-            if event is None or isinstance(event, MariadbGtidListEvent):
-                return None if event is None else ",".join(event.gtids)
+
+def _gtid_list(events: list[Event | None]) -> str | None:
+    """Return the content of MariaDB's GTID_LIST, if it precedes the first transaction."""
+    for event in events:
+        if event is None or isinstance(event, MariadbGtidListEvent):
+            return None if event is None else ",".join(event.gtids)
+    return None
+
+
+def _first_transactions(events: list[Event | None]) -> FirstTransactions | None:
+    """Return the first transactions, or None if there are none."""
+    found = [event for event in events if not isinstance(event, MariadbGtidListEvent)]
+    if not found:
         return None
-
-    def first_transactions(self) -> FirstTransactions | None:
-        """Return the first transactions, or None if the data contains none."""
-        events = islice(self._events(), _FIRST)
-        found = [event for event in events if not isinstance(event, MariadbGtidListEvent)]
-        if not found:
-            return None
-        first = found[0]
-        gtid = first.gtid if isinstance(first, GtidEvent | MariadbGtidEvent) else None
-        committed = first.original_commit_timestamp if isinstance(first, GtidEvent) else None
-        return FirstTransactions(gtid, any(map(_is_copied, found)), committed)
-
-    def _events(self) -> Iterator[Event | None]:
-        """Yield GTID_LIST and GTID events, and None for any other event of a transaction."""
-        position = self.position
-        try:
-            while position + HEADER_LENGTH <= len(self.data):
-                header = EventHeader.parse(memoryview(self.data), position, position)
-                end = position + header.size
-                if end > len(self.data) or header.type == EventType.MARIADB_START_ENCRYPTION:
-                    return
-                if header.type in _GTIDS:
-                    stop = end - self.description.checksum_length
-                    body = memoryview(self.data)[position + HEADER_LENGTH : stop]
-                    yield parse(body, header, self.description)
-                elif header.type not in _BETWEEN_TRANSACTIONS:
-                    yield None
-                position = end
-        except BinlogError:
-            return  # bronze reads the whole file and reports the error
+    first = found[0]
+    gtid = first.gtid if isinstance(first, GtidEvent | MariadbGtidEvent) else None
+    committed = first.original_commit_timestamp if isinstance(first, GtidEvent) else None
+    return FirstTransactions(gtid, any(map(_is_copied, found)), committed)
 
 
 def _is_copied(event: Event | None) -> bool:

@@ -23,12 +23,9 @@ from decoder.events.start_v3 import artificial_start
 from decoder.framing.frames import SHORT_TABLE_ID
 from decoder.framing.large_event import Mark
 from decoder.segments.framer import Framer, Window
-from decoder.transactions.boundaries import Statement, text_of_query
+from decoder.transactions.boundaries import GTID_TYPES, Statement, text_of_query
 from decoder.transactions.savepoints import reachable, savepoint_for_preamble
 
-_GTIDS = (
-    *(EventType.GTID, EventType.ANONYMOUS_GTID, EventType.GTID_TAGGED, EventType.MARIADB_GTID),
-)
 _BEGINS = (Statement.BEGIN, Statement.XA_START)
 _ROWS = [
     int(kind)
@@ -224,7 +221,7 @@ class Segmenter:
 def _keep_context(transaction: _Transaction, window: Window, first: int, last: int) -> None:
     """Keep the context after the events in [`first`, `last`): GTID, BEGIN, savepoints, maps."""
     types = window.frames.type[first:last]
-    opening = np.isin(types, _GTIDS) | np.isin(window.roles.statement[first:last], _BEGINS)
+    opening = np.isin(types, GTID_TYPES) | np.isin(window.roles.statement[first:last], _BEGINS)
     transaction.head += [window.event(first + int(k)) for k in np.flatnonzero(opening)]
     for k in np.flatnonzero(window.roles.statement[first:last] == Statement.SAVEPOINT).tolist():
         end = int(window.ends[first + k])

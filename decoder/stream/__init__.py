@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["event_reader", "excerpt", "library", "precompile", "segment_decoder"]
+__all__ = ["event_reader", "excerpt", "precompile", "segment_decoder"]

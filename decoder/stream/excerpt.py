@@ -25,7 +25,7 @@ from decoder.kernels.memory import Array, Bytes, kernel, load_u8
 from decoder.rows.grouping import Maps, find_map
 from decoder.rows.table_maps import TableMaps, id_and_content
 from decoder.segments.framer import Window
-from decoder.transactions.boundaries import Statement, text_of_query
+from decoder.transactions.boundaries import Statement, classify_text, text_of_query, word_table
 
 LIMIT = 1 << 18
 """The most bytes of an excerpt; a larger one would contain most of the segment."""
@@ -41,10 +41,7 @@ _INTEREST[T.TRANSACTION_PAYLOAD] = _OPAQUE
 _BEGINS = (Statement.BEGIN, Statement.XA_START)
 # MariaDB's SET STATEMENT … FOR can be followed by any statement.
 _WORDS = (b"CREATE", b"ALTER", b"DROP", b"RENAME", b"TRUNCATE", b"SET")
-_WORD_TABLE: npt.NDArray[np.uint8] = np.zeros((len(_WORDS), 9), np.uint8)
-for _row, _text in enumerate(_WORDS):
-    _WORD_TABLE[_row, 0] = len(_text)
-    _WORD_TABLE[_row, 1 : 1 + len(_text)] = np.frombuffer(_text, np.uint8)
+_WORD_TABLE = word_table([(Statement.NONE, word) for word in _WORDS])
 _NOT_READ = UnsupportedError("TABLE_MAPs are only compared, not parsed, for an excerpt")
 _SIZE = slice(9, 13)
 """The size field of an event header."""
@@ -221,13 +218,4 @@ def _may_change_tables(buffer: Bytes, body: int, end: int, post_header: int, wor
     first = load_u8(buffer, text) & 0xDF
     if first < 65 or first > 90:
         return True
-    for row in range(words.shape[0]):
-        length = words[row, 0]
-        same = text + length <= end
-        k = 0
-        while same and k < length:
-            same = (load_u8(buffer, text + k) & 0xDF) == words[row, 1 + k]
-            k += 1
-        if same:
-            return True
-    return False
+    return bool(classify_text(buffer, text, end, words) != Statement.OTHER)

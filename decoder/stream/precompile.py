@@ -33,10 +33,11 @@ from decoder.kernels.memory import INTERPRETED
 from decoder.model.definition import ColumnDefinition
 from decoder.model.options import TypeOptions
 from decoder.model.results import Faults
+from decoder.model.segment import Segment
 from decoder.segments.framer import Framer
 from decoder.stream.event_reader import events
 from decoder.stream.excerpt import Excerpt
-from decoder.stream.segment_decoder import Segment, SegmentDecoder
+from decoder.stream.segment_decoder import SegmentDecoder
 
 _OPTIONS = (TypeOptions(), TypeOptions(time="micros", zero_dates="string"))
 _UTF8MB4_BIN = 46

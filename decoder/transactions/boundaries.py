@@ -15,6 +15,7 @@ splits segments by it and the stream decodes by it, so the two agree.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -93,8 +94,9 @@ _RULES: dict[_Class, tuple[int, int, int, int, int]] = {
 RULES: npt.NDArray[np.int64] = np.array([_RULES[kind] for kind in _Class], np.int64).reshape(-1)
 
 _T = EventType
+GTID_TYPES = (_T.GTID, _T.ANONYMOUS_GTID, _T.GTID_TAGGED, _T.MARIADB_GTID)
 _CLASS_OF_TYPE: dict[_Class, tuple[EventType, ...]] = {
-    _Class.GTID: (_T.GTID, _T.ANONYMOUS_GTID, _T.GTID_TAGGED, _T.MARIADB_GTID),
+    _Class.GTID: GTID_TYPES,
     _Class.PREFIX: (
         *(_T.INTVAR, _T.RAND, _T.USER_VAR, _T.ROWS_QUERY, _T.MARIADB_ANNOTATE_ROWS),
         *(_T.BEGIN_LOAD_QUERY, _T.APPEND_BLOCK, _T.CREATE_FILE),
@@ -132,11 +134,18 @@ _WORDS: tuple[tuple[Statement, bytes], ...] = (
     (Statement.XA_ROLLBACK, b"XA ROLLBACK"),
 )
 _WORD_WIDTH = 20
-WORDS: npt.NDArray[np.uint8] = np.zeros((len(_WORDS), _WORD_WIDTH), np.uint8)
-for _row, (_statement, _text) in enumerate(_WORDS):
-    WORDS[_row, 0] = _statement
-    WORDS[_row, 1] = len(_text)
-    WORDS[_row, 2 : 2 + len(_text)] = np.frombuffer(_text, np.uint8)
+
+
+def word_table(words: Sequence[tuple[Statement, bytes]]) -> npt.NDArray[np.uint8]:
+    """Return an argument of `classify_text`."""
+    table = np.zeros((len(words), _WORD_WIDTH), np.uint8)
+    for row, (statement, text) in zip(table, words, strict=True):
+        row[:2] = statement, len(text)
+        row[2 : 2 + len(text)] = np.frombuffer(text, np.uint8)
+    return table
+
+
+WORDS = word_table(_WORDS)
 
 _QUERY = int(_T.QUERY)
 _QUERY_POST_HEADER, _QUERY_POST_HEADER_BEFORE_V4 = 13, 11
@@ -234,7 +243,7 @@ def _follow(
         elif event_type == _QUERY:
             post_header = table[POST_HEADER, event]
             statement = classify_query(buffer, body, end, post_header, words)
-            kind = _class_of_statement(statement, mode)
+            kind = _class_of_statement(statement)
         elif kind == _Class.ROWS and event_type != _TABLE_MAP:
             flags = body + table_id_size(table[POST_HEADER, event])
             if flags + 2 <= end and load_u16(buffer, flags) & _STATEMENT_END:
@@ -257,13 +266,12 @@ def _follow(
 
 
 @kernel
-def _class_of_statement(statement: int, mode: int) -> int:
+def _class_of_statement(statement: int) -> int:
     if statement == Statement.BEGIN or statement == Statement.XA_START:
         return _Class.BEGIN.value
-    if statement == Statement.OTHER:
-        return _Class.STATEMENT.value
     if (
-        statement == Statement.SAVEPOINT
+        statement == Statement.OTHER
+        or statement == Statement.SAVEPOINT
         or statement == Statement.ROLLBACK_TO
         or statement == Statement.XA_END
     ):

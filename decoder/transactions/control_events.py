@@ -7,7 +7,7 @@ writes to the session and the log of statements, and returns the event's fault i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -81,23 +81,25 @@ class ControlEventHandler:
         before = [event for start, event in self._descriptors if start <= position]
         return before[-1] if before else b""
 
-    def refused_rollbacks(self, counts: npt.NDArray[np.int64], current: int) -> Iterator[Fault]:
-        """Yield a fault for each ended transaction that was rolled back but has rows in the log.
+    def refused_rollbacks(self, counts: npt.NDArray[np.int64], current: int) -> list[Fault]:
+        """Return a fault for each ended transaction that was rolled back but has rows in the log.
 
         Before MySQL 5.5 the log does not show whether such rows were kept.
         """
         if not self._lacks_statement_cache:
-            return
+            return []
         transactions = self._session.transactions
         used = (counts[:, COUNT_ROWS] > 0) & (counts[:, COUNT_TRANSACTION] >= 0)
-        for index in np.unique(counts[used, COUNT_TRANSACTION]).tolist():
-            if index != current and transactions[index, ROLLED_BACK]:
-                error = UnsupportedError(
-                    "rows were logged before a ROLLBACK; they were kept in tables of engines"
-                    " without transactions, which a log from before MySQL 5.5 does not identify",
-                    position=int(transactions[index, START]),
-                )
-                yield Fault(error, UNSUPPORTED, index)
+        owners = np.unique(counts[used, COUNT_TRANSACTION])
+        reason = (
+            "rows were logged before a ROLLBACK; they were kept in tables of engines without"
+            " transactions, which a log from before MySQL 5.5 does not identify"
+        )
+        return [
+            Fault(UnsupportedError(reason, position=int(start)), UNSUPPORTED, index)
+            for index, start in zip(owners.tolist(), transactions[owners, START], strict=True)
+            if index != current and transactions[index, ROLLED_BACK]
+        ]
 
     def keep_current(self, current: int) -> None:
         """Renumber transaction `current` to 0 and forget all others."""

@@ -122,7 +122,7 @@ class FaultLog:
             self._done.append(fault)
 
     def take(
-        self, current: int, counts: npt.NDArray[np.int64], names: list[str]
+        self, current: int, counts: npt.NDArray[np.int64], names: Iterable[str]
     ) -> pa.RecordBatch | None:
         """Return the faults of all transactions but `current`, which is renumbered to 0.
 
@@ -131,7 +131,8 @@ class FaultLog:
         kept = self._open.pop(current, None)
         for transaction, fault in sorted(self._open.items()):
             fault.lsn = self._session.lsn(transaction)
-            fault.tables = tables_of(counts, transaction, names) if fault.tables_are_known else None
+            if fault.tables_are_known:
+                fault.tables = tables_of(counts, transaction, list(names))
             self._done.append(fault)
         self._open = {} if kept is None else {0: kept}
         if not self._done:

@@ -48,10 +48,9 @@ DECODE, COUNT, SKIP, UNUSABLE = range(4)
 # Groups: one per slot, kind and column bitmaps. Its block has space for CAPACITY rows and as many
 # spans, of which SPANS are used, from SPAN on. SHARED is the index of the block's positions of the
 # shared images of partial updates (−1: none), SHARED_BITS the bytes of the bitmap in them.
-GROUP_NEXT, GROUP_BITMAP, GROUP_BITMAP_LENGTH, GROUP_USE, GROUP_IMAGES = range(5)
-GROUP_ROWS, GROUP_CAPACITY, GROUP_SPANS, GROUP_SPAN, GROUP_IMAGE, GROUP_SHARED = range(5, 11)
-GROUP_SHARED_BITS = 11
-GROUP_FIELDS = 12
+GROUP_NEXT, GROUP_BITMAP, GROUP_USE, GROUP_IMAGES, GROUP_ROWS, GROUP_CAPACITY = range(6)
+GROUP_SPANS, GROUP_SPAN, GROUP_IMAGE, GROUP_SHARED, GROUP_SHARED_BITS = range(6, 11)
+GROUP_FIELDS = 11
 # Images of groups: their plan, and the indices of their run starts, NULL masks and "any NULL".
 IMAGE_RUNS, IMAGE_FIRST_RUN, IMAGE_BYTES, IMAGE_LAST_MASK, IMAGE_WIDTHS = range(5)
 IMAGE_STARTS, IMAGE_MASKS, IMAGE_ANY = range(5, 8)

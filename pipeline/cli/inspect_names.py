@@ -15,7 +15,7 @@ from typing import Any
 from decoder import Keys, SegmentDecoder, TableDefinition
 from decoder.model.results import Definitions, Statements
 from decoder.rows.row_decoder import Names
-from decoder.stream.library import segment_of
+from decoder.stream.segment_decoder import segment_of
 from decoder.transactions.statements import may_change_tables
 from pipeline.catalog import Timeline
 from pipeline.catalog.alter.items import Position

@@ -17,7 +17,7 @@ from decoder import SegmentDecoder, TypeOptions
 from decoder.framing.sliding_buffer import WINDOW
 from decoder.model.results import Changes, Faults
 from decoder.rows.row_decoder import Names
-from decoder.stream.library import segment_of
+from decoder.stream.segment_decoder import segment_of
 
 _PLAIN = TypeOptions()
 _AT_ONCE = 256

@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 from decoder import SegmentDecoder, TableDefinition, TypeOptions
 from decoder.model import schemas
 from decoder.model.results import Changes, Definitions, Faults, Result, Statements, Transactions
+from decoder.model.segment import Segment
 from decoder.stream.excerpt import Events, content as excerpt_content
-from decoder.stream.segment_decoder import Segment
 from decoder.transactions.faults import STATEMENT_DML
 from decoder.transactions.statements import may_change_tables
 from pipeline.catalog import TableName

@@ -14,7 +14,8 @@ import pyarrow as pa
 from decoder import SegmentDecoder, TypeOptions
 from decoder.constants import MAGIC
 from decoder.model import schemas
-from decoder.stream.segment_decoder import Segment, Transactions
+from decoder.model.results import Transactions
+from decoder.model.segment import Segment
 from pipeline.source import GtidSet
 
 Parts = Iterator[pa.Buffer]

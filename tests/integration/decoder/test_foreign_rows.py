@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from decoder import SegmentDecoder, TableDefinition, TypeOptions
-from decoder.stream.segment_decoder import Changes, Segment
+from decoder.model.results import Changes
+from decoder.model.segment import Segment
 from tests.support.decoder.mysqlbinlog_rows import OPTIONS, Image, differences, printed_rows
 
 if TYPE_CHECKING:

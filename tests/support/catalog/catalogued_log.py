@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from decoder import SegmentDecoder, TypeOptions
 from decoder.model.results import Changes
-from decoder.stream.segment_decoder import Segment
+from decoder.model.segment import Segment
 from pipeline.catalog import Timeline
 from pipeline.catalog.timeline.timeline import CatalogOptions
 from pipeline.silver.decode.decode import Survey

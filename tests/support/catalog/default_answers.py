@@ -17,7 +17,7 @@ from decoder import SegmentDecoder, TypeOptions
 from decoder.columns.registry import reader
 from decoder.model.definition import ColumnDefinition
 from decoder.model.results import Changes, Statements
-from decoder.stream.segment_decoder import Segment
+from decoder.model.segment import Segment
 from pipeline.catalog import Timeline
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.catalog.ddl.defaults import python_value

@@ -10,7 +10,8 @@ from typing import Any
 
 from decoder import SegmentDecoder, TypeOptions
 from decoder.constants import MAGIC, ColumnType, EventType
-from decoder.stream.segment_decoder import Changes, Faults, Result, Segment, Transactions
+from decoder.model.results import Changes, Faults, Result, Transactions
+from decoder.model.segment import Segment
 from tests.support.decoder.event_bytes import event_bytes, format_description, length_encoded
 
 SERVER_UUID = bytes(range(16))

@@ -16,7 +16,8 @@ from typing import Any
 
 import decoder
 from decoder import BinlogError, SegmentDecoder, TypeOptions
-from decoder.stream.segment_decoder import Changes, Faults, Segment
+from decoder.model.results import Changes, Faults
+from decoder.model.segment import Segment
 from tests.support.decoder.encrypted_log import KEYS
 from tests.support.decoder.event_bytes import recorded, without_checksums
 from tests.support.decoder.log_kinds import LOG_KINDS

@@ -44,9 +44,7 @@ ROOMS = {
         "transcoding utf8 validity values vector"
     ),
     "decoder.columns.charsets": "collations multi_byte single_byte",
-    "decoder.compression": (
-        "compressed_rows memory_budget payload payload_decoder"
-    ),
+    "decoder.compression": ("compressed_rows memory_budget payload payload_decoder"),
     "decoder.dump_text": "rows statements",
     "decoder.encryption": "header keyring keys plugin_keyring stream_cipher",
     "decoder.events": (
@@ -73,7 +71,7 @@ ROOMS = {
     ),
     "decoder.segments": "framer log_header segmenter statistics",
     "decoder.stream": (
-        "event_reader excerpt library open_transaction precompile segment_decoder segment_input "
+        "event_reader excerpt open_transaction precompile segment_decoder segment_input "
         "warm.binlog.zst"
     ),
     "decoder.transactions": (

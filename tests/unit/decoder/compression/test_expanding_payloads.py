@@ -19,7 +19,7 @@ from decoder.errors import MalformedError
 from decoder.events.transaction_payload import LARGEST_INSIDE, TransactionPayloadEvent
 from decoder.framing.frames import Frames
 from decoder.model.results import Changes
-from decoder.stream.segment_decoder import Segment
+from decoder.model.segment import Segment
 from tests.support.decoder.event_bytes import event_bytes, log_bytes, parsed
 from tests.support.decoder.logs import (
     CUP,

@@ -11,7 +11,8 @@ import zstandard
 from decoder import SegmentDecoder, TypeOptions
 from decoder.framing.chunked_reader import ChunkedReader, slice_chunks
 from decoder.framing.sliding_buffer import WINDOW
-from decoder.stream.segment_decoder import Changes, Segment
+from decoder.model.results import Changes
+from decoder.model.segment import Segment
 from tests.support.decoder.logs import (
     INT,
     LONGTEXT,

@@ -13,7 +13,7 @@ from decoder import SegmentDecoder, TypeOptions
 from decoder.compression import memory_budget as expansion
 from decoder.constants import EventType
 from decoder.model.results import Changes, Statements
-from decoder.stream.segment_decoder import Segment
+from decoder.model.segment import Segment
 from tests.support.decoder.event_bytes import (
     event_bytes,
     format_description,

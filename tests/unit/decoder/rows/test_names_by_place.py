@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from decoder import TableDefinition
-from decoder.stream.segment_decoder import Changes, Definitions
+from decoder.model.results import Changes, Definitions
 from tests.support.decoder.event_bytes import log_bytes
 from tests.support.decoder.logs import (
     CUP,

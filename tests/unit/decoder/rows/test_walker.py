@@ -137,7 +137,7 @@ def test_groups_are_discarded_when_they_fill_memory(monkeypatch: pytest.MonkeyPa
     forget = RowDecoder._forget_groups
 
     def noted(rows: RowDecoder) -> list[Fault]:
-        taken.append(len(rows._groups))
+        taken.append(len(rows._blocks.members))
         return forget(rows)
 
     monkeypatch.setattr(RowDecoder, "_forget_groups", noted)

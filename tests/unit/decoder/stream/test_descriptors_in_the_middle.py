@@ -10,8 +10,8 @@ import decoder
 from decoder import BinlogError, Framer
 from decoder.constants import EventFlag, EventType
 from decoder.errors import UnsupportedError
+from decoder.model.results import Changes, Statements
 from decoder.stream.open_transaction import LIMIT
-from decoder.stream.segment_decoder import Changes, Statements
 from tests.support.decoder.event_bytes import MAGIC, event_bytes, format_description, log_bytes
 from tests.support.decoder.logs import (
     CUP,

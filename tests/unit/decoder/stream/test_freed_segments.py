@@ -13,8 +13,8 @@ from contextlib import contextmanager
 import pytest
 
 from decoder import Framer, SegmentDecoder, TypeOptions
+from decoder.model.segment import Segment
 from decoder.stream.excerpt import Excerpt
-from decoder.stream.segment_decoder import Segment
 from tests.support.decoder.event_bytes import recorded
 
 SEGMENT = Segment("binlog.000001", 1)

@@ -10,7 +10,7 @@ import decoder
 from decoder import Framer
 from decoder.constants import EventType
 from decoder.errors import UnsupportedError
-from decoder.stream.segment_decoder import Changes, Statements
+from decoder.model.results import Changes, Statements
 from tests.support.decoder.event_bytes import (
     MARIADB_POST_HEADER_LENGTHS,
     event_bytes,

@@ -20,8 +20,9 @@ from decoder.events.query import QueryEvent
 from decoder.events.rotate import RotateEvent
 from decoder.events.slave import SlaveEvent
 from decoder.events.start_v3 import StartV3Event
+from decoder.model.results import Result, Statements
+from decoder.model.segment import Segment
 from decoder.segments.log_header import read_description, read_head
-from decoder.stream.segment_decoder import Result, Segment, Statements
 from tests.support.decoder.event_bytes import event_bytes, format_description
 from tests.support.decoder.logs import decoded, faults, transactions
 from tests.support.decoder.mutations import READERS, is_refused

@@ -11,7 +11,7 @@ import pytest
 
 import decoder
 from decoder.constants import MAGIC, EventType
-from decoder.stream.segment_decoder import Changes, Definitions, Statements
+from decoder.model.results import Changes, Definitions, Statements
 from tests.support.decoder.event_bytes import format_description, log_bytes, recorded
 from tests.support.decoder.logs import (
     CUP,

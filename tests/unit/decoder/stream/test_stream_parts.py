@@ -10,7 +10,8 @@ import pytest
 import decoder
 from decoder import SegmentDecoder, TypeOptions
 from decoder.constants import MAGIC
-from decoder.stream.segment_decoder import Changes, Definitions, Segment, Transactions
+from decoder.model.results import Changes, Definitions, Transactions
+from decoder.model.segment import Segment
 from tests.support.decoder.event_bytes import format_description, log_bytes, recorded
 from tests.support.decoder.logs import (
     CUP,

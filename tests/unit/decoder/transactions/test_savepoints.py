@@ -8,7 +8,7 @@ import pytest
 
 from decoder import Segment, SegmentDecoder, Segmenter, TypeOptions
 from decoder.constants import EventType
-from decoder.stream.segment_decoder import Changes
+from decoder.model.results import Changes
 from tests.support.decoder.event_bytes import format_description, log_bytes
 from tests.support.decoder.logs import (
     CUP,
