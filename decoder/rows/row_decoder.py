@@ -149,15 +149,15 @@ class RowDecoder:
         event = int(self._state[t.EVENT])
         owner = int(window.transaction[event])
         body = int(window.table[OFFSET, event]) + HEADER_LENGTH
-        end, post_header = window.table[[END, POST_HEADER], event].tolist()
+        end, post_header = int(window.table[END, event]), int(window.table[POST_HEADER, event])
         found = id_and_content(window.buffer, body, end, post_header)
         if found is None:
             return [self._skipped(window, MalformedError(t.FAULT_REASONS[t.TOO_SHORT]))]
         table_id, content = found
         read = self._definition(window, event, content, description)
-        lsn, position = self._session.lsn(owner), int(window.position[event])
+        position = int(window.position[event])
         if self._names is not None and isinstance(read, TableDefinition):
-            read = self._names(read, lsn, position)
+            read = self._names(read, self._session.lsn(owner), position)
         slot = self.maps.register(table_id, content, owner, read)
         if slot.error is not None:
             return [self._marked(fault_of(window, event, slot.error))]
@@ -165,7 +165,7 @@ class RowDecoder:
             version = slot.definition, schema_changes
             if self._known.get(str(slot.definition)) != version:
                 self._known[str(slot.definition)] = version
-                self.definitions.append((lsn, position, slot.definition))
+                self.definitions.append((self._session.lsn(owner), position, slot.definition))
         return []
 
     def _definition(
