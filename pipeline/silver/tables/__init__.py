@@ -1,5 +1,5 @@
-"""Silver's tables: the output of a batch, the quarantine, and views for a catalog."""
+"""Silver's tables: the quarantine, and views of changes for a catalog."""
 
 from __future__ import annotations
 
-__all__ = ["batch_tables", "quarantine", "views"]
+__all__ = ["quarantine", "views"]

@@ -69,7 +69,7 @@ def test_every_run_leaves_a_record_of_what_it_did(
 ) -> None:
     source = Source(spark, tmp_path)
     source.put(1)
-    monkeypatch.setattr("pipeline.silver.job.execute", killed)
+    monkeypatch.setattr("pipeline.silver.job.carry_out", killed)
     with pytest.raises(Killed):
         source.run()
     monkeypatch.undo()

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from decoder import Segment, TypeOptions
-from pipeline.bronze.rows import PlannedSegment, segment_rows
+from pipeline.bronze.ingest import PlannedSegment, segment_rows
 from pipeline.bronze.scan import ScanTask, scan
 from pipeline.silver.decode.decode import SEGMENT_COLUMNS
 from pipeline.silver.plan.survey import Survey

@@ -83,7 +83,7 @@ ROOMS = {
         "silver/ source/ spark/ verify/"
     ),
     "pipeline.bronze": (
-        "batch_plan carry_out continuity copies executed_gtids files ingest job order restore rows "
+        "batch_plan carry_out continuity copies executed_gtids files ingest job order restore "
         "scan tables"
     ),
     "pipeline.catalog": "alter/ ddl/ timeline/",
@@ -152,7 +152,7 @@ ROOMS = {
     "pipeline.silver.plan": (
         "batch_plan known_tables late_names new_segments progress seeds survey take_seeds"
     ),
-    "pipeline.silver.tables": "batch_tables quarantine views",
+    "pipeline.silver.tables": "quarantine views",
     "pipeline.source": "capture/ check/ gtid_set logs/ server/",
     "pipeline.source.capture": (
         "backoff capture_status checkpoints command dump_connection dump_items dump_stream errors "

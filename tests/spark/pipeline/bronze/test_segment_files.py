@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.bronze.batch_plan import BronzePlan, FilePlan
-from pipeline.bronze.ingest import SEGMENTS as TARGET, planned_segments, write_all
+from pipeline.bronze.ingest import TARGET, planned_segments, write_all
 from pipeline.bronze.scan import ScanTask, scan_all
 from pipeline.bronze.tables import segments_table
 from pipeline.lake import Lake, dealing

@@ -20,6 +20,7 @@ from pipeline.lake.tables.native import NativeTables
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
+from pipeline.silver.carry_out import destinations, targets_of
 from pipeline.silver.decode import segment_tasks
 from pipeline.silver.decode.decode import TRANSACTIONS, Decode
 from pipeline.silver.decode.decoding import DecodeAndWrite, rows_of as decoded_rows, together
@@ -27,7 +28,6 @@ from pipeline.silver.decode.segment_tasks import results
 from pipeline.silver.decode.segments import SegmentRef, between
 from pipeline.silver.plan.batch_plan import SilverPlan, planned_tables
 from pipeline.silver.plan.survey import find
-from pipeline.silver.tables.batch_tables import destinations, targets_of
 
 DATA = Path(__file__).parents[3] / "data"
 LOGS = ("plain", "statements")

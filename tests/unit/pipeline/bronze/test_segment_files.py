@@ -11,9 +11,8 @@ import pytest
 
 from decoder.framing.large_event import Mark
 from decoder.segments.segmenter import Cut
-from pipeline.bronze import rows
-from pipeline.bronze.ingest import SEGMENTS as TARGET, write_segments
-from pipeline.bronze.rows import PlannedSegment
+from pipeline.bronze import ingest
+from pipeline.bronze.ingest import TARGET, PlannedSegment, write_segments
 from pipeline.bronze.tables import SEGMENTS, segments_table
 from pipeline.lake import Lake
 from tests.support.bronze.bronze_rows import file_row
@@ -60,17 +59,17 @@ def made_of(monkeypatch: pytest.MonkeyPatch, sizes: Sequence[float]) -> None:
             values = dict.fromkeys(SEGMENTS.names)
             yield {**values, "start_pos": index, "content": bytes(int(size * MIB))}
 
-    monkeypatch.setattr(rows, "_rows_of_file", made)
+    monkeypatch.setattr(ingest, "_rows_of_file", made)
 
 
 def test_a_failed_task_raises_its_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made_of(monkeypatch, [9])
-    made = rows._rows_of_file
+    made = ingest._rows_of_file
 
     def failing(segments: Sequence[PlannedSegment]) -> Iterator[dict[str, Any]]:
         yield from made(segments)
         raise OSError("the store is gone")
 
-    monkeypatch.setattr(rows, "_rows_of_file", failing)
+    monkeypatch.setattr(ingest, "_rows_of_file", failing)
     with pytest.raises(OSError, match="the store is gone"):
         write_segments(str(tmp_path), segments_table(Lake("/lake")), [segment()])

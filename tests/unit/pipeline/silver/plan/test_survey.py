@@ -123,7 +123,7 @@ def test_segments_without_an_equivalent_excerpt_are_read(events: bytes, log: Pat
 
 
 def test_an_event_not_stored_in_bronze_is_read(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.bronze.rows.WINDOW", 500)
+    monkeypatch.setattr("pipeline.bronze.ingest.WINDOW", 500)
     monkeypatch.setattr("decoder.segments.framer.LARGE_EVENT", 2000)
     monkeypatch.setattr("decoder.framing.large_event.BEGINNING", 1000)
     comment = query("/*" + "x" * 3000 + "*/ DROP TABLE cup")
