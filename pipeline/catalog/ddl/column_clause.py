@@ -46,7 +46,7 @@ def read_charset(cursor: Cursor) -> str | None:
 
 
 def _attribute(cursor: Cursor, column: NewColumn) -> NewColumn:
-    for read in (_flag, _references, _default, _computed, _presentation):
+    for read in (_default, _flag, _references, _computed, _presentation):
         found = read(cursor, column)
         if found is not None:
             return found

@@ -41,10 +41,11 @@ class Cursor:
 
     def accept(self, *words: str) -> bool:
         """Skip this sequence of unquoted words; return True if all of it was there."""
-        if all(self.peek(i).is_word(word) for i, word in enumerate(words)):
-            self._at += len(words)
-            return True
-        return False
+        for ahead, word in enumerate(words):
+            if not self.peek(ahead).is_word(word):
+                return False
+        self._at += len(words)
+        return True
 
     def accept_any(self, *words: str) -> str | None:
         """Skip one of these unquoted words and return it in capitals."""
