@@ -80,7 +80,6 @@ class LandedFolder:
         self.path = path
         self._write = write
         self._file: LandedFile | None = None
-        self._ended = False
 
     def names(self) -> list[str]:
         """Return the names of the landed files, in the log's order."""
