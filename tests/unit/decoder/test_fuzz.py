@@ -33,7 +33,6 @@ EDIT = st.tuples(st.integers(0, 6), st.integers(0, 1 << 14), st.integers(0, 1 <<
 REPEATABLE = settings(
     max_examples=700,
     derandomize=True,
-    deadline=None,
     database=None,
     suppress_health_check=list(HealthCheck),
 )

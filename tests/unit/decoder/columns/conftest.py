@@ -1,8 +1,8 @@
-"""Hypothesis uses the same examples in every run, without a deadline."""
+"""Hypothesis uses the same examples in every run."""
 
 from __future__ import annotations
 
 from hypothesis import settings
 
-settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+settings.register_profile("repeatable", derandomize=True, database=None)
 settings.load_profile("repeatable")

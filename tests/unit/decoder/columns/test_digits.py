@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from decoder.columns.digits import LONGEST_INTEGER, digit_count, write_signed, write_unsigned
 from decoder.kernels.memory import wrap
@@ -14,14 +14,12 @@ EDGES = sorted(
     {power + off for power in (10**n for n in range(20)) for off in (-1, 0, 1)}
     | {power + off for power in (1 << n for n in range(65)) for off in (-1, 0)}
 )
-WITHOUT_DEADLINE = settings(deadline=None)  # the first call compiles
 
 
 def room() -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
     return np.full(AT + LONGEST_INTEGER + 8, 0xAA, np.uint8)
 
 
-@WITHOUT_DEADLINE
 @given(digits=st.integers(1, 20), number=st.integers(0, 2**64 - 1))
 def test_unsigned_digits_equal_python_s(digits: int, number: int) -> None:
     number %= 10**digits
@@ -30,7 +28,6 @@ def test_unsigned_digits_equal_python_s(digits: int, number: int) -> None:
     assert text[:end].tobytes() == b"\xaa" * AT + str(number).encode()
 
 
-@WITHOUT_DEADLINE
 @given(digits=st.integers(1, 19), number=st.integers(-(2**63), 2**63 - 1))
 @example(19, -(2**63))
 def test_signed_digits_equal_python_s(digits: int, number: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from decoder.columns.cells import HEAD_SLACK, SLACK
 from decoder.dump_text.rows import ENDED, FULL, MORE, WRONG, insert_rows, line_rows
@@ -131,7 +131,6 @@ def as_lines(rows: Values) -> bytes:
 
 
 @pytest.mark.parametrize(("write", "read"), [(as_insert, read_insert), (as_lines, read_lines)])
-@settings(deadline=None)
 @given(rows=ROWS, data=st.data())
 def test_rows_round_trip_wherever_the_input_is_split(
     write: Callable[[Values], bytes],

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from decoder.errors import MalformedError
 from decoder.events.cursor import Cursor
@@ -45,7 +45,6 @@ def test_an_error_names_the_position_and_the_event() -> None:
     assert (caught.value.position, caught.value.event_type) == (77, "QUERY")
 
 
-@settings(deadline=None)
 @given(U64)
 def test_length_encoded_integers(value: int) -> None:
     reader = cursor(length_encoded(value) + b"!")
@@ -59,7 +58,6 @@ def test_an_invalid_first_byte_of_a_length_encoded_integer_is_refused(first: int
         cursor(bytes([first]) + bytes(8)).length_encoded()
 
 
-@settings(deadline=None)
 @given(U64)
 def test_varints(value: int) -> None:
     reader = cursor(varint(value) + b"!")
@@ -67,7 +65,6 @@ def test_varints(value: int) -> None:
     assert reader.rest() == b"!"
 
 
-@settings(deadline=None)
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_signed_varints(value: int) -> None:
     assert cursor(signed_varint(value)).signed_varint() == value

@@ -4,7 +4,7 @@ import struct
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from decoder import events
 from decoder.constants import EventType
@@ -202,7 +202,6 @@ INTERVALS = st.lists(
 ).map(tuple)
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.uuids().map(str), st.from_regex(r"[a-z_]{0,32}", fullmatch=True), INTERVALS)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from decoder.constants import MAGIC, EventType
 from decoder.errors import ChecksumError, MalformedError
@@ -191,7 +191,6 @@ def test_a_damaged_description_is_ignored() -> None:
     assert frames.post_header.tolist()[1] == 13
 
 
-@settings(deadline=None)
 @given(cut=st.integers(4, len(recorded("plain"))))
 def test_framing_in_windows_equals_framing_the_whole(cut: int) -> None:
     content = recorded("plain")[len(MAGIC) :]
@@ -204,7 +203,6 @@ def test_framing_in_windows_equals_framing_the_whole(cut: int) -> None:
     assert sum(sizes) == len(content)
 
 
-@settings(deadline=None)
 @given(content=st.binary(max_size=200), checksum=st.booleans(), version=st.sampled_from([1, 3, 4]))
 def test_any_bytes_are_framed_or_refused(content: bytes, checksum: bool, version: int) -> None:
     frames = framed(content, checksum=checksum, layout=Layout.of_version(version))

@@ -9,7 +9,7 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from decoder.kernels.crc32 import TABLES, crc32
 from decoder.kernels.crc32_tables import crc32_by_tables
@@ -32,7 +32,6 @@ def test_any_length_equals_zlib(start: int) -> None:
         assert crc32_by_tables(CONTENT, start, start + length, TABLES) == expected
 
 
-@settings(deadline=None)
 @given(content=st.binary(min_size=40, max_size=400), fill=st.sampled_from([b"\0", b"\xff"]))
 def test_bytes_before_the_content_do_not_matter(content: bytes, fill: bytes) -> None:
     buffer = np.frombuffer(bytearray(fill * 16 + content), np.uint8)

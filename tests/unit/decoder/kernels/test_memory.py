@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from decoder.kernels import memory as m
 from decoder.kernels.memory import (
@@ -120,11 +120,9 @@ def swap(array: Array, left: int, right: int) -> None:
     set_item(array, right, held)
 
 
-WITHOUT_DEADLINE = settings(deadline=None)  # the first call compiles
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 
 
-@WITHOUT_DEADLINE
 @given(data=st.binary(min_size=8, max_size=24), position=st.integers(0, 16))
 def test_loads_equal_int_from_bytes(data: bytes, position: int) -> None:
     position = min(position, len(data) - 8)
@@ -139,7 +137,6 @@ def test_loads_equal_int_from_bytes(data: bytes, position: int) -> None:
     assert [body(buffer, position) for body in bodies] == expected
 
 
-@WITHOUT_DEADLINE
 @given(value=INT64)
 def test_stores_write_only_the_lowest_bits(value: int) -> None:
     packed = struct.pack("<q", value)
@@ -153,7 +150,6 @@ def test_stores_write_only_the_lowest_bits(value: int) -> None:
     assert interpreted.tobytes() == expected
 
 
-@WITHOUT_DEADLINE
 @given(value=INT64, count=st.integers(0, 63))
 def test_bit_operations_equal_those_of_python_integers(value: int, count: int) -> None:
     unsigned = value & (1 << 64) - 1
@@ -173,7 +169,6 @@ def test_copy_32_copies_32_bytes() -> None:
     assert target.tolist() == [0] * 3 + list(range(7, 39)) + [0] * 5
 
 
-@WITHOUT_DEADLINE
 @given(text=st.binary(min_size=32, max_size=32))
 def test_copy_text_32_finds_escaped_and_non_ascii_bytes(text: bytes) -> None:
     source = np.frombuffer(bytearray(b"?" * 5 + text), np.uint8)

@@ -30,9 +30,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     BIG_VARCHAR: st.none() | st.text("aö", max_size=300),
     LONGTEXT: st.none() | st.text("aö", max_size=300),
 }
-REPEATABLE = settings(
-    deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)
+REPEATABLE = settings(derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite

@@ -201,7 +201,7 @@ def test_a_segment_decodes_to_its_part_of_the_whole(name: str) -> None:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_flipped_bit_affects_no_earlier_transaction(data: st.DataObject) -> None:
     log = SHOP
     position = data.draw(st.integers(HEAD_LENGTH, len(log) - 1))
@@ -229,7 +229,7 @@ def test_a_flipped_bit_in_the_head_is_detected_by_reading_the_head(position: int
 
 
 @given(st.integers(0, 20_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_truncated_file_yields_its_complete_transactions(size: int) -> None:
     log = SHOP
     sound = segmented(log, target=1, limit=MIB)

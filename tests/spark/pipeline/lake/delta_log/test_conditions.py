@@ -60,9 +60,7 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> tuple[NativeTables, Lake
     return native_table(str(tmp_path_factory.mktemp("lake")))
 
 
-@settings(
-    max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(conditions(), min_size=60, max_size=60))
 def test_conditions_match_the_same_rows_in_both(
     spark: SparkSession, native: tuple[NativeTables, LakeTable], chosen: Sequence[Condition]

@@ -174,9 +174,7 @@ def pieces() -> st.SearchStrategy[bytes]:
     return st.tuples(st.sampled_from(begins), events, st.sampled_from(ends)).map(b"".join)
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=st.lists(pieces(), min_size=1, max_size=12), target=st.sampled_from([150, 400, 4000]))
 def test_logs_of_any_events(events: list[bytes], target: int, log: Path) -> None:
     log.write_bytes(log_bytes(*events))
