@@ -86,12 +86,12 @@ def _is_confirmed(
         and table in one.tables
     ]
     return any(one.first == one.last or _when(one) == _when(reading) for one in same) or any(
-        one.last <= other.first for one in same for other in same
+        one.last.rank <= other.first.rank for one in same for other in same
     )
 
 
-def _when(reading: CreateStatements) -> tuple[int, str, int]:
-    return reading.at, *reading.last
+def _when(reading: CreateStatements) -> tuple[int, int, int]:
+    return reading.at, *reading.last.rank
 
 
 def kept(lake: Lake, source: str) -> list[CreateStatements]:

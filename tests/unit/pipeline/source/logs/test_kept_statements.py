@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,16 @@ def test_a_reading_between_two_positions_needs_a_later_one_to_confirm_it(
     for one in (reading(100, item, last=150), reading(200, item, last=250), reading(300, item)):
         keep(lake, "shop", [one], 0)
     assert [one.at for one in kept(lake, "shop")] == [100, 200]
+
+
+def test_positions_are_in_the_order_of_the_logs_numbers(tmp_path: Path) -> None:
+    """Not in that of their names: as text, binlog.1000000 is less than binlog.999999."""
+    lake, item = Lake(str(tmp_path)), ("item", "CREATE 1")
+    first, last = LogPosition("binlog.999999", 4), LogPosition("binlog.1000000", 4)
+    between = [replace(reading(at, item), first=first, last=last) for at in (100, 200)]
+    for one in (*between, reading(300, item)):
+        keep(lake, "shop", [one], 0)
+    assert [one.at for one in kept(lake, "shop")] == [100, 200, 300]
 
 
 def test_a_reading_of_another_server_does_not_confirm_a_statement(tmp_path: Path) -> None:
