@@ -25,13 +25,13 @@ from rich.table import Table
 from benchmarks.many_tables import jobs, many_tables
 from pipeline.gold.apply.merge import put
 from pipeline.gold.changes.change_stats import extent, within
-from pipeline.gold.changes.changes import Taken
+from pipeline.gold.changes.changes import TableChanges
 from pipeline.gold.changes.drift import Look, Watch
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut
 from pipeline.gold.changes.small_batch import Few
 from pipeline.gold.schema.evolve import TABLE_PROPERTIES
-from pipeline.gold.table.commits import Written, written
+from pipeline.gold.table.commits import CommitSums, written
 from pipeline.gold.table.gold_table import Write
 from pipeline.lake import delta
 from pipeline.lake.child_sessions import FEW, interpreted
@@ -54,7 +54,7 @@ class Figures:
     jobs: int
     files_scanned: int
     bytes_scanned: int
-    written: Written
+    written: CommitSums
 
 
 def main() -> int:
@@ -189,7 +189,7 @@ def _apply_watched(spark: SparkSession, path: str, changes: str, count: int) -> 
 def _put(spark: SparkSession, path: str, changes: str, count: int, look: Look | None) -> None:
     put(
         spark,
-        lambda session: Taken(delta.read(session, changes)),
+        lambda session: TableChanges(delta.read(session, changes)),
         SHAPE,
         Write(path, "bench", 1),
         left_out=LeftOut(),

@@ -20,7 +20,7 @@ before its text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Checkpoint:
     """A checkpoint: a position in the file and the CRC32 of all bytes before it.
 
     The CRC32 is computed with the in-use flag cleared.
@@ -36,7 +36,9 @@ class LargeEvent:
     `first_bytes` must contain at least its header; `layout` is that of the log at this position.
     """
 
-    def __init__(self, first_bytes: bytes, start: Mark, layout: Layout, *, checksum: bool) -> None:
+    def __init__(
+        self, first_bytes: bytes, start: Checkpoint, layout: Layout, *, checksum: bool
+    ) -> None:
         header = EventHeader.parse(memoryview(first_bytes), 0, start.position, layout.version)
         if layout.cells[RENUMBERED]:
             header = replace(header, type=event_type(current_type(int(header.type), layout.cells)))
@@ -75,9 +77,9 @@ class LargeEvent:
         return not self._checksum or int.from_bytes(self._stored, "little") == self._crc
 
     @property
-    def end(self) -> Mark:
+    def end(self) -> Checkpoint:
         """The checkpoint at the end of the event."""
-        return Mark(self.start.position + self.header.size, self._file_crc)
+        return Checkpoint(self.start.position + self.header.size, self._file_crc)
 
     @property
     def buffer(self) -> Bytes:

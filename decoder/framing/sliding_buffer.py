@@ -20,7 +20,7 @@ LARGEST_EVENT = (1 << 31) - (1 << 20)
 """The largest event in bytes, as cell positions are int32."""
 
 
-class Feed:
+class SlidingBuffer:
     """A buffer that slides over the parts; `buffer[start:end]` is not consumed yet.
 
     `position` is the file position of `buffer[start]`.

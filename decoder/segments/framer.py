@@ -4,7 +4,7 @@ Memory does not grow with the log: one piece and the start of an incomplete even
 of `LARGE_EVENT` bytes or more is streamed, with its checksum computed on the way, and becomes a
 window of its own that contains only its first bytes.
 
-A `Mark` is a checkpoint: a position and the CRC32 of all bytes before it, to recognize whether a
+A `Checkpoint` is a position and the CRC32 of all bytes before it, to recognize whether a
 file that is read again has changed. The in-use flag counts as cleared, because closing the file
 clears it.
 """
@@ -37,7 +37,7 @@ from decoder.events.format_descriptor import descriptor_of
 from decoder.events.header import EventHeader
 from decoder.events.layout import V4, first_layout
 from decoder.framing.frames import Frames, frame
-from decoder.framing.large_event import LargeEvent, Mark
+from decoder.framing.large_event import Checkpoint, LargeEvent
 from decoder.kernels.crc32 import HEAD
 from decoder.kernels.memory import Bytes
 from decoder.transactions.boundaries import EventRoles, TransactionTracker
@@ -63,8 +63,8 @@ class Window:
         buffer: Bytes,
         frames: Frames,
         roles: EventRoles,
-        first: Mark,
-        last: Mark | None = None,
+        first: Checkpoint,
+        last: Checkpoint | None = None,
     ) -> None:
         self.frames = frames
         self.roles = roles
@@ -82,18 +82,18 @@ class Window:
         return len(self.frames)
 
     @property
-    def first(self) -> Mark:
+    def first(self) -> Checkpoint:
         """The checkpoint at the start of the first event."""
         return self._known[0]
 
-    def mark(self, position: int) -> Mark:
+    def mark(self, position: int) -> Checkpoint:
         """Return the checkpoint at a position inside the window or at its end."""
         index = bisect_right(self._known, position, key=lambda mark: mark.position)
         before = self._known[index - 1]
         if before.position == position:
             return before
         content = self.buffer[before.position - self._base : position - self._base]
-        mark = Mark(position, zlib.crc32(content.data, before.crc))
+        mark = Checkpoint(position, zlib.crc32(content.data, before.crc))
         self._known.insert(index, mark)
         return mark
 
@@ -147,7 +147,7 @@ class Framer:
     def __init__(self, *, verify: bool = True) -> None:
         self.fault: BinlogError | None = None
         self.in_use = False
-        self.end = Mark(0, 0)
+        self.end = Checkpoint(0, 0)
         self.last_type = 0
         self._verify = verify
         self._rest = b""
@@ -157,7 +157,7 @@ class Framer:
         self._tracker = TransactionTracker()
         self._log_pos_is_position = False
 
-    def resume(self, start: Mark, preamble: bytes, transaction_pos: int | None) -> None:
+    def resume(self, start: Checkpoint, preamble: bytes, transaction_pos: int | None) -> None:
         """Start in the middle of a file, with the events of `preamble` as context.
 
         `transaction_pos` is the position of the transaction that is open at `start`, if any.
@@ -245,7 +245,7 @@ class Framer:
         if has_in_use_flag(start):
             self.in_use = bool(window[HEAD + FLAGS_POSITION] & EventFlag.BINLOG_IN_USE)
             window[HEAD + FLAGS_POSITION] &= 0xFF ^ EventFlag.BINLOG_IN_USE
-        self.end = Mark(len(MAGIC), zlib.crc32(MAGIC))
+        self.end = Checkpoint(len(MAGIC), zlib.crc32(MAGIC))
 
     def _frame(self, window: Bytes, start: int) -> Iterator[Window]:
         base = self.end.position - start

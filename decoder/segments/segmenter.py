@@ -21,7 +21,7 @@ from decoder.errors import BinlogError, MalformedError
 from decoder.events.format_descriptor import DESCRIPTORS, descriptors
 from decoder.events.start_v3 import artificial_start
 from decoder.framing.frames import SHORT_TABLE_ID
-from decoder.framing.large_event import Mark
+from decoder.framing.large_event import Checkpoint
 from decoder.segments.framer import Framer, Window
 from decoder.transactions.boundaries import GTID_TYPES, Statement, text_of_query
 from decoder.transactions.savepoints import reachable, savepoint_for_preamble
@@ -36,15 +36,15 @@ _STATEMENT_END = 0x1
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class SegmentBounds:
     """A segment: `[start, end)` of the file.
 
     `transaction_pos` is the start of the transaction that is open at the segment's start, if any.
     `preamble` is empty for a file's first segment, which contains the FORMAT_DESCRIPTION itself.
     """
 
-    start: Mark
-    end: Mark
+    start: Checkpoint
+    end: Checkpoint
     transaction_pos: int | None
     preamble: bytes
 
@@ -58,7 +58,7 @@ class _Transaction:
     savepoints: dict[bytes, tuple[int, bytes]] = field(default_factory=dict)
     """By statement: the last SAVEPOINT with this text, as its end and its event."""
     maps: list[bytes] = field(default_factory=list)
-    inside: list[tuple[Mark, bytes]] = field(default_factory=list)
+    inside: list[tuple[Checkpoint, bytes]] = field(default_factory=list)
 
     @property
     def last(self) -> int:
@@ -81,15 +81,15 @@ class Segmenter:
     differ from those stored earlier (`changed`).
     """
 
-    def __init__(self, *, target: int, limit: int, stored: Mark | None = None) -> None:
-        self.cuts: list[Cut] = []
-        self.boundary = Mark(0, 0)
+    def __init__(self, *, target: int, limit: int, stored: Checkpoint | None = None) -> None:
+        self.cuts: list[SegmentBounds] = []
+        self.boundary = Checkpoint(0, 0)
         self.changed = False
         self.framer = Framer()
         self._target = target
         self._limit = limit
         self._stored = stored
-        self._start = stored or Mark(0, 0)
+        self._start = stored or Checkpoint(0, 0)
         self._inside: tuple[int, bytes] | None = None
         self._formats: list[tuple[int, bytes]] = []
         self._transaction: _Transaction | None = None
@@ -179,11 +179,11 @@ class Segmenter:
         if end.position - self._start.position >= self._target or self._inside:
             self._cut(end)
 
-    def _set_boundary(self, mark: Mark) -> None:
+    def _set_boundary(self, mark: Checkpoint) -> None:
         self.boundary = mark
         self._transaction = None
 
-    def _cut(self, end: Mark, inside: tuple[int, bytes] | None = None) -> None:
+    def _cut(self, end: Checkpoint, inside: tuple[int, bytes] | None = None) -> None:
         """Add the segment up to `end`; `inside` is the transaction that is open there, if any.
 
         `inside` is the transaction's start and the events that the next segment needs from it.
@@ -195,7 +195,7 @@ class Segmenter:
         if self._inside is not None:
             transaction_pos, context = self._inside
             preamble += context
-        self.cuts.append(Cut(self._start, end, transaction_pos, preamble))
+        self.cuts.append(SegmentBounds(self._start, end, transaction_pos, preamble))
         self._start = end
         self._inside = inside
 

@@ -29,7 +29,7 @@ from decoder.events.format_descriptor import DESCRIPTORS
 from decoder.events.layout import V4, first_layout
 from decoder.events.start_v3 import artificial_start
 from decoder.framing.frames import VALID, Frames, frame
-from decoder.framing.sliding_buffer import Feed
+from decoder.framing.sliding_buffer import SlidingBuffer
 from decoder.kernels.memory import Bytes
 from decoder.model.options import TypeOptions
 from decoder.model.results import Changes, Definitions, Faults, Result, Statements, Transactions
@@ -83,7 +83,7 @@ class SegmentDecoder:
         self._checksum = False
         self._layout = V4
         self._held_changes = HeldChanges(trusted=trusted)
-        self._feed = Feed([], segment.start_pos)
+        self._feed = SlidingBuffer([], segment.start_pos)
 
     @property
     def first_fault(self) -> BinlogError | None:
@@ -97,7 +97,7 @@ class SegmentDecoder:
         Bytes that cannot be decoded are reported as `Faults`, not raised.
         """
         if self._enter_preamble():
-            self._feed = Feed(parts, self._segment.start_pos)
+            self._feed = SlidingBuffer(parts, self._segment.start_pos)
             if self._begin(self._feed):
                 yield from self._decode_feed(self._feed)
         yield from self._release(final=True)
@@ -106,7 +106,7 @@ class SegmentDecoder:
 
     def _enter_preamble(self) -> bool:
         """Process the preamble; return False if it is invalid."""
-        feed = Feed([self._segment.preamble], self._segment.start_pos)
+        feed = SlidingBuffer([self._segment.preamble], self._segment.start_pos)
         feed.fill()
         if bytes(feed.buffer[feed.start : feed.start + len(MAGIC)]) == MAGIC:
             feed.consume(feed.start + len(MAGIC))
@@ -131,7 +131,7 @@ class SegmentDecoder:
             self._session.transactions[self._session.current, BYTES] = 0
         return True
 
-    def _begin(self, feed: Feed) -> bool:
+    def _begin(self, feed: SlidingBuffer) -> bool:
         """Check the first bytes; return False if the rest cannot be decoded."""
         feed.fill()
         is_first = feed.position == 0 and self._control_events.description is None
@@ -150,7 +150,7 @@ class SegmentDecoder:
         if self._layout.version == 3 and log[4] not in DESCRIPTORS:
             self._control_events.begin(artificial_start())
 
-    def _decode_feed(self, feed: Feed) -> Iterator[Result]:
+    def _decode_feed(self, feed: SlidingBuffer) -> Iterator[Result]:
         while True:
             feed.fill()
             frames = frame_window(
@@ -180,7 +180,7 @@ class SegmentDecoder:
             if frames.stopped:
                 return
 
-    def _decode_large_payload(self, feed: Feed) -> Iterator[Result]:
+    def _decode_large_payload(self, feed: SlidingBuffer) -> Iterator[Result]:
         position = feed.position
         event, pieces, error = read_payload(feed, self._layout, checksum=self._checksum)
         if error is not None:

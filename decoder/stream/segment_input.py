@@ -10,18 +10,18 @@ from decoder.errors import BinlogError, TruncatedError, UnsupportedError
 from decoder.events.format_descriptor import descriptor_of, log_start
 from decoder.events.layout import Layout
 from decoder.framing.chunked_reader import slice_chunks
-from decoder.framing.large_event import LargeEvent, Mark
-from decoder.framing.sliding_buffer import LARGEST_EVENT, Feed
+from decoder.framing.large_event import Checkpoint, LargeEvent
+from decoder.framing.sliding_buffer import LARGEST_EVENT, SlidingBuffer
 from decoder.kernels.memory import load_u32
 from decoder.transactions.faults import CONTENT_LIMIT
 
 
-def unread_bytes(feed: Feed) -> bytes:
+def unread_bytes(feed: SlidingBuffer) -> bytes:
     """Return the first unconsumed bytes, up to the limit for faults."""
     return bytes(feed.buffer[feed.start : min(feed.end, feed.start + CONTENT_LIMIT)])
 
 
-def head_error(feed: Feed) -> BinlogError | None:
+def head_error(feed: SlidingBuffer) -> BinlogError | None:
     """Return an error if a file or segment does not start with a magic number or descriptor."""
     head = unread_bytes(feed)[: len(MAGIC) + HEADER_LENGTH]
     try:
@@ -34,7 +34,7 @@ def head_error(feed: Feed) -> BinlogError | None:
     return None
 
 
-def end_error(feed: Feed) -> BinlogError:
+def end_error(feed: SlidingBuffer) -> BinlogError:
     """Return an error for the rest of the input, which does not contain a complete event."""
     if feed.left < HEADER_LENGTH:
         return TruncatedError(
@@ -50,7 +50,7 @@ def end_error(feed: Feed) -> BinlogError:
 
 
 def read_payload(
-    feed: Feed, layout: Layout, *, checksum: bool
+    feed: SlidingBuffer, layout: Layout, *, checksum: bool
 ) -> tuple[LargeEvent, list[memoryview], BinlogError | None]:
     """Read the next event from `feed`: its first bytes and checksums, and all without the checksum.
 
@@ -59,7 +59,7 @@ def read_payload(
     position = feed.position
     size = int.from_bytes(unread_bytes(feed)[9:13], "little")
     pieces = feed.pass_through(size)
-    event = LargeEvent(bytes(pieces[0]), Mark(position, 0), layout, checksum=checksum)
+    event = LargeEvent(bytes(pieces[0]), Checkpoint(position, 0), layout, checksum=checksum)
     for piece in pieces[1:]:
         event.feed(piece)
     error = None

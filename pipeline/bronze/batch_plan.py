@@ -11,10 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from decoder.framing.large_event import Mark
-from decoder.segments.segmenter import Cut
+from decoder.framing.large_event import Checkpoint
+from decoder.segments.segmenter import SegmentBounds
 from pipeline.bronze.order import Placed
-from pipeline.bronze.scan import COPY_AGAIN, Scan, ScanTask, Successor, judge, scan_all
+from pipeline.bronze.scan import COPY_AGAIN, FileScan, ScanTask, Successor, judge, scan_all
 from pipeline.bronze.tables import FileRow
 from pipeline.layer import LayerRun
 from pipeline.settings.settings import SegmentSettings
@@ -33,13 +33,13 @@ class FilePlan:
     """
 
     row: FileRow
-    cuts: tuple[Cut, ...]
+    cuts: tuple[SegmentBounds, ...]
     tail: bool
     clear_in_use: bool
     codec: str | None = None
 
     @property
-    def start(self) -> Mark:
+    def start(self) -> Checkpoint:
         """The end of the file's bytes in bronze before the batch."""
         return self.cuts[0].start if self.cuts else self.row.stored
 
@@ -190,7 +190,7 @@ def _worth_reading(file: Placed, *, succeeded: bool) -> bool:
 
 
 def plan_file(
-    source: str, file: Placed, scan: Scan, successor: Successor | None, *, batch: int
+    source: str, file: Placed, scan: FileScan, successor: Successor | None, *, batch: int
 ) -> FilePlan | None:
     """Return the plan for a scanned file; None if nothing changes."""
     head = file.binlog.head
@@ -247,11 +247,11 @@ def plan_file(
     return None if unchanged else FilePlan(row, cuts, tail, clear, file.binlog.codec)
 
 
-def _with_tail(scan: Scan, *, keep: bool) -> tuple[tuple[Cut, ...], bool]:
+def _with_tail(scan: FileScan, *, keep: bool) -> tuple[tuple[SegmentBounds, ...], bool]:
     """Return the cuts, with the bytes after the last whole transaction as one more if `keep`."""
     if not keep or scan.end.position <= scan.boundary.position:
         return scan.cuts, False
-    return (*scan.cuts, Cut(scan.boundary, scan.end, None, b"")), True
+    return (*scan.cuts, SegmentBounds(scan.boundary, scan.end, None, b"")), True
 
 
 def _only_faulty(
@@ -282,7 +282,7 @@ def _is_same_row(before: FileRow, after: FileRow, *, packed: bool = False) -> bo
     return before == replace(after, batch=before.batch)
 
 
-def _cut_to_json(cut: Cut) -> dict[str, Any]:
+def _cut_to_json(cut: SegmentBounds) -> dict[str, Any]:
     """Return a cut as JSON for the plan: marks as [position, crc], the preamble in base64."""
     return {
         "start": [cut.start.position, cut.start.crc],
@@ -292,11 +292,11 @@ def _cut_to_json(cut: Cut) -> dict[str, Any]:
     }
 
 
-def _cut_from_json(values: dict[str, Any]) -> Cut:
+def _cut_from_json(values: dict[str, Any]) -> SegmentBounds:
     """Return the cut from the result of `_cut_to_json`."""
-    return Cut(
-        Mark(*values["start"]),
-        Mark(*values["end"]),
+    return SegmentBounds(
+        Checkpoint(*values["start"]),
+        Checkpoint(*values["end"]),
         values["transaction_pos"],
         b64decode(values["preamble"]),
     )

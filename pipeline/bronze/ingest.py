@@ -20,7 +20,7 @@ from decoder.encryption.stream_cipher import StreamCipher
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.segments.framer import FLAGS_POSITION, has_in_use_flag
 from decoder.segments.log_header import read_description
-from decoder.segments.segmenter import Cut
+from decoder.segments.segmenter import SegmentBounds
 from decoder.segments.statistics import EventStatistics
 from decoder.stream.excerpt import Excerpt
 from pipeline.bronze.batch_plan import BronzePlan, FilePlan
@@ -29,7 +29,7 @@ from pipeline.lake.dealing import dealt
 from pipeline.lake.delta_log.conditions import among, equal
 from pipeline.lake.delta_log.table import LakeTable, Step
 from pipeline.lake.files.target_writer import Destination, TargetWriter, Written
-from pipeline.lake.tables.tables import Change, Tables
+from pipeline.lake.tables.tables import NewValue, Tables
 from pipeline.observe.progress import Task
 from pipeline.source.logs.archive import ArchiveError
 from pipeline.source.logs.storage import (
@@ -166,8 +166,8 @@ def _digests(rows: pa.Table) -> pa.Array:
 
 
 _CLEARING = (
-    Change("content", _CLEARED, _contents),
-    Change("sha256", f"sha2({_CLEARED}, 256)", _digests),
+    NewValue("content", _CLEARED, _contents),
+    NewValue("sha256", f"sha2({_CLEARED}, 256)", _digests),
 )
 """Idempotent changes: each is computed from the row before the update."""
 
@@ -184,7 +184,7 @@ class PlannedSegment:
     """
 
     row: FileRow
-    cut: Cut
+    cut: SegmentBounds
     incomplete: bool
     part_size: int | None
     batch: int

@@ -15,9 +15,9 @@ from decoder import BinlogError, Framer, Segmenter
 from decoder.constants import EventType
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.framing.large_event import Mark
+from decoder.framing.large_event import Checkpoint
 from decoder.segments.log_header import read_description
-from decoder.segments.segmenter import Cut
+from decoder.segments.segmenter import SegmentBounds
 from decoder.segments.statistics import EventStatistics
 from pipeline.bronze.tables import State
 from pipeline.errors import MissingRequirementError
@@ -44,7 +44,7 @@ class ScanTask:
     path: str
     file: str
     size: int | None
-    stored: Mark | None
+    stored: Checkpoint | None
     succeeded: bool
     target: int
     limit: int
@@ -53,7 +53,7 @@ class ScanTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class FileScan:
     """The result of a scan. `boundary`: the end of the last whole transaction; `end`: the file's.
 
     `fault`: a sentence about the first faulty event, or that the stored bytes have `changed`;
@@ -63,9 +63,9 @@ class Scan:
     although another file follows.
     """
 
-    cuts: tuple[Cut, ...]
-    boundary: Mark
-    end: Mark
+    cuts: tuple[SegmentBounds, ...]
+    boundary: Checkpoint
+    end: Checkpoint
     fault: str | None
     changed: bool
     incomplete: str | None
@@ -76,7 +76,7 @@ class Scan:
     gtids: str | None
 
 
-def scan(task: ScanTask) -> Scan:
+def scan(task: ScanTask) -> FileScan:
     """Read the file from its beginning, and check that it still starts with the stored bytes."""
     segmenter = Segmenter(target=task.target, limit=task.limit, stored=task.stored)
     digest = hashlib.sha256()
@@ -100,7 +100,7 @@ def scan(task: ScanTask) -> Scan:
     ended = (padded or end == framer.end) and framer.last_type in _ENDS
     fault = (None if padded else segmenter.fault) or damage
     incomplete = framer.incomplete if end != segmenter.boundary and not padded else None
-    return Scan(
+    return FileScan(
         cuts=tuple(segmenter.cuts),
         boundary=segmenter.boundary,
         end=end,
@@ -117,23 +117,23 @@ def scan(task: ScanTask) -> Scan:
 
 def scan_all(
     engine: Engine, tasks: Sequence[ScanTask], progress: Task | None = None
-) -> dict[int, Scan]:
+) -> dict[int, FileScan]:
     """Scan files; return the results by the task's index. `progress` advances by files.
 
     A file that is gone (purged since it was listed) is skipped: the next run lists the files again,
     and reports it as missing if others follow. Raises MissingRequirementError for a file that
     exists but that tasks cannot read.
     """
-    found: dict[int, Scan] = {}
+    found: dict[int, FileScan] = {}
     for index, scanned in engine.run(_attempt, tasks, progress):
-        if isinstance(scanned, Scan):
+        if isinstance(scanned, FileScan):
             found[index] = scanned
         else:
             _require_gone(tasks[index].path, scanned, engine.readers)
     return found
 
 
-def _attempt(task: ScanTask) -> Scan | str:
+def _attempt(task: ScanTask) -> FileScan | str:
     """Return the scan, or a message if the file cannot be read."""
     try:
         return read_with_retries(partial(scan, task))
@@ -149,7 +149,7 @@ def _require_gone(path: str, problem: str, readers: str) -> None:
         )
 
 
-def _gtids(task: ScanTask, boundary: Mark) -> str:
+def _gtids(task: ScanTask, boundary: Checkpoint) -> str:
     """Return the GTIDs of the transactions before the boundary."""
     framer, tally = Framer(verify=False), EventStatistics()
     description: FormatDescriptionEvent | None = None
@@ -160,7 +160,7 @@ def _gtids(task: ScanTask, boundary: Mark) -> str:
     return tally.gtid_text
 
 
-def _rest(task: ScanTask, boundary: Mark, size: int) -> tuple[Mark, bool]:
+def _rest(task: ScanTask, boundary: Checkpoint, size: int) -> tuple[Checkpoint, bool]:
     """Return the mark at the end of the file, and True if only zeros follow the boundary."""
     if boundary.position == size:
         return boundary, False
@@ -170,7 +170,7 @@ def _rest(task: ScanTask, boundary: Mark, size: int) -> tuple[Mark, bool]:
         for window in read_windows(stream, size - boundary.position):
             crc = zlib.crc32(window, crc)
             zeros = zeros and not window.strip(b"\0")
-    return Mark(size, crc), zeros
+    return Checkpoint(size, crc), zeros
 
 
 def _sentence(error: BinlogError | None, task: ScanTask) -> str | None:
@@ -206,7 +206,7 @@ class Verdict:
 
 def judge(
     file: str,
-    scan: Scan,
+    scan: FileScan,
     successor: Successor | None,
     *,
     relay: bool,
@@ -252,7 +252,7 @@ def judge(
     return Verdict("open")
 
 
-def _unproved(file: str, scan: Scan, successor: Successor) -> str:
+def _unproved(file: str, scan: FileScan, successor: Successor) -> str:
     if scan.in_use:
         return (
             f"{file} was copied before the server closed or recovered it, and without GTIDs it"

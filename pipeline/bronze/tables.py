@@ -7,7 +7,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from decoder.framing.large_event import Mark
+from decoder.framing.large_event import Checkpoint
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.table import LakeTable
 
@@ -87,9 +87,9 @@ class FileRow:
     batch: int
 
     @property
-    def stored(self) -> Mark:
+    def stored(self) -> Checkpoint:
         """The end of the file's bytes in bronze."""
-        return Mark(self.ingested_upto, self.crc32)
+        return Checkpoint(self.ingested_upto, self.crc32)
 
 
 _ARROW_TYPES = {

@@ -136,7 +136,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class InputOptions:
     """The options of a run that say what it works on."""
 
     source: Source = None

@@ -16,9 +16,9 @@ from rich.console import Console
 from pipeline.cli.options import (
     Conf,
     FullRefresh,
+    InputOptions,
     LakeFolder,
     Output,
-    Places,
     Source,
     Until,
     settings_of,
@@ -39,7 +39,7 @@ Section: TypeAlias = tuple[str, Mapping[str, Any]]
 
 
 def run(
-    places: Places,
+    places: InputOptions,
     *,
     until: Until = None,
     full_refresh: FullRefresh = False,
@@ -50,13 +50,13 @@ def run(
     carry_out(command, output, **asdict(places), until=until)
 
 
-def ingest(places: Places, *, output: Output) -> None:
+def ingest(places: InputOptions, *, output: Output) -> None:
     """Store new binlog files in bronze, byte for byte."""
     carry_out("ingest", output, **asdict(places))
 
 
 def decode(
-    places: Places,
+    places: InputOptions,
     *,
     until: Annotated[
         str | None,
@@ -77,7 +77,7 @@ def decode(
 
 
 def apply(
-    places: Places,
+    places: InputOptions,
     *,
     until: Until = None,
     full_refresh: FullRefresh = False,
@@ -98,7 +98,7 @@ def apply(
     carry_out(command, output, **asdict(places), until=until, refresh_tables=table)
 
 
-def retry(places: Places, *, output: Output) -> None:
+def retry(places: InputOptions, *, output: Output) -> None:
     """Decode and apply what a fault held, once its cause is fixed."""
     carry_out("retry", output, **asdict(places))
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.errors import BinlakeError, ConcurrentRunError
-from pipeline.gold.apply.apply import Batch, apply_tables
+from pipeline.gold.apply.apply import GoldBatch, apply_tables
 from pipeline.gold.apply.seed_rows import seed_facts
 from pipeline.gold.cascades.store import kept
 from pipeline.gold.changes.drift import in_all, watch
@@ -109,7 +109,7 @@ def _apply(run: LayerRun, plan: Plan, state: GoldState, seen: Seen | None) -> Ap
 
 def _batch(
     run: LayerRun, plan: Plan, state: GoldState, before: GoldState, seen: Seen | None
-) -> Batch:
+) -> GoldBatch:
     """Return what is needed to apply the plan; read what `seen` lacks."""
     touched = [table for table in state.tables.values() if table.touched]
     fresh = seen is not None and run.ledger.wrote(plan)
@@ -120,7 +120,7 @@ def _batch(
     items: dict[TableName, list[TimelineItem]] = defaultdict(list)
     for item in seen.items:
         items[item.name].append(item)
-    return Batch(
+    return GoldBatch(
         run,
         plan.batch,
         state,
@@ -134,7 +134,7 @@ def _batch(
     )
 
 
-def _apply_tables(batch: Batch) -> tuple[dict[str, int], list[Stop]]:
+def _apply_tables(batch: GoldBatch) -> tuple[dict[str, int], list[Stop]]:
     """Apply all tables, several in parallel; return the numbers of changes, and where tables
     stopped."""
     run = batch.run
@@ -163,7 +163,7 @@ def _apply_tables(batch: Batch) -> tuple[dict[str, int], list[Stop]]:
     return changes, stops
 
 
-def _connected(batch: Batch) -> list[list[TableState]]:
+def _connected(batch: GoldBatch) -> list[list[TableState]]:
     """Group the tables: tables that RENAMEs in the batch connect are applied together."""
     pairs = [
         (table.name, item.other)

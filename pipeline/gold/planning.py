@@ -16,7 +16,7 @@ from pipeline.gold.cascades.foresight import foresee
 from pipeline.gold.cascades.outlook import Foreseen, Outlook
 from pipeline.gold.cascades.reader import DamagedTableError, Reader
 from pipeline.gold.cascades.store import keep
-from pipeline.gold.changes.blockers import Fault, Rules
+from pipeline.gold.changes.blockers import OpenFault, Rules
 from pipeline.gold.changes.faults import open_faults
 from pipeline.gold.changes.log_facts import Facts, gather
 from pipeline.gold.changes.xa import first_open, redefined
@@ -186,24 +186,24 @@ def _only_published(previous: GoldState, state: GoldState) -> GoldState | None:
 
 def _with_lost_changes(
     gone: Removed, previous: GoldState, items: Sequence[TimelineItem]
-) -> Iterator[Fault]:
+) -> Iterator[OpenFault]:
     """Yield a fault for tables that conf excluded earlier and whose changes were removed since."""
     before = {item.name for item in items if item.lsn < gone.lsn and item.definition is not None}
     reached = {name: previous.tables[name].to_lsn for name in before if name in previous.tables}
     names = [name for name in before if reached.get(name, 0) < gone.lsn - 1]
     if names:
-        yield Fault(gone.lsn - 1, gone.sentence, tuple(sorted(names)), given_up=True)
+        yield OpenFault(gone.lsn - 1, gone.sentence, tuple(sorted(names)), given_up=True)
 
 
 def _with_incomplete_seeds(
     gone: Removed, previous: GoldState, items: Sequence[TimelineItem]
-) -> Iterator[Fault]:
+) -> Iterator[OpenFault]:
     """Yield a fault for tables with a new seed if changes that follow it have been removed."""
     for item in {item.name: item for item in items if item.seed}.values():
         table = previous.tables.get(item.name)
         taken = table is not None and item.seed is not None and table.seed == item.seed.id
         if item.seed and item.seed.lsn + 1 < gone.lsn and not taken:
-            yield Fault(item.lsn, f"{gone.sentence}: seed it again", (item.name,))
+            yield OpenFault(item.lsn, f"{gone.sentence}: seed it again", (item.name,))
 
 
 def _with_cascades(

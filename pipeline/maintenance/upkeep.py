@@ -21,7 +21,7 @@ from functools import partial
 
 from pipeline.errors import ConcurrentRunError, LakeLostError
 from pipeline.lake import delta
-from pipeline.lake.delta_log.table import Commit, TableState
+from pipeline.lake.delta_log.table import Commit, DeltaState
 from pipeline.lake.files.compaction import TARGET_BYTES
 from pipeline.lake.sql_text import in_sql
 from pipeline.layer import LayerRun
@@ -120,7 +120,7 @@ def _reach(commits: Sequence[Commit], versions: Sequence[int], now: datetime) ->
     return max(now - at, timedelta(0))
 
 
-def _rows(run: LayerRun, table: Table, state: TableState, soft_deleted: int) -> int:
+def _rows(run: LayerRun, table: Table, state: DeltaState, soft_deleted: int) -> int:
     """Return the number of rows that are not soft-deleted."""
     if state.rows is None:
         return delta.read(run.session, table.stored.reference).count()

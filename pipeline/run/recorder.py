@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipeline.errors import BinlakeError, Interrupted, exit_code_of, has_sentence, sentence_of
-from pipeline.lake.ledger.run_record import Batch, Outcome, RunRecord, Sentence
+from pipeline.lake.ledger.run_record import Outcome, RecordedBatch, RunRecord, Sentence
 from pipeline.lake.ledger.run_store import append_run
 from pipeline.lake.starting import Spark, running
 from pipeline.observe import LayerReport, redact, say
@@ -199,7 +199,9 @@ def work(finished: Iterable[FinishedBatch], run_id: str, began: datetime) -> dic
     batches = list(finished)
     done: dict[str, Any] = {
         "batches": tuple(
-            Batch(one.layer, one.batch, None if one.planned_by == run_id else one.planned_by)
+            RecordedBatch(
+                one.layer, one.batch, None if one.planned_by == run_id else one.planned_by
+            )
             for one in batches
         )
     }

@@ -18,7 +18,7 @@ from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem, in_force
 from pipeline.catalog.timeline.definitions import read_items
 from pipeline.gold import GoldState
-from pipeline.gold.changes.blockers import Fault
+from pipeline.gold.changes.blockers import OpenFault
 from pipeline.gold.changes.drift import Drift
 from pipeline.gold.changes.faults import in_words, open_faults
 from pipeline.gold.plan.rebuild import BEING_BUILT, GONE, progress
@@ -239,7 +239,7 @@ def _table(
     source: str,
     state: GoldState,
     name: TableName,
-    faults: Sequence[Fault],
+    faults: Sequence[OpenFault],
     *,
     named: bool,
 ) -> TableStatus:
@@ -272,7 +272,7 @@ def seeding(lake: str, source: str, name: TableName | None = None) -> str:
     return f"{seed} reads {rows} from the server, and binlake run loads them."
 
 
-def _touches(fault: Fault, name: TableName) -> bool:
+def _touches(fault: OpenFault, name: TableName) -> bool:
     return fault.names(name) or (fault.tables is None and not fault.given_up)
 
 

@@ -20,7 +20,7 @@ from pipeline.seed.source_table import NotSeedableError, SourceTable
 from pipeline.seed.values import RowReader
 from pipeline.silver.plan.seeds import Seed, new_id
 from pipeline.source.server.connection import asked, connect, queried
-from pipeline.source.server.log_position import LogPosition, Places
+from pipeline.source.server.log_position import LogPosition, LogPositions
 from pipeline.source.server.login import Login
 from pipeline.source.server.version import ServerVersion
 from pipeline.verify.snapshot import CHANGED, SESSION
@@ -31,7 +31,7 @@ SILENT_SECONDS = 24 * 60 * 60
 """Read timeout of the connection: reading a large table may take hours."""
 
 
-class Snapshot:
+class ConsistentSnapshot:
     """A transaction that sees all tables as of the log position `place`.
 
     `log`: the fields of `Seed` that identify the log.
@@ -65,7 +65,9 @@ class Snapshot:
                 read += len(rows)
 
 
-def copy_table(run: LayerRun, server: SourceServer, found: Snapshot, table: SourceTable) -> Seed:
+def copy_table(
+    run: LayerRun, server: SourceServer, found: ConsistentSnapshot, table: SourceTable
+) -> Seed:
     """Copy a table's rows from the snapshot into the lake. Raises NotSeedableError."""
     if not table.transactional:
         raise NotSeedableError(
@@ -94,7 +96,7 @@ def copy_table(run: LayerRun, server: SourceServer, found: Snapshot, table: Sour
 
 
 @contextmanager
-def snapshot(login: Login, version: ServerVersion) -> Iterator[Snapshot]:
+def snapshot(login: Login, version: ServerVersion) -> Iterator[ConsistentSnapshot]:
     """Start a consistent snapshot on a new connection. Raises ServerError."""
     from pymysql.converters import encoders
 
@@ -105,13 +107,15 @@ def snapshot(login: Login, version: ServerVersion) -> Iterator[Snapshot]:
     with connection, asked(login):
         for statement in SESSION:
             queried(connection, statement)
-        places = Places(connection, version, login)
+        places = LogPositions(connection, version, login)
         place, gtids = _begin(connection, places, version)
         log = {**places.log_identity(), "gtids": gtids}
-        yield Snapshot(connection, place, log)
+        yield ConsistentSnapshot(connection, place, log)
 
 
-def _begin(connection: Any, places: Places, version: ServerVersion) -> tuple[LogPosition, str]:
+def _begin(
+    connection: Any, places: LogPositions, version: ServerVersion
+) -> tuple[LogPosition, str]:
     """Start the snapshot. Return its log position and the GTIDs executed by then."""
     if version.is_mariadb:
         gtids = places.executed()

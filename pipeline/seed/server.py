@@ -11,7 +11,7 @@ from pipeline.seed.selection import SESSION
 from pipeline.settings import Settings
 from pipeline.source.server.connection import asked, connect, queried
 from pipeline.source.server.create_statements import CreateStatements, read_create_statements
-from pipeline.source.server.log_position import Places
+from pipeline.source.server.log_position import LogPositions
 from pipeline.source.server.login import Login, login
 from pipeline.source.server.version import ServerVersion, server_version
 
@@ -43,9 +43,9 @@ class SourceServer:
     logs_cascades: bool
 
     @property
-    def places(self) -> Places:
+    def places(self) -> LogPositions:
         """Reads log positions from the server."""
-        return Places(self.connection, self.version, self.login)
+        return LogPositions(self.connection, self.version, self.login)
 
     def create_statements(self, settings: Settings) -> CreateStatements:
         """Read the definitions of all replicated tables. Raises ServerError."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoder import TableDefinition
 from pipeline.catalog import TableName
-from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.lake.sql_text import quoted
 from pipeline.seed.errors import SeedError
@@ -113,7 +113,7 @@ def source_table(
 def definition_of(name: TableName, query: str, version: str, sql_mode: int = 0) -> TableDefinition:
     """Return what a CREATE TABLE defines. Raises NotSeedableError if it cannot be replicated."""
     number, mariadb = server_number(version)
-    found = effects(query, Session(name.schema, sql_mode, number, mariadb=mariadb))
+    found = effects(query, StatementContext(name.schema, sql_mode, number, mariadb=mariadb))
     effect = found[0] if len(found) == 1 else None
     if not isinstance(effect, CreateTable):
         reason = getattr(effect, "reason", "its CREATE TABLE cannot be parsed")

@@ -81,7 +81,7 @@ def next_plan(run: LayerRun) -> Next:
     # a file name may repeat, after RESET or on another server: the start is in the first log
     ordinals = {row.file: row.ordinal for row in reversed(files)}
     start = beginning(settings, ordinals, new.start, new.end, first=before is None)
-    all_there = seeding.Reached(0, whole.end, files, not whole.gaps)
+    all_there = seeding.SilverReached(0, whole.end, files, not whole.gaps)
     readings = locate(needed, all_there, new.start, settings.given_up)
     later = whole.segments[len(new.segments) :]
     known = beginnings(readings, timeline, new.start, rows, later, search)
@@ -90,7 +90,9 @@ def next_plan(run: LayerRun) -> Next:
     if before is None and (reason := waits_for(readings.to_come, rows, timeline)):
         return Next(None, (reason, *whole.gaps))
     cut = surveyed.cut_lsn if surveyed.cut_lsn is not None else before.cut_lsn if before else 0
-    reached = seeding.Reached(cut, new.end, files, _is_all_of_bronze(new), removed(run.ledger).lsn)
+    reached = seeding.SilverReached(
+        cut, new.end, files, _is_all_of_bronze(new), removed(run.ledger).lsn
+    )
     taken = seeding.take(settings, seeds, timeline, past, reached)
     passed = {str(item.name): item.seed.lsn for item in taken.items if item.seed}
     plan = SilverPlan(
@@ -138,7 +140,7 @@ def _seeds_alone(run: LayerRun, before: SilverPlan | None, new: AvailableSegment
     timeline = Timeline(past, catalog_options(settings, from_start=before.from_start))
     files = read_files(*of_source)
     lsn = removed(run.ledger).lsn
-    reached = seeding.Reached(before.cut_lsn, before.end, files, _is_all_of_bronze(new), lsn)
+    reached = seeding.SilverReached(before.cut_lsn, before.end, files, _is_all_of_bronze(new), lsn)
     readings = locate(needed_readings(kept(run.lake, run.source), timeline), reached, before.end)
     declared = in_log_order([], timeline, beginnings(readings, timeline, before.end, ()))
     taken = seeding.take(settings, seeds, timeline, past, reached)

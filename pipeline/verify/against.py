@@ -15,8 +15,8 @@ from pipeline.settings import Settings
 from pipeline.settings.settings import matches
 from pipeline.verify.canonical import DATE, DATETIME
 from pipeline.verify.checksums import (
-    GoldTable,
     PublishedCut,
+    PublishedTable,
     SummedTable,
     TableChecksum,
 )
@@ -132,7 +132,7 @@ def chunkings(cut: PublishedCut, file: ServerFile) -> dict[TableName, Chunking]:
     }
 
 
-def _require_same_dates(table: GoldTable, file: ServerFile) -> None:
+def _require_same_dates(table: PublishedTable, file: ServerFile) -> None:
     """Raise SettingsError if gold and the file represent zero dates differently."""
     types = {field.name: field.dataType.typeName() for field in table.frame.schema.fields}
     dates = [c.name for c in table.columns if c.kind in (DATE, DATETIME)]
@@ -146,7 +146,7 @@ def _require_same_dates(table: GoldTable, file: ServerFile) -> None:
         )
 
 
-def _reason(table: GoldTable, ours: TableChecksum, other: ServerTable) -> str:
+def _reason(table: PublishedTable, ours: TableChecksum, other: ServerTable) -> str:
     """Return why the two differ; empty if they are equal."""
     if tuple(table.columns) != other.columns:
         gold, server = (
@@ -160,7 +160,7 @@ def _reason(table: GoldTable, ours: TableChecksum, other: ServerTable) -> str:
 
 
 def _difference(
-    table: GoldTable, ours: SummedTable, file: ServerFile, other: ServerTable, reason: str
+    table: PublishedTable, ours: SummedTable, file: ServerFile, other: ServerTable, reason: str
 ) -> TableDifference:
     """Compare a table row by row, only in the chunks that differ unless they are many."""
     name = table.name
@@ -213,7 +213,7 @@ def _not_in_both(
             yield TableDifference(name.schema, name.table, "it is missing on the server.")
 
 
-def _changed(both: Sequence[GoldTable], file: ServerFile) -> list[NotCompared]:
+def _changed(both: Sequence[PublishedTable], file: ServerFile) -> list[NotCompared]:
     """Return the tables in both that could not be read on the server."""
     names = sorted(table.name for table in both)
     return [
@@ -241,7 +241,7 @@ def _of_domains(run: LayerRun, cut: PublishedCut, file: ServerFile) -> Iterator[
 
 
 def _notes(
-    both: Sequence[GoldTable], found: Mapping[TableName, SummedTable], file: ServerFile
+    both: Sequence[PublishedTable], found: Mapping[TableName, SummedTable], file: ServerFile
 ) -> Iterator[str]:
     for table in both:
         total = found[table.name].total

@@ -32,7 +32,7 @@ BATCH = {"spark.sql.execution.arrow.maxRecordsPerBatch": "1000"}
 
 
 @dataclass(frozen=True, slots=True)
-class GoldTable:
+class PublishedTable:
     """A gold table at the published cut: its state there, Delta version, rows and columns."""
 
     state: TableState
@@ -71,7 +71,7 @@ class PublishedCut:
     source: str
     lsn: int
     gtid_set: str | None
-    tables: tuple[GoldTable, ...]
+    tables: tuple[PublishedTable, ...]
     held: frozenset[TableName]
     patterns: tuple[str, ...]
     """Patterns over `schema.table` that choose the tables; empty for all."""
@@ -105,7 +105,7 @@ def published_cut(
         and state.tables[name].damage is None
     ]
 
-    def gold_table(entry: Mapping[str, Any]) -> GoldTable:
+    def gold_table(entry: Mapping[str, Any]) -> PublishedTable:
         table = state.tables[TableName(entry["schema"], entry["table"])]
         return _gold_table(session, settings, table, entry["delta_version"], items)
 
@@ -149,7 +149,7 @@ def checksums(
     """
     with run.progress.task("checksum gold tables", len(cut.tables), "tables") as task:
 
-        def summed(table: GoldTable) -> SummedTable:
+        def summed(table: PublishedTable) -> SummedTable:
             chunking = chunkings.get(table.name, WHOLE)
             found = _checksum(table, chunking, held=table.name in cut.held)
             task.advance()
@@ -159,7 +159,7 @@ def checksums(
             return list(pool.map(summed, cut.tables))
 
 
-def _checksum(table: GoldTable, chunking: Chunking, *, held: bool) -> SummedTable:
+def _checksum(table: PublishedTable, chunking: Chunking, *, held: bool) -> SummedTable:
     chunks = chunk_sums(sums(table.frame, table.columns, chunking))
     rows, hashes = table_sum(chunks)
     total = TableChecksum(
@@ -181,7 +181,7 @@ def _gold_table(
     state: TableState,
     version: int,
     items: Iterable[TimelineItem],
-) -> GoldTable:
+) -> PublishedTable:
     # A dropped table keeps its last definition.
     defined = [
         item
@@ -196,4 +196,4 @@ def _gold_table(
             remedy="Check whether rows were removed from ledger/definitions, and restore them.",
         )
     frame = delta.read(spark, gold_name(settings, state.schema, state.table), version=version)
-    return GoldTable(state, version, frame, gold_columns(frame.schema, item.definition))
+    return PublishedTable(state, version, frame, gold_columns(frame.schema, item.definition))

@@ -27,7 +27,7 @@ from pipeline.source.server.errors import ServerError
 from pipeline.source.server.login import Login, login
 from pipeline.verify.matching import GoldPosition, wait_for_server
 from pipeline.verify.snapshot import Watcher, server_place, write_snapshot
-from pipeline.verify.snapshot_columns import SourceTable, UnknownTypeError
+from pipeline.verify.snapshot_columns import SnapshotTable, UnknownTypeError
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
@@ -78,7 +78,7 @@ class _Asking(Watcher):
             raise ValueError("the snapshot has not begun")
         return self._wanted
 
-    def reading(self, table: SourceTable, estimate: int) -> None:
+    def reading(self, table: SnapshotTable, estimate: int) -> None:
         """Show the progress of this table from now on."""
         self.close()
         name = f"read {table.schema}.{table.table}"

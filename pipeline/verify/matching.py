@@ -176,7 +176,7 @@ def _shortened(gtids: GtidSet) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class GoldReached:
     """Gold has reached or passed a position; `batch` published the cut there, None if none did."""
 
     batch: int | None
@@ -214,7 +214,7 @@ class _WithGtids:
     since: int
     known: dict[int, GoldGtids] = field(default_factory=dict)
 
-    def look(self) -> Reached | None:
+    def look(self) -> GoldReached | None:
         """Return the last cut with these GTIDs; one that has more means that gold passed them.
 
         None until gold has reached them.
@@ -225,9 +225,9 @@ class _WithGtids:
                 self.known[batch] = executed_at(self.run, lsn, recorded)
             later, earlier = differing_gtids(self.known[batch], self.gtids)
             if not later and not earlier:
-                return Reached(batch)
+                return GoldReached(batch)
             passed = passed or bool(earlier)
-        return Reached(None) if passed else None
+        return GoldReached(None) if passed else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ class _AtPosition:
     wanted: AtPosition
     began: GoldPosition
 
-    def look(self) -> Reached | None:
+    def look(self) -> GoldReached | None:
         """Return the cut there; None until silver has everything before the position, and gold has
         reached it."""
         ledger = self.run.ledger
@@ -246,7 +246,7 @@ class _AtPosition:
         last = self._last_before()
         if last is None or GoldState.of(ledger).cut_lsn < last:
             return None
-        return Reached(ledger.batch_with("gold", "cut_lsn", last))
+        return GoldReached(ledger.batch_with("gold", "cut_lsn", last))
 
     def _last_before(self) -> int | None:
         """Return the LSN of the last transaction before the position, at least that of gold's cut

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, TextIO
 from pipeline.verify.canonical import canonical, checksum, key_text, row_hash
 from pipeline.verify.chunks import WHOLE, Chunking, ChunkSums, chunk_count, table_sum
 from pipeline.verify.snapshot_columns import (
-    SourceTable,
+    SnapshotTable,
     UnknownTypeError,
     as_text,
     estimated_rows,
@@ -85,7 +85,7 @@ class Watcher:
     def begun(self, place: Mapping[str, Any]) -> None:
         """Called when the snapshot has begun at `place` (see `server_place`), before any row."""
 
-    def reading(self, table: SourceTable, estimate: int) -> None:
+    def reading(self, table: SnapshotTable, estimate: int) -> None:
         """Called before a table is read; `estimate`: its approximate number of rows."""
 
     def read(self, rows: int) -> None:
@@ -212,7 +212,7 @@ class _Reading(NamedTuple):
 
 
 def _write_table(
-    cursor: Any, out: TextIO, number: int, table: SourceTable, reading: _Reading
+    cursor: Any, out: TextIO, number: int, table: SnapshotTable, reading: _Reading
 ) -> None:
     names = [column.name for column in table.columns]
     key = tuple(names.index(name) for name in table.key)
@@ -243,7 +243,7 @@ def _write_table(
     _write(out, {"end": number, **result, "chunks": chunks})
 
 
-def _estimate(cursor: Any, table: SourceTable) -> int:
+def _estimate(cursor: Any, table: SnapshotTable) -> int:
     """Return the estimated number of rows; 0 if it is locked, which reading it then reports."""
     try:
         return estimated_rows(cursor, table)
@@ -259,7 +259,7 @@ def _is_changed(error: Exception) -> bool:
 
 
 def _read_rows(
-    cursor: Any, number: int, table: SourceTable, chunking: Chunking, reading: _Reading
+    cursor: Any, number: int, table: SnapshotTable, chunking: Chunking, reading: _Reading
 ) -> ChunkSums:
     """Sum the rows by chunk, and pass each row's hash and key to `reading.keep`."""
     writers = [canonical(column.kind, zero_dates=reading.zero_dates) for column in table.columns]

@@ -65,7 +65,7 @@ class SourceColumn(NamedTuple):
     expression: str
 
 
-class SourceTable(NamedTuple):
+class SnapshotTable(NamedTuple):
     """A table: its columns in order, the names of its key columns (none if keyless), and whether
     its engine supports consistent snapshots."""
 
@@ -83,7 +83,7 @@ def quoted(name: str) -> str:
 
 def source_tables(
     cursor: Any, wanted: Callable[[str, str], bool] | None = None
-) -> Iterator[SourceTable]:
+) -> Iterator[SnapshotTable]:
     """Yield the tables in order of names, except system tables; `wanted` filters by schema and
     name. Raises UnknownTypeError."""
     cursor.execute("SELECT ENGINE FROM information_schema.ENGINES WHERE TRANSACTIONS = 'YES'")
@@ -96,10 +96,10 @@ def source_tables(
     for schema, table, engine in tables:
         if schema not in SYSTEM_SCHEMAS and (wanted is None or wanted(schema, table)):
             columns, key = tuple(_columns(cursor, schema, table)), _key(cursor, schema, table)
-            yield SourceTable(schema, table, columns, key, engine in transactional)
+            yield SnapshotTable(schema, table, columns, key, engine in transactional)
 
 
-def estimated_rows(cursor: Any, table: SourceTable) -> int:
+def estimated_rows(cursor: Any, table: SnapshotTable) -> int:
     """Return the server's estimate of a table's rows. This opens the table, and waits if it is
     locked."""
     cursor.execute(

@@ -28,7 +28,7 @@ from pipeline.catalog.ddl.effects import AlterTable, Effect, TableName
 from pipeline.catalog.ddl.elements import is_column, read_period
 from pipeline.catalog.ddl.foreign_key import read_foreign_key
 from pipeline.catalog.ddl.keys import PRIMARY, ChangeKeys, read_key
-from pipeline.catalog.ddl.lexer import Kind, Session, Token
+from pipeline.catalog.ddl.lexer import Kind, StatementContext, Token
 from pipeline.catalog.ddl.names import read_name
 from pipeline.catalog.ddl.partition_clause import (
     COPY_REMEDY,
@@ -43,7 +43,7 @@ _NO_OPTION = (
 """Words that begin an action, not a table option."""
 
 
-def read_alter(cursor: Cursor, session: Session, *, ignore: bool = False) -> list[Effect]:
+def read_alter(cursor: Cursor, session: StatementContext, *, ignore: bool = False) -> list[Effect]:
     """Return the statement's effects. Raises `ReadError` only if the table's name cannot be read.
 
     `ignore`: it is ALTER IGNORE TABLE, which drops rows and changes values that do not fit.

@@ -21,7 +21,7 @@ from pipeline.catalog.ddl.effects import (
 from pipeline.catalog.ddl.elements import is_column, read_period
 from pipeline.catalog.ddl.foreign_key import ForeignKey, read_foreign_key
 from pipeline.catalog.ddl.keys import Key, read_key
-from pipeline.catalog.ddl.lexer import Kind, Session, Token
+from pipeline.catalog.ddl.lexer import Kind, StatementContext, Token
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.ddl.names import read_name
 from pipeline.catalog.ddl.partition_clause import COPY_REMEDY, partitioned_by
@@ -35,7 +35,7 @@ SEQUENCE = "a SEQUENCE is not a table of rows: it is not replicated"
 _SELECTS = ("SELECT", "WITH", "VALUES", "TABLE")
 
 
-def read_create(cursor: Cursor, session: Session) -> list[Effect]:
+def read_create(cursor: Cursor, session: StatementContext) -> list[Effect]:
     """Return the statement's effect. Raises `ReadError` only if the table's name cannot be read."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = read_name(cursor, session.schema)
@@ -45,7 +45,9 @@ def read_create(cursor: Cursor, session: Session) -> list[Effect]:
         return [Unsupported(name, f"CREATE TABLE: {error}", creates=True)]
 
 
-def _body(cursor: Cursor, name: TableName, if_not_exists: bool, session: Session) -> Effect:
+def _body(
+    cursor: Cursor, name: TableName, if_not_exists: bool, session: StatementContext
+) -> Effect:
     if cursor.accept("LIKE"):
         return CreateTableLike(name, read_name(cursor, session.schema), if_not_exists)
     elements = cursor.group() if cursor.peek().is_sign("(") else []

@@ -33,13 +33,13 @@ from pipeline.catalog.ddl.effects import (
     Unsupported,
 )
 from pipeline.catalog.ddl.keys import ChangeKeys, key_of
-from pipeline.catalog.ddl.lexer import LexError, Session
+from pipeline.catalog.ddl.lexer import LexError, StatementContext
 from pipeline.catalog.ddl.names import read_name, read_names
 
-__all__ = ["Session", "effects"]
+__all__ = ["StatementContext", "effects"]
 
 
-def effects(query: str, session: Session) -> list[Effect]:
+def effects(query: str, session: StatementContext) -> list[Effect]:
     """Return the statement's effects in order; none if it changes no table."""
     if not may_change_tables(query):
         return []
@@ -50,7 +50,7 @@ def effects(query: str, session: Session) -> list[Effect]:
     return _statement(cursor, session)
 
 
-def _statement(cursor: Cursor, session: Session) -> list[Effect]:
+def _statement(cursor: Cursor, session: StatementContext) -> list[Effect]:
     skip_set_statement(cursor)
     for words, read in _STATEMENTS:
         if cursor.accept(*words):
@@ -62,7 +62,7 @@ def _statement(cursor: Cursor, session: Session) -> list[Effect]:
     return []
 
 
-def _unlexable(query: str, session: Session, reason: str) -> list[Effect]:
+def _unlexable(query: str, session: StatementContext, reason: str) -> list[Effect]:
     """Return the effects of a statement with a lexical error: hold the tables named before it.
 
     If the statement may name more tables after the error, any table may be affected.
@@ -84,28 +84,28 @@ def _names(effect: Effect) -> list[TableName]:
     return [effect.name]
 
 
-def _drop_tables(cursor: Cursor, session: Session) -> list[Effect]:
+def _drop_tables(cursor: Cursor, session: StatementContext) -> list[Effect]:
     cursor.accept("IF", "EXISTS")
     return [DropTable(name) for name in read_names(cursor, session.schema)]
 
 
-def _drop_schema(cursor: Cursor, session: Session) -> list[Effect]:
+def _drop_schema(cursor: Cursor, session: StatementContext) -> list[Effect]:
     cursor.accept("IF", "EXISTS")
     return [DropSchema(cursor.name())]
 
 
-def _create_schema(cursor: Cursor, session: Session) -> list[Effect]:
+def _create_schema(cursor: Cursor, session: StatementContext) -> list[Effect]:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     return [CreateSchema(cursor.name(), if_not_exists, read_charset(cursor))]
 
 
-def _replace_schema(cursor: Cursor, session: Session) -> list[Effect]:
+def _replace_schema(cursor: Cursor, session: StatementContext) -> list[Effect]:
     """Read MariaDB's CREATE OR REPLACE DATABASE, which drops every table of the old schema."""
     schema = cursor.name()
     return [DropSchema(schema), CreateSchema(schema, False, read_charset(cursor))]
 
 
-def _alter_schema(cursor: Cursor, session: Session) -> list[Effect]:
+def _alter_schema(cursor: Cursor, session: StatementContext) -> list[Effect]:
     """Read ALTER DATABASE [name] …, which defaults to the session's schema."""
     unnamed = cursor.peek().is_word("DEFAULT", "CHARACTER", "CHARSET", "COLLATE", "COMMENT")
     schema = session.schema if unnamed else cursor.name()
@@ -113,7 +113,7 @@ def _alter_schema(cursor: Cursor, session: Session) -> list[Effect]:
     return [AlterSchema(schema, charset)] if schema and charset else []
 
 
-def _rename(cursor: Cursor, session: Session) -> list[Effect]:
+def _rename(cursor: Cursor, session: StatementContext) -> list[Effect]:
     pairs = []
     while True:
         cursor.accept("IF", "EXISTS")
@@ -127,12 +127,12 @@ def _rename(cursor: Cursor, session: Session) -> list[Effect]:
             return [RenameTables(tuple(pairs))]
 
 
-def _truncate(cursor: Cursor, session: Session) -> list[Effect]:
+def _truncate(cursor: Cursor, session: StatementContext) -> list[Effect]:
     cursor.accept("TABLE")
     return [TruncateTable(read_name(cursor, session.schema))]
 
 
-def _dropped_index(cursor: Cursor, session: Session) -> list[Effect]:
+def _dropped_index(cursor: Cursor, session: StatementContext) -> list[Effect]:
     """Read DROP INDEX: the index may be the one that the server logs as the table's key."""
     cursor.accept("IF", "EXISTS")
     index = cursor.name()
@@ -141,7 +141,7 @@ def _dropped_index(cursor: Cursor, session: Session) -> list[Effect]:
 
 
 def _created_index(
-    cursor: Cursor, session: Session, *, unique: bool, replaces: bool
+    cursor: Cursor, session: StatementContext, *, unique: bool, replaces: bool
 ) -> list[Effect]:
     """Read CREATE [OR REPLACE] INDEX: the server may log a new UNIQUE index as the table's key.
 
@@ -162,29 +162,29 @@ _replaced_index = partial(_created_index, unique=False, replaces=True)
 _replaced_unique_index = partial(_created_index, unique=True, replaces=True)
 
 
-def _create_temporary(cursor: Cursor, session: Session) -> list[Effect]:
+def _create_temporary(cursor: Cursor, session: StatementContext) -> list[Effect]:
     cursor.accept("IF", "NOT", "EXISTS")
     return [CreateTemporary(read_name(cursor, session.schema))]
 
 
-def _create_or_replace(cursor: Cursor, session: Session) -> list[Effect]:
+def _create_or_replace(cursor: Cursor, session: StatementContext) -> list[Effect]:
     created = read_create(cursor, session)
     dropped: list[Effect] = [DropTable(e.name) for e in created if hasattr(e, "name")]
     return dropped + created
 
 
-def _create_sequence(cursor: Cursor, session: Session) -> list[Effect]:
+def _create_sequence(cursor: Cursor, session: StatementContext) -> list[Effect]:
     """Read MariaDB's CREATE SEQUENCE: a one-row table that changes with every number taken."""
     cursor.accept("IF", "NOT", "EXISTS")
     name = read_name(cursor, session.schema)
     return [Unsupported(name, SEQUENCE, creates=True, left_out=True)]
 
 
-def _drop_sequence(cursor: Cursor, session: Session) -> list[Effect]:
+def _drop_sequence(cursor: Cursor, session: StatementContext) -> list[Effect]:
     return _drop_tables(cursor, session)
 
 
-_FORMS: dict[Callable[[Cursor, Session], list[Effect]], tuple[str, ...]] = {
+_FORMS: dict[Callable[[Cursor, StatementContext], list[Effect]], tuple[str, ...]] = {
     read_create: ("CREATE TABLE",),
     _create_or_replace: ("CREATE OR REPLACE TABLE",),
     _create_temporary: ("CREATE TEMPORARY TABLE", "CREATE OR REPLACE TEMPORARY TABLE"),

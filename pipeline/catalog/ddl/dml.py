@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from pipeline.catalog.ddl.cursor import Cursor, ReadError, skip_set_statement
 from pipeline.catalog.ddl.effects import TableName
-from pipeline.catalog.ddl.lexer import LexError, Session, Token
+from pipeline.catalog.ddl.lexer import LexError, StatementContext, Token
 from pipeline.catalog.ddl.names import read_name
 
 _HEAD = 64
@@ -22,7 +22,7 @@ _QUERIES = ("SELECT", "WITH", "VALUES", "TABLE")
 _JOINS = ("JOIN", "STRAIGHT_JOIN")
 
 
-def targets(query: str, session: Session) -> frozenset[TableName] | None:
+def targets(query: str, session: StatementContext) -> frozenset[TableName] | None:
     """Return the tables whose rows the statement may change.
 
     None if they cannot be determined: CALL, a SELECT logged for the functions it calls, or a
@@ -42,7 +42,7 @@ def targets(query: str, session: Session) -> frozenset[TableName] | None:
         return None
 
 
-def _inserted(cursor: Cursor, session: Session) -> TableName:
+def _inserted(cursor: Cursor, session: StatementContext) -> TableName:
     """Read INSERT [modifiers] [INTO] table."""
     while cursor.accept_any(*_MODIFIERS):
         pass
@@ -50,14 +50,14 @@ def _inserted(cursor: Cursor, session: Session) -> TableName:
     return read_name(cursor, session.schema)
 
 
-def _loaded(cursor: Cursor, session: Session) -> TableName:
+def _loaded(cursor: Cursor, session: StatementContext) -> TableName:
     """Read LOAD {DATA | XML} … INTO TABLE table."""
     while not cursor.accept("INTO", "TABLE"):
         cursor.next()
     return read_name(cursor, session.schema)
 
 
-def _joined_targets(query: str, session: Session) -> frozenset[TableName] | None:
+def _joined_targets(query: str, session: StatementContext) -> frozenset[TableName] | None:
     cursor = Cursor(session.tokens(query))
     skip_set_statement(cursor)
     while cursor.accept_sign("("):
@@ -123,7 +123,7 @@ def _until(cursor: Cursor, *words: str) -> list[Token]:
 
 
 def _table_references(
-    listed: list[Token], session: Session, local: frozenset[str]
+    listed: list[Token], session: StatementContext, local: frozenset[str]
 ) -> Iterator[TableName]:
     """Yield the tables in `a, b AS x JOIN (c, d) ON … LEFT JOIN (SELECT …) y USING (…)`.
 

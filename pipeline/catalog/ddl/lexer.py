@@ -86,7 +86,7 @@ _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class StatementContext:
     """The context that a statement is read in: default schema, sql_mode and server.
 
     `server_version` is the server's number (80045 for 8.0.45): like that server, skip versioned
@@ -118,7 +118,7 @@ class Session:
 
 
 class _Lexer:
-    def __init__(self, text: str, session: Session) -> None:
+    def __init__(self, text: str, session: StatementContext) -> None:
         self.text = text
         self.at = 0
         self.ansi_quotes = bool(session.sql_mode & SqlMode.ANSI_QUOTES)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from pipeline.catalog.ddl.cursor import Cursor, ReadError
 from pipeline.catalog.ddl.effects import TableName
-from pipeline.catalog.ddl.lexer import Kind, LexError, Session, Token
+from pipeline.catalog.ddl.lexer import Kind, LexError, StatementContext, Token
 from pipeline.catalog.ddl.names import read_name
 
 CONSEQUENCES_PATTERN = r"(?i)\b(trigger|references|procedure|function|view)\b"
@@ -33,14 +33,14 @@ class Consequences:
     routines: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     views: set[TableName] = field(default_factory=set)
 
-    def note(self, query: str, session: Session) -> None:
+    def note(self, query: str, session: StatementContext) -> None:
         """Record a statement; one that cannot be parsed is ignored."""
         try:
             self._note(session.tokens(query), session)
         except (LexError, ReadError):
             return
 
-    def _note(self, found: list[Token], session: Session) -> None:
+    def _note(self, found: list[Token], session: StatementContext) -> None:
         words = [token.text.upper() if token.kind is Kind.WORD else "" for token in found]
         if words[:1] == ["CREATE"] and "TRIGGER" in words and "ON" in words:
             table = read_name(Cursor(found[words.index("ON") + 1 :]), session.schema)

@@ -16,7 +16,7 @@ from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.timeline.logged import LoggedStatement
 from pipeline.catalog.timeline.naming import without_logical_types
-from pipeline.catalog.timeline.tables import NO_NAMES, TableState, with_key
+from pipeline.catalog.timeline.tables import NO_NAMES, TimelineTable, with_key
 
 AFTER_ALL_EVENTS = 1 << 62
 """A position after every event of a transaction; seeds at one transaction are numbered from it."""
@@ -45,7 +45,7 @@ class UnloggedTypesError(NotSeededError):
 
 
 @dataclass(frozen=True, slots=True)
-class Seed:
+class SeededTable:
     """A seed of a table: where its rows come from, and its parsed CREATE TABLE.
 
     `all_logged`: no foreign key has since changed rows without logging them.
@@ -58,9 +58,9 @@ class Seed:
 
 
 def seeded(
-    table: TableState,
+    table: TimelineTable,
     items: Sequence[TimelineItem],
-    seed: Seed,
+    seed: SeededTable,
     at: LoggedStatement,
     types: TypeOptions,
 ) -> TimelineItem | None:
@@ -97,7 +97,7 @@ def seeded(
     )
 
 
-def _with_row_key(seed: Seed, shown: Sequence[TableDefinition]) -> TableDefinition:
+def _with_row_key(seed: SeededTable, shown: Sequence[TableDefinition]) -> TableDefinition:
     """Return the seed's definition with the key that the server logs.
 
     Without a PRIMARY KEY that is a UNIQUE key of NOT NULL columns; table maps take precedence.

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.dump import DumpedStatement, dumped_at, dumped_statements
 from pipeline.catalog.ddl.effects import (
     CreateTable,
@@ -43,22 +43,22 @@ class StartTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class TimelineStart:
     """The tables at the start, and the position (file, offset) of the dump, if recorded."""
 
     tables: Sequence[StartTable] = ()
     place: tuple[str, int] | None = None
 
 
-def read_start(path: str) -> Start:
+def read_start(path: str) -> TimelineStart:
     """Read a definitions file, a local path or an fsspec URL. Raises SettingsError."""
     text = text_of(path)
     if path.lower().endswith((".yml", ".yaml")):
-        return Start(tuple(_from_yaml(path, text)))
+        return TimelineStart(tuple(_from_yaml(path, text)))
     tables = created_tables(dumped_statements(text))
     if not tables:
         raise _wrong(path, "has no CREATE TABLE")
-    return Start(tuple(tables.values()), dumped_at(text))
+    return TimelineStart(tuple(tables.values()), dumped_at(text))
 
 
 def text_of(path: str) -> str:
@@ -77,7 +77,7 @@ def created_tables(statements: Iterable[DumpedStatement]) -> dict[TableName, Sta
     """Return the tables that exist after all statements: dumps drop stand-ins of views again."""
     found: dict[TableName, StartTable] = {}
     for statement in statements:
-        session = Session(statement.schema, statement.sql_mode)
+        session = StatementContext(statement.schema, statement.sql_mode)
         for effect in effects(statement.query, session):
             if isinstance(effect, (CreateTable, Unsupported)):
                 found[effect.name] = StartTable(statement, effect)
@@ -105,7 +105,7 @@ def _entry(path: str, name: str, entry: Any) -> StartTable:
     wanted = TableName(schema, table)
     query = entry if isinstance(entry, str) else _statement(path, wanted, entry)
     statement = DumpedStatement(query, schema)
-    found = effects(query, Session(schema))
+    found = effects(query, StatementContext(schema))
     if len(found) != 1 or not isinstance(found[0], (CreateTable, Unsupported, Unreadable)):
         raise _wrong(path, f"{name}: not a single CREATE TABLE statement")
     effect = found[0]

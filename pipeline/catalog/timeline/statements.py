@@ -33,13 +33,13 @@ from pipeline.catalog.ddl.partition_clause import COPY_REMEDY
 from pipeline.catalog.timeline import foreign_keys
 from pipeline.catalog.timeline.logged import CatalogOptions, LoggedStatement
 from pipeline.catalog.timeline.table_items import TableItems, named
-from pipeline.catalog.timeline.tables import Tables, TableState, with_key
+from pipeline.catalog.timeline.tables import Tables, TimelineTable, with_key
 
 SAVES_DDL_XID = 80000
 """From MySQL 8.0 on, DDL that had an effect is logged with an XID."""
 
 
-class Statements(TableItems):
+class StatementReader(TableItems):
     """Applies statements to `tables`; collects those that cannot be parsed in `unreadable`."""
 
     def __init__(self, tables: Tables, options: CatalogOptions) -> None:
@@ -200,7 +200,7 @@ class Statements(TableItems):
             self._rename(statement.later(1), RenameTables(((effect.name, effect.renamed),)))
 
     def _take_actions(
-        self, statement: LoggedStatement, effect: AlterTable, table: TableState
+        self, statement: LoggedStatement, effect: AlterTable, table: TimelineTable
     ) -> None:
         for action in effect.actions:
             if isinstance(action, Refused) and action.left_out:
@@ -234,7 +234,7 @@ class Statements(TableItems):
         self,
         statement: LoggedStatement,
         name: TableName,
-        table: TableState,
+        table: TimelineTable,
         before: TableDefinition,
         change: Alteration,
     ) -> None:
@@ -310,7 +310,7 @@ class Statements(TableItems):
         statement: LoggedStatement,
         name: TableName,
         source: TableName,
-        before: Mapping[TableName, TableState],
+        before: Mapping[TableName, TimelineTable],
         moved: Mapping[TableName, TableName],
     ) -> None:
         """Move a table to a new name.
@@ -383,7 +383,7 @@ def _other_case(name: str) -> str:
     )
 
 
-def _unknown_rows(source: TableName, was: TableState) -> str:
+def _unknown_rows(source: TableName, was: TimelineTable) -> str:
     if was.held:
         return f"renamed from {source}, which is held"
     if not was.rows_known:

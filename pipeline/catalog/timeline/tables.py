@@ -31,7 +31,7 @@ _WITH_ROWS = ("renamed", "seeded")
 
 
 @dataclass(slots=True)
-class TableState:
+class TimelineTable:
     """The state of one table.
 
     `rows_seen`: a table map has shown it since it was created, or it had rows under another name;
@@ -116,14 +116,14 @@ class Tables:
 
     def __init__(self, past: Iterable[TimelineItem], types: TypeOptions) -> None:
         self._types = types
-        self._states: dict[TableName, TableState] = {}
+        self._states: dict[TableName, TimelineTable] = {}
         self.charsets: dict[str, str | None] = {}
         self.new: list[TimelineItem] = []
         for item in past:
             self._apply(item)
 
-    def __getitem__(self, name: TableName) -> TableState:
-        return self._states.setdefault(name, TableState(Versions(self._types)))
+    def __getitem__(self, name: TableName) -> TimelineTable:
+        return self._states.setdefault(name, TimelineTable(Versions(self._types)))
 
     def respelled(self, name: TableName) -> TableName | None:
         """Return an existing table whose name differs from this one only in case, or None."""
@@ -173,11 +173,11 @@ class Tables:
         if item.kind == "rewound":
             # Numbers of silver's tables are never reused.
             table.versions.open.clear()
-            self._states[item.name] = TableState(table.versions)
+            self._states[item.name] = TimelineTable(table.versions)
             return
         self._change(table, item)
 
-    def _change(self, table: TableState, item: TimelineItem) -> None:
+    def _change(self, table: TimelineTable, item: TimelineItem) -> None:
         # Items from a table map have no statement.
         shown = item.statement is None and item.definition is not None
         if item.kind in _BEGINS or item.kind == "renamed":
@@ -204,7 +204,7 @@ class Tables:
             table.declared = not shown or not item.definition.complete_metadata
 
 
-def _declare(table: TableState, item: TimelineItem) -> None:
+def _declare(table: TimelineTable, item: TimelineItem) -> None:
     """Apply conf's definition; without a definition, the table no longer exists."""
     table.exists = table.unseen = table.declared = item.definition is not None
     table.rows_seen, table.held = False, False

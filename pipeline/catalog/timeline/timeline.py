@@ -13,16 +13,16 @@ from typing import NamedTuple
 from decoder import TableDefinition
 from pipeline.catalog.alter.items import ItemKind, Position, SeededFrom, TimelineItem
 from pipeline.catalog.alter.versions import difference, fits
-from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.effects import CreateTable, Effect, TableName, Unsupported
 from pipeline.catalog.ddl.logged_effects import in_lower_case, permanent_effects
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.timeline.logged import CatalogOptions, LoggedStatement
 from pipeline.catalog.timeline.naming import NotNamedError, with_logical_types
-from pipeline.catalog.timeline.seeded import NotSeededError, Seed, seeded
-from pipeline.catalog.timeline.start import Start
-from pipeline.catalog.timeline.statements import Statements
-from pipeline.catalog.timeline.tables import Tables, TableState
+from pipeline.catalog.timeline.seeded import NotSeededError, SeededTable, seeded
+from pipeline.catalog.timeline.start import TimelineStart
+from pipeline.catalog.timeline.statements import StatementReader
+from pipeline.catalog.timeline.tables import Tables, TimelineTable
 
 __all__ = ["CatalogOptions", "LoggedStatement", "Timeline"]
 
@@ -54,7 +54,7 @@ class Timeline:
         self._options = options
         self._seeds = seeds
         self._tables = Tables(past, options.types)
-        self._statements = Statements(self._tables, options)
+        self._statements = StatementReader(self._tables, options)
 
     @property
     def new(self) -> list[TimelineItem]:
@@ -96,7 +96,7 @@ class Timeline:
         return Shown(definition, version)
 
     def _model(
-        self, table: TableState, definition: TableDefinition, kind: ItemKind
+        self, table: TimelineTable, definition: TableDefinition, kind: ItemKind
     ) -> TableModel | None:
         """Return the model that DDL or conf declared for a table that this table map creates."""
         if table.unseen or kind != "create":
@@ -106,7 +106,7 @@ class Timeline:
         return table.model if declared else None
 
     def _named(
-        self, table: TableState, shown: TableDefinition
+        self, table: TimelineTable, shown: TableDefinition
     ) -> tuple[TableDefinition, str | None]:
         """Return the definition with names or, without them, the reason why."""
         if shown.named:
@@ -118,7 +118,7 @@ class Timeline:
             return shown, str(error)
 
     def _verdict(
-        self, table: TableState, definition: TableDefinition, version: int, unnamed: str | None
+        self, table: TimelineTable, definition: TableDefinition, version: int, unnamed: str | None
     ) -> _Verdict:
         """Return the kind and reason of the item for a table map; for most, there is none."""
         settled = version == table.version and version not in table.versions.open
@@ -135,7 +135,7 @@ class Timeline:
             return "version", None
         return self._changed(table, definition)
 
-    def _changed(self, table: TableState, definition: TableDefinition) -> _Verdict:
+    def _changed(self, table: TimelineTable, definition: TableDefinition) -> _Verdict:
         """Return kind and reason of the item for a table map that differs from the known
         definition."""
         types, known = self._options.types, table.definition
@@ -161,7 +161,7 @@ class Timeline:
         found = TableName(schema, table)
         return found.lower() if self._options.folds_names else found
 
-    def declare(self, at: LoggedStatement, start: Start) -> None:
+    def declare(self, at: LoggedStatement, start: TimelineStart) -> None:
         """Apply the tables of a start; `at` has the position in the log and the server."""
         for table in start.tables:
             source = table.statement
@@ -194,7 +194,7 @@ class Timeline:
         table = self._tables[effect.name]
         schema = replace(effect.name, table="")  # stands for all of its tables
         own = [item for item in items if item.name in (effect.name, schema)]
-        seed = Seed(rows, effect, model, all_logged)
+        seed = SeededTable(rows, effect, model, all_logged)
         item = seeded(table, own, seed, at, self._options.types)
         if item is not None:
             self._tables.add(item)
@@ -207,7 +207,7 @@ class Timeline:
 
     def effects(self, statement: LoggedStatement) -> list[Effect]:
         """Return a statement's effects, with names as the log spells them."""
-        session = Session(
+        session = StatementContext(
             statement.schema or None,
             statement.sql_mode,
             statement.server_version,

@@ -14,7 +14,7 @@ from pipeline.catalog.alter.items import TimelineItem
 from pipeline.gold.apply.merge import Take, put
 from pipeline.gold.apply.seed_rows import Seeding
 from pipeline.gold.cascades.store import Changes
-from pipeline.gold.changes.changes import Taken, read_changes
+from pipeline.gold.changes.changes import TableChanges, read_changes
 from pipeline.gold.changes.drift import Look, Watch
 from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.log_facts import Facts
@@ -22,7 +22,7 @@ from pipeline.gold.changes.small_batch import Few, few_of, rows_here
 from pipeline.gold.changes.steps import Evolve, Rows, parts
 from pipeline.gold.plan.stopped_tables import Stop, stops
 from pipeline.gold.plan.table_refresh import prepare_place
-from pipeline.gold.schema.renames import Step, change, in_order
+from pipeline.gold.schema.renames import TableStep, change, in_order
 from pipeline.gold.schema.unlogged import left_out
 from pipeline.gold.table.damage import REFUSED, Damage, damage_in
 from pipeline.gold.table.gold_table import GoldTable, Write, table_progress
@@ -42,7 +42,7 @@ no two commits may share one. A step uses batch * STEPS + step * STEP_COMMITS an
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class GoldBatch:
     """What all tables of a batch have in common; `state` is gold's after it.
 
     `touched`: the tables with something to apply; `items`: every table's timeline; `facts`: of
@@ -63,7 +63,7 @@ class Batch:
 
 
 def apply_tables(
-    batch: Batch, states: Sequence[TableState]
+    batch: GoldBatch, states: Sequence[TableState]
 ) -> tuple[Mapping[TableName, int], Sequence[Stop]]:
     """Bring one table, or several connected by RENAMEs, to their `to_lsn`.
 
@@ -88,11 +88,11 @@ def apply_tables(
 class _Carrier:
     """Carries out the steps of one table, or of several connected by RENAMEs."""
 
-    batch: Batch
+    batch: GoldBatch
     tables: Mapping[TableName, TableState]
     ready: set[TableName] = field(default_factory=set)
 
-    def steps(self, state: TableState) -> list[Step]:
+    def steps(self, state: TableState) -> list[TableStep]:
         """Return a table's steps."""
         batch, settings = self.batch, self.batch.run.settings
         table = GoldTable(
@@ -106,7 +106,7 @@ class _Carrier:
         found = parts(state, batch.items.get(state.name, ()))
         return [
             # Gold has exactly the source's rows after a part of which no change is missing.
-            Step(
+            TableStep(
                 table,
                 state.name,
                 part,
@@ -116,7 +116,7 @@ class _Carrier:
             for n, (before, part) in enumerate(zip([None, *found], found, strict=False))
         ]
 
-    def carry_out(self, group: Sequence[Step]) -> list[tuple[TableName, int]]:
+    def carry_out(self, group: Sequence[TableStep]) -> list[tuple[TableName, int]]:
         """Carry out a group of steps; return how many changes were applied to which tables.
 
         A failed group is retried once: of concurrent runs at the same step, one may have completed
@@ -131,7 +131,7 @@ class _Carrier:
                 return self._once(group)
             raise
 
-    def _once(self, group: Sequence[Step]) -> list[tuple[TableName, int]]:
+    def _once(self, group: Sequence[TableStep]) -> list[tuple[TableName, int]]:
         self._make_ready(group)
         counts = [(step.name, self._rows(step)) for step in group]
         evolving = [s for s in group if isinstance(s.part, Evolve) and not s.part.item.seed]
@@ -139,14 +139,14 @@ class _Carrier:
             change(self.batch.run.session, evolving, drop_rows=self.batch.state.drop_rows)
         return counts
 
-    def _make_ready(self, group: Sequence[Step]) -> None:
+    def _make_ready(self, group: Sequence[TableStep]) -> None:
         """Prepare tables that are refreshed on their own, before their first step."""
         for step in group:
             if step.name not in self.ready and self.tables[step.name].refresh == self.batch.number:
                 prepare_place(self.batch.run, step.table, step.name, self.batch.number)
             self.ready.add(step.name)
 
-    def _rows(self, step: Step) -> int:
+    def _rows(self, step: TableStep) -> int:
         """Apply rows of the log, or of a seed with the changes in the log since."""
         batch, part = self.batch, step.part
         if isinstance(part, Rows):
@@ -160,7 +160,7 @@ class _Carrier:
         )
         return seeding.load()
 
-    def _apply_rows(self, step: Step, part: Rows) -> int:
+    def _apply_rows(self, step: TableStep, part: Rows) -> int:
         batch, spark, table = self.batch, self.batch.run.session, step.table
         types = batch.run.settings.type_options
         if part.stop <= (self.tables[step.name].to_lsn, LAST) and _applied(spark, table, part):
@@ -180,7 +180,7 @@ class _Carrier:
         batch, run, facts = self.batch, self.batch.run, self.batch.facts
         spark, cascaded = run.session, batch.cascades.get((name, part.version))
 
-        def take(session: SparkSession) -> Taken | None:
+        def take(session: SparkSession) -> TableChanges | None:
             types = run.settings.type_options
             here = rows_here(spark, run.lake, part, types) if batch.few else None
             with nullcontext() if session is spark else staying_active(spark):
@@ -191,7 +191,7 @@ class _Carrier:
         return take
 
 
-def _stopped_by(error: Exception, group: Sequence[Step]) -> tuple[TableName, Refusal | Damage]:
+def _stopped_by(error: Exception, group: Sequence[TableStep]) -> tuple[TableName, Refusal | Damage]:
     """Return the table of a group to which an error belongs, and why it stops.
 
     Raise the error again if it does not belong to a table.

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, MergeIntoWriter, SparkSession, functi
 
 from pipeline.gold.changes.bags import keyless_misfits, put_keyless
 from pipeline.gold.changes.change_stats import Extent, all_of, extent, first_lsn, within
-from pipeline.gold.changes.changes import Taken
+from pipeline.gold.changes.changes import TableChanges
 from pipeline.gold.changes.drift import Look
 from pipeline.gold.changes.fold import DELETE, Shape, fold, outcomes
 from pipeline.gold.changes.fold_partial import MISSING, fold_partial, misfits
@@ -40,7 +40,7 @@ from pipeline.lake import delta
 from pipeline.lake.delta_log.spark_written import has_none_within
 from pipeline.lake.sql_text import quoted
 
-Take = Callable[[SparkSession], Taken | None]
+Take = Callable[[SparkSession], TableChanges | None]
 """Reads a part's changes in the given session; None if there are none."""
 
 
@@ -63,12 +63,12 @@ def put(
     Raise TableRefusedError if they cannot be applied.
     """
 
-    def taken(session: SparkSession) -> Taken | None:
+    def taken(session: SparkSession) -> TableChanges | None:
         found = take(session)
         if found is None:
             return None
         changes = completed(found.frame, left_out)
-        return found if changes is found.frame else Taken(changes)
+        return found if changes is found.frame else TableChanges(changes)
 
     part = _Part(spark, shape, write, left_out, complete, look)
     found = taken(few.looking if few and shape.key else spark)
@@ -100,7 +100,7 @@ class _Part:
     at_hand: bool = False
     small: bool = False
 
-    def brought(self, taken: Taken, few: Few | None) -> pa.Table | Extent:
+    def brought(self, taken: TableChanges, few: Few | None) -> pa.Table | Extent:
         """Return the changes collected at the driver if possible, otherwise their statistics."""
         if few and taken.rows is not None:
             return taken.rows

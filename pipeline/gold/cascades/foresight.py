@@ -29,10 +29,10 @@ from pipeline.gold.cascades.links import (
 )
 from pipeline.gold.cascades.outlook import Foreseen, Outlook, Parents
 from pipeline.gold.cascades.reader import Reader
-from pipeline.gold.cascades.replay import Cascaded, Event, Place, Replay, Rows, Values
+from pipeline.gold.cascades.replay import Cascaded, Place, Replay, RowChange, TableRows, Values
 from pipeline.gold.cascades.rows import ChangeRequest, TooManyRowsError
 from pipeline.gold.cascades.store import Changes, as_changes
-from pipeline.gold.changes.blockers import Fault
+from pipeline.gold.changes.blockers import OpenFault
 from pipeline.gold.changes.steps import model_after, rows_between
 from pipeline.settings import Settings
 
@@ -73,7 +73,7 @@ class _Foresight:
                 faults += [self.outlook.fault(since(c) + 1, c, TOO_MANY) for c in concerned]
                 self.links = [link for link in self.links if link.child not in below]
 
-    def _looked(self, known: Sequence[Fault]) -> Foreseen:
+    def _looked(self, known: Sequence[OpenFault]) -> Foreseen:
         """Return the result including the `known` faults. Raises TooManyRowsError."""
         faults = [*known]
         triggers = self._triggers()
@@ -100,7 +100,7 @@ class _Foresight:
 
     def _passed_by(
         self, first: Mapping[TableName, int], lsns: Mapping[TableName, list[int]]
-    ) -> Iterator[Fault]:
+    ) -> Iterator[OpenFault]:
         """Yield faults of children that lag behind a table between them and a changed ancestor."""
         above = ancestors(self.links)
         for child in first:
@@ -112,13 +112,13 @@ class _Foresight:
                     why = f"rows of {between}, to which it refers, have already changed further"
                     yield self.outlook.fault(min(passed), child, why)
 
-    def _fault_below(self, lsn: int, child: TableName, why: str) -> Fault:
+    def _fault_below(self, lsn: int, child: TableName, why: str) -> OpenFault:
         """Return a fault of a child and of all tables that cascade from it."""
         return self.outlook.fault(lsn, child, why, below=descendants(self.links, child))
 
     # --- changes of parents -----------------------------------------------------------------------
 
-    def _triggers(self) -> list[Event]:
+    def _triggers(self) -> list[RowChange]:
         """Return parents' deletes and changes of referenced values whose cascades are not logged.
 
         Raises TooManyRowsError.
@@ -176,7 +176,7 @@ class _Foresight:
         return cut, late
 
     def _fewer(
-        self, many: TooManyRowsError, triggers: Sequence[Event], first: Mapping[TableName, int]
+        self, many: TooManyRowsError, triggers: Sequence[RowChange], first: Mapping[TableName, int]
     ) -> int:
         """Return an LSN before which fewer rows are affected, if possible none."""
         start = min(first.values())
@@ -187,7 +187,7 @@ class _Foresight:
 
     # --- rows -------------------------------------------------------------------------------------
 
-    def _replayed(self, triggers: Sequence[Event], first: Collection[TableName]) -> Replay:
+    def _replayed(self, triggers: Sequence[RowChange], first: Collection[TableName]) -> Replay:
         """Replay the changes, loading further rows until all that matter are known.
 
         Raises TooManyRowsError.
@@ -210,8 +210,8 @@ class _Foresight:
                 loaded[link] |= values
 
     def _with_children(
-        self, triggers: Sequence[Event], children: Iterable[TableName]
-    ) -> list[Event]:
+        self, triggers: Sequence[RowChange], children: Iterable[TableName]
+    ) -> list[RowChange]:
         """Return these and all changes of the children up to the last of these, in order."""
         last = max(event.place[0] for event in triggers)
 
@@ -223,7 +223,7 @@ class _Foresight:
                 child, rows.columns, state.from_lsn, high, all_changes=True, whole=whole
             )
 
-        found: dict[tuple[Place, TableName], Event] = {(e.place, e.table): e for e in triggers}
+        found: dict[tuple[Place, TableName], RowChange] = {(e.place, e.table): e for e in triggers}
         for event in self.reader.events(map(request, sorted(children))):
             key = (event.place, event.table)
             trigger = found.get(key)
@@ -231,7 +231,7 @@ class _Foresight:
             found[key] = replace(event, unlogged=trigger is not None, doubt=doubt)
         return [found[key] for key in sorted(found)]
 
-    def _empty(self, child: TableName) -> Rows:
+    def _empty(self, child: TableName) -> TableRows:
         """Return the rows of a child before any are loaded."""
         state = self.outlook.states[child]
         items = self.outlook.items.get(child, ())
@@ -252,16 +252,16 @@ class _Foresight:
         complete = state.complete_from or self.outlook.begins_empty(child)
         columns = tuple(dict.fromkeys(asked))
         whole = complete and not state.marked
-        return Rows(key, columns, state.from_lsn, state.to_lsn, own, whole, carried)
+        return TableRows(key, columns, state.from_lsn, state.to_lsn, own, whole, carried)
 
-    def _with(self, child: TableName, base: Mapping[Identity, list[Values]]) -> Rows:
+    def _with(self, child: TableName, base: Mapping[Identity, list[Values]]) -> TableRows:
         rows = self._empty(child)
         for copies in base.values():
             for row in copies:
                 rows.put(row)
         return rows
 
-    def _keyed(self, child: TableName, found: Iterable[Event]) -> dict[Identity, list[Values]]:
+    def _keyed(self, child: TableName, found: Iterable[RowChange]) -> dict[Identity, list[Values]]:
         """Return the rows whose changes do not contain all required columns."""
         rows = self._empty(child)
         partial = (event for event in found if event.table == child and rows.takes(event))
@@ -301,7 +301,7 @@ class _Foresight:
         return found
 
 
-def _lsns(triggers: Iterable[Event]) -> dict[TableName, list[int]]:
+def _lsns(triggers: Iterable[RowChange]) -> dict[TableName, list[int]]:
     """Return the LSNs of each parent's changes, in order."""
     found: dict[TableName, set[int]] = defaultdict(set)
     for event in triggers:
@@ -317,7 +317,7 @@ def _after(
     return [own[at] for own, at in places if at < len(own)]
 
 
-def _by_identity(rows: Rows, found: Iterable[Values]) -> dict[Identity, list[Values]]:
+def _by_identity(rows: TableRows, found: Iterable[Values]) -> dict[Identity, list[Values]]:
     by_identity: dict[Identity, list[Values]] = defaultdict(list)
     for row in found:
         by_identity[rows.identity(row)].append(row)

@@ -13,7 +13,7 @@ from pipeline.catalog import TableName
 from pipeline.gold.cascades.links import Items, Link, ancestors, begins_empty, descendants
 from pipeline.gold.cascades.reader import Reader
 from pipeline.gold.cascades.store import Changes
-from pipeline.gold.changes.blockers import Fault, place_in_log
+from pipeline.gold.changes.blockers import OpenFault, place_in_log
 from pipeline.gold.changes.steps import model_after
 from pipeline.gold.table.state import TableState
 from pipeline.settings import Settings
@@ -35,7 +35,7 @@ class Outlook:
     before: int
     cut_lsn: int
     items: Items
-    faults: Sequence[Fault]
+    faults: Sequence[OpenFault]
     files: Mapping[int, str]
 
     def since(self, child: TableName) -> int:
@@ -55,13 +55,13 @@ class Outlook:
         *,
         below: Iterable[TableName] = (),
         given_up: bool = False,
-    ) -> Fault:
+    ) -> OpenFault:
         """Return a fault of a child, and of the tables `below` it."""
         sentence = (
             f"{place_in_log(lsn, self.files)}: foreign key actions on rows of {child} are not in"
             f" the log and cannot be derived: {why}. {COPY_REMEDY}"
         )
-        return Fault(lsn, sentence, tuple(sorted({child, *below})), given_up)
+        return OpenFault(lsn, sentence, tuple(sorted({child, *below})), given_up)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Foreseen:
     """
 
     cut_lsn: int
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[OpenFault, ...] = ()
     changes: Changes = field(default_factory=dict)
     again: bool = False
 
@@ -87,7 +87,7 @@ class Parents:
     reader: Reader
     links: Sequence[Link]
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self) -> Iterator[OpenFault]:
         """Yield faults of children whose parents' changes are not all applied."""
         for parent in sorted({link.parent for link in self.links}):
             children = sorted(descendants(self.links, parent) - {parent})
@@ -95,7 +95,7 @@ class Parents:
             if not self._is_known(parent):
                 yield from self._unknown(parent, children)
 
-    def _unapplied(self, parent: TableName, children: Sequence[TableName]) -> Iterator[Fault]:
+    def _unapplied(self, parent: TableName, children: Sequence[TableName]) -> Iterator[OpenFault]:
         """Yield faults where the parent's changes are needed but gold does not apply them."""
         stops, faulty = self._stops(parent), self._faulty(parent)
         if stops is None and not faulty:
@@ -111,7 +111,7 @@ class Parents:
             for lsn, given_up in {**lost, **dict.fromkeys(waits, False)}.items():
                 yield self.outlook.fault(lsn, child, why, given_up=given_up)
 
-    def _unknown(self, parent: TableName, children: Sequence[TableName]) -> Iterator[Fault]:
+    def _unknown(self, parent: TableName, children: Sequence[TableName]) -> Iterator[OpenFault]:
         """Yield accepted faults: other tables may cascade to the parent's rows, and from there on.
 
         The children may not equal the source's, but the parent's own changes still cascade.

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pipeline.catalog import TableName
 from pipeline.errors import BinlakeError
 from pipeline.gold.cascades.links import Identity, Items, Link
-from pipeline.gold.cascades.replay import Event, Values
+from pipeline.gold.cascades.replay import RowChange, Values
 from pipeline.gold.cascades.rows import ChangeRequest, LoggedCascades, events, keyed, referring
 from pipeline.gold.changes.faults import Resolved, resolved_faults
 from pipeline.gold.changes.log_facts import Facts
@@ -53,17 +53,17 @@ class Reader:
     facts: Facts
     versions: Mapping[TableName, int]
     _known: dict[Hashable, Any] = field(default_factory=dict)
-    _seen: dict[ChangeRequest, list[tuple[ChangeRequest, list[Event]]]] = field(
+    _seen: dict[ChangeRequest, list[tuple[ChangeRequest, list[RowChange]]]] = field(
         default_factory=lambda: defaultdict(list)
     )
     _logged: list[tuple[frozenset[int], LoggedCascades]] = field(default_factory=list)
 
-    def events(self, wishes: Iterable[ChangeRequest]) -> list[Event]:
+    def events(self, wishes: Iterable[ChangeRequest]) -> list[RowChange]:
         """Return changes of tables, unordered. Raises TooManyRowsError."""
         with ThreadPoolExecutor(self.settings.parallel_tables) as pool:
             return [event for found in pool.map(self._events, wishes) for event in found]
 
-    def _events(self, request: ChangeRequest) -> list[Event]:
+    def _events(self, request: ChangeRequest) -> list[RowChange]:
         seen = self._seen[replace(request, low=0, high=0)]
         # A plan that ends earlier than the previous one requests less of the same.
         for wider, found in seen:

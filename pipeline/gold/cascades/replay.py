@@ -27,7 +27,7 @@ MAX_DEPTH = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class RowChange:
     """A change of a row in the log; its images only have the requested columns that are known.
 
     `before` is None for an insert, `after` for a delete. `unlogged`: its cascades are not in the
@@ -59,7 +59,7 @@ class Cascaded:
 
 
 @dataclass(slots=True)
-class Rows:
+class TableRows:
     """Known rows of a child table; `key` is empty if rows are only identified by all columns.
 
     They include the changes up to LSN `since`; those after `until` do not apply to them. `columns`:
@@ -79,7 +79,7 @@ class Rows:
         default_factory=lambda: defaultdict(dict)
     )
 
-    def takes(self, event: Event) -> bool:
+    def takes(self, event: RowChange) -> bool:
         """Return True if a change applies to these rows."""
         return self.since < event.place[0] <= self.until
 
@@ -130,7 +130,7 @@ class Replay:
     def __init__(
         self,
         links: Sequence[Link],
-        children: Mapping[TableName, Rows],
+        children: Mapping[TableName, TableRows],
         loaded: Mapping[Link, set[Identity]],
     ) -> None:
         self._links = links
@@ -143,10 +143,10 @@ class Replay:
         self.missing: dict[Link, set[Identity]] = defaultdict(set)
         self.doubts: dict[tuple[TableName, int], str] = {}
         self.lacks: dict[tuple[TableName, int], str] = {}
-        self._event: Event
+        self._event: RowChange
         self._number = 0
 
-    def take(self, event: Event) -> None:
+    def take(self, event: RowChange) -> None:
         """Apply one change and its cascades."""
         self._event, self._number = event, 0
         rows = self._children.get(event.table)
@@ -265,7 +265,7 @@ def _concerns(link: Link, old: Values, new: Values | None) -> bool:
     return new is None or any(_differs(name, old, new) for name in link.parent_columns)
 
 
-def _changed(rows: Rows, event: Event) -> tuple[Values, Values | None]:
+def _changed(rows: TableRows, event: RowChange) -> tuple[Values, Values | None]:
     """Apply a child's own change; return its row before and after, as far as known."""
     old: Values = dict(event.before or {})
     if event.before is not None and all(name in old for name in rows.key or rows.columns):
@@ -278,7 +278,7 @@ def _changed(rows: Rows, event: Event) -> tuple[Values, Values | None]:
     return old, new
 
 
-def _lost(rows: Rows, event: Event) -> str:
+def _lost(rows: TableRows, event: RowChange) -> str:
     """Return the columns of an inserted row that are not known."""
     if event.before is not None or event.after is None:
         return ""

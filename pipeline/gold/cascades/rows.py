@@ -15,7 +15,7 @@ from decoder import TypeOptions
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.gold.cascades.links import Identity, Link, loose
-from pipeline.gold.cascades.replay import Event, Values
+from pipeline.gold.cascades.replay import RowChange, Values
 from pipeline.gold.changes.changes import Skipped, read_changes
 from pipeline.gold.changes.images import LeftOut, any_of, is_left_out, whole_after
 from pipeline.gold.changes.log_facts import Facts
@@ -73,9 +73,9 @@ def events(
     items: Sequence[TimelineItem],
     facts: Facts,
     types: TypeOptions,
-) -> list[Event]:
+) -> list[RowChange]:
     """Return a table's changes, unordered. Raises TooManyRowsError."""
-    found: list[Event] = []
+    found: list[RowChange] = []
     for rows in rows_between(items, request.low, request.high):
         here = rows_here(spark, lake, rows, types) if are_few(facts) else None
         taken = read_changes(
@@ -143,7 +143,7 @@ def _projection(names: Sequence[str], left_out: LeftOut, *, whole: bool) -> list
 
 def _event(
     request: ChangeRequest, row: Mapping[str, Any], names: Sequence[str], left_out: LeftOut
-) -> Event:
+) -> RowChange:
     op = row["__op"]
     absent_before = set(row["__absent_before"] or ())
     absent_after = {*(row["__absent_after"] or ()), *(row["__diffs"] or ())}
@@ -153,7 +153,7 @@ def _event(
         absent_after.difference_update(left_out.defaults)
     before = {name: row[f"b{n}"] for n, name in enumerate(names) if name not in absent_before}
     after = {name: row[f"a{n}"] for n, name in enumerate(names) if name not in absent_after}
-    return Event(
+    return RowChange(
         (row["__lsn"], row["__pos"], row["__row"]),
         request.name,
         None if op == "insert" else before,
@@ -190,7 +190,7 @@ class LoggedCascades:
             for row in rows.to_pylist()
         }
 
-    def marked(self, event: Event) -> Event:
+    def marked(self, event: RowChange) -> RowChange:
         """Return the change with whether its cascades may be unlogged, and why if not known."""
         lsn, pos, row = event.place
         kind, logged = self._cascades.get(self._prepared.get(lsn, lsn), (None, []))

@@ -43,7 +43,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class OpenFault:
     """An open row of the quarantine; `tables` is None if they are not known.
 
     `given_up`: an accepted gap, which holds nothing, whatever the rules are. `cause`: the table in
@@ -76,7 +76,7 @@ class Rules:
     mark_faults: bool = False
     drop_rows: bool = False
 
-    def marks(self, fault: Fault) -> bool:
+    def marks(self, fault: OpenFault) -> bool:
         """Return True if gold skips the fault's changes and reports the table as not complete."""
         return self.mark_faults or fault.given_up
 
@@ -157,7 +157,7 @@ def seed_blocks(items: Iterable[TimelineItem], blocks: Sequence[Block]) -> list[
     return found
 
 
-def fault_blocks(faults: Iterable[Fault], name: TableName, rules: Rules) -> list[Block]:
+def fault_blocks(faults: Iterable[OpenFault], name: TableName, rules: Rules) -> list[Block]:
     """Return the blocks from faults for one table; a fault of all tables holds the cut instead.
 
     If two tables are spelled the same, both are held.

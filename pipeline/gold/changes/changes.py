@@ -59,7 +59,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TableChanges:
     """One table's changes in one part; `rows` are the same in Arrow, if they were collected."""
 
     frame: DataFrame
@@ -75,7 +75,7 @@ def read_changes(
     prepared: Sequence[Prepared] = (),
     cascaded: pa.Table | None = None,
     here: pa.Table | None = None,
-) -> Taken | None:
+) -> TableChanges | None:
     """Return one table's changes in one part; None if silver has no table of that version.
 
     Changes of an XA transaction are in the part in which it is committed, with the LSN and the time
@@ -89,9 +89,9 @@ def read_changes(
     others = spark.createDataFrame(cascaded, spark_schema(cascaded.schema))
     others = others.where(between(rows).sql)
     if found is None:
-        return Taken(others)
+        return TableChanges(others)
     in_steps = found.frame.withColumn("__row", sf.col("__row").cast("bigint") * ROW_STEPS)
-    return Taken(in_steps.unionByName(others, allowMissingColumns=True))
+    return TableChanges(in_steps.unionByName(others, allowMissingColumns=True))
 
 
 def _logged(
@@ -102,7 +102,7 @@ def _logged(
     skip: Sequence[Skipped],
     prepared: Sequence[Prepared],
     here: pa.Table | None,
-) -> Taken | None:
+) -> TableChanges | None:
     due = [p for p in prepared if p.committed and rows.start <= (p.end_lsn or 0, 0) < rows.stop]
     # Including those not known to have rows of this table: with a fault, the counts in the log are
     # incomplete, and `retry` may have added the rows.
@@ -112,7 +112,7 @@ def _logged(
     # Rows that are due were logged before the part.
     if here is not None and not due:
         found = spark.createDataFrame(here, spark_schema(here.schema))
-        return Taken(without(found, skipped)) if skipped else Taken(found, here)
+        return TableChanges(without(found, skipped)) if skipped else TableChanges(found, here)
     path = lake.changes(name.schema, name.table, rows.version)
     if properties(spark, path) is None:
         return None
@@ -120,7 +120,7 @@ def _logged(
     if "after" not in changes.columns:
         return None  # from before a full refresh, which has not written any row to it
     found = without(changes.where(between(rows).sql), skipped)
-    return Taken(found.unionByName(_at_their_commits(changes, due, skip)) if due else found)
+    return TableChanges(found.unionByName(_at_their_commits(changes, due, skip)) if due else found)
 
 
 def _at_their_commits(

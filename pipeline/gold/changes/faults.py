@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.catalog import TableName
-from pipeline.gold.changes.blockers import Fault
+from pipeline.gold.changes.blockers import OpenFault
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import among, compare, equal, missing
 from pipeline.lake.starting import Spark
@@ -24,12 +24,12 @@ from pipeline.silver.tables.quarantine import (
 )
 
 
-def open_faults(spark: Spark, lake: Lake, source: str) -> list[Fault]:
+def open_faults(spark: Spark, lake: Lake, source: str) -> list[OpenFault]:
     """Return the unresolved rows of the quarantine."""
     return [_fault(row) for row in unresolved(spark, lake, source).to_pylist()]
 
 
-def in_words(faults: Sequence[Fault]) -> list[str]:
+def in_words(faults: Sequence[OpenFault]) -> list[str]:
     """Return sentences on faults, in their order; one for all faults with the same cause."""
     of_one = [(str(f.tables[0]), f.sentence) for f in faults if f.tables and len(f.tables) == 1]
     others = [f.sentence for f in faults if not f.tables or len(f.tables) > 1]
@@ -70,10 +70,10 @@ def resolved_faults(
     return tuple(sorted(found, key=lambda one: one.lsn))
 
 
-def _fault(row: Mapping[str, Any]) -> Fault:
+def _fault(row: Mapping[str, Any]) -> OpenFault:
     """Return a row as a fault; outside a transaction, its LSN is that of its event."""
     lsn = row["__lsn"] if row["__lsn"] is not None else row["ordinal"] << OFFSET_BITS | row["__pos"]
     tables = row["tables"]
     named = None if tables is None else tuple(TableName.read(name) for name in tables)
     cause = named[0] if named and is_of_first_table(row) else None
-    return Fault(lsn, sentence(row), named, given_up=row["kind"] == GIVEN_UP, cause=cause)
+    return OpenFault(lsn, sentence(row), named, given_up=row["kind"] == GIVEN_UP, cause=cause)

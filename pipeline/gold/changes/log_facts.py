@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.catalog import TableName
-from pipeline.gold.changes.blockers import Fault
+from pipeline.gold.changes.blockers import OpenFault
 from pipeline.gold.changes.changes import Skipped
 from pipeline.gold.changes.transactions import chosen_rows, entries, slices
 from pipeline.gold.changes.xa import Prepared, pair, xa_rows
@@ -48,7 +48,7 @@ class Facts:
     low: int
     high: int
     changed: frozenset[str] = frozenset()
-    undecided: tuple[Fault, ...] = ()
+    undecided: tuple[OpenFault, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     prepared: tuple[Prepared, ...] = ()
     last_lsn: int | None = None
@@ -133,7 +133,7 @@ def _tables(rows: pa.Table) -> set[str]:
     return set(pc.unique(pc.struct_field(entries(rows).flatten(), "key")).to_pylist())
 
 
-def _undecided(rows: pa.Table) -> Iterator[Fault]:
+def _undecided(rows: pa.Table) -> Iterator[OpenFault]:
     """Yield faults for transactions without an end, unless another row of theirs has one."""
     ended = pc.is_valid(rows.column("commit_lsn"))
     open_ones = pc.and_(pc.invert(ended), pc.is_null(rows.column("xa")))
@@ -143,7 +143,7 @@ def _undecided(rows: pa.Table) -> Iterator[Fault]:
     decided = set(rows.filter(ended).column("__lsn").to_pylist())
     for entry in waiting:
         if entry["__lsn"] not in decided:
-            yield Fault(
+            yield OpenFault(
                 entry["__lsn"],
                 f"{entry['file']}, position {entry['start_pos']}: it is not known whether the"
                 " transaction was committed.",

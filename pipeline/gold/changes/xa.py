@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.catalog.alter.items import TimelineItem
-from pipeline.gold.changes.blockers import Fault
+from pipeline.gold.changes.blockers import OpenFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def first_open(prepared: Iterable[Prepared], reached: Iterable[int], cut: int) -
     return min((p.lsn for p in prepared if p.decided_after(least)), default=cut + 1)
 
 
-def redefined(prepared: Iterable[Prepared], items: Sequence[TimelineItem]) -> Iterator[Fault]:
+def redefined(prepared: Iterable[Prepared], items: Sequence[TimelineItem]) -> Iterator[OpenFault]:
     """Yield faults for tables that changed between PREPARE and COMMIT, despite their locks.
 
     It is then unknown under which definition to apply the rows.
@@ -112,7 +112,7 @@ def redefined(prepared: Iterable[Prepared], items: Sequence[TimelineItem]) -> It
                 )
                 # The table, and the one that its rows were moved to.
                 names = (changed.name, changed.other) if changed.other else (changed.name,)
-                yield Fault(one.end_lsn, reason, names)
+                yield OpenFault(one.end_lsn, reason, names)
 
 
 def _changed(items: Sequence[TimelineItem], prepared: int, committed: int) -> TimelineItem | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.gold.changes.blockers import (
-    Fault,
+    OpenFault,
     Rules,
     fault_blocks,
     item_blocks,
@@ -41,7 +41,7 @@ class Known:
     silver_batch: int
     cut_lsn: int
     items: Sequence[TimelineItem]
-    faults: Sequence[Fault]
+    faults: Sequence[OpenFault]
     taken: Mapping[TableName, str] = field(default_factory=dict)
     files: Mapping[int, str] = field(default_factory=dict)
     damaged: Mapping[TableName, Damage] = field(default_factory=dict)

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from pipeline.catalog import TableName
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.plan.published_cuts import CUTS, cuts_table
-from pipeline.gold.table.commits import Written, by_others, is_own, signs, written_since
+from pipeline.gold.table.commits import CommitSums, by_others, is_own, signs, written_since
 from pipeline.gold.table.damage import Damage, damage_in, gone
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import GoldState, TableState
@@ -82,7 +82,7 @@ def publish(
     batch: int,
     looking: SparkSession,
     moved: Mapping[TableName, int],
-) -> tuple[Cut, Mapping[str, Written], GoldState]:
+) -> tuple[Cut, Mapping[str, CommitSums], GoldState]:
     """Append the cut of a plan whose tables are all applied, unless its full refresh continues.
 
     Return the cut, what was written since the previous one, by `schema.table`, and gold's state
@@ -132,7 +132,7 @@ class _Looked:
     state: TableState
     delta_id: str | None
     delta_version: int | None
-    written: Written | None = None
+    written: CommitSums | None = None
     damage: Damage | None = None
 
 

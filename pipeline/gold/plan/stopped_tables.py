@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pipeline.catalog import TableName
 from pipeline.gold.changes.steps import BEGINNINGS, Evolve, Part, Rows
 from pipeline.gold.changes.xa import Prepared, first_open
-from pipeline.gold.schema.renames import Step
+from pipeline.gold.schema.renames import TableStep
 from pipeline.gold.table.damage import Damage
 from pipeline.gold.table.state import GoldState, Refusal, TableState
 
@@ -61,7 +61,7 @@ class Stop:
 
 
 def stops(
-    done: Sequence[Step], left: Sequence[Step], at_fault: TableName, why: Refusal | Damage
+    done: Sequence[TableStep], left: Sequence[TableStep], at_fault: TableName, why: Refusal | Damage
 ) -> list[Stop]:
     """Return where the tables of a group stop; the first step of `left` is the one that failed."""
     found = {}

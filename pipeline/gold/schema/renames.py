@@ -23,7 +23,7 @@ from pipeline.lake.sql_text import quoted
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TableStep:
     """One part of one table's batch; `version` is its first transaction version.
 
     `vouched`: at this point gold has exactly the rows that the source had.
@@ -36,9 +36,9 @@ class Step:
     vouched: bool = False
 
 
-def in_order(steps: Sequence[Step]) -> list[list[Step]]:
+def in_order(steps: Sequence[TableStep]) -> list[list[TableStep]]:
     """Return the steps of several tables in log order; those of one RENAME form a group."""
-    found: list[list[Step]] = []
+    found: list[list[TableStep]] = []
     for step in sorted(steps, key=_place):
         if found and _is_move(step) and _is_move(found[-1][0]) and _at(step) == _at(found[-1][0]):
             found[-1].append(step)
@@ -47,16 +47,16 @@ def in_order(steps: Sequence[Step]) -> list[list[Step]]:
     return found
 
 
-def _at(step: Step) -> tuple[int, int]:
+def _at(step: TableStep) -> tuple[int, int]:
     return step.part.start if isinstance(step.part, Rows) else step.part.item.position
 
 
-def _place(step: Step) -> tuple[tuple[int, int], int]:
+def _place(step: TableStep) -> tuple[tuple[int, int], int]:
     """One statement may alter a table and rename it; rows follow both."""
     return _at(step), 2 if isinstance(step.part, Rows) else int(_is_move(step))
 
 
-def _is_move(step: Step) -> bool:
+def _is_move(step: TableStep) -> bool:
     return isinstance(step.part, Evolve) and step.part.item.kind in MOVES
 
 
@@ -72,7 +72,7 @@ def connected_groups(
     return list({id(members): members for members in group.values()}.values())
 
 
-def change(spark: SparkSession, steps: Sequence[Step], *, drop_rows: bool) -> None:
+def change(spark: SparkSession, steps: Sequence[TableStep], *, drop_rows: bool) -> None:
     """Apply one change of a definition to a table, or one RENAME to all of its tables."""
     changes = [
         TableChange(spark, step.table, step.part, step.version, step.vouched, drop_rows)

@@ -144,7 +144,7 @@ def signs(spark: Spark) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class CommitSums:
     """Sums over commits: files removed and added, and rows copied unchanged between them.
 
     `deletion_vectors`: files of which rows were deleted by a deletion vector instead.
@@ -159,17 +159,17 @@ class Written:
     rows_copied: int = 0
 
 
-def written(commits: Iterable[Mapping[str, str]]) -> Written:
+def written(commits: Iterable[Mapping[str, str]]) -> CommitSums:
     """Return the sums of the `operationMetrics` of commits."""
     metrics = list(commits)
     sums = {
         figure: sum(int(next((m[n] for n in names if n in m), 0)) for m in metrics)
         for figure, names in _NAMES.items()
     }
-    return Written(commits=len(metrics), **sums)
+    return CommitSums(commits=len(metrics), **sums)
 
 
-def written_since(commits: Sequence[Commit], before: int | None) -> Written | None:
+def written_since(commits: Sequence[Commit], before: int | None) -> CommitSums | None:
     """Return the sums over the commits after version `before` (None: over all commits).
 
     None if all of them are maintenance.

@@ -19,7 +19,7 @@ from deltalake import DeltaTable
 from pipeline.lake import delta, stores
 from pipeline.lake.child_sessions import is_elsewhere
 from pipeline.lake.delta_log.delta_rs import opened_unchecked
-from pipeline.lake.delta_log.table import Commit, TableState
+from pipeline.lake.delta_log.table import Commit, DeltaState
 from pipeline.lake.delta_log.table_log import commits_of, may_have_rows, names_in_files, state_of
 from pipeline.lake.sql_text import is_name, unquoted
 from pipeline.lake.starting import Spark, started
@@ -33,7 +33,7 @@ def has_log(spark: Spark, table: str) -> bool:
     return not is_name(table) and not is_elsewhere(spark, table)
 
 
-def state(spark: Spark, table: str) -> TableState | None:
+def state(spark: Spark, table: str) -> DeltaState | None:
     """Return the table's state now; None if it does not exist."""
     if has_log(spark, table):
         with suppress(Exception):  # Spark may be able to read it
@@ -42,7 +42,7 @@ def state(spark: Spark, table: str) -> TableState | None:
     if not delta.exists(started(spark), table):
         return None
     row = delta.described(started(spark), table)
-    return TableState(row["id"], row["properties"], row["numFiles"], row["sizeInBytes"], None)
+    return DeltaState(row["id"], row["properties"], row["numFiles"], row["sizeInBytes"], None)
 
 
 def properties(spark: Spark, table: str) -> Mapping[str, str] | None:

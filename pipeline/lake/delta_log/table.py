@@ -39,7 +39,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class TableState:
+class DeltaState:
     """A table's state by its log: Delta's `id`, properties, number of files and their bytes.
 
     `rows`: the rows in these files, including those marked by deletion vectors; None if unknown.

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import CommitProperties, DeltaTable
 
-from pipeline.lake.delta_log.table import Commit, TableState
+from pipeline.lake.delta_log.table import Commit, DeltaState
 
 NOTE = "userMetadata"
 OPERATION = "binlake"
@@ -27,11 +27,11 @@ _PHYSICAL = "delta.columnMapping.physicalName"
 _DATA = ".parquet"
 
 
-def state_of(table: DeltaTable) -> TableState:
+def state_of(table: DeltaTable) -> DeltaState:
     """Return the table's state."""
     metadata, files = table.metadata(), pa.table(table.get_add_actions())
     records = files.column("num_records")
-    return TableState(
+    return DeltaState(
         str(metadata.id),
         metadata.configuration,
         len(files),

@@ -14,7 +14,7 @@ from pipeline.lake.delta_log.conditions import ALL_ROWS
 from pipeline.lake.delta_log.table import LakeTable
 from pipeline.lake.files.data_files import partition_values, write_groups
 from pipeline.lake.files.rewriting import Rewritten
-from pipeline.lake.files.scanning import LogEntry, Scan
+from pipeline.lake.files.scanning import LogEntry, TableScan
 from pipeline.lake.files.target_writer import GROUP_BYTES, GROUP_ROWS
 
 TARGET_BYTES = 128 << 20
@@ -25,7 +25,7 @@ SMALL_BYTES = 64 << 20
 _File = tuple[LogEntry, ds.ParquetFileFragment]
 
 
-def compact_files(files: Scan) -> Rewritten:
+def compact_files(files: TableScan) -> Rewritten:
     """Rewrite the small files of each partition as fewer, larger ones.
 
     Files are combined in the order of their minimum values, so that file skipping still works.
@@ -38,7 +38,7 @@ def compact_files(files: Scan) -> Rewritten:
     return done
 
 
-def _bins(files: Scan) -> Iterator[tuple[Mapping[str, str | None], list[_File]]]:
+def _bins(files: TableScan) -> Iterator[tuple[Mapping[str, str | None], list[_File]]]:
     """Yield each group of files to combine, with their partition."""
     small: dict[tuple[str | None, ...], list[_File]] = defaultdict(list)
     for entry, fragment in files.files(ALL_ROWS):

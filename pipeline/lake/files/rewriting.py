@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 from pipeline.lake.delta_log.conditions import Condition
 from pipeline.lake.delta_log.table import DataFile, LakeTable
 from pipeline.lake.files.data_files import partition_values, write_groups
-from pipeline.lake.files.scanning import LogEntry, Scan
+from pipeline.lake.files.scanning import LogEntry, TableScan
 
 
 @dataclass(slots=True)
@@ -25,13 +25,15 @@ class Rewritten:
     rows: int = 0
 
 
-def without(files: Scan, where: Condition) -> Rewritten:
+def without(files: TableScan, where: Condition) -> Rewritten:
     """Rewrite files without the rows matching `where`; if all match, a file is just removed."""
     rest = _not(where)
     return _rewritten(files, where, lambda group: group.filter(rest), whole_files=True)
 
 
-def changed(files: Scan, where: Condition, change: Callable[[pa.Table], pa.Table]) -> Rewritten:
+def changed(
+    files: TableScan, where: Condition, change: Callable[[pa.Table], pa.Table]
+) -> Rewritten:
     """Rewrite files with the rows matching `where` replaced by the result of `change`."""
     rest = _not(where)
 
@@ -45,7 +47,7 @@ def changed(files: Scan, where: Condition, change: Callable[[pa.Table], pa.Table
 
 
 def _rewritten(
-    files: Scan,
+    files: TableScan,
     where: Condition,
     change: Callable[[pa.Table], pa.Table],
     *,

@@ -34,7 +34,7 @@ _PLAIN = "/!'()&,;@$+=~:"
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class TableScan:
     """The files of one version of a table, by their paths."""
 
     table: LakeTable
@@ -68,14 +68,14 @@ def scan(
     opened: DeltaTable,
     options: Mapping[str, str],
     where: Condition | None = None,
-) -> Scan:
+) -> TableScan:
     """Scan the table's current files, or those that may have rows matching `where`; columns that
     a file lacks are null."""
     files = pa.table(opened.get_add_actions())
     return scan_files(table, files if where is None else may_have(files, table, where), options)
 
 
-def scan_files(table: LakeTable, found: pa.Table, options: Mapping[str, str]) -> Scan:
+def scan_files(table: LakeTable, found: pa.Table, options: Mapping[str, str]) -> TableScan:
     """Scan some of a table's files; `found`: as returned by `DeltaTable.get_add_actions`."""
     # The log has percent-encoded paths: Spark's partition folders may contain any character.
     entries = {unquote(entry["path"]): entry for entry in found.to_pylist()}
@@ -84,7 +84,7 @@ def scan_files(table: LakeTable, found: pa.Table, options: Mapping[str, str]) ->
         _FORMAT.make_fragment(path, files, partition_expression=_known_of(table, entry))
         for path, entry in entries.items()
     ]
-    return Scan(table, entries, ds.FileSystemDataset(fragments, table.schema, _FORMAT, files))
+    return TableScan(table, entries, ds.FileSystemDataset(fragments, table.schema, _FORMAT, files))
 
 
 def _files(

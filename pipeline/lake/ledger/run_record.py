@@ -104,7 +104,7 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RecordedBatch:
     """A batch that the run finished; `planned_by`: the run that planned it, if it was another."""
 
     layer: str
@@ -128,7 +128,7 @@ class RunRecord:
     error: str | None = None
     error_type: str | None = None
     retryable: bool | None = None
-    batches: tuple[Batch, ...] = ()
+    batches: tuple[RecordedBatch, ...] = ()
     files: int = 0
     bytes: int = 0
     segments: int = 0

@@ -21,11 +21,11 @@ from pipeline.lake.child_sessions import child_session
 from pipeline.lake.delta_log import spark_written
 from pipeline.lake.delta_log.conditions import Condition
 from pipeline.lake.delta_log.spark_types import spark_schema, spark_type
-from pipeline.lake.delta_log.table import Commit, DataFile, LakeTable, Step, TableState
+from pipeline.lake.delta_log.table import Commit, DataFile, DeltaState, LakeTable, Step
 from pipeline.lake.files.compaction import SMALL_BYTES, TARGET_BYTES
 from pipeline.lake.layout import Lake
 from pipeline.lake.sql_text import in_sql, quoted
-from pipeline.lake.tables.tables import FILE, Change
+from pipeline.lake.tables.tables import FILE, NewValue
 
 BIG_ROWS = {
     # By default Parquet checks the memory in use only after a number of rows.
@@ -159,7 +159,7 @@ class SparkTables:
         return self._execute(f"DELETE FROM {in_sql(table.reference)}", table, where, step)
 
     def update(
-        self, table: LakeTable, where: Condition, changes: Sequence[Change], step: Step
+        self, table: LakeTable, where: Condition, changes: Sequence[NewValue], step: Step
     ) -> bool:
         """Update rows; see `NativeTables.update`."""
         values = ", ".join(f"{quoted(change.column)} = {change.sql}" for change in changes)
@@ -185,7 +185,7 @@ class SparkTables:
         self._append(none, table, step)
         return True
 
-    def state(self, table: LakeTable) -> TableState | None:
+    def state(self, table: LakeTable) -> DeltaState | None:
         """Return the table's state by its log; see `NativeTables.state`."""
         return spark_written.state(self.spark, table.reference)
 

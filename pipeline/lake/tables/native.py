@@ -22,19 +22,19 @@ from pipeline.lake.delta_conflicts import ATTEMPTS, conflict_error, wait_after
 from pipeline.lake.delta_log import delta_rs
 from pipeline.lake.delta_log.conditions import Condition
 from pipeline.lake.delta_log.delta_rs import schema_to_commit
-from pipeline.lake.delta_log.table import Commit, DataFile, LakeTable, Step, TableState
+from pipeline.lake.delta_log.table import Commit, DataFile, DeltaState, LakeTable, Step
 from pipeline.lake.delta_log.table_log import commits_of, old_files, state_of, vacuumed
 from pipeline.lake.files.compaction import compact_files
 from pipeline.lake.files.data_files import write_rows
 from pipeline.lake.files.rewriting import Rewritten, changed, count, without
-from pipeline.lake.files.scanning import Scan, scan
+from pipeline.lake.files.scanning import TableScan, scan
 from pipeline.lake.layout import Lake
 from pipeline.lake.locks.lease import require_held
 from pipeline.lake.locks.lock import exclusive, local_path
 from pipeline.lake.stores import is_known, options_for
 from pipeline.lake.tables.actions import Actions, add_action, commit_metadata, remove_action
 from pipeline.lake.tables.last_rows import last_rows
-from pipeline.lake.tables.tables import FILE, Change
+from pipeline.lake.tables.tables import FILE, NewValue
 
 _STALE = "._last_checkpoint.crc"
 """Hadoop's checksum of a file that delta-rs has rewritten: Spark would wait until they match."""
@@ -154,7 +154,7 @@ class NativeTables:
         return self._commit(table, step, actions, creates=False)
 
     def update(
-        self, table: LakeTable, where: Condition, changes: Sequence[Change], step: Step
+        self, table: LakeTable, where: Condition, changes: Sequence[NewValue], step: Step
     ) -> bool:
         """Update rows, in bounded memory; each change sees the rows before all changes."""
 
@@ -180,7 +180,7 @@ class NativeTables:
         table if necessary."""
         return self._commit(table, step, lambda _: Actions(claims=True), creates=True)
 
-    def state(self, table: LakeTable) -> TableState | None:
+    def state(self, table: LakeTable) -> DeltaState | None:
         """Return the table's state by its log; None if it does not exist. This, `history` and
         `old_files` also work for gold's tables."""
         with delta_rs.errors_of(table.reference):
@@ -240,7 +240,9 @@ class NativeTables:
             return Rewritten()
         return without(self._scan(table, opened, where), where)
 
-    def _scan(self, table: LakeTable, opened: DeltaTable, where: Condition | None = None) -> Scan:
+    def _scan(
+        self, table: LakeTable, opened: DeltaTable, where: Condition | None = None
+    ) -> TableScan:
         """Scan files to rewrite, with all columns that the table has."""
         stored = delta_rs.plain(opened.schema())
         added = [field for field in table.schema if field.name not in stored.names]

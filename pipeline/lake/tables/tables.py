@@ -30,7 +30,7 @@ FILE = "__filename"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class NewValue:
     """A new value for a column, as SQL and as a function of the rows to change."""
 
     column: str
@@ -38,9 +38,9 @@ class Change:
     values: Callable[[pa.Table], pa.Array | pa.ChunkedArray]
 
 
-def constant(column: str, value: int) -> Change:
+def constant(column: str, value: int) -> NewValue:
     """Return the change that sets a column to a number."""
-    return Change(
+    return NewValue(
         column, str(value), lambda rows: pa.repeat(pa.scalar(value, pa.int64()), len(rows))
     )
 

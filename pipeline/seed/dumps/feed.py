@@ -22,7 +22,7 @@ _LARGEST = (1 << 31) - (1 << 20)
 """Bytes of the longest row, since positions are int32."""
 
 
-class Feed:
+class DumpBuffer:
     """A buffer whose bytes from `at` to `end` are read and not yet consumed.
 
     `offset`: the position of the buffer's start in the file, after decompression if `compressed`.
@@ -100,13 +100,13 @@ def unreadable(path: str, error: Exception) -> DumpError:
 
 
 @contextmanager
-def fed(path: str, start: int = 0, size: int | None = None) -> Iterator[Feed]:
+def fed(path: str, start: int = 0, size: int | None = None) -> Iterator[DumpBuffer]:
     """Open a feed of `size` bytes (None: all) of a file from `start` on. Raises DumpError."""
     try:
         codec = codec_in(path)
         with opened(path, codec=codec, ahead=WINDOW) as stream:
             stream.seek(start)
-            yield Feed(path, stream, size, start, compressed=codec is not None)
+            yield DumpBuffer(path, stream, size, start, compressed=codec is not None)
     except (OSError, BinlogError) as error:
         raise unreadable(path, error) from error
 

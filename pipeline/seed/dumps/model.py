@@ -9,7 +9,7 @@ from typing import Any
 
 from decoder.constants import INSTANT_TYPES
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.seed.errors import DumpError
 
@@ -116,5 +116,5 @@ def lacking(path: str, table: str, names: Sequence[str]) -> DumpError:
 
 def created(statement: str, schema: str, sql_mode: int = 0) -> CreateTable | None:
     """Parse a CREATE TABLE; None if it is another statement, or cannot be parsed."""
-    found = effects(statement, Session(schema, sql_mode))
+    found = effects(statement, StatementContext(schema, sql_mode))
     return found[0] if len(found) == 1 and isinstance(found[0], CreateTable) else None

@@ -16,7 +16,7 @@ from decoder.dump_text.rows import skip_space
 from decoder.dump_text.statements import statement_end
 from pipeline.catalog.ddl.dump import sql_mode_of
 from pipeline.catalog.ddl.lexer import SqlMode
-from pipeline.seed.dumps.feed import Feed
+from pipeline.seed.dumps.feed import DumpBuffer
 
 _NAME = rb'(?:`(?:[^`]|``)*`|"(?:[^"]|"")*"|[\w$]+)'
 _COLUMNS = rb"\(\s*" + _NAME + rb"(?:\s*,\s*" + _NAME + rb")*\s*\)"
@@ -51,7 +51,7 @@ class Insert:
     end: int
 
 
-def statements(feed: Feed) -> Iterator[bytes | Insert]:
+def statements(feed: DumpBuffer) -> Iterator[bytes | Insert]:
     """Yield the whole feed in order: an Insert for each INSERT, and the text between them."""
     escapes, delimiter = True, b";"
     while True:
@@ -75,7 +75,7 @@ def statements(feed: Feed) -> Iterator[bytes | Insert]:
             yield text
 
 
-def inserts(feed: Feed) -> Iterator[InsertHead]:
+def inserts(feed: DumpBuffer) -> Iterator[InsertHead]:
     """Yield the heads of a feed's INSERTs, skipping other statements.
 
     After each, the feed is at the INSERT's rows, which the caller has to consume.
@@ -90,7 +90,7 @@ def inserts(feed: Feed) -> Iterator[InsertHead]:
             _to_end(feed, True, b";", keep=False)
 
 
-def insert_head(feed: Feed) -> InsertHead | None:
+def insert_head(feed: DumpBuffer) -> InsertHead | None:
     """Consume and return the head of the INSERT that the feed is at; None at another statement."""
     text = feed.ahead(_SHORT)
     if not _BEGINS_INSERT.match(text):
@@ -114,7 +114,7 @@ def unquoted(name: bytes) -> str:
     return text[1:-1].replace(quote * 2, quote) if quote in '`"' else text
 
 
-def _skipped(feed: Feed) -> bytes:
+def _skipped(feed: DumpBuffer) -> bytes:
     """Consume whitespace and comments; return the comments."""
     parts: list[bytes] = []
     while True:
@@ -127,7 +127,7 @@ def _skipped(feed: Feed) -> bytes:
         parts.append(_until(feed, b"*/" if comment[0] == b"/*" else b"\n"))
 
 
-def _until(feed: Feed, mark: bytes) -> bytes:
+def _until(feed: DumpBuffer, mark: bytes) -> bytes:
     """Consume and return the bytes up to and including `mark`, or up to the end of the file."""
     size = _SHORT
     while True:
@@ -140,7 +140,7 @@ def _until(feed: Feed, mark: bytes) -> bytes:
         size *= 2
 
 
-def _to_end(feed: Feed, escapes: bool, delimiter: bytes, *, keep: bool) -> bytes:
+def _to_end(feed: DumpBuffer, escapes: bool, delimiter: bytes, *, keep: bool) -> bytes:
     """Consume the rest of the statement; return it if `keep`, else b""."""
     state = np.zeros(2, np.int64)
     read = 0

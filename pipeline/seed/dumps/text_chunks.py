@@ -21,7 +21,7 @@ from pipeline.seed.dumps.cell_rows import (
     addresses,
     stored_text,
 )
-from pipeline.seed.dumps.feed import Feed, fed
+from pipeline.seed.dumps.feed import DumpBuffer, fed
 from pipeline.seed.dumps.model import Chunk, lacking
 from pipeline.seed.dumps.statements import inserts
 from pipeline.seed.errors import DumpError
@@ -62,7 +62,7 @@ class TextChunk(Chunk):
         return turns
 
     def _read(
-        self, feed: Feed, rows: CellRows, columns: Sequence[ColumnDefinition]
+        self, feed: DumpBuffer, rows: CellRows, columns: Sequence[ColumnDefinition]
     ) -> Iterator[list[Any]]:
         """Read the rows up to the end of the statement or the file."""
         while True:
@@ -80,14 +80,14 @@ class TextChunk(Chunk):
                 return
 
     @abstractmethod
-    def _parse(self, feed: Feed, rows: CellRows) -> tuple[int, int]:
+    def _parse(self, feed: DumpBuffer, rows: CellRows) -> tuple[int, int]:
         """Parse what the feed holds. Return where that ended, and how."""
 
     @abstractmethod
-    def _fault(self, feed: Feed, columns: int, *, ended: bool) -> DumpError | None:
+    def _fault(self, feed: DumpBuffer, columns: int, *, ended: bool) -> DumpError | None:
         """Return the error for the row at the feed, or if the file has `ended` there."""
 
-    def _malformed(self, feed: Feed, reason: str, remedy: str) -> DumpError:
+    def _malformed(self, feed: DumpBuffer, reason: str, remedy: str) -> DumpError:
         text = feed.ahead(60).decode(errors="replace")
         reason = f"at byte {feed.position} {reason}: {text!r}"
         return DumpError(self.path, reason, table=self.table, remedy=remedy)
@@ -120,13 +120,13 @@ class InsertChunk(TextChunk):
             if rows is not None:
                 yield from rows.taken(columns)
 
-    def _parse(self, feed: Feed, rows: CellRows) -> tuple[int, int]:
+    def _parse(self, feed: DumpBuffer, rows: CellRows) -> tuple[int, int]:
         return insert_rows(
             *(feed.buffer, feed.at, feed.end, self.escapes, rows.columns, rows.most),
             *(rows.out, rows.positions, rows.lengths, rows.state),
         )
 
-    def _fault(self, feed: Feed, columns: int, *, ended: bool) -> DumpError:
+    def _fault(self, feed: DumpBuffer, columns: int, *, ended: bool) -> DumpError:
         if ended:
             return DumpError(
                 self.path,
@@ -175,13 +175,13 @@ class DelimitedChunk(TextChunk):
         decoded = {name.casefold(): DECODED[how] for name, how in self.decoded.items()}
         return super()._turns(columns) | decoded
 
-    def _parse(self, feed: Feed, rows: CellRows) -> tuple[int, int]:
+    def _parse(self, feed: DumpBuffer, rows: CellRows) -> tuple[int, int]:
         return line_rows(
             *(feed.buffer, feed.at, feed.end, *self.dialect.codes(), rows.columns, rows.most),
             *(rows.out, rows.positions, rows.lengths, rows.state),
         )
 
-    def _fault(self, feed: Feed, columns: int, *, ended: bool) -> DumpError | None:
+    def _fault(self, feed: DumpBuffer, columns: int, *, ended: bool) -> DumpError | None:
         if ended and feed.at == feed.end:
             return None
         reason = "the file ends within a line of" if ended else "the line does not have"

@@ -9,7 +9,7 @@ import pyarrow as pa
 from decoder.model import schemas
 from decoder.transactions.faults import STATEMENT_DML
 from decoder.transactions.statements import may_change_tables
-from pipeline.catalog.ddl.ddl import Session
+from pipeline.catalog.ddl.ddl import StatementContext
 from pipeline.catalog.ddl.dml import targets
 from pipeline.source.server.version import server_number
 
@@ -27,13 +27,13 @@ class NamedTables:
     def __init__(self, server: str, *, lower_case: bool = False) -> None:
         self._lower_case = lower_case
         self._version, self._mariadb = server_number(server)
-        self._statements: dict[Place, list[tuple[str, Session]]] = {}
+        self._statements: dict[Place, list[tuple[str, StatementContext]]] = {}
 
     def note(self, statements: pa.RecordBatch) -> None:
         """Keep the statements of the part of the log that the next faults are in."""
         self._statements = defaultdict(list)
         for row in statements.select(list(_NEEDED)).to_pylist():
-            session = Session(
+            session = StatementContext(
                 row["schema"], row["sql_mode"] or 0, self._version, mariadb=self._mariadb
             )
             self._statements[row["__lsn"], row["__pos"]].append((row["query"], session))

@@ -19,13 +19,13 @@ from pipeline.catalog import TableName, Timeline
 from pipeline.catalog.ddl.dump import DumpedStatement
 from pipeline.catalog.ddl.effects import CreateTable, CreateTableLike, Effect
 from pipeline.catalog.timeline.logged import LoggedStatement
-from pipeline.catalog.timeline.start import Start, StartTable, read_start
+from pipeline.catalog.timeline.start import StartTable, TimelineStart, read_start
 from pipeline.catalog.timeline.statements import SAVES_DDL_XID
 from pipeline.catalog.timeline.touched import EVERY_TABLE, covers, touched
 from pipeline.settings import Settings
 from pipeline.silver.decode.segments import Mark, SegmentRef, log_number, lsn_of
 from pipeline.silver.plan.survey import Beginning, Found, logged_statement, ordered, shown_name
-from pipeline.silver.plan.take_seeds import Reached
+from pipeline.silver.plan.take_seeds import SilverReached
 from pipeline.source.server.create_statements import TIME_ZONE, CreateStatements
 from pipeline.source.server.version import server_number
 
@@ -52,7 +52,7 @@ def beginning(
     return None
 
 
-def _position(start: Start, ordinals: Mapping[str, int]) -> Mark | None:
+def _position(start: TimelineStart, ordinals: Mapping[str, int]) -> Mark | None:
     """Return the dump's position; None if it is before all files, or not recorded."""
     if start.place is None or not ordinals:
         return None
@@ -95,7 +95,7 @@ def needed_readings(
 
 def locate(
     readings: Iterable[CreateStatements],
-    reached: Reached,
+    reached: SilverReached,
     start: Mark,
     given_up: Collection[int] = (),
 ) -> Readings:
@@ -127,7 +127,7 @@ def _breaks(files: Sequence[FileRow], given_up: Collection[int]) -> Iterator[Mar
             yield following.ordinal, 0
 
 
-def _is_to_come(reading: CreateStatements, reached: Reached) -> bool:
+def _is_to_come(reading: CreateStatements, reached: SilverReached) -> bool:
     """Return True if the current log is of the reading's server."""
     last = reached.files[-1] if reached.files else None
     return last is not None and last.server_id == reading.server_id and last.begun <= reading.at
@@ -169,7 +169,7 @@ def beginnings(
                 found[since, number].append(table)
             break
     return [
-        Beginning(lsn, Start(tuple(tables)), readings.located[number].reading.server)
+        Beginning(lsn, TimelineStart(tuple(tables)), readings.located[number].reading.server)
         for (lsn, number), tables in sorted(found.items())
     ]
 

@@ -24,7 +24,7 @@ from pipeline.silver.decode.segments import Mark, SegmentRef
 from pipeline.silver.decode.silver_tables import transactions_table
 from pipeline.silver.plan.known_tables import beginning, beginnings, locate
 from pipeline.silver.plan.survey import Found, find, in_log_order, shown_name
-from pipeline.silver.plan.take_seeds import Reached
+from pipeline.silver.plan.take_seeds import SilverReached
 from pipeline.source.logs.kept_statements import kept
 
 _LOG_START = 0, 0
@@ -84,7 +84,7 @@ def late_names(
     gone = _removed(known, refs, end)
     first = (refs[0].ordinal, refs[0].start_pos) if gone is None else (gone.ordinal + 1, 0)
     start = beginning(settings, files, first, end, first=gone is None)
-    reached = Reached(0, end, known, all_of_bronze=False)
+    reached = SilverReached(0, end, known, all_of_bronze=False)
     readings = locate(from_servers, reached, first, settings.given_up)
     if gone is not None and start is None and not readings.located:
         return LateNames(gaps=(_too_early(gone, waiting),))

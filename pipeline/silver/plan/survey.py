@@ -24,7 +24,7 @@ from decoder.transactions.statements import may_change_tables
 from pipeline.bronze.tables import segments_table
 from pipeline.catalog import TableName, Timeline
 from pipeline.catalog.alter.items import Position, TimelineItem
-from pipeline.catalog.timeline.start import Start
+from pipeline.catalog.timeline.start import TimelineStart
 from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
 from pipeline.lake.delta_log.conditions import compare, equal
 from pipeline.lake.tables.opening import tables_of
@@ -81,7 +81,7 @@ class Beginning:
     """
 
     lsn: int
-    start: Start
+    start: TimelineStart
     server: str = ""
 
 

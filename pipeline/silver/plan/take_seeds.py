@@ -14,7 +14,7 @@ from pipeline.bronze.executed_gtids import log_base
 from pipeline.bronze.tables import FileRow
 from pipeline.catalog import TableName, Timeline
 from pipeline.catalog.alter.items import SeededFrom, TimelineItem, in_force
-from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.catalog.timeline.logged import LoggedStatement
 from pipeline.catalog.timeline.seeded import NotSeededError, UnloggedTypesError
@@ -42,7 +42,7 @@ ReadFromServer = Seed | CreateStatements
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class SilverReached:
     """Silver's progress after a batch: its last transaction, its position, and the known files.
 
     `all_of_bronze`: it has reached the end of bronze. `removed` is the LSN before which maintenance
@@ -113,7 +113,7 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenSeeds:
     """Items of the seeds that are used, and sentences.
 
     `faults` are about refused seeds, `notes` about seeds that wait or are not needed.
@@ -139,7 +139,7 @@ def definitions(seeds: Iterable[Seed]) -> dict[TableName, TableDefinition]:
     found: dict[TableName, TableDefinition] = {}
     for seed in seeds:
         number, mariadb = server_number(seed.server)
-        session = Session(seed.schema, seed.sql_mode, number, mariadb=mariadb)
+        session = StatementContext(seed.schema, seed.sql_mode, number, mariadb=mariadb)
         for effect in effects(seed.query, session):
             if isinstance(effect, CreateTable):
                 found[seed.name] = effect.definition
@@ -151,8 +151,8 @@ def take(
     seeds: Iterable[Seed],
     timeline: Timeline,
     past: Sequence[TimelineItem],
-    reached: Reached,
-) -> Taken:
+    reached: SilverReached,
+) -> TakenSeeds:
     """Return the items of the seeds that silver has passed; `past` is the earlier timeline."""
     items: list[TimelineItem] = []
     notes: list[str] = []
@@ -172,7 +172,7 @@ def take(
                 refuse_seed(settings.layout, settings.source, seed.id, SEED_NOT_NEEDED)
                 notes.append(f"The seed of {seed.name} is not needed: {SEED_NOT_NEEDED}.")
             items += [item] if item else []
-    return Taken(tuple(items), tuple(notes), tuple(faults))
+    return TakenSeeds(tuple(items), tuple(notes), tuple(faults))
 
 
 def refused_seed(name: TableName, reason: str) -> str:
@@ -197,7 +197,7 @@ def _taken(
     seed: Seed,
     timeline: Timeline,
     items: Sequence[TimelineItem],
-    reached: Reached,
+    reached: SilverReached,
 ) -> TimelineItem | None:
     lsn = _begun(settings, seed, reached) - 1
     number, mariadb = server_number(seed.server)
@@ -216,7 +216,7 @@ def _taken(
     return timeline.seed(at, rows, items, all_logged=logged or quiet)
 
 
-def _begun(settings: Settings, seed: Seed, reached: Reached) -> int:
+def _begun(settings: Settings, seed: Seed, reached: SilverReached) -> int:
     """Return the LSN of the seed's first position. Raises NotSeededError, _WaitsError."""
     made = settings.decoding["types"]
     if seed.types is not None and dict(seed.types) != made:

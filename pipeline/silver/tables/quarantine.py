@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from decoder.transactions.faults import STATEMENT_DML
 from pipeline.catalog import TableName
-from pipeline.catalog.ddl.ddl import Session
+from pipeline.catalog.ddl.ddl import StatementContext
 from pipeline.catalog.timeline.consequences import CONSEQUENCES_PATTERN, Consequences
 from pipeline.catalog.timeline.definitions import read_items
 from pipeline.lake import Lake
@@ -163,7 +163,7 @@ def _logged_consequences(run: LayerRun) -> Consequences:
     columns = ("query", "schema", "sql_mode")
     rows = tables_of(run.spark, run.lake).read(statements_table(run.lake), where, columns)
     for row in rows.to_pylist():
-        consequences.note(row["query"], Session(row["schema"], row["sql_mode"] or 0))
+        consequences.note(row["query"], StatementContext(row["schema"], row["sql_mode"] or 0))
     return consequences
 
 

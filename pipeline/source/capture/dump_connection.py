@@ -29,7 +29,7 @@ from pipeline.source.capture.state import Replica
 from pipeline.source.server.connection import connect, queried
 from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
-from pipeline.source.server.opening import Stop, cut_off
+from pipeline.source.server.opening import StopOpening, cut_off
 
 COM_REGISTER_SLAVE = 0x15
 COM_BINLOG_DUMP = 0x12
@@ -102,7 +102,7 @@ class DumpConnection:
         wait: bool,
         gtids: bool,
         semi_sync: bool = False,
-        stop: Stop | None = None,
+        stop: StopOpening | None = None,
     ) -> None:
         self._login = login
         # Cast to Any: reading a dump uses PyMySQL's private methods.

@@ -31,7 +31,7 @@ from decoder.events.layout import V4
 from decoder.events.mariadb_gtid import MariadbGtidEvent
 from decoder.events.registry import parse
 from decoder.framing.frames import Frames, frame
-from decoder.framing.large_event import LargeEvent, Mark
+from decoder.framing.large_event import Checkpoint, LargeEvent
 from decoder.framing.replication_packets import (
     LONGEST_PACKET,
     PACKET_HEADER_LENGTH,
@@ -294,7 +294,7 @@ class DumpStream:
             log_pos = int.from_bytes(begun[13:17], "little")
             ends = (self.position + size) & _POSITIONS
             if size >= length - prefix and log_pos in (0, ends):
-                start = Mark(self.position, 0)
+                start = Checkpoint(self.position, 0)
                 self._large = LargeEvent(begun, start, self._layout, checksum=self._checksum)
                 break
         else:

@@ -20,7 +20,7 @@ from pipeline.source.server.connection import asked, connect, queried
 from pipeline.source.server.create_statements import CreateStatements, read_create_statements
 from pipeline.source.server.errors import ServerError
 from pipeline.source.server.login import Login
-from pipeline.source.server.opening import Stop
+from pipeline.source.server.opening import StopOpening
 
 KEPT = 16
 """Number of readings kept: the first, and the last ones that differ."""
@@ -37,7 +37,7 @@ class KeptTables:
         self._wanted = wanted or (lambda _schema, _table: True)
         self._read: Identity | None = None
 
-    def keep(self, server: Identity, stop: Stop) -> None:
+    def keep(self, server: Identity, stop: StopOpening) -> None:
         """Read the definitions, once per server, and write them durably into the folder.
 
         Logs a warning, and lets the capture continue, if the user can see none of the tables, the
@@ -72,7 +72,7 @@ _NOT_SEEN = (
 )
 
 
-def _read(login: Login, wanted: Wanted, stop: Stop) -> tuple[CreateStatements, bool]:
+def _read(login: Login, wanted: Wanted, stop: StopOpening) -> tuple[CreateStatements, bool]:
     """Return the reading, and True if the log names all columns. Raises ServerError."""
     with connect(login, stop=stop) as connection, asked(login):
         metadata = queried(connection, "SHOW GLOBAL VARIABLES LIKE 'binlog_row_metadata'")

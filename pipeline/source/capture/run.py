@@ -45,12 +45,12 @@ from pipeline.source.capture.landed_folder import (
 from pipeline.source.capture.object_store import place_of
 from pipeline.source.capture.reader import ByteQueue, read_into
 from pipeline.source.capture.source import Identity, Source
-from pipeline.source.capture.start import FIRST, Start, dump_start
+from pipeline.source.capture.start import FIRST, DumpStart, dump_start
 from pipeline.source.capture.state import STATE, CaptureState, Gap, Replica, now, read_state
 from pipeline.source.server.errors import ServerUnreachableError
 from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
-from pipeline.source.server.opening import NAP, Stop
+from pipeline.source.server.opening import NAP, StopOpening
 from pipeline.source.server.refusals import SAME_IDENTITY
 
 _INTERRUPTED = (LostConnectionError, ServerUnreachableError, BrokenDumpError)
@@ -86,7 +86,7 @@ class Capture:
         self._folder = LandedFolder(self._path, write=write)
         self._backoff = Backoff(settings.retry.longest)
         self._refusals = 0
-        self._stop = Stop()
+        self._stop = StopOpening()
         self._gap = False
         self._caught_up = False
         self._from_first = False
@@ -259,7 +259,7 @@ class Capture:
         )
         return replica
 
-    def _begin_at(self, start: Start, landed: Landed | None) -> None:
+    def _begin_at(self, start: DumpStart, landed: Landed | None) -> None:
         """Write into the state whose log this is.
 
         This happens before the first byte is landed, but only once the server's log is known to
@@ -276,7 +276,7 @@ class Capture:
         if landed is not None and start.at.file != landed.end.file:
             self._folder.close_recovered(landed.end.file)
 
-    def _note_gap(self, landed: Landed, start: Start) -> None:
+    def _note_gap(self, landed: Landed, start: DumpStart) -> None:
         gap = Gap(str(landed.end), start.at.file, now())
         state = self._checkpoints.state
         if gap.behind not in {known.behind for known in state.gaps}:

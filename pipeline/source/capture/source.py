@@ -20,7 +20,7 @@ from pipeline.source.server.connection import code_of, connect, queried
 from pipeline.source.server.errors import AccessDeniedError
 from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
-from pipeline.source.server.opening import Stop
+from pipeline.source.server.opening import StopOpening
 from pipeline.source.server.version import ServerVersion
 
 ANSWER_SECONDS = 15
@@ -91,7 +91,7 @@ class Source:
     LostConnectionError if another server answers.
     """
 
-    def __init__(self, login: Login, stop: Stop | None = None) -> None:
+    def __init__(self, login: Login, stop: StopOpening | None = None) -> None:
         self._login = login
         self._stop = stop
         self._connection = self._connected()

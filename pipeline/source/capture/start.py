@@ -17,7 +17,7 @@ FIRST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class DumpStart:
     """Start of a dump, at the event `at`.
 
     `lost`: the server has purged its log between the end of the landed files and `at`.
@@ -35,7 +35,7 @@ def dump_start(
     first_file: str | None,
     accept_gap: bool,
     large_positions: bool,
-) -> Start:
+) -> DumpStart:
     """Return the event from which the server is to send its log.
 
     This is the last landed event: if the server still has the same one, its log continues the
@@ -58,11 +58,11 @@ def dump_start(
             )
         # The position does not fit into four bytes: the whole file is sent again and compared.
         fits = large_positions or landed.last_event <= LAST_POSITION_OF_DUMP
-        return Start(LogPosition(end.file, landed.last_event if fits else FIRST))
+        return DumpStart(LogPosition(end.file, landed.last_event if fits else FIRST))
     return _after_purge(landed, logs[0].name, folder, accept_gap)
 
 
-def _from_the_beginning(logs: Sequence[LogFile], first_file: str | None) -> Start:
+def _from_the_beginning(logs: Sequence[LogFile], first_file: str | None) -> DumpStart:
     names = [log.name for log in logs]
     if first_file is not None and first_file not in names:
         raise SettingsError(
@@ -71,10 +71,10 @@ def _from_the_beginning(logs: Sequence[LogFile], first_file: str | None) -> Star
             key="capture.first_file",
             remedy="Name one of these, or omit it to start with the server's first file.",
         )
-    return Start(LogPosition(first_file or names[0], FIRST))
+    return DumpStart(LogPosition(first_file or names[0], FIRST))
 
 
-def _after_purge(landed: Landed, first: str, folder: str, accept_gap: bool) -> Start:
+def _after_purge(landed: Landed, first: str, folder: str, accept_gap: bool) -> DumpStart:
     """Return the start if the server no longer has the folder's last file; `first` is its first."""
     end = landed.end
     if number_of(first) < number_of(end.file) or first.rpartition(".")[0] != _base(end.file):
@@ -83,9 +83,9 @@ def _after_purge(landed: Landed, first: str, folder: str, accept_gap: bool) -> S
         )
     at = LogPosition(first, FIRST)
     if landed.ended and follows(first, end.file):
-        return Start(at)
+        return DumpStart(at)
     if accept_gap:
-        return Start(at, lost=True)
+        return DumpStart(at, lost=True)
     raise PurgedError(file=end.file, position=end.position, first=first, folder=folder)
 
 

@@ -34,7 +34,7 @@ FROM information_schema.REFERENTIAL_CONSTRAINTS ORDER BY 1, 2, CONSTRAINT_NAME
 
 
 @dataclass(frozen=True, slots=True)
-class SourceTable:
+class CheckedTable:
     """A table of the server; `kind` is information_schema's TABLE_TYPE.
 
     `keyed`: True if it has a PRIMARY KEY, or a UNIQUE key of whole NOT NULL columns.
@@ -94,7 +94,7 @@ class ServerFacts:
     at: datetime
     utc_offset: int = 0
     log_filter: LogFilter | None = None
-    tables: tuple[SourceTable, ...] = field(default=())
+    tables: tuple[CheckedTable, ...] = field(default=())
     foreign_keys: tuple[SourceForeignKey, ...] = field(default=())
 
     def is_on(self, variable: str) -> bool:
@@ -145,10 +145,10 @@ def _schemas(text: str | None) -> frozenset[str]:
     return frozenset(filter(None, (text or "").split(",")))
 
 
-def _tables(connection: Connection[Any]) -> Iterator[SourceTable]:
+def _tables(connection: Connection[Any]) -> Iterator[CheckedTable]:
     keyed = set(_keyed(queried(connection, _UNIQUE_KEYS)))
     for schema, table, engine, kind in queried(connection, _TABLES):
-        yield SourceTable(schema, table, engine or "", kind, (schema, table) in keyed)
+        yield CheckedTable(schema, table, engine or "", kind, (schema, table) in keyed)
 
 
 def _keyed(parts: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str, str]]:

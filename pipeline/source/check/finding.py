@@ -15,7 +15,7 @@ VERDICTS: tuple[Verdict, ...] = ("fit", "advice", "unfit")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RemedySteps:
     """The steps of a remedy, in order.
 
     `statements`: SQL without a semicolon, effective at once; `option_file`: lines for the [mysqld]
@@ -29,7 +29,7 @@ class Change:
     conf: tuple[str, ...] = ()
 
 
-NOTHING = Change()
+NOTHING = RemedySteps()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Finding:
     has: str
     verdict: Verdict
     why: str
-    change: Change = NOTHING
+    change: RemedySteps = NOTHING
     tables: tuple[str, ...] = ()
 
 
@@ -51,16 +51,16 @@ Check = Callable[[ServerFacts, Settings], Iterable[Finding]]
 """A check; it yields no finding if the server's version lacks what it checks."""
 
 
-def set_variable(facts: ServerFacts, name: str, value: str) -> Change:
+def set_variable(facts: ServerFacts, name: str, value: str) -> RemedySteps:
     """Return the change that sets a variable at run time and for later restarts.
 
     MySQL 8.0 and newer have SET PERSIST; other servers need a line in the option file too.
     """
     if facts.version.since(mysql=(8, 0), mariadb=None):
-        return Change((f"SET PERSIST {name} = {value}",))
-    return Change((f"SET GLOBAL {name} = {value}",), (f"{name} = {value}",))
+        return RemedySteps((f"SET PERSIST {name} = {value}",))
+    return RemedySteps((f"SET GLOBAL {name} = {value}",), (f"{name} = {value}",))
 
 
-def set_at_start(*lines: str) -> Change:
+def set_at_start(*lines: str) -> RemedySteps:
     """Return a change to the option file that takes effect after a restart."""
-    return Change(option_file=lines, restart=True)
+    return RemedySteps(option_file=lines, restart=True)

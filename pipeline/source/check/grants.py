@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from pipeline.settings import Settings
-from pipeline.source.check.facts import ServerFacts, SourceTable
-from pipeline.source.check.finding import Change, Finding, Verdict
+from pipeline.source.check.facts import CheckedTable, ServerFacts
+from pipeline.source.check.finding import Finding, RemedySteps, Verdict
 from pipeline.source.check.privileges import Scope
 
 _WILD = re.compile(r"\[[^\]]+\]|[*?\[]")
@@ -73,7 +73,7 @@ class RequiredScopes:
     def _has(self, scope: Scope) -> bool:
         return self.facts.privileges.has(self.names, scope)
 
-    def _visible(self) -> Iterator[SourceTable]:
+    def _visible(self) -> Iterator[CheckedTable]:
         for one in self.facts.tables:
             if one.kind == "BASE TABLE" and self.settings.wanted(one.schema, one.table):
                 yield one
@@ -92,14 +92,14 @@ class RequiredScopes:
             ):
                 yield scope
 
-    def _scope_to_grant(self, one: SourceTable, table: str) -> Scope:
+    def _scope_to_grant(self, one: CheckedTable, table: str) -> Scope:
         """Return the table's schema if all of it is included, else the table."""
         is_cut = any(fnmatchcase(one.schema, out.split(".", 1)[0]) for out in self.settings.exclude)
         return Scope(one.schema, None if table == "*" and not is_cut else one.table)
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class NeededPrivilege:
     """Check for a required privilege, global or `on_tables`; any of `enough` also satisfies it.
 
     `mariadb` is its name on MariaDB since 10.5.2.
@@ -143,27 +143,27 @@ class Need:
             scopes += [f"any visible table of {pattern}" for pattern in missing.blind]
             why += " Grant it on the schemas or tables that match: the user sees none of them."
         has = f"{facts.user} does not have it on {', '.join(scopes)}"
-        return Finding(check, has, self.otherwise, why, Change(statements))
+        return Finding(check, has, self.otherwise, why, RemedySteps(statements))
 
 
 NEEDS = (
-    Need("REPLICATION SLAVE", "Capture reads the server's log as a replica does."),
-    Need(
+    NeededPrivilege("REPLICATION SLAVE", "Capture reads the server's log as a replica does."),
+    NeededPrivilege(
         "REPLICATION CLIENT",
         "Capture and seed query the log's position, and this check the log's filter.",
         mariadb="BINLOG MONITOR",
     ),
-    Need(
+    NeededPrivilege(
         "RELOAD",
         "A seed is a consistent snapshot, for which FLUSH TABLES WITH READ LOCK locks all tables.",
         enough=frozenset({"FLUSH_TABLES"}),
     ),
-    Need(
+    NeededPrivilege(
         "SELECT",
         "A seed reads the tables that conf includes, and this check only sees tables with SELECT.",
         on_tables=True,
     ),
-    Need(
+    NeededPrivilege(
         "SHOW VIEW",
         "mysqldump needs it to dump the definitions of schemas with views.",
         otherwise="advice",

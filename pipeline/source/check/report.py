@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pipeline.source.check.finding import VERDICTS, Change, Finding, Verdict
+from pipeline.source.check.finding import VERDICTS, Finding, RemedySteps, Verdict
 
 STYLES: Mapping[Verdict, str] = MappingProxyType(
     {"fit": "green", "advice": "yellow", "unfit": "red"}
@@ -95,7 +95,7 @@ def _section(out: Console, heading: str, lines: Iterable[str]) -> None:
         out.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
 
 
-SECTIONS: tuple[tuple[str, Callable[[Change], Iterable[str]]], ...] = (
+SECTIONS: tuple[tuple[str, Callable[[RemedySteps], Iterable[str]]], ...] = (
     ("Run on the server:", lambda change: [f"{each};" for each in change.statements]),
     (
         "Add to its option file, under [mysqld], to keep this after a restart:",

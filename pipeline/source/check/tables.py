@@ -10,8 +10,8 @@ from types import MappingProxyType
 
 from pipeline.settings import Settings
 from pipeline.settings.settings import key_given
-from pipeline.source.check.facts import ServerFacts, SourceForeignKey, SourceTable
-from pipeline.source.check.finding import NOTHING, Change, Finding, Verdict, set_at_start
+from pipeline.source.check.facts import CheckedTable, ServerFacts, SourceForeignKey
+from pipeline.source.check.finding import NOTHING, Finding, RemedySteps, Verdict, set_at_start
 
 _NOT_ITS_OWN = "Its rows belong to other tables or servers, and change without being logged here."
 _CRASH = "After a crash the table and the log may contain different changes."
@@ -76,7 +76,9 @@ def keys(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         *(f"  {json.dumps(name, ensure_ascii=False)}: [columns]" for name in keyless),
     )
     has = _count(keyless)
-    yield Finding("tables without a key", has, "advice", why, Change(conf=lines), tuple(keyless))
+    yield Finding(
+        "tables without a key", has, "advice", why, RemedySteps(conf=lines), tuple(keyless)
+    )
 
 
 def engines(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
@@ -103,7 +105,7 @@ def kinds(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
 def _unsupported(check: str, names: list[str], verdict: Verdict, why: str) -> Finding:
     """Return the finding for such tables; unfit ones should be excluded, as gold would be wrong."""
     listed = ", ".join(json.dumps(name, ensure_ascii=False) for name in names)
-    change = Change(conf=(f"exclude: [{listed}]{BESIDE}",)) if verdict == "unfit" else NOTHING
+    change = RemedySteps(conf=(f"exclude: [{listed}]{BESIDE}",)) if verdict == "unfit" else NOTHING
     return Finding(check, _count(names), verdict, why, change, tuple(names))
 
 
@@ -144,7 +146,7 @@ def _not_logged(acting: list[SourceForeignKey], settings: Settings, *, has_choic
     return Finding(check, has, verdict, why, change, _names(key.child for key in acting))
 
 
-def _included(facts: ServerFacts, settings: Settings, kind: str) -> Iterator[SourceTable]:
+def _included(facts: ServerFacts, settings: Settings, kind: str) -> Iterator[CheckedTable]:
     for table in facts.tables:
         if table.kind == kind and settings.wanted(table.schema, table.table):
             yield table

@@ -14,8 +14,8 @@ from pipeline.settings.time_zone import zone
 from pipeline.source.check.facts import ServerFacts
 from pipeline.source.check.finding import (
     NOTHING,
-    Change,
     Finding,
+    RemedySteps,
     Verdict,
     set_at_start,
     set_variable,
@@ -175,7 +175,7 @@ def row_metadata(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         has or "not in this version",
         "fit" if known else "advice",
         f"{why}.",
-        Change(setting.statements, setting.option_file, conf=lines),
+        RemedySteps(setting.statements, setting.option_file, conf=lines),
     )
 
 
@@ -225,7 +225,7 @@ def gtid_mode(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         () if not changes[0].option_file else ("enforce_gtid_consistency = ON", "gtid_mode = ON")
     )
     waits = "; before the last step, Ongoing_anonymous_transaction_count must be 0 on all servers"
-    yield Finding("gtid_mode", has, "advice", f"{why}{waits}.", Change(statements, lasting))
+    yield Finding("gtid_mode", has, "advice", f"{why}{waits}.", RemedySteps(statements, lasting))
 
 
 def _place(mode: str) -> int:
@@ -262,14 +262,14 @@ def _kept(facts: ServerFacts) -> tuple[str | None, float]:
     return "binlog_expire_logs_seconds", seconds if purges else 0
 
 
-def _keep_longer(facts: ServerFacts, variable: str) -> Change:
+def _keep_longer(facts: ServerFacts, variable: str) -> RemedySteps:
     in_days = variable == "expire_logs_days"
     change = set_variable(facts, variable, str(RETENTION // DAY if in_days else RETENTION))
     days = facts.variables.get("expire_logs_days", "0")
     if in_days or facts.version.is_mariadb or float(days) == 0:
         return change
     # MySQL 8.0 ignores the seconds while days are set.
-    return Change(("SET PERSIST expire_logs_days = 0", *change.statements))
+    return RemedySteps(("SET PERSIST expire_logs_days = 0", *change.statements))
 
 
 def compression(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
@@ -288,7 +288,7 @@ def encryption(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         why = "Encrypted log files can only be read with the server's keyring or a password in conf"
         conf = ("encryption: {keyring: path of component_keyring_file's file}",) if asks else ()
         verdict: Verdict = "advice" if asks else "fit"
-        yield Finding("binlog_encryption", has, verdict, f"{why}.", Change(conf=conf))
+        yield Finding("binlog_encryption", has, verdict, f"{why}.", RemedySteps(conf=conf))
     if (has := facts.variables.get("encrypt_binlog")) is not None:
         why = "Files encrypted by MariaDB are refused: only the server has their keys."
         if facts.is_on("encrypt_binlog"):
@@ -312,7 +312,7 @@ def system_time_zone(facts: ServerFacts, settings: Settings) -> Iterator[Finding
         return
     why = f"{why} (a name such as Europe/Paris also covers daylight saving time)."
     conf = (f'system_time_zone: "{has}"',)
-    yield Finding("system_time_zone", has, "unfit", why, Change(conf=conf))
+    yield Finding("system_time_zone", has, "unfit", why, RemedySteps(conf=conf))
 
 
 def _offset(seconds: int) -> str:
@@ -332,7 +332,7 @@ def lower_case_table_names(facts: ServerFacts, settings: Settings) -> Iterator[F
     if int(has) == (settings.lower_case_table_names or 0):
         yield Finding("lower_case_table_names", has, "fit", why)
         return
-    change = Change(conf=(f"lower_case_table_names: {has}",))
+    change = RemedySteps(conf=(f"lower_case_table_names: {has}",))
     yield Finding("lower_case_table_names", has, "unfit", why, change)
 
 
@@ -348,5 +348,5 @@ def log_filter(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         yield Finding(check, "every replicated schema is logged", "fit", why)
         return
     line = "# remove binlog_do_db and binlog_ignore_db (binlog-do-db, binlog-ignore-db)"
-    change = Change(option_file=(line,), restart=True)
+    change = RemedySteps(option_file=(line,), restart=True)
     yield Finding(check, f"exclude {', '.join(missing)}", "unfit", why, change)

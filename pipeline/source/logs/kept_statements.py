@@ -15,7 +15,7 @@ from logging import WARNING
 
 from pipeline.lake import Lake, stores
 from pipeline.observe import say
-from pipeline.source.server.create_statements import CreateStatements, ServerTable
+from pipeline.source.server.create_statements import CreateStatements, TableStatement
 
 READINGS_FILE = ".binlake-tables.json"
 """A capture's file of readings, in its folder. Hidden, since it is not a log."""
@@ -76,7 +76,7 @@ def keep(lake: Lake, source: str, readings: Iterable[CreateStatements], begun: i
 
 
 def _is_confirmed(
-    table: ServerTable, reading: CreateStatements, known: Iterable[CreateStatements]
+    table: TableStatement, reading: CreateStatements, known: Iterable[CreateStatements]
 ) -> bool:
     same = [
         one

@@ -26,7 +26,7 @@ from pipeline.source.server.errors import (
 from pipeline.source.server.login import Login
 from pipeline.source.server.opening import (
     NotOpenedError,
-    Stop,
+    StopOpening,
     StoppedError,
     notice_lost_network,
     open_within,
@@ -61,7 +61,7 @@ class _Refusal:
         raise ClearTextRefusedError
 
 
-def connect(login: Login, *, stop: Stop | None = None, **options: Any) -> Connection[Any]:
+def connect(login: Login, *, stop: StopOpening | None = None, **options: Any) -> Connection[Any]:
     """Open a connection with utf8mb4, autocommit and timeouts; PyMySQL's `options` override these.
 
     Opening takes at most the login's `connect_timeout`; `stop` ends that wait, and every later one

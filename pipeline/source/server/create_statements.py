@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from pipeline.lake.sql_text import quoted
 from pipeline.settings.settings import SYSTEM_SCHEMAS
 from pipeline.source.server.connection import LOST_CONNECTION_CODES, queried
-from pipeline.source.server.log_position import LogPosition, Places
+from pipeline.source.server.log_position import LogPosition, LogPositions
 from pipeline.source.server.login import Login
 from pipeline.source.server.version import server_version
 
@@ -37,7 +37,7 @@ _SESSION = (
 _NEXT_NUMBER = re.compile(r" AUTO_INCREMENT=\d+")
 
 
-class ServerTable(NamedTuple):
+class TableStatement(NamedTuple):
     """A table and its CREATE TABLE statement."""
 
     schema: str
@@ -59,7 +59,7 @@ class CreateStatements:
     at: int
     first: LogPosition
     last: LogPosition
-    tables: tuple[ServerTable, ...]
+    tables: tuple[TableStatement, ...]
     gtids: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def read_create_statements(
     Raises NoLogPositionError, and PyMySQL's errors if the connection is lost.
     """
     version = server_version(connection)
-    places = Places(connection, version, login)
+    places = LogPositions(connection, version, login)
     queried(connection, _SESSION)
     gtids = places.executed()
     first = places.end()
@@ -100,7 +100,7 @@ def read_create_statements(
         if stopped():
             break
         if (query := _shown(connection, schema, table)) is not None:
-            tables.append(ServerTable(schema, table, query))
+            tables.append(TableStatement(schema, table, query))
     return CreateStatements(
         version.text, log["server_id"], log["at"], first, places.end(), tuple(tables), gtids
     )

@@ -93,7 +93,7 @@ class NoLogPositionError(ServerError):
     """The server reports no log position, or none before which everything is visible."""
 
 
-class Places:
+class LogPositions:
     """Queries log positions over a connection in autocommit mode that nothing else uses."""
 
     def __init__(self, connection: Connection[Any], version: ServerVersion, login: Login) -> None:

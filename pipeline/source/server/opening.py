@@ -39,7 +39,7 @@ class StoppedError(Exception):
     """A stop was requested while the connection was being opened."""
 
 
-class Stop:
+class StopOpening:
     """Stop request: shuts down open connections and prevents new ones."""
 
     def __init__(self) -> None:
@@ -61,7 +61,9 @@ class Stop:
             cut_off(connection)
 
 
-def open_within(connection: Connection[Any], seconds: float, stop: Stop | None = None) -> None:
+def open_within(
+    connection: Connection[Any], seconds: float, stop: StopOpening | None = None
+) -> None:
     """Open a deferred connection, from name resolution to the end of the login.
 
     Raises NotOpenedError after `seconds`, StoppedError, and what opening it raises.
@@ -105,7 +107,7 @@ def _open(connection: Connection[Any], opening: Future[None]) -> None:
 
 
 def _wait_for(
-    opening: Future[None], connection: Connection[Any], until: float, stop: Stop | None
+    opening: Future[None], connection: Connection[Any], until: float, stop: StopOpening | None
 ) -> None:
     while not opening.done():
         left = until - time.monotonic()

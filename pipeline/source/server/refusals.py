@@ -20,7 +20,7 @@ from pipeline.source.server.errors import (
 )
 
 
-class Refusal(NamedTuple):
+class ServerRefusal(NamedTuple):
     """Exception class, cause and remedy for an error code."""
 
     kind: type[ServerError]
@@ -46,21 +46,21 @@ _PLUGIN = (
     " (mysql_native_password on MariaDB)."
 )
 _GRANT = "Grant the missing privileges: binlake check lists them."
-_EXPIRED = Refusal(
+_EXPIRED = ServerRefusal(
     AccessDeniedError,
     "The user's password has expired.",
     "Give the user a new password: ALTER USER … IDENTIFIED BY ….",
 )
-_LOCKED = Refusal(
+_LOCKED = ServerRefusal(
     AccessDeniedError, "The account is locked.", "Unlock it: ALTER USER … ACCOUNT UNLOCK."
 )
-_MISSING_GRANT = Refusal(AccessDeniedError, "The user lacks a privilege.", _GRANT)
-_NO_PLUGIN = Refusal(
+_MISSING_GRANT = ServerRefusal(AccessDeniedError, "The user lacks a privilege.", _GRANT)
+_NO_PLUGIN = ServerRefusal(
     AccessDeniedError,
     "The server or Binlake does not support the user's authentication plugin.",
     _PLUGIN,
 )
-_CONNECTIONS_OF_A_USER = Refusal(
+_CONNECTIONS_OF_A_USER = ServerRefusal(
     ServerUnreachableError,
     "The user has reached its limit of connections, or of statements per hour: capture needs two"
     " connections at a time, seed one more than seed.parallel, other commands one.",
@@ -73,37 +73,37 @@ TLS_REMEDY = (
     " the server's certificate."
 )
 
-BY_CODE: Mapping[int, Refusal] = MappingProxyType(
+BY_CODE: Mapping[int, ServerRefusal] = MappingProxyType(
     {
-        1040: Refusal(
+        1040: ServerRefusal(
             ServerUnreachableError,
             "The server has reached its limit of connections.",
             "Run it again later, or raise max_connections.",
         ),
         1044: _MISSING_GRANT,
-        1045: Refusal(
+        1045: ServerRefusal(
             AccessDeniedError, "The user does not exist, or the password is wrong.", _LOGIN
         ),
-        1053: Refusal(
+        1053: ServerRefusal(
             ServerUnreachableError,
             "The server is being shut down.",
             "Run it again once the server is up.",
         ),
-        1129: Refusal(
+        1129: ServerRefusal(
             ServerUnreachableError,
             "Too many connections from this host were interrupted before their login"
             " (max_connect_errors).",
             "Unblock the host: TRUNCATE TABLE performance_schema.host_cache on MySQL, FLUSH HOSTS"
             " on MariaDB. Then find what connects without logging in, such as a health check.",
         ),
-        1130: Refusal(
+        1130: ServerRefusal(
             AccessDeniedError,
             "The server has no user for the host that Binlake runs on.",
             "Create the user for that host: CREATE USER …@'HOST'.",
         ),
         1142: _MISSING_GRANT,
         1203: _CONNECTIONS_OF_A_USER,
-        1205: Refusal(
+        1205: ServerRefusal(
             ServerUnreachableError,
             "Another session holds a lock on the tables.",
             "Run it again when the lock is released.",
@@ -111,11 +111,11 @@ BY_CODE: Mapping[int, Refusal] = MappingProxyType(
         1226: _CONNECTIONS_OF_A_USER,
         1227: _MISSING_GRANT,
         1251: _NO_PLUGIN,
-        1317: Refusal(
+        1317: ServerRefusal(
             ServerUnreachableError, "Another session killed the statement.", "Run it again."
         ),
         1524: _NO_PLUGIN,
-        1698: Refusal(
+        1698: ServerRefusal(
             AccessDeniedError,
             "The user's plugin (unix_socket, auth_socket) takes no password, but expects another"
             " operating system account.",
@@ -123,25 +123,25 @@ BY_CODE: Mapping[int, Refusal] = MappingProxyType(
         ),
         1820: _EXPIRED,
         1862: _EXPIRED,
-        1969: Refusal(
+        1969: ServerRefusal(
             ServerError,
             "The statement exceeded its time limit.",
             "Raise max_statement_time for the user.",
         ),
-        2026: Refusal(TlsError, "The TLS handshake failed.", TLS_REMEDY),
+        2026: ServerRefusal(TlsError, "The TLS handshake failed.", TLS_REMEDY),
         2059: _NO_PLUGIN,
-        3024: Refusal(
+        3024: ServerRefusal(
             ServerError,
             "The statement exceeded its time limit.",
             "Raise max_execution_time for the user.",
         ),
         3118: _LOCKED,
-        3159: Refusal(
+        3159: ServerRefusal(
             TlsError,
             "The server requires TLS (require_secure_transport).",
             "Set server.tls.mode to required, or to one that verifies.",
         ),
-        3955: Refusal(
+        3955: ServerRefusal(
             AccessDeniedError,
             "The account is locked after too many logins with a wrong password.",
             "Unlock it: ALTER USER … ACCOUNT UNLOCK. Then set the right password.",
@@ -151,7 +151,7 @@ BY_CODE: Mapping[int, Refusal] = MappingProxyType(
 )
 """By error code of the server or of PyMySQL."""
 
-WITHOUT_TLS = Refusal(
+WITHOUT_TLS = ServerRefusal(
     AccessDeniedError,
     "The user does not exist, the password is wrong, or the user REQUIREs SSL, for which the server"
     " returns the same error, and server.tls.mode is disabled.",

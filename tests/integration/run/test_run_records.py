@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from pipeline.cli.app import app
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake, Ledger, delta
-from pipeline.lake.ledger.run_record import Batch, RunRecord
+from pipeline.lake.ledger.run_record import RecordedBatch, RunRecord
 from pipeline.lake.ledger.run_store import append_run, read_runs
 from pipeline.maintenance import run as look
 from pipeline.observe.progress import QuietProgress
@@ -161,7 +161,7 @@ def test_every_run_leaves_a_record_of_what_it_did(
     source.run("maintain", keep_runs=2)
     maintained = source.last()
     assert (maintained.command, maintained.layers) == ("maintain", ("maintenance",))
-    assert (maintained.outcome, maintained.batches) == ("done", (Batch("maintenance", 1),))
+    assert (maintained.outcome, maintained.batches) == ("done", (RecordedBatch("maintenance", 1),))
     assert [r.run_id for r in read_runs(spark, source.lake)] == [maintained.run_id, *kept]
     (source_status,) = json.loads(binlake(source, "status", "--json"))["sources"]
     assert source_status["last_run"]["run_id"] == kept[0]

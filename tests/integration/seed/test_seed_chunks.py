@@ -11,7 +11,7 @@ import pytest
 from pipeline.catalog import TableName
 from pipeline.seed.chunks import chunks
 from pipeline.seed.source_table import SourceTable, source_table
-from pipeline.source.server.log_position import BEGINNING, LogPosition, Places
+from pipeline.source.server.log_position import BEGINNING, LogPosition, LogPositions
 from pipeline.source.server.login import Login
 from pipeline.source.server.version import server_version
 from tests.support.servers.mysql import MySQLFactory
@@ -96,7 +96,7 @@ def test_a_value_with_more_rows_than_a_chunk_is_one_chunk_as_are_small_tables(
 
 def places_of(server: Server) -> tuple[LogPosition, LogPosition]:
     with server.connect() as connection:
-        places = Places(connection, server_version(connection), Login("here", "root"))
+        places = LogPositions(connection, server_version(connection), Login("here", "root"))
         return places.settled(), places.end()
 
 
@@ -142,7 +142,7 @@ def test_everything_before_a_settled_position_is_visible(mysql: Server) -> None:
         writer.start()
     found: list[tuple[LogPosition, int]] = []
     with mysql.connect(database=SCHEMA) as connection, connection.cursor() as cursor:
-        places = Places(connection, server_version(connection), Login("here", "root"))
+        places = LogPositions(connection, server_version(connection), Login("here", "root"))
         for _ in range(30):
             place = places.settled()
             cursor.execute("SELECT COUNT(*) FROM t")

@@ -13,7 +13,7 @@ from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.verify.canonical import Text, canonical
 from pipeline.verify.gold_table import GoldColumn, gold_columns
 from pipeline.verify.snapshot import SESSION
-from pipeline.verify.snapshot_columns import SourceTable, source_tables
+from pipeline.verify.snapshot_columns import SnapshotTable, source_tables
 from tests.support.servers.server import Server
 from tests.support.zoo import exhaustive_zoo, json_zoo, mariadb_zoo, type_zoo
 from tests.support.zoo.zoo_rows import ZOO, inserted, log_of, name_of, names_of
@@ -25,7 +25,7 @@ OPTIONS = {
 }
 
 
-def texts_of_server(server: Server, zero_dates: str) -> dict[str, tuple[SourceTable, list[Any]]]:
+def texts_of_server(server: Server, zero_dates: str) -> dict[str, tuple[SnapshotTable, list[Any]]]:
     """Return by table: its columns, each as the canonical texts of its rows in key order."""
     found = {}
     with server.connect(conv={}, use_unicode=False) as connection, connection.cursor() as cursor:

@@ -17,7 +17,7 @@ from pymysql.converters import encoders
 from pipeline.verify import snapshot
 from pipeline.verify.live import staged_rows
 from pipeline.verify.snapshot import Watcher, server_place, write_snapshot
-from pipeline.verify.snapshot_columns import SourceTable, estimated_rows
+from pipeline.verify.snapshot_columns import SnapshotTable, estimated_rows
 from tests.support.servers.server import Server
 
 SCHEMA = "snapped"
@@ -150,6 +150,6 @@ def test_a_locked_table_is_reported_and_the_others_are_read(
 def test_row_counts_are_estimated_by_the_server(server: Server) -> None:
     server.execute(f"USE {SCHEMA}; ANALYZE TABLE one, bag")
     with connected(server) as connection, connection.cursor() as cursor:
-        one = SourceTable(SCHEMA, "one", (), (), transactional=True)
+        one = SnapshotTable(SCHEMA, "one", (), (), transactional=True)
         assert estimated_rows(cursor, one) == 3
         assert estimated_rows(cursor, one._replace(table="gone")) == 0

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from pipeline.source.check.facts import LogFilter, ServerFacts, SourceTable
+from pipeline.source.check.facts import CheckedTable, LogFilter, ServerFacts
 from pipeline.source.check.privileges import Privileges
 from pipeline.source.server.version import ServerVersion
 
@@ -81,7 +81,7 @@ def made_facts(
         "privileges": Privileges.read([EVERYTHING]),
         "at": datetime(2026, 7, 1, tzinfo=timezone.utc),
         "log_filter": LogFilter(),
-        "tables": (SourceTable("shop", "orders"),),
+        "tables": (CheckedTable("shop", "orders"),),
         **others,
     }
     return ServerFacts(**facts)

@@ -9,9 +9,9 @@ import pytest
 from decoder import Segmenter
 from decoder.constants import EventType
 from decoder.events.layout import V4
-from decoder.framing.large_event import BEGINNING, LargeEvent, Mark
+from decoder.framing.large_event import BEGINNING, Checkpoint, LargeEvent
 from decoder.segments import framer
-from decoder.segments.segmenter import Cut
+from decoder.segments.segmenter import SegmentBounds
 from tests.support.decoder.event_bytes import event_bytes, format_description, log_bytes
 from tests.support.decoder.logs import INT, LONGTEXT, Table, gtid, query, xid
 
@@ -23,7 +23,7 @@ NUMBERS_OF_2006 = {19: 16, 20: 17, 21: 18, 22: 19, 16: 20, 17: 21, 18: 22}
 PIECES = [1, 19, HEADER_AND_FLAGS - 1, HEADER_AND_FLAGS, 1000, 1 << 20]
 
 
-def cuts(log: bytes, pieces: list[bytes]) -> list[Cut]:
+def cuts(log: bytes, pieces: list[bytes]) -> list[SegmentBounds]:
     segmenter = Segmenter(target=1, limit=1 << 20)
     for piece in pieces:
         segmenter.feed(piece)
@@ -89,7 +89,7 @@ def test_the_start_of_an_event_may_be_a_piece_of_its_own(
 
 def test_only_the_beginning_of_an_event_is_held() -> None:
     event = event_bytes(EventType.ROWS_QUERY, bytes(3 * BEGINNING), checksum=True)
-    large = LargeEvent(event[:100], Mark(4, 0), V4, checksum=True)
+    large = LargeEvent(event[:100], Checkpoint(4, 0), V4, checksum=True)
     assert large.feed(event[100:] + b"next") == b"next"
     assert (large.whole, large.valid) == (True, True)
     assert bytes(large.buffer) == event[:BEGINNING]
@@ -97,6 +97,6 @@ def test_only_the_beginning_of_an_event_is_held() -> None:
 
 def test_the_checksum_is_not_part_of_the_beginning() -> None:
     event = event_bytes(EventType.ROWS_QUERY, b"text", checksum=True)
-    large = LargeEvent(event, Mark(4, 0), V4, checksum=True)
+    large = LargeEvent(event, Checkpoint(4, 0), V4, checksum=True)
     assert bytes(large.buffer) == event[:-4]
     assert large.frames.end.tolist() == [len(event) - 4]

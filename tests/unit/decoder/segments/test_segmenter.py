@@ -17,7 +17,7 @@ from decoder.errors import ChecksumError, EncryptedError, NotABinlogError
 from decoder.segments import framer
 from decoder.segments.framer import Mark
 from decoder.segments.log_header import read_description, read_head
-from decoder.segments.segmenter import Cut
+from decoder.segments.segmenter import SegmentBounds
 from decoder.segments.statistics import EventStatistics
 from tests.support.decoder.event_bytes import (
     DATA,
@@ -63,12 +63,12 @@ def segmented(
     return segmenter
 
 
-def same(found: list[Cut], expected: list[Cut]) -> bool:
+def same(found: list[SegmentBounds], expected: list[SegmentBounds]) -> bool:
     """Return True if equal, without pytest's comparison of long values, which can take minutes."""
     return found == expected
 
 
-def content(log: bytes, cut: Cut) -> bytes:
+def content(log: bytes, cut: SegmentBounds) -> bytes:
     return log[cut.start.position : cut.end.position]
 
 
@@ -107,7 +107,7 @@ def test_segments_are_consecutive_with_the_crc_of_all_earlier_bytes(name: str, t
     )
 
 
-def inside(cuts: list[Cut], cut: Cut) -> bool:
+def inside(cuts: list[SegmentBounds], cut: SegmentBounds) -> bool:
     """Return True if the segment is next to a split transaction, which ends segments early."""
     index = cuts.index(cut)
     return any(c.transaction_pos is not None for c in cuts[max(0, index - 1) : index + 3])

@@ -73,7 +73,9 @@ def test_read_accepts_any_buffer(make: Any) -> None:
 
 @pytest.fixture
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoder.framing.sliding_buffer.Feed.__init__.__defaults__", (1 << 12,))
+    monkeypatch.setattr(
+        "decoder.framing.sliding_buffer.SlidingBuffer.__init__.__defaults__", (1 << 12,)
+    )
     monkeypatch.setattr("decoder.stream.open_transaction.LIMIT", 1 << 14)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from decoder.segments.framer import Mark
 from decoder.segments.log_header import FirstTransactions, read_head
-from pipeline.bronze.scan import Scan
+from pipeline.bronze.scan import FileScan
 from pipeline.bronze.tables import FileRow
 from pipeline.source.logs.listing import Binlog, split_name
 from pipeline.source.logs.storage import StoredFile
@@ -18,7 +18,7 @@ from tests.support.decoder.event_bytes import format_description, log_bytes
 
 MakeBinlog = Callable[..., Binlog]
 MakeRow = Callable[..., FileRow]
-MakeScan = Callable[..., Scan]
+MakeScan = Callable[..., FileScan]
 
 
 @pytest.fixture
@@ -65,8 +65,8 @@ def row() -> MakeRow:
 def scanned() -> MakeScan:
     """`scanned(**fields)`: a sound, closed file of 1000 bytes in one cut."""
 
-    def make(**fields: object) -> Scan:
-        made = Scan(
+    def make(**fields: object) -> FileScan:
+        made = FileScan(
             cuts=(),
             boundary=Mark(1000, 7),
             end=Mark(1000, 7),

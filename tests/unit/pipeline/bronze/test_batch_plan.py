@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from decoder.framing.large_event import Mark
-from decoder.segments.segmenter import Cut
+from decoder.framing.large_event import Checkpoint
+from decoder.segments.segmenter import SegmentBounds
 from pipeline.bronze.batch_plan import BronzePlan, FilePlan, plan_file, tasks
 from pipeline.bronze.order import Placed
 from pipeline.bronze.scan import Successor
@@ -18,7 +18,7 @@ from pipeline.settings.settings import SegmentSettings
 from tests.unit.pipeline.bronze.conftest import MakeBinlog, MakeRow, MakeScan
 
 SEGMENTS = SegmentSettings()
-CUT = Cut(Mark(400, 3), Mark(1000, 7), 300, b"\0\1preamble")
+CUT = SegmentBounds(Checkpoint(400, 3), Checkpoint(1000, 7), 300, b"\0\1preamble")
 
 
 def read(*placed: Placed) -> list[str]:
@@ -49,7 +49,7 @@ def test_reading_continues_after_the_stored_bytes(binlog: MakeBinlog, row: MakeR
     ((_, task),), more = tasks(
         [Placed(binlog("log.000001", size=1500), 1, row("log.000001", 1))], SEGMENTS, succeeded=()
     )
-    assert (task.stored, task.size, more) == (Mark(1000, 7), 1500, False)
+    assert (task.stored, task.size, more) == (Checkpoint(1000, 7), 1500, False)
 
 
 def test_a_new_file_gets_a_row_and_a_known_one_is_updated(
@@ -76,7 +76,10 @@ def test_without_new_bytes_there_is_no_plan(
     still_open = {"ended": False, "in_use": True, "growing": True}
     before = row("log.000001", 1, state="open", complete=False, sha256=None, in_use=True)
     grown = Placed(binlog("log.000001", size=1300), 1, before)
-    assert plan_file("shop", grown, scanned(**still_open, end=Mark(1300, 9)), None, batch=2) is None
+    assert (
+        plan_file("shop", grown, scanned(**still_open, end=Checkpoint(1300, 9)), None, batch=2)
+        is None
+    )
     same = Placed(binlog("log.000001"), 1, row("log.000001", 1))
     assert plan_file("shop", same, scanned(), None, batch=2) is None
 
@@ -103,11 +106,11 @@ def test_a_file_that_shrank_or_changed_is_faulty_and_keeps_its_stored_bytes(
 def test_the_tail_after_a_crash_is_kept_as_a_cut_of_its_own(
     binlog: MakeBinlog, scanned: MakeScan
 ) -> None:
-    crashed = scanned(cuts=(CUT,), end=Mark(1200, 9), ended=True, incomplete="inside")
+    crashed = scanned(cuts=(CUT,), end=Checkpoint(1200, 9), ended=True, incomplete="inside")
     plan = plan_file("shop", Placed(binlog("log.000001"), 1, None), crashed, None, batch=1)
     assert plan is not None
     assert plan.tail
-    assert plan.cuts[1] == Cut(Mark(1000, 7), Mark(1200, 9), None, b"")
+    assert plan.cuts[1] == SegmentBounds(Checkpoint(1000, 7), Checkpoint(1200, 9), None, b"")
     assert plan.row.ingested_upto == 1200
 
 
@@ -128,7 +131,7 @@ def test_a_damaged_archive_is_not_taken_for_an_older_copy(
 ) -> None:
     known = row("log.000001", 1)
     archive = replace(binlog("log.000001", folder="/archive"), codec="gzip")
-    found = scanned(ended=False, boundary=Mark(400, 3), end=Mark(450, 3))
+    found = scanned(ended=False, boundary=Checkpoint(400, 3), end=Checkpoint(450, 3))
     assert plan_file("shop", Placed(archive, 1, known), found, None, batch=2) is None
     damaged = replace(found, fault="log.000001.gz, position 450: it was cut short")
     plan = plan_file("shop", Placed(archive, 1, known), damaged, None, batch=2)

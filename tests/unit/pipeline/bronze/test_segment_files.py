@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from decoder.framing.large_event import Mark
-from decoder.segments.segmenter import Cut
+from decoder.framing.large_event import Checkpoint
+from decoder.segments.segmenter import SegmentBounds
 from pipeline.bronze import ingest
 from pipeline.bronze.ingest import TARGET, PlannedSegment, write_segments
 from pipeline.bronze.tables import SEGMENTS, segments_table
@@ -47,7 +47,11 @@ def test_a_task_writes_row_groups_of_16_mib_and_returns_small_rests(
 
 def segment() -> PlannedSegment:
     return PlannedSegment(
-        file_row("log", 1), Cut(Mark(0, 0), Mark(1, 0), None, b""), False, None, 1
+        file_row("log", 1),
+        SegmentBounds(Checkpoint(0, 0), Checkpoint(1, 0), None, b""),
+        False,
+        None,
+        1,
     )
 
 

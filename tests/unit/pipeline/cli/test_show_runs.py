@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from pipeline.cli.show_runs import duration, show_runs
-from pipeline.lake.ledger.run_record import Batch
+from pipeline.lake.ledger.run_record import RecordedBatch
 from tests.unit.pipeline.lake.ledger.test_run_record import RECORD
 
 
@@ -56,7 +56,7 @@ def test_an_error_is_printed_literally(width: int) -> None:
 
 
 def test_batches_that_a_run_planned_itself_are_not_mentioned() -> None:
-    assert "another run" not in shown(replace(RECORD, batches=(Batch("bronze", 7),)))
+    assert "another run" not in shown(replace(RECORD, batches=(RecordedBatch("bronze", 7),)))
 
 
 def test_a_lake_without_records_is_one_line() -> None:

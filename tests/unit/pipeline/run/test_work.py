@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from pipeline.lake.ledger.run_record import Batch
+from pipeline.lake.ledger.run_record import RecordedBatch
 from pipeline.observe.current_run import FinishedBatch
 from pipeline.run.recorder import cut_of, work
 
@@ -46,8 +46,8 @@ def test_batches_of_all_layers_are_added_up() -> None:
         BEGAN,
     )
     assert done["batches"] == (
-        *(Batch("bronze", 1, "before"), Batch("bronze", 2)),
-        *(Batch("silver", 1), Batch("silver", 2)),
+        *(RecordedBatch("bronze", 1, "before"), RecordedBatch("bronze", 2)),
+        *(RecordedBatch("silver", 1), RecordedBatch("silver", 2)),
     )
     assert (done["files"], done["bytes"], done["segments"]) == (2, 300, 4)
     assert done["events_by_type"] == {"QUERY": 5, "XID": 2}

@@ -20,7 +20,7 @@ from pipeline.source import GtidSet
 from pipeline.verify import against
 from pipeline.verify.against import Comparison, NotCompared, compare
 from pipeline.verify.canonical import INTEGER
-from pipeline.verify.checksums import GoldTable, PublishedCut, SummedTable, TableChecksum
+from pipeline.verify.checksums import PublishedCut, PublishedTable, SummedTable, TableChecksum
 from pipeline.verify.gold_table import GoldColumn
 from pipeline.verify.report import Verification, show
 from pipeline.verify.server_file import ServerFile, ServerTable
@@ -36,12 +36,12 @@ class _Frame:
     schema = st.StructType([st.StructField("id", st.IntegerType())])
 
 
-def gold_table(name: str, *, dropped: bool = False) -> GoldTable:
+def gold_table(name: str, *, dropped: bool = False) -> PublishedTable:
     state = TableState("shop", name, dropped=dropped)
-    return GoldTable(state, 1, cast(DataFrame, _Frame()), COLUMNS)
+    return PublishedTable(state, 1, cast(DataFrame, _Frame()), COLUMNS)
 
 
-def summed(table: GoldTable) -> SummedTable:
+def summed(table: PublishedTable) -> SummedTable:
     name = table.name
     total = TableChecksum(
         name.schema, name.table, 0, "00", 1, held=False, complete=True, dropped=False
@@ -56,7 +56,7 @@ def server_table(number: int, name: str, changed: str | None) -> ServerTable:
 
 def compared(
     monkeypatch: pytest.MonkeyPatch,
-    gold: Sequence[GoldTable],
+    gold: Sequence[PublishedTable],
     server: Mapping[str, str | None],
     patterns: Sequence[str] = (),
 ) -> Comparison:

@@ -21,8 +21,8 @@ from pipeline.verify import matching
 from pipeline.verify.matching import (
     BehindGoldError,
     GoldPosition,
+    GoldReached,
     OtherLogError,
-    Reached,
     wait_for_server,
 )
 from pipeline.verify.position import GoldGtids
@@ -186,15 +186,15 @@ BEGAN = 2 << OFFSET_BITS | 100
     ("gtids", "batch"),
     [
         # The cut of a lake that was just seeded has no transaction of its own.
-        (f"{A}:1-10", Reached(1)),
-        (f"{A}:1-12", Reached(2)),
+        (f"{A}:1-10", GoldReached(1)),
+        (f"{A}:1-12", GoldReached(2)),
         (f"{A}:1-15", None),
-        (f"{A}:1-11", Reached(None)),
-        (f"{A}:1-8", Reached(None)),
+        (f"{A}:1-11", GoldReached(None)),
+        (f"{A}:1-8", GoldReached(None)),
     ],
 )
 def test_a_cut_with_exactly_these_gtids_is_found(
-    monkeypatch: pytest.MonkeyPatch, gtids: str, batch: Reached | None
+    monkeypatch: pytest.MonkeyPatch, gtids: str, batch: GoldReached | None
 ) -> None:
     cuts = [(1, 0, None), (2, 77, f"{A}:11-12")]
     monkeypatch.setattr(matching, "cuts_since", lambda *_: cuts)

@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 from decoder import TypeOptions
 from pipeline.catalog.alter.generated import recomputed
 from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
-from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.gold.schema.convert import certainly_converted
 from pipeline.gold.schema.generated import generated_value
@@ -121,7 +121,7 @@ def test_values_and_whether_they_are_certain(spark: SparkSession) -> None:
     rows = [{**ROW, **changed} for _, _, changed, _ in CASES]
     for n, (declared, expression, _, _) in enumerate(CASES):
         statement = f"CREATE TABLE t ({COLUMNS}, g {declared} AS ({expression})) CHARSET utf8mb4"
-        (created,) = effects(statement, Session("s", mariadb=True))
+        (created,) = effects(statement, StatementContext("s", mariadb=True))
         assert isinstance(created, CreateTable)
         *others, target = created.columns
         try:

@@ -20,7 +20,7 @@ from pipeline.lake.files.data_files import DataFileWriter, write_rows
 from pipeline.lake.sql_text import in_sql
 from pipeline.lake.tables.by_spark import SparkTables
 from pipeline.lake.tables.native import NativeTables
-from pipeline.lake.tables.tables import Change, Tables, constant
+from pipeline.lake.tables.tables import NewValue, Tables, constant
 
 SCHEMA = pa.schema([("source", pa.string()), ("n", pa.int64()), ("k", pa.int32())])
 NAMESPACE = "`spark_catalog`.`lake_tables_test`"
@@ -187,8 +187,8 @@ def test_rows_are_updated_from_their_values_before(place: Place) -> None:
     tables.append(table, rows(1, 2, None), Step("a", 1))
     tables.append(table, rows(2, source="other"), Step("a", 2))
     swap = [
-        Change("n", "k", lambda rows: rows.column("k")),
-        Change("k", "CAST(n AS INT)", lambda rows: rows.column("n")),
+        NewValue("n", "k", lambda rows: rows.column("k")),
+        NewValue("k", "CAST(n AS INT)", lambda rows: rows.column("n")),
     ]
     assert tables.update(table, equal("n", 2), swap, Step("u", 1))
     tables.update(table, equal("n", 0), swap, Step("u", 1))

@@ -9,7 +9,7 @@ from decoder import TableDefinition
 from pipeline.catalog.alter.alteration import Alteration, NotAppliedError, altered
 from pipeline.catalog.alter.items import ColumnStep
 from pipeline.catalog.ddl.conversion_mode import ConversionMode
-from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.effects import AlterTable, CreateTable
 from pipeline.catalog.ddl.keys import Key
 from pipeline.catalog.ddl.lexer import SqlMode
@@ -20,7 +20,7 @@ LOOSE = ConversionMode()
 
 
 def created(columns: str) -> CreateTable:
-    (effect,) = effects(f"CREATE TABLE t ({columns})", Session("s"))
+    (effect,) = effects(f"CREATE TABLE t ({columns})", StatementContext("s"))
     assert isinstance(effect, CreateTable)
     return effect
 
@@ -33,7 +33,7 @@ def after(
     known: bool = True,
 ) -> Alteration:
     table = created(columns)
-    (effect,) = effects(f"ALTER TABLE t {actions}", Session("s"))
+    (effect,) = effects(f"ALTER TABLE t {actions}", StatementContext("s"))
     assert isinstance(effect, AlterTable)
     model = table.model if known else None
     return altered(table.definition, model, effect.actions, mode)

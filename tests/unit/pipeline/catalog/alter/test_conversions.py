@@ -9,7 +9,7 @@ import pytest
 from decoder import TypeOptions
 from pipeline.catalog.alter.conversions import conversion
 from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
-from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.catalog.ddl.lexer import SqlMode
 from pipeline.catalog.timeline.logged import CatalogOptions, LoggedStatement
@@ -19,7 +19,7 @@ HELD = "held"
 
 
 def how(old: str, new: str, mode: ConversionMode) -> str | None:
-    (effect,) = effects(f"CREATE TABLE t (a {old}, b {new})", Session("s"))
+    (effect,) = effects(f"CREATE TABLE t (a {old}, b {new})", StatementContext("s"))
     assert isinstance(effect, CreateTable)
     before, after = effect.definition.columns
     try:

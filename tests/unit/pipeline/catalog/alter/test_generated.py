@@ -9,7 +9,7 @@ import pytest
 from pipeline.catalog.alter.generated import depends_on_session, generated, recomputed
 from pipeline.catalog.ddl.actions import AddColumn
 from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
-from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.effects import AlterTable, CreateTable
 from pipeline.catalog.ddl.lexer import SqlMode
 
@@ -28,8 +28,8 @@ INT, DEC = ["column", "i", 10, 0], ["column", "d", 5, 2]
 
 
 def added(declared: str, mode: ConversionMode = STRICT) -> tuple[str, str]:
-    (created,) = effects(f"CREATE TABLE t ({COLUMNS})", Session("s"))
-    (altered,) = effects(f"ALTER TABLE t ADD g {declared}", Session("s"))
+    (created,) = effects(f"CREATE TABLE t ({COLUMNS})", StatementContext("s"))
+    (altered,) = effects(f"ALTER TABLE t ADD g {declared}", StatementContext("s"))
     assert isinstance(created, CreateTable)
     assert isinstance(altered, AlterTable)
     (action,) = altered.actions
@@ -125,7 +125,7 @@ def test_certainty_depends_on_the_session() -> None:
     ],
 )  # fmt: skip
 def test_values_stored_under_an_unknown_sql_mode(declared: str, how: str) -> None:
-    session = Session("s", mariadb=True)
+    session = StatementContext("s", mariadb=True)
     (created,) = effects(f"CREATE TABLE t ({COLUMNS}, g {declared})", session)
     assert isinstance(created, CreateTable)
     *others, target = created.columns
@@ -149,7 +149,7 @@ def test_values_stored_under_an_unknown_sql_mode(declared: str, how: str) -> Non
 def test_expressions_that_may_change_without_a_column_change(
     expression: str, *, depends: bool
 ) -> None:
-    (created,) = effects(f"CREATE TABLE t ({COLUMNS}, ts timestamp)", Session("s"))
+    (created,) = effects(f"CREATE TABLE t ({COLUMNS}, ts timestamp)", StatementContext("s"))
     assert isinstance(created, CreateTable)
     columns = {column.name: column for column in created.definition.columns}
-    assert depends_on_session(Session().tokens(expression), columns) is depends
+    assert depends_on_session(StatementContext().tokens(expression), columns) is depends

@@ -6,7 +6,7 @@ import pytest
 
 from decoder.constants import ColumnType
 from pipeline.catalog.ddl.actions import AddColumn, NewColumn
-from pipeline.catalog.ddl.ddl import Session
+from pipeline.catalog.ddl.ddl import StatementContext
 from pipeline.catalog.ddl.effects import AlterTable, CreateTable
 from pipeline.catalog.ddl.foreign_key import ForeignKey
 from pipeline.catalog.ddl.lexer import SqlMode
@@ -91,7 +91,7 @@ def test_types_are_read_in_every_spelling(spelled: str, expected: dict[str, obje
 
 
 def test_real_is_a_float_under_its_sql_mode() -> None:
-    created = only("CREATE TABLE t (a real)", Session("shop", int(SqlMode.REAL_AS_FLOAT)))
+    created = only("CREATE TABLE t (a real)", StatementContext("shop", int(SqlMode.REAL_AS_FLOAT)))
     assert isinstance(created, CreateTable)
     assert created.definition.columns[0].type is ColumnType.FLOAT
 

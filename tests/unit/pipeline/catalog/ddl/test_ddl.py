@@ -20,7 +20,7 @@ from pipeline.catalog.ddl.actions import (
     SetCharset,
     SetEngine,
 )
-from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.effects import (
     AlterSchema,
     AlterTable,
@@ -40,17 +40,17 @@ from pipeline.catalog.ddl.foreign_key import ForeignKey
 from pipeline.catalog.ddl.keys import Key
 from pipeline.catalog.ddl.lexer import SqlMode
 
-SHOP = Session("shop")
+SHOP = StatementContext("shop")
 T = TableName("shop", "t")
 
 
-def only(query: str, session: Session = SHOP) -> Effect:
+def only(query: str, session: StatementContext = SHOP) -> Effect:
     found = effects(query, session)
     assert len(found) == 1, found
     return found[0]
 
 
-def columns(types: str, session: Session = SHOP) -> list[ColumnDefinition]:
+def columns(types: str, session: StatementContext = SHOP) -> list[ColumnDefinition]:
     created = only(types if types.startswith("CREATE") else f"CREATE TABLE t ({types})", session)
     assert isinstance(created, CreateTable), created
     return list(created.definition.columns)
@@ -274,8 +274,8 @@ def test_a_dropped_database_is_identified_by_name() -> None:
 
 
 def test_versioned_comments_are_code_for_mysql_or_mariadb() -> None:
-    maria = Session("shop", server_version=101106, mariadb=True)
-    mysql = Session("shop", server_version=80045)
+    maria = StatementContext("shop", server_version=101106, mariadb=True)
+    mysql = StatementContext("shop", server_version=80045)
     own = "CREATE TABLE t (a int /*M!100301 , b int */)"
     assert [len(columns(own, s)) for s in (maria, mysql)] == [2, 1]
     later = "CREATE TABLE t (a int /*M!110000 , b int */)"
@@ -315,18 +315,18 @@ def test_tables_and_schemas_are_created_and_dropped(query: str, expected: list[E
 
 
 def test_a_versioned_comment_is_code_from_its_version_on() -> None:
-    session = Session("shop", server_version=90700)
+    session = StatementContext("shop", server_version=90700)
     assert effects("/*!99999 no code for it */ DROP TABLE t", session) == [DropTable(T)]
     assert effects("/*!99999 DROP TABLE t */", session) == []
     assert effects("/*!90700 DROP TABLE t */", session) == [DropTable(T)]
 
 
 def test_a_name_without_any_schema_is_unreadable() -> None:
-    assert isinstance(only("DROP TABLE t", Session(None)), Unreadable)
+    assert isinstance(only("DROP TABLE t", StatementContext(None)), Unreadable)
 
 
 def test_ansi_quotes_name_tables() -> None:
-    session = Session("shop", int(SqlMode.ANSI_QUOTES))
+    session = StatementContext("shop", int(SqlMode.ANSI_QUOTES))
     assert only('DROP TABLE "a.b"."c d"', session) == DropTable(TableName("a.b", "c d"))
 
 

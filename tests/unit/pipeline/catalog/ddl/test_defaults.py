@@ -11,7 +11,7 @@ from decoder import TypeOptions
 from decoder.columns.registry import reader
 from pipeline.catalog.ddl.actions import AddColumn, NewColumn
 from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
-from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.defaults import default_text, python_value
 from pipeline.catalog.ddl.effects import AlterTable
 
@@ -28,7 +28,7 @@ def text(declared: str, mode: ConversionMode = PARIS) -> str | None:
 
 def added(declared: str) -> NewColumn:
     """Return the column that a declaration adds."""
-    (effect,) = effects(f"ALTER TABLE t ADD a {declared}", Session("s"))
+    (effect,) = effects(f"ALTER TABLE t ADD a {declared}", StatementContext("s"))
     assert isinstance(effect, AlterTable), effect
     action = effect.actions[0]
     assert isinstance(action, AddColumn), action

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pipeline.catalog import TableName
-from pipeline.catalog.ddl.ddl import Session
+from pipeline.catalog.ddl.ddl import StatementContext
 from pipeline.catalog.ddl.dml import targets
 from pipeline.catalog.ddl.lexer import SqlMode
 from pipeline.catalog.timeline.consequences import Consequences, closed
 
-SESSION = Session("s")
+SESSION = StatementContext("s")
 _ALL = "s.t s.u s.v s.w"
 TRIGGER = (
     "CREATE DEFINER=`root`@`%` TRIGGER x AFTER INSERT ON parent FOR EACH ROW"
@@ -71,13 +71,15 @@ def test_statements_with_unknown_targets(query: str) -> None:
 
 
 def test_an_unqualified_name_without_a_default_schema_is_unknown() -> None:
-    assert targets("INSERT INTO t VALUES (1)", Session()) is None
-    assert targets("INSERT INTO d.t VALUES (1)", Session()) == {TableName("d", "t")}
+    assert targets("INSERT INTO t VALUES (1)", StatementContext()) is None
+    assert targets("INSERT INTO d.t VALUES (1)", StatementContext()) == {TableName("d", "t")}
 
 
 def test_the_session_s_sql_mode_applies() -> None:
     assert targets('DELETE FROM "t"', SESSION) is None
-    assert targets('DELETE FROM "t"', Session("s", SqlMode.ANSI_QUOTES)) == {TableName("s", "t")}
+    assert targets('DELETE FROM "t"', StatementContext("s", SqlMode.ANSI_QUOTES)) == {
+        TableName("s", "t")
+    }
 
 
 @given(st.text())

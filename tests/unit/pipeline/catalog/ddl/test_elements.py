@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.catalog.ddl.ddl import Session
+from pipeline.catalog.ddl.ddl import StatementContext
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.catalog.ddl.elements import is_column, read_period
 from pipeline.catalog.ddl.lexer import Token
@@ -13,7 +13,7 @@ from tests.unit.pipeline.catalog.ddl.test_ddl import only
 
 
 def tokens(element: str) -> list[Token]:
-    return Session("s").tokens(element)
+    return StatementContext("s").tokens(element)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pipeline.catalog.ddl.expression_reader import (
     printed_expression,
     renamed_expression,
 )
-from pipeline.catalog.ddl.lexer import Session
+from pipeline.catalog.ddl.lexer import StatementContext
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from pipeline.catalog.ddl.lexer import Session
     ],
 )
 def test_a_renamed_column_is_renamed_in_expressions(expression: str, renamed: str) -> None:
-    tokens = Session().tokens(expression)
+    tokens = StatementContext().tokens(expression)
     kept = kept_expression(tokens)
     assert expression_tokens(kept) == tuple(tokens)
     found = renamed_expression(kept, {"a": "x y", "c": None})

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 import pytest
 
 from pipeline.catalog import Timeline
-from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.catalog.ddl.keys import Key, row_key
 from pipeline.catalog.ddl.model import TableModel
@@ -34,7 +34,7 @@ COLUMNS = "a INT NOT NULL, b INT NOT NULL, c INT, v VARCHAR(9) NOT NULL"
 def test_the_key_is_the_primary_one_or_the_first_of_whole_columns_that_are_not_null(
     elements: str, key: tuple[str, ...] | None
 ) -> None:
-    (created,) = effects(f"CREATE TABLE t ({COLUMNS}{elements})", Session("s"))
+    (created,) = effects(f"CREATE TABLE t ({COLUMNS}{elements})", StatementContext("s"))
     assert isinstance(created, CreateTable)
     assert created.model is not None
     not_null = [c.name for c in created.definition.columns if not c.nullable]
@@ -114,7 +114,7 @@ def test_a_nullable_unique_key_does_not_identify_rows() -> None:
 )
 def test_mariadb_hashes_keys_too_long_for_an_index(elements: str, hashes: int) -> None:
     columns = "id INT, t TEXT, j JSON, v VARCHAR(700), w VARCHAR(700)"
-    (created,) = effects(f"CREATE TABLE t ({columns}, {elements})", Session("s"))
+    (created,) = effects(f"CREATE TABLE t ({columns}, {elements})", StatementContext("s"))
     assert isinstance(created, CreateTable)
     assert created.model is not None
     by_name = {column.name: column for column in created.definition.columns}

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from pipeline.catalog.ddl.lexer import Kind, LexError, Session, SqlMode, Token
+from pipeline.catalog.ddl.lexer import Kind, LexError, SqlMode, StatementContext, Token
 
 
 def tokens(sql: str, sql_mode: int = 0, server_version: int | None = None) -> list[Token]:
-    return Session(sql_mode=sql_mode, server_version=server_version).tokens(sql)
+    return StatementContext(sql_mode=sql_mode, server_version=server_version).tokens(sql)
 
 
 def texts(sql: str, **options: int) -> list[str]:

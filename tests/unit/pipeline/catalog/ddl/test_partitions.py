@@ -6,7 +6,7 @@ import pytest
 
 from decoder import TableDefinition, TypeOptions
 from pipeline.catalog.alter.partition_changes import partition_changes
-from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.effects import AlterTable, CreateTable
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.ddl.partitions import PartitionRows
@@ -37,11 +37,11 @@ def changed(
     table: str, *alters: str, types: TypeOptions | None = None
 ) -> tuple[PartitionRows | None, str, TableModel]:
     """Return the rows that the last ALTER removes, why they are unknown, and the model after it."""
-    (created,) = effects(f"CREATE TABLE t ({table})", Session("s"))
+    (created,) = effects(f"CREATE TABLE t ({table})", StatementContext("s"))
     assert isinstance(created, CreateTable)
     model, found = created.model, {}
     for alter in alters:
-        (effect,) = effects(f"ALTER TABLE t {alter}", Session("s"))
+        (effect,) = effects(f"ALTER TABLE t {alter}", StatementContext("s"))
         assert isinstance(effect, AlterTable)
         definition: TableDefinition = created.definition
         found = partition_changes(definition, model, effect.actions, types or TypeOptions())
@@ -171,9 +171,9 @@ def test_dates_stored_as_text_in_gold_are_not_supported() -> None:
 
 
 def test_without_its_create_a_table_s_partitions_are_unknown() -> None:
-    (effect,) = effects("ALTER TABLE t TRUNCATE PARTITION a", Session("s"))
+    (effect,) = effects("ALTER TABLE t TRUNCATE PARTITION a", StatementContext("s"))
     assert isinstance(effect, AlterTable)
-    (created,) = effects("CREATE TABLE t (id int)", Session("s"))
+    (created,) = effects("CREATE TABLE t (id int)", StatementContext("s"))
     assert isinstance(created, CreateTable)
     found = partition_changes(created.definition, None, effect.actions, TypeOptions())
     assert list(found) == ["not_logged"]

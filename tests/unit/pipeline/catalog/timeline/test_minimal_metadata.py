@@ -11,7 +11,7 @@ from pipeline.catalog import TableName, Timeline
 from pipeline.catalog.alter.items import TimelineItem, in_force
 from pipeline.catalog.ddl.charsets import collation_of
 from pipeline.catalog.ddl.dump import DumpedStatement
-from pipeline.catalog.timeline.start import Start, StartTable
+from pipeline.catalog.timeline.start import StartTable, TimelineStart
 from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement, Shown
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.silver.plan.late_names import unnamed
@@ -33,22 +33,22 @@ def full(columns: str) -> TableDefinition:
     return replace(known, columns=columns_)
 
 
-def start(*creates: str) -> Start:
-    from pipeline.catalog.ddl.ddl import Session, effects
+def start(*creates: str) -> TimelineStart:
+    from pipeline.catalog.ddl.ddl import StatementContext, effects
     from pipeline.catalog.ddl.effects import CreateTable
 
     tables = []
     for create in creates:
-        (effect,) = effects(create, Session("s"))
+        (effect,) = effects(create, StatementContext("s"))
         assert isinstance(effect, CreateTable)
         tables.append(StartTable(DumpedStatement(create, "s"), effect))
-    return Start(tuple(tables))
+    return TimelineStart(tuple(tables))
 
 
 class Log:
     """Statements and table maps at positions in steps of 10; `maps` are their definitions."""
 
-    def __init__(self, *past: TimelineItem, begins: Start | None = None) -> None:
+    def __init__(self, *past: TimelineItem, begins: TimelineStart | None = None) -> None:
         self.timeline = Timeline(past, CatalogOptions())
         self.maps: list[tuple[tuple[int, int], TableDefinition, Shown]] = []
         if begins is not None:

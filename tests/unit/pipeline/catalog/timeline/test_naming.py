@@ -10,7 +10,7 @@ import pytest
 from decoder import TableDefinition
 from decoder.constants import BINARY_COLLATION, ColumnType
 from pipeline.catalog.ddl.charsets import collation_of, widest
-from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.catalog.timeline.naming import NotNamedError, with_logical_types, with_names
 
@@ -19,7 +19,7 @@ CHARACTERS = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.BLOB)
 
 
 def declared(columns: str, options: str = "") -> TableDefinition:
-    (created,) = effects(f"CREATE TABLE t ({columns}) {options}", Session("s"))
+    (created,) = effects(f"CREATE TABLE t ({columns}) {options}", StatementContext("s"))
     assert isinstance(created, CreateTable)
     return created.definition
 

@@ -10,7 +10,7 @@ from decoder import TableDefinition
 from decoder.constants import LogicalType
 from pipeline.catalog import TableName, Timeline
 from pipeline.catalog.alter.items import SeededFrom, TimelineItem
-from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.dump import DumpedStatement
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.catalog.timeline.naming import without_logical_types
@@ -20,7 +20,7 @@ from pipeline.catalog.timeline.seeded import (
     NotSeededError,
     UnloggedTypesError,
 )
-from pipeline.catalog.timeline.start import Start, StartTable
+from pipeline.catalog.timeline.start import StartTable, TimelineStart
 from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
 from tests.unit.pipeline.catalog.timeline.test_timeline import declared_by
 
@@ -252,10 +252,10 @@ def test_a_log_without_a_key_takes_precedence() -> None:
     assert item.definition.primary_key == ()
 
 
-def start() -> Start:
-    (effect,) = effects(CREATE, Session("s"))
+def start() -> TimelineStart:
+    (effect,) = effects(CREATE, StatementContext("s"))
     assert isinstance(effect, CreateTable)
-    return Start((StartTable(DumpedStatement(CREATE, "s"), effect),))
+    return TimelineStart((StartTable(DumpedStatement(CREATE, "s"), effect),))
 
 
 def test_a_table_named_by_a_server_later_is_seeded_from_there_on() -> None:

@@ -9,7 +9,7 @@ import pytest
 from pipeline.catalog import TableName
 from pipeline.catalog.ddl.dump import DumpedStatement, dumped_at, dumped_statements
 from pipeline.catalog.ddl.effects import CreateTable, Unsupported
-from pipeline.catalog.timeline.start import Start, read_start
+from pipeline.catalog.timeline.start import TimelineStart, read_start
 from pipeline.errors import SettingsError
 
 DUMP = r"""-- MySQL dump 10.13  Distrib 9.7.4
@@ -59,7 +59,7 @@ def written(folder: Path, name: str, text: str) -> str:
     return str(path)
 
 
-def columns(start: Start) -> dict[TableName, list[str]]:
+def columns(start: TimelineStart) -> dict[TableName, list[str]]:
     return {
         table.effect.name: [column.name for column in table.effect.definition.columns]
         for table in start.tables

@@ -9,7 +9,7 @@ import pytest
 from decoder import TableDefinition
 from pipeline.catalog import Timeline
 from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.ddl.ddl import Session, effects
+from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
 
@@ -19,7 +19,7 @@ CREATE = "CREATE TABLE t (id int PRIMARY KEY, v varchar(10))"
 
 
 def declared_by(create: str) -> TableDefinition:
-    (created,) = effects(create, Session("s"))
+    (created,) = effects(create, StatementContext("s"))
     assert isinstance(created, CreateTable)
     return created.definition
 

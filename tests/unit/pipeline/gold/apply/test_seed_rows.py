@@ -14,7 +14,7 @@ from pipeline.catalog.alter.items import ItemKind, SeededFrom, TimelineItem
 from pipeline.catalog.timeline.seeded import AFTER_ALL_EVENTS
 from pipeline.gold import GoldState
 from pipeline.gold.apply.seed_rows import changes_since, first_seed
-from pipeline.gold.changes.blockers import Fault, Rules
+from pipeline.gold.changes.blockers import OpenFault, Rules
 from pipeline.gold.changes.steps import Evolve, Rows, parts
 from pipeline.gold.plan.batch_plan import Known, plan_batch, same
 from pipeline.gold.plan.reach import NOT_FROM_START
@@ -42,11 +42,13 @@ def seeded(lsn: int = END, since: int = SEED, reason: str | None = None) -> Time
     return replace(bare, statement="CREATE TABLE t", seed=seed, reason=reason)
 
 
-def fault(lsn: int) -> Fault:
-    return Fault(lsn, f"fault at {lsn}", (NAME,))
+def fault(lsn: int) -> OpenFault:
+    return OpenFault(lsn, f"fault at {lsn}", (NAME,))
 
 
-def table(*items: TimelineItem, faults: tuple[Fault, ...] = (), rules: Rules = RULES) -> TableState:
+def table(
+    *items: TimelineItem, faults: tuple[OpenFault, ...] = (), rules: Rules = RULES
+) -> TableState:
     """Return the table's state after a batch up to 300, with gold at 120 before."""
     before = GoldState(
         1,

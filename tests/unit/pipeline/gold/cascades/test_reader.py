@@ -15,7 +15,7 @@ from pipeline.errors import ConcurrentRunError
 from pipeline.gold.cascades import reader as cascade_reader
 from pipeline.gold.cascades.links import Link
 from pipeline.gold.cascades.reader import DamagedTableError, Reader
-from pipeline.gold.cascades.replay import Event
+from pipeline.gold.cascades.replay import RowChange
 from pipeline.gold.cascades.rows import ChangeRequest, TooManyRowsError
 from pipeline.gold.changes.faults import Resolved
 from pipeline.gold.changes.log_facts import Facts
@@ -26,8 +26,8 @@ PARENT = TableName("shop", "parent")
 WISH = ChangeRequest(PARENT, ("id",), 10, 20)
 
 
-def event(lsn: int) -> Event:
-    return Event((lsn, 0, 0), PARENT, {"id": lsn}, None, unlogged=False)
+def event(lsn: int) -> RowChange:
+    return RowChange((lsn, 0, 0), PARENT, {"id": lsn}, None, unlogged=False)
 
 
 @pytest.fixture
@@ -55,7 +55,9 @@ def test_a_plan_that_ends_earlier_does_not_read_changes_again(
 ) -> None:
     made: list[ChangeRequest] = []
 
-    def events(_spark: object, _lake: object, request: ChangeRequest, *_: object) -> list[Event]:
+    def events(
+        _spark: object, _lake: object, request: ChangeRequest, *_: object
+    ) -> list[RowChange]:
         made.append(request)
         return [event(lsn) for lsn in range(request.low + 1, request.high + 1)]
 

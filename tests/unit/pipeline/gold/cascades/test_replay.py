@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from pipeline.catalog import TableName
 from pipeline.gold.cascades.links import Identity, Link, loose
-from pipeline.gold.cascades.replay import Event, Replay, Rows, Values
+from pipeline.gold.cascades.replay import Replay, RowChange, TableRows, Values
 
 P, C, G = (TableName("s", name) for name in "pcg")
 CASCADE, NULL = "CASCADE", "SET NULL"
@@ -35,8 +35,8 @@ def event(
     after: Values | None = None,
     *,
     unlogged: bool = True,
-) -> Event:
-    return Event((lsn, 100, 0), table, before, after, unlogged)
+) -> RowChange:
+    return RowChange((lsn, 100, 0), table, before, after, unlogged)
 
 
 def row(number: Any, up: Any = None) -> Values:
@@ -46,7 +46,7 @@ def row(number: Any, up: Any = None) -> Values:
 def replayed(
     links: Sequence[Link],
     base: dict[TableName, list[Values]],
-    events: Sequence[Event],
+    events: Sequence[RowChange],
     *,
     key: tuple[str, ...] = ("id",),
     complete: bool = True,
@@ -57,7 +57,7 @@ def replayed(
         children = {}
         for child in {link.child for link in links}:
             own = tuple(link for link in links if link.child == child)
-            children[child] = Rows(key, ("id", "up"), 0, 1000, own, complete)
+            children[child] = TableRows(key, ("id", "up"), 0, 1000, own, complete)
             for known in base.get(child, ()):
                 children[child].put(dict(known))
         replay = Replay(links, children, loaded)
@@ -73,7 +73,7 @@ def replayed(
             loaded[one_link] |= values
 
 
-CASES: dict[str, tuple[list[Link], dict[TableName, list[Values]], list[Event], Any]] = {
+CASES: dict[str, tuple[list[Link], dict[TableName, list[Values]], list[RowChange], Any]] = {
     "delete": ([link()], {C: [row(1, 7), row(2, 8)]}, [event(1, P, row(7))], {C: [row(2, 8)]}),
     "set null": (
         [link(on_delete=NULL)],
@@ -163,7 +163,7 @@ def test_every_copy_of_a_keyless_row_is_deleted() -> None:
     ],
 )
 def test_nothing_is_guessed_in_doubt(
-    links: list[Link], base: dict[TableName, list[Values]], events: list[Event], reason: str
+    links: list[Link], base: dict[TableName, list[Values]], events: list[RowChange], reason: str
 ) -> None:
     replay, _ = replayed(links, base, events)
     ((child, lsn),) = replay.doubts
@@ -202,7 +202,7 @@ def test_a_table_at_another_position_leaves_tables_below_it_in_doubt(
     links = [link(), link(G, C)]
     own = {C: (links[0],), G: (links[1],)}
     reach = {C: between, G: (0, 9)}
-    children = {n: Rows(("id",), ("id", "up"), *reach[n], own[n]) for n in (C, G)}
+    children = {n: TableRows(("id",), ("id", "up"), *reach[n], own[n]) for n in (C, G)}
     children[C].put(row(1, 7))
     children[G].put(row(2, 1))
     replay = Replay(links, children, {links[0]: {(7,)}, links[1]: {(1,)}})
@@ -235,7 +235,7 @@ def test_unknown_logging_only_matters_if_rows_refer(up: int, *, doubted: bool) -
 
 def test_carried_columns_are_part_of_every_cascade() -> None:
     one = link(on_update=NULL)
-    children = {C: Rows(("id",), ("id", "up", "g"), 0, 9, (one,), carried=("g",))}
+    children = {C: TableRows(("id",), ("id", "up", "g"), 0, 9, (one,), carried=("g",))}
     children[C].put({"id": 1, "up": 7, "g": "same"})
     replay = Replay([one], children, {one: {(7,)}})
     replay.take(event(1, P, row(7), row(8)))
@@ -274,7 +274,7 @@ Steps = st.lists(
 def test_any_history_ends_like_in_a_database(steps: list[tuple[str, int, int, bool]]) -> None:
     """A database of three levels: p, c refers to p (ON DELETE CASCADE), g to c (SET NULL)."""
     tables: dict[TableName, dict[int, int | None]] = {P: {}, C: {}, G: {}}
-    events: list[Event] = []
+    events: list[RowChange] = []
     for lsn, (letter, number, up, deletes) in enumerate(steps, 1):
         name = TableName("s", letter)
         table = tables[name]

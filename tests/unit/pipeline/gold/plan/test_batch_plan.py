@@ -13,7 +13,7 @@ from decoder.model.definition import ColumnDefinition
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import ItemKind, TimelineItem
 from pipeline.gold import GoldState
-from pipeline.gold.changes.blockers import REFRESH_AGAIN, Fault, Rules
+from pipeline.gold.changes.blockers import REFRESH_AGAIN, OpenFault, Rules
 from pipeline.gold.changes.steps import Evolve, parts
 from pipeline.gold.plan.batch_plan import LEFT_OUT, Known, plan_batch, same, touch
 from pipeline.gold.plan.reach import DROPPED, NOT_FROM_START
@@ -57,7 +57,7 @@ def item(
 def plan(
     cut: int,
     items: list[TimelineItem],
-    faults: list[Fault] | None = None,
+    faults: list[OpenFault] | None = None,
     previous: GoldState | None = None,
     rules: Rules = RULES,
     wanted: Any = lambda _schema, _table: True,
@@ -119,7 +119,7 @@ def test_other_tables_first_seen_by_rows_continue() -> None:
 
 
 def test_items_after_the_cut_do_not_count() -> None:
-    state = plan(100, [item("create", 10), item("drop", 101)], [Fault(101, "bad", (T,))])
+    state = plan(100, [item("create", 10), item("drop", 101)], [OpenFault(101, "bad", (T,))])
     assert not state.tables[T].dropped
     assert state.tables[T].held is None
 
@@ -187,7 +187,7 @@ def test_a_block_in_the_transaction_of_a_create_holds_before_it() -> None:
 
 def test_a_fault_holds_its_tables_only_until_it_is_resolved() -> None:
     items = [item("create", 10), item("create", 20, U)]
-    fault = Fault(60, "binlog.000001, position 60: bad bytes.", (T,))
+    fault = OpenFault(60, "binlog.000001, position 60: bad bytes.", (T,))
     held = plan(100, items, [fault])
     assert (held.tables[T].to_lsn, held.tables[U].to_lsn, held.cut_lsn) == (59, 100, 100)
     assert held.held() == [f"shop.t is held: {fault.sentence}"]
@@ -202,7 +202,7 @@ def test_a_fault_holds_its_tables_only_until_it_is_resolved() -> None:
 
 def test_a_fault_of_unknown_tables_holds_the_cut() -> None:
     items = [item("create", 10), item("create", 20, U)]
-    state = plan(100, items, [Fault(60, "incident", None)])
+    state = plan(100, items, [OpenFault(60, "incident", None)])
     assert {table.to_lsn for table in state.tables.values()} == {59}
     assert (state.cut_lsn, state.cut_held) == (59, "incident")
     assert state.held() == ["Every table is held: incident"]
@@ -211,7 +211,7 @@ def test_a_fault_of_unknown_tables_holds_the_cut() -> None:
 def test_marked_faults_are_skipped_and_recorded() -> None:
     rules = replace(RULES, mark_faults=True)
     items = [item("create", 10), item("create", 20, U)]
-    faults = [Fault(60, "bad row", (T,)), Fault(150, "incident", None)]
+    faults = [OpenFault(60, "bad row", (T,)), OpenFault(150, "incident", None)]
     state = plan(100, items, faults, rules=rules)
     assert (state.tables[T].to_lsn, state.tables[T].complete) == (100, False)
     assert state.tables[T].reason == "bad row"
@@ -224,35 +224,35 @@ def test_marked_faults_are_skipped_and_recorded() -> None:
 
 def test_a_marked_fault_in_the_transaction_that_creates_its_table_counts() -> None:
     rules = replace(RULES, mark_faults=True)
-    table = plan(100, [item("create", 10)], [Fault(10, "bad row", (T,))], rules=rules).tables[T]
+    table = plan(100, [item("create", 10)], [OpenFault(10, "bad row", (T,))], rules=rules).tables[T]
     assert (table.to_lsn, table.complete, table.reason) == (100, False, "bad row")
     again = [item("create", 10), item("create", 60)]
-    table = plan(100, again, [Fault(10, "bad row", (T,))], rules=rules).tables[T]
+    table = plan(100, again, [OpenFault(10, "bad row", (T,))], rules=rules).tables[T]
     assert (table.complete, table.reason) == (True, None), "its rows went with the first table"
 
 
 def test_a_table_known_only_by_its_fault_is_reported() -> None:
-    state = plan(100, [], [Fault(60, "bad table map", (T,))])
+    state = plan(100, [], [OpenFault(60, "bad table map", (T,))])
     assert state.tables[T].held == "bad table map"
     assert state.tables[T].version is None
 
 
 def test_all_tables_spelled_like_the_faulty_one_are_held() -> None:
     name, other = TableName("a.b", "c"), TableName("a", "b.c")
-    unclear = Fault(20, "damaged", (other,))
+    unclear = OpenFault(20, "damaged", (other,))
     state = plan(30, [item("create", 10, name)], [unclear])
     assert set(state.tables) == {name}
     assert state.tables[name].held == "damaged"
 
 
 def test_an_earlier_fault_holds_nothing_once_the_table_was_created_after_it() -> None:
-    state = plan(100, [item("create", 70)], [Fault(60, "bad", (T,))])
+    state = plan(100, [item("create", 70)], [OpenFault(60, "bad", (T,))])
     assert (state.tables[T].to_lsn, state.tables[T].held) == (100, None)
 
 
 def test_an_accepted_gap_holds_nothing_but_leaves_earlier_tables_incomplete() -> None:
     items = [item("create", 10), item("create", 70, U)]
-    gap = Fault(60, "binlog.000003: a file is missing", None, given_up=True)
+    gap = OpenFault(60, "binlog.000003: a file is missing", None, given_up=True)
     state = plan(100, items, [gap])
     assert (state.cut_lsn, state.cut_held) == (100, None)
     assert (state.tables[T].to_lsn, state.tables[T].complete) == (100, False)
@@ -261,7 +261,7 @@ def test_an_accepted_gap_holds_nothing_but_leaves_earlier_tables_incomplete() ->
     later = plan(200, [*items, item("drop", 150), item("create", 160)], [gap], state)
     assert later.tables[T].complete
     # it does not hide later faults
-    incident = Fault(90, "incident", None)
+    incident = OpenFault(90, "incident", None)
     assert plan(100, items, [gap, incident]).cut_held == "incident"
 
 
@@ -281,7 +281,7 @@ def test_a_table_that_gold_cannot_have_is_held_until_the_source_drops_it() -> No
 @pytest.mark.parametrize("drop_rows", [False, True])
 def test_kept_rows_wait_for_blocks_before_the_drop(drop_rows: bool) -> None:
     items = [item("create", 10), item("drop", 150)]
-    fault = Fault(60, "bad row", (T,))
+    fault = OpenFault(60, "bad row", (T,))
     rules = replace(RULES, drop_rows=drop_rows)
     for before in (GoldState(), plan(100, items, [fault])):
         table = plan(200, items, [fault], before, rules).tables[T]
@@ -303,7 +303,7 @@ def test_excluded_tables_are_left_alone_and_not_complete() -> None:
         return table == "u"
 
     items = [item("create", 10), item("create", 20, U)]
-    assert T not in plan(100, items, [Fault(60, "bad", (T,))], wanted=only_u).tables
+    assert T not in plan(100, items, [OpenFault(60, "bad", (T,))], wanted=only_u).tables
     before = plan(100, items)
     after = plan(200, items, previous=before, wanted=only_u)
     assert (after.tables[T].to_lsn, after.tables[T].complete) == (100, False)
@@ -312,10 +312,10 @@ def test_excluded_tables_are_left_alone_and_not_complete() -> None:
 
 def test_tables_are_touched_by_rows_definitions_and_lagging() -> None:
     items = [item("create", 10), item("create", 20, U)]
-    before = plan(100, items, [Fault(60, "bad", (U,))])
-    quiet = touch(plan(200, items, [Fault(60, "bad", (U,))], before), set(), 100)
+    before = plan(100, items, [OpenFault(60, "bad", (U,))])
+    quiet = touch(plan(200, items, [OpenFault(60, "bad", (U,))], before), set(), 100)
     assert [quiet.tables[name].touched for name in (T, U)] == [False, False]
-    rows = touch(plan(200, items, [Fault(60, "bad", (U,))], before), {"shop.t"}, 100)
+    rows = touch(plan(200, items, [OpenFault(60, "bad", (U,))], before), {"shop.t"}, 100)
     assert [rows.tables[name].touched for name in (T, U)] == [True, False]
     lagging = touch(plan(200, items, [], before), set(), 100)
     assert [lagging.tables[name].touched for name in (T, U)] == [False, True]
@@ -386,7 +386,7 @@ def test_a_table_that_is_renamed_together_with_a_damaged_one_waits() -> None:
 
 def test_the_faulty_table_is_reported_before_those_that_wait_for_it() -> None:
     items = [item("create", 10), item("create", 10, U)]
-    fault = Fault(50, "its key is no date", (U, T), cause=U)
+    fault = OpenFault(50, "its key is no date", (U, T), cause=U)
     state = plan(100, items, [fault])
     assert state.held() == [
         "shop.u is held: its key is no date",

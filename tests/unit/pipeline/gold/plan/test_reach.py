@@ -11,7 +11,7 @@ from decoder.model.definition import ColumnDefinition
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import ItemKind, TimelineItem
 from pipeline.gold import GoldState
-from pipeline.gold.changes.blockers import Fault, Rules
+from pipeline.gold.changes.blockers import OpenFault, Rules
 from pipeline.gold.changes.steps import Evolve, Rows, parts
 from pipeline.gold.plan.batch_plan import Known, plan_batch
 from pipeline.gold.plan.reach import NOT_FROM_START
@@ -33,7 +33,7 @@ def item(kind: ItemKind, lsn: int, name: TableName, other: TableName | None = No
 def plan(
     cut: int,
     items: list[TimelineItem],
-    *faults: Fault,
+    *faults: OpenFault,
     previous: GoldState | None = None,
     rules: Rules = RULES,
     without: TableName | None = None,
@@ -61,7 +61,7 @@ def test_completeness_moves_with_the_rows() -> None:
 
 def test_a_marked_fault_moves_with_the_rows() -> None:
     rules = replace(RULES, mark_faults=True)
-    fault, later = Fault(30, "bad row", (A,)), Fault(60, "another", (A,))
+    fault, later = OpenFault(30, "bad row", (A,)), OpenFault(60, "another", (A,))
     tables = plan(100, [item("create", 10, A), item("create", 20, B), *SWAP], fault, rules=rules)
     assert [tables.tables[n].complete for n in (A, B)] == [True, False]
     tables = plan(100, [item("create", 10, A), item("create", 20, B), *SWAP], later, rules=rules)
@@ -69,7 +69,7 @@ def test_a_marked_fault_moves_with_the_rows() -> None:
 
 
 def test_a_held_table_holds_the_one_that_gets_its_rows() -> None:
-    state = plan(100, [*BEGUN, *MOVE], Fault(30, "bad row", (A,)))
+    state = plan(100, [*BEGUN, *MOVE], OpenFault(30, "bad row", (A,)))
     assert [state.tables[n].to_lsn for n in (A, C)] == [29, 49]
     assert "s.a" in (state.tables[C].held or "")
     assert "bad row" in (state.tables[C].held or "")
@@ -83,7 +83,7 @@ def test_a_held_table_continues_with_another_tables_rows() -> None:
         *BEGUN,
         *(item("renamed", 50, C, A), item("renamed", 50, A, B), item("moved", 50, B, A)),
     ]
-    state = plan(100, items, Fault(30, "bad row", (A,)))
+    state = plan(100, items, OpenFault(30, "bad row", (A,)))
     assert [(state.tables[n].from_lsn, state.tables[n].to_lsn) for n in (A, B, C)] == [
         (49, 100),
         (0, 100),
@@ -97,7 +97,7 @@ def test_a_held_table_continues_with_another_tables_rows() -> None:
 
 
 def test_a_swap_with_a_held_table_holds_both() -> None:
-    state = plan(100, [*BEGUN, *SWAP], Fault(30, "bad row", (A,)))
+    state = plan(100, [*BEGUN, *SWAP], OpenFault(30, "bad row", (A,)))
     assert [state.tables[n].to_lsn for n in (A, B)] == [29, 49]
     free = plan(100, [*BEGUN, *SWAP], previous=state)
     assert [free.tables[n].to_lsn for n in (A, B)] == [100, 100]
@@ -106,7 +106,7 @@ def test_a_swap_with_a_held_table_holds_both() -> None:
 def test_a_held_table_continues_where_it_is_recreated() -> None:
     """RENAME TABLE a TO c and a new `a`: the remedy that the status suggests."""
     items = [*BEGUN, *MOVE, item("create", 60, A), item("create", 70, C)]
-    fault = Fault(30, "bad row", (A,))
+    fault = OpenFault(30, "bad row", (A,))
     state = plan(65, items[:5], fault)
     assert [(state.tables[n].to_lsn, state.tables[n].complete) for n in (A, C)] == [
         (65, True),
@@ -120,7 +120,9 @@ def test_a_held_table_continues_where_it_is_recreated() -> None:
 
 
 def test_two_held_tables_that_swap_names_stay_held() -> None:
-    state = plan(100, [*BEGUN, *SWAP], Fault(30, "bad row", (A,)), Fault(40, "another", (B,)))
+    state = plan(
+        100, [*BEGUN, *SWAP], OpenFault(30, "bad row", (A,)), OpenFault(40, "another", (B,))
+    )
     assert [(state.tables[n].to_lsn, state.tables[n].held) for n in (A, B)] == [
         (29, "bad row"),
         (39, "another"),
@@ -130,9 +132,9 @@ def test_two_held_tables_that_swap_names_stay_held() -> None:
 def test_a_rename_holds_tables_connected_by_other_renames() -> None:
     again = [item("renamed", 70, B, C), item("moved", 70, C, B)]
     items = [*BEGUN, item("create", 25, C), item("moved", 50, A, B), item("renamed", 50, B, A)]
-    state = plan(100, [*items, item("renamed", 70, C, B)], Fault(30, "bad row", (A,)))
+    state = plan(100, [*items, item("renamed", 70, C, B)], OpenFault(30, "bad row", (A,)))
     assert [state.tables[n].to_lsn for n in (A, B, C)] == [29, 49, 69]
-    state = plan(100, [*items, *again], Fault(30, "bad row", (A,)))
+    state = plan(100, [*items, *again], OpenFault(30, "bad row", (A,)))
     assert [state.tables[n].to_lsn for n in (A, B, C)] == [29, 100, 100]
 
 
@@ -179,7 +181,7 @@ def test_a_copy_that_replaces_a_held_table_is_applied() -> None:
 def test_a_table_that_waits_for_a_rename_restarts_after_it() -> None:
     """`b` would start at the RENAME, `a` does not reach it, and `b` has an earlier fault."""
     items = [*BEGUN, *MOVED_TO_B, item("create", 60, B)]
-    state = plan(100, items, Fault(30, "bad row", (A,)), Fault(40, "another", (B,)))
+    state = plan(100, items, OpenFault(30, "bad row", (A,)), OpenFault(40, "another", (B,)))
     assert [state.tables[n].to_lsn for n in (A, B)] == [29, 100]
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from pipeline.gold.table.commits import MARK, Written, judge, written
+from pipeline.gold.table.commits import MARK, CommitSums, judge, written
 from pipeline.lake.delta_log.table import Commit
 
 OWN = f"somebody's job; {MARK}"
@@ -86,5 +86,5 @@ def test_commits_of_all_kinds_are_summed() -> None:
     }
     append = {"numFiles": "4", "numOutputBytes": "40", "numOutputRows": "400"}
     delete = {"numRemovedFiles": "1", "numRemovedBytes": "100", "numDeletionVectorsAdded": "1"}
-    assert written([merge, append, delete, {}]) == Written(4, 3, 2100, 5, 540, 4, 7)
-    assert written([]) == Written()
+    assert written([merge, append, delete, {}]) == CommitSums(4, 3, 2100, 5, 540, 4, 7)
+    assert written([]) == CommitSums()

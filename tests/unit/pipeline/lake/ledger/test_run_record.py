@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 
 import pyarrow as pa
 
-from pipeline.lake.ledger.run_record import RUNS, Batch, RunRecord, Sentence
+from pipeline.lake.ledger.run_record import RUNS, RecordedBatch, RunRecord, Sentence
 from pipeline.lake.ledger.run_store import from_arrow, to_arrow
 
 START = datetime(2026, 11, 22, 23, 59, 58, 250_000, timezone.utc)
@@ -24,7 +24,7 @@ RECORD = RunRecord(
     error="It was too much: ü.",
     error_type="OSError",
     retryable=False,
-    batches=(Batch("bronze", 7), Batch("silver", 3, "r0")),
+    batches=(RecordedBatch("bronze", 7), RecordedBatch("silver", 3, "r0")),
     files=1,
     bytes=2,
     segments=3,

@@ -15,8 +15,8 @@ from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
 from pipeline.silver.decode.segments import lsn_of
 from pipeline.silver.plan.known_tables import Readings, beginnings, locate, waits_for
 from pipeline.silver.plan.survey import in_log_order
-from pipeline.silver.plan.take_seeds import Reached
-from pipeline.source.server.create_statements import CreateStatements, ServerTable
+from pipeline.silver.plan.take_seeds import SilverReached
+from pipeline.source.server.create_statements import CreateStatements, TableStatement
 from pipeline.source.server.log_position import LogPosition
 from tests.unit.pipeline.silver.plan.test_take_seeds import file
 
@@ -30,7 +30,7 @@ Event = tuple[int, str | TableDefinition]
 def reading(first: int, last: int, query: str = CREATE, **values: Any) -> CreateStatements:
     fields = {"server": MYSQL, "server_id": 1, "at": 150, **values}
     places = {"first": LogPosition("b.000001", first), "last": LogPosition("b.000001", last)}
-    return CreateStatements(**fields, **places, tables=(ServerTable("s", "t", query),))
+    return CreateStatements(**fields, **places, tables=(TableStatement("s", "t", query),))
 
 
 def statement(pos: int, query: str, *, xid: int | None = 1, server: str = MYSQL) -> dict[str, Any]:
@@ -54,7 +54,9 @@ def row(pos: int, kind: str, content: str) -> dict[str, Any]:
 
 
 def located(*readings: CreateStatements, end: int = 900) -> Readings:
-    return locate(readings, Reached(0, (1, end), [file("b.000001", 1)], all_of_bronze=False), START)
+    return locate(
+        readings, SilverReached(0, (1, end), [file("b.000001", 1)], all_of_bronze=False), START
+    )
 
 
 def declared(rows: Sequence[Any], *readings: CreateStatements, **options: Any) -> list[Any]:
@@ -100,7 +102,7 @@ def test_a_definition_is_valid_back_to_the_last_statement_that_may_have_changed_
 @pytest.mark.parametrize(("start", "counts"), [(400, True), (401, False), (500, False)])
 def test_a_reading_that_starts_before_the_batch_is_ignored(start: int, counts: bool) -> None:
     """An ALTER between its two positions may be in an earlier batch."""
-    reached = Reached(0, (1, 900), [file("b.000001", 1)], all_of_bronze=False)
+    reached = SilverReached(0, (1, 900), [file("b.000001", 1)], all_of_bronze=False)
     readings = locate([reading(400, 500)], reached, (1, start))
     assert bool(beginnings(readings, Timeline((), CatalogOptions()), (1, start), [])) == counts
 
@@ -128,8 +130,8 @@ def test_a_definition_is_not_valid_before_a_gap_in_the_log(
     second: FileRow, given_up: tuple[int, ...], since: tuple[int, int]
 ) -> None:
     place = LogPosition(second.file, 500)
-    one = CreateStatements(MYSQL, 1, 150, place, place, (ServerTable("s", "t", CREATE),))
-    reached = Reached(0, (2, 900), [file("b.000001", 1), second], all_of_bronze=False)
+    one = CreateStatements(MYSQL, 1, 150, place, place, (TableStatement("s", "t", CREATE),))
+    reached = SilverReached(0, (2, 900), [file("b.000001", 1), second], all_of_bronze=False)
     (found,) = beginnings(
         locate([one], reached, START, given_up), Timeline((), CatalogOptions()), START, []
     )
@@ -151,7 +153,7 @@ def test_names_are_spelled_as_in_the_log() -> None:
         150,
         LogPosition("b.000001", 4),
         LogPosition("b.000001", 4),
-        (ServerTable("S", "T", ""),),
+        (TableStatement("S", "T", ""),),
     )
     timeline = Timeline((), CatalogOptions(lower_case_table_names=1))
     assert timeline.name(*upper.tables[0][:2]) == TableName("s", "t")

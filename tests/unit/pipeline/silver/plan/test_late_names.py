@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.catalog import TableName
-from pipeline.catalog.timeline.start import Start
+from pipeline.catalog.timeline.start import TimelineStart
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
@@ -31,7 +31,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     def beginning(*places: Any, first: bool) -> Beginning | None:
         calls.append((places[2], first))
-        return Beginning(1 << 40, Start()) if first else None
+        return Beginning(1 << 40, TimelineStart()) if first else None
 
     monkeypatch.setattr(late_names, "unnamed", lambda _: {TableName("s", "t")})
     monkeypatch.setattr(late_names, "read_files", lambda *_: FILES)

@@ -14,7 +14,7 @@ from pipeline.catalog.timeline.timeline import CatalogOptions
 from pipeline.settings import Settings
 from pipeline.silver.decode.decode import OFFSET_BITS
 from pipeline.silver.plan.seeds import Seed, is_refused, put_seed
-from pipeline.silver.plan.take_seeds import Reached, take
+from pipeline.silver.plan.take_seeds import SilverReached, take
 
 CREATE = "CREATE TABLE `item` (`id` int NOT NULL, PRIMARY KEY (`id`))"
 A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
@@ -53,7 +53,7 @@ def taken(
     """Return the LSN that the seed is used with, and the messages."""
     settings = Settings(source="live", lake=str(tmp_path))
     put_seed(settings.layout, "live", one)
-    reached = Reached(cut, end, files, at_end, removed)
+    reached = SilverReached(cut, end, files, at_end, removed)
     found = take(settings, [one], Timeline((), CatalogOptions()), (), reached)
     refused = is_refused(settings.layout, "live", one.id)
     assert refused == any("is refused" in fault for fault in found.faults)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pipeline.source.capture.kept_tables import KEPT, with_reading
-from pipeline.source.server.create_statements import CreateStatements, ServerTable
+from pipeline.source.server.create_statements import CreateStatements, TableStatement
 from pipeline.source.server.log_position import LogPosition
 
 
 def reading(at: int, query: str, server_id: int = 1) -> CreateStatements:
     place = LogPosition("binlog.000001", at)
-    return CreateStatements("9.7.0", server_id, at, place, place, (ServerTable("s", "t", query),))
+    return CreateStatements(
+        "9.7.0", server_id, at, place, place, (TableStatement("s", "t", query),)
+    )
 
 
 def kept(*readings: CreateStatements) -> list[int]:

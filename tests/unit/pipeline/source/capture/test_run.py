@@ -25,7 +25,7 @@ from pipeline.source.capture.errors import (
     NotLandedError,
 )
 from pipeline.source.capture.landed_folder import Landed, LandedFolder
-from pipeline.source.capture.start import Start
+from pipeline.source.capture.start import DumpStart
 from pipeline.source.capture.state import CaptureState, Replica, read_state
 from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
@@ -79,7 +79,7 @@ def test_passwords_in_errors_are_redacted_in_the_state(tmp_path: Path) -> None:
 def test_a_gap_is_recorded_before_anything_is_landed_after_it(tmp_path: Path) -> None:
     (tmp_path / "binlog.000001").write_bytes(LOG)
     landed = Landed(LogPosition("binlog.000001", len(LOG)), 300, ended=False)
-    a_capture(tmp_path)._note_gap(landed, Start(LogPosition("binlog.000005", 4), lost=True))
+    a_capture(tmp_path)._note_gap(landed, DumpStart(LogPosition("binlog.000005", 4), lost=True))
     state = read_state(tmp_path)
     assert state is not None
     assert [gap.first for gap in state.gaps] == ["binlog.000005"]
@@ -111,7 +111,7 @@ def test_a_completely_landed_file_is_closed_once_the_server_has_left_it(
     flagged[FLAGS_POSITION] |= EventFlag.BINLOG_IN_USE
     (tmp_path / "binlog.000001").write_bytes(bytes(flagged))
     landed = Landed(LogPosition("binlog.000001", len(LOG)), 300, ended=True)
-    a_capture(tmp_path)._begin_at(Start(LogPosition("binlog.000002", 4)), landed)
+    a_capture(tmp_path)._begin_at(DumpStart(LogPosition("binlog.000002", 4)), landed)
     assert (tmp_path / "binlog.000001").read_bytes() == LOG
 
 

@@ -8,7 +8,7 @@ from pipeline.errors import SettingsError
 from pipeline.source.capture.errors import AnotherLogError, PurgedError
 from pipeline.source.capture.landed_folder import Landed
 from pipeline.source.capture.source import LogFile
-from pipeline.source.capture.start import Start, dump_start
+from pipeline.source.capture.start import DumpStart, dump_start
 from pipeline.source.server.log_position import LogPosition
 
 GIB = 1 << 30
@@ -25,7 +25,7 @@ def begin(
     accept_gap: bool = False,
     large_positions: bool = False,
     base: str = "binlog",
-) -> Start:
+) -> DumpStart:
     return dump_start(
         held,
         [LogFile(f"{base}.{number:06}", size) for number, size in sizes],
@@ -60,7 +60,7 @@ def test_a_dump_starts_with_the_last_landed_event(
     lost: bool,
 ) -> None:
     start = begin(held, *logs, **options)
-    assert start == Start(LogPosition(f"binlog.{file:06}", position), lost)
+    assert start == DumpStart(LogPosition(f"binlog.{file:06}", position), lost)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pipeline.settings import Settings
-from pipeline.source.check.facts import SourceTable
+from pipeline.source.check.facts import CheckedTable
 from pipeline.source.check.finding import Finding
 from pipeline.source.check.grants import NEEDS
 from pipeline.source.check.privileges import Privileges, Scope
@@ -156,7 +156,7 @@ def test_select_is_only_required_on_included_tables(
 
 
 TABLES = tuple(
-    SourceTable(*name.split("."))
+    CheckedTable(*name.split("."))
     for name in ("shop_a.orders", "shop_b.orders", "shop_b.lines", "crm.people", "mysql.user")
 )
 SERVER_WIDE = "GRANT SELECT ON *.* TO `u`@`%`"
@@ -172,7 +172,7 @@ NOT_CRM = "REVOKE SELECT ON `crm`.* FROM `u`@`%`"
 def selects(
     grants: Sequence[str],
     conf: Mapping[str, Sequence[str]],
-    tables: tuple[SourceTable, ...] = TABLES,
+    tables: tuple[CheckedTable, ...] = TABLES,
     *,
     wildcards: bool = True,
 ) -> tuple[Finding, list[str]]:

@@ -9,14 +9,14 @@ import pytest
 from rich.console import Console
 
 from pipeline.settings import Settings
-from pipeline.source.check.facts import SourceTable
+from pipeline.source.check.facts import CheckedTable
 from pipeline.source.check.report import CheckReport, show
 from pipeline.source.check.run import findings
 from tests.support.source.made_facts import made_facts
 
 
 def report(version: str, variables: dict[str, str | None], tables: int = 1) -> CheckReport:
-    made = tuple(SourceTable("shop", f"bag[{n}]", keyed=tables == 1) for n in range(tables))
+    made = tuple(CheckedTable("shop", f"bag[{n}]", keyed=tables == 1) for n in range(tables))
     facts = made_facts(version, variables, tables=made)
     return CheckReport("MySQL", "db:3306", facts.user, findings(facts, Settings.load()))
 

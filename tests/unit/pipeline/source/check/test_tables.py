@@ -8,16 +8,16 @@ import pytest
 import yaml
 
 from pipeline.settings import Settings
-from pipeline.source.check.facts import SourceForeignKey, SourceTable
+from pipeline.source.check.facts import CheckedTable, SourceForeignKey
 from pipeline.source.check.finding import Finding
 from pipeline.source.check.tables import ENGINES, engines, foreign_keys, keys, kinds, seen
 from tests.support.source.made_facts import made_facts
 
-ORDERS = SourceTable("shop", "orders")
-BAG = SourceTable("shop", "log", keyed=False)
+ORDERS = CheckedTable("shop", "orders")
+BAG = CheckedTable("shop", "log", keyed=False)
 
 
-def of(*tables: SourceTable, version: str = "9.7.0") -> Any:
+def of(*tables: CheckedTable, version: str = "9.7.0") -> Any:
     return made_facts(version, tables=tables)
 
 
@@ -44,7 +44,7 @@ def test_keyless_tables_are_reported_unless_conf_has_a_key(
 
 
 def test_system_tables_are_not_checked() -> None:
-    own = SourceTable("mysql", "general_log", engine="CSV", keyed=False)
+    own = CheckedTable("mysql", "general_log", engine="CSV", keyed=False)
     assert [finding.verdict for finding in keys(of(ORDERS, own), Settings.load())] == ["fit"]
     assert [finding.verdict for finding in engines(of(ORDERS, own), Settings.load())] == ["fit"]
 
@@ -59,7 +59,7 @@ def test_without_visible_tables_only_that_is_reported() -> None:
 
 @pytest.mark.parametrize("engine", [*ENGINES, "RocksDB"])
 def test_engines_whose_tables_differ_from_their_log_should_be_excluded(engine: str) -> None:
-    table = SourceTable("shop", "odd", engine=engine.upper())
+    table = CheckedTable("shop", "odd", engine=engine.upper())
     by_check = {found.check: found for found in engines(of(ORDERS, table), Settings.load())}
     fit = by_check.pop("storage engine InnoDB")
     (finding,) = by_check.values()
@@ -76,7 +76,7 @@ def test_engines_whose_tables_differ_from_their_log_should_be_excluded(engine: s
     ("kind", "verdict"), [("SYSTEM VERSIONED", "unfit"), ("SEQUENCE", "advice")]
 )
 def test_mariadbs_unsupported_kinds_of_tables_are_reported(kind: str, verdict: str) -> None:
-    table = SourceTable("shop", "odd", kind=kind)
+    table = CheckedTable("shop", "odd", kind=kind)
     facts = of(ORDERS, table, version="11.8.3-MariaDB")
     (finding,) = kinds(facts, Settings.load())
     assert (finding.verdict, finding.tables) == (verdict, ("shop.odd",))

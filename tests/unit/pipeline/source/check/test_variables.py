@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pipeline.settings import Settings
-from pipeline.source.check.facts import LogFilter, SourceTable
-from pipeline.source.check.finding import Change, Finding
+from pipeline.source.check.facts import CheckedTable, LogFilter
+from pipeline.source.check.finding import Finding, RemedySteps
 from pipeline.source.check.run import findings
 from pipeline.source.check.variables import (
     log_filter,
@@ -101,7 +101,7 @@ def test_enabling_the_log_needs_a_restart(version: str, server_id: str | None) -
     # An existing id is kept: a duplicate would break replication.
     lacks = server_id in {"0", None}
     lines = ("log_bin = binlog", "server_id = 1") if lacks else ("log_bin = binlog",)
-    assert finding.change == Change((), lines, restart=True)
+    assert finding.change == RemedySteps((), lines, restart=True)
     assert (OWN in finding.why) is lacks
 
 
@@ -261,8 +261,8 @@ def test_compressed_logs_are_fit(version: str, variable: str) -> None:
 def test_a_log_in_innodb_is_unfit(has: str, verdict: str) -> None:
     finding = found("11.8.3-MariaDB", {"binlog_storage_engine": has})["binlog_storage_engine"]
     assert finding.verdict == verdict
-    unset = Change((), ("binlog_storage_engine =",), restart=True)
-    assert finding.change == (unset if has else Change())
+    unset = RemedySteps((), ("binlog_storage_engine =",), restart=True)
+    assert finding.change == (unset if has else RemedySteps())
     assert "binlog_storage_engine" not in found("11.8.3-MariaDB", {})
 
 
@@ -325,7 +325,7 @@ def test_lower_case_table_names_must_match_the_server(
 def test_included_schemas_that_are_not_logged_are_reported(
     do: tuple[str, ...], ignore: tuple[str, ...], include: tuple[str, ...], missing: str
 ) -> None:
-    tables = (SourceTable("shop", "orders"), SourceTable("crm", "people"))
+    tables = (CheckedTable("shop", "orders"), CheckedTable("crm", "people"))
     filtered = LogFilter(frozenset(do), frozenset(ignore))
     facts = made_facts("9.7.0", log_filter=filtered, tables=tables)
     (finding,) = log_filter(facts, Settings.load(include=include))

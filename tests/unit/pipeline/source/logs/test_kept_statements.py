@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.lake import Lake
 from pipeline.source.logs.kept_statements import READINGS_FILE, copy_captured_readings, keep, kept
-from pipeline.source.server.create_statements import CreateStatements, ServerTable
+from pipeline.source.server.create_statements import CreateStatements, TableStatement
 from pipeline.source.server.log_position import LogPosition
 from tests.support.observe.said_lines import captured_log
 
@@ -20,7 +20,7 @@ def reading(
     at: int, *tables: tuple[str, str], last: int | None = None, server: int = 1
 ) -> CreateStatements:
     first, last_place = (LogPosition("binlog.000001", place) for place in (at, last or at))
-    statements = tuple(ServerTable("shop", name, query) for name, query in tables)
+    statements = tuple(TableStatement("shop", name, query) for name, query in tables)
     return CreateStatements("9.7.0", server, at, first, last_place, statements)
 
 
