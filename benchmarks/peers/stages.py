@@ -36,7 +36,7 @@ from decoder.model.definition import ColumnDefinition
 PASSES = 5
 FRAMING, CHECKSUMS, BETWEEN = "event headers", "checksums", "Python between the passes"
 STAGES = {
-    "decoder.stream.segment_decoder.Feed.fill": "bytes into the window",
+    "decoder.stream.segment_decoder.SlidingBuffer.fill": "bytes into the window",
     "decoder.compression.memory_budget.frame": FRAMING,
     "decoder.stream.segment_decoder.TransactionTracker.follow": "transactions",
     "decoder.transactions.state.Session.enter": "transactions",

@@ -31,7 +31,7 @@ from pipeline.lake.tables.opening import tables_of
 from pipeline.lake.tables.tables import Tables
 from pipeline.layer import LayerRun
 from pipeline.settings import Settings
-from pipeline.silver.decode.segments import Mark
+from pipeline.silver.decode.segments import FilePosition
 from pipeline.silver.decode.silver_tables import (
     changes_app,
     committer,
@@ -98,7 +98,7 @@ def require_whole(
     there: Collection[int],
     source: str,
     new: AvailableSegments,
-    upto: Mark,
+    upto: FilePosition,
 ) -> None:
     """Raise RefreshRefusedError unless bronze has everything that silver was decoded from.
 
@@ -131,7 +131,7 @@ def in_words(names: Sequence[str]) -> str:
     return f"{', '.join(names[:NAMED])}{f' and {more} more' if more > 0 else ''}"
 
 
-def previous_end(standing: Standing, end: Mark) -> Mark:
+def previous_end(standing: Standing, end: FilePosition) -> FilePosition:
     """Return silver's position before a full refresh; `end` is the end of its last batch.
 
     If it replaces another refresh in progress, that is the position before both: gold's last

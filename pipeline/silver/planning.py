@@ -16,7 +16,7 @@ from pipeline.catalog.timeline.timeline import CatalogOptions, Shown
 from pipeline.lake.ledger.history_removed import removed
 from pipeline.layer import LayerRun
 from pipeline.silver.decode import segments
-from pipeline.silver.decode.segments import Mark, SegmentRef, log_number
+from pipeline.silver.decode.segments import FilePosition, SegmentRef, log_number
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.silver.plan import take_seeds as seeding
 from pipeline.silver.plan.batch_plan import (
@@ -160,7 +160,7 @@ def _waiting_for_log(refresh: Refresh, last: SilverPlan | None) -> tuple[str, ..
     return (f"{ends}: the full refresh waits for the missing part of the log.",)
 
 
-def _described(position: Mark) -> str:
+def _described(position: FilePosition) -> str:
     return f"byte {position[1]} of file number {position[0]}"
 
 
@@ -201,7 +201,7 @@ def retry_plan(run: LayerRun) -> tuple[SilverPlan | None, tuple[str, ...]]:
     return plan, late.gaps
 
 
-def with_places(held: Iterable[Retried], places: Iterable[Mark]) -> tuple[Retried, ...]:
+def with_places(held: Iterable[Retried], places: Iterable[FilePosition]) -> tuple[Retried, ...]:
     """Return the segments with faults and those at `places`, in order."""
     found = {(one.ordinal, one.start_pos): one for one in held}
     for ordinal, start in places:

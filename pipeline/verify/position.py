@@ -22,7 +22,7 @@ from pipeline.lake.delta_log.conditions import compare, equal
 from pipeline.layer import LayerRun
 from pipeline.silver.decode import segments
 from pipeline.silver.decode.decode import OFFSET_BITS
-from pipeline.silver.decode.segments import Mark
+from pipeline.silver.decode.segments import FilePosition
 from pipeline.silver.decode.silver_tables import transactions_table
 from pipeline.silver.plan.progress import silver_progress
 from pipeline.source import GtidSet
@@ -162,7 +162,7 @@ def _by_place(run: LayerRun, cut: PublishedCut, file: ServerFile) -> str:
     return ""
 
 
-def is_in_silver(run: LayerRun, place: Mark) -> bool:
+def is_in_silver(run: LayerRun, place: FilePosition) -> bool:
     """True if silver has everything that bronze has before a (file ordinal, position)."""
     run.ledger.refresh()
     silver = silver_progress(run.ledger).plan

@@ -33,7 +33,7 @@ from pipeline.layer import LayerRun
 from pipeline.observe.interruption import raise_if_cancelled
 from pipeline.observe.progress import Task
 from pipeline.silver.decode.decode import SEGMENT_COLUMNS
-from pipeline.silver.decode.segments import Mark, SegmentRef
+from pipeline.silver.decode.segments import FilePosition, SegmentRef
 from pipeline.spark.engine import engine_of
 from pipeline.spark.warm_kernels import warm_first
 
@@ -112,7 +112,7 @@ class StoredSegments:
     """Segments of a source to decode in order, and the files that contain them."""
 
     source: str
-    places: tuple[Mark, ...]
+    places: tuple[FilePosition, ...]
     files: tuple[str, ...]
 
     def rows(self) -> Iterator[pa.RecordBatch]:
@@ -168,7 +168,7 @@ class _File:
             self._footer = file.metadata
             yield file
 
-    def index(self, number: int, source: str, wanted: Collection[Mark]) -> Iterator[_Row]:
+    def index(self, number: int, source: str, wanted: Collection[FilePosition]) -> Iterator[_Row]:
         """Yield the wanted rows."""
         with self.opened() as file:
             for group in range(file.num_row_groups):

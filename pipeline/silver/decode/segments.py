@@ -23,11 +23,11 @@ _LOOKED_UP = (
 )
 _GTIDS = ("GTID", "GTID_TAGGED", "MARIADB_GTID")
 
-Mark = tuple[int, int]
+FilePosition = tuple[int, int]
 """A position in a source's log: the file's ordinal, and the byte offset in it."""
 
 
-def lsn_of(position: Mark) -> int:
+def lsn_of(position: FilePosition) -> int:
     """Return the LSN of a transaction that begins at a position."""
     return position[0] << OFFSET_BITS | position[1]
 
@@ -57,7 +57,7 @@ class SegmentRef:
     stored_in: tuple[str, ...] = ()
 
     @property
-    def place(self) -> Mark:
+    def place(self) -> FilePosition:
         """Where it begins."""
         return self.ordinal, self.start_pos
 
@@ -67,7 +67,7 @@ class SegmentRef:
         return self.end_pos - self.start_pos
 
 
-def after(spark: Spark, lake: Lake, source: str, position: Mark | None) -> list[SegmentRef]:
+def after(spark: Spark, lake: Lake, source: str, position: FilePosition | None) -> list[SegmentRef]:
     """Return the segments after a position (None: from the first file on), in order."""
     where = equal("source", source)
     if position is not None:
@@ -80,7 +80,7 @@ def after(spark: Spark, lake: Lake, source: str, position: Mark | None) -> list[
     return [ref for _, segments in by_file for ref in _of_one_file(segments)]
 
 
-def _place(row: Mapping[str, Any]) -> Mark:
+def _place(row: Mapping[str, Any]) -> FilePosition:
     return row["ordinal"], row["start_pos"]
 
 
@@ -119,12 +119,14 @@ def _named(row: Mapping[str, Any]) -> int:
     return sum(events.get(kind, 0) for kind in _GTIDS)
 
 
-def between(spark: Spark, lake: Lake, source: str, start: Mark, end: Mark) -> list[SegmentRef]:
+def between(
+    spark: Spark, lake: Lake, source: str, start: FilePosition, end: FilePosition
+) -> list[SegmentRef]:
     """Return the segments in [start, end), in order."""
     return [ref for ref in after(spark, lake, source, start) if ref.place < end]
 
 
-def at(spark: Spark, lake: Lake, source: str, starts: Collection[Mark]) -> list[SegmentRef]:
+def at(spark: Spark, lake: Lake, source: str, starts: Collection[FilePosition]) -> list[SegmentRef]:
     """Return the segments that begin at these positions, in order."""
     (last, last_pos) = max(starts)
     found = between(spark, lake, source, min(starts), (last, last_pos + 1))

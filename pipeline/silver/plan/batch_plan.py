@@ -12,10 +12,10 @@ from decoder import TableDefinition
 from pipeline.bronze.executed_gtids import Executed
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import UNOWNED_KINDS, TimelineItem
-from pipeline.silver.decode.segments import Mark
+from pipeline.silver.decode.segments import FilePosition
 from pipeline.silver.decode.table_names import TableNames
 
-FROM_START: Mark = (0, 0)
+FROM_START: FilePosition = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,9 @@ class Refresh:
     asked: str = ""
     under_way: bool = False
     maintained: int = 0
-    upto: Mark = FROM_START
+    upto: FilePosition = FROM_START
 
-    def after(self, end: Mark, *, more: bool) -> Refresh:
+    def after(self, end: FilePosition, *, more: bool) -> Refresh:
         """Return it after a batch that ends there; `more`: bronze has more to decode.
 
         It is not finished before silver's previous position: if a gap has appeared meanwhile, it
@@ -83,7 +83,7 @@ class Begins:
     maintained: int
     tables: tuple[tuple[str, str, int], ...] = ()
     conf: Mapping[str, Any] = field(default_factory=dict)
-    upto: Mark = FROM_START
+    upto: FilePosition = FROM_START
 
 
 REFRESH = TypeAdapter(Refresh)
@@ -106,8 +106,8 @@ class SilverPlan:
     `begins`: it starts one, and is at the previous batch's position until that is done.
     """
 
-    start: Mark
-    end: Mark
+    start: FilePosition
+    end: FilePosition
     cut_lsn: int
     from_start: bool = False
     tables: tuple[PlannedTable, ...] = ()
@@ -118,7 +118,7 @@ class SilverPlan:
     again: tuple[str, ...] = ()
     passed: tuple[int, ...] = ()
     conf: Mapping[str, Any] = field(default_factory=dict)
-    seen: Mapping[Mark, str] = field(default_factory=dict)
+    seen: Mapping[FilePosition, str] = field(default_factory=dict)
     executed: Executed = field(default_factory=Executed)
     refresh: Refresh = field(default_factory=Refresh)
     begins: Begins | None = None

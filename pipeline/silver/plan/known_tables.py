@@ -23,7 +23,7 @@ from pipeline.catalog.timeline.start import StartTable, TimelineStart, read_star
 from pipeline.catalog.timeline.statements import SAVES_DDL_XID
 from pipeline.catalog.timeline.touched import EVERY_TABLE, covers, touched
 from pipeline.settings import Settings
-from pipeline.silver.decode.segments import Mark, SegmentRef, log_number, lsn_of
+from pipeline.silver.decode.segments import FilePosition, SegmentRef, log_number, lsn_of
 from pipeline.silver.plan.survey import Beginning, Found, logged_statement, ordered, shown_name
 from pipeline.silver.plan.take_seeds import SilverReached
 from pipeline.source.server.create_statements import TIME_ZONE, CreateStatements
@@ -34,7 +34,12 @@ Find = Callable[[Sequence[SegmentRef]], Sequence[Found]]
 
 
 def beginning(
-    settings: Settings, ordinals: Mapping[str, int], begin: Mark, end: Mark, *, first: bool
+    settings: Settings,
+    ordinals: Mapping[str, int],
+    begin: FilePosition,
+    end: FilePosition,
+    *,
+    first: bool,
 ) -> Beginning | None:
     """Return the definitions to declare in the batch [`begin`, `end`), or None.
 
@@ -52,7 +57,7 @@ def beginning(
     return None
 
 
-def _position(start: TimelineStart, ordinals: Mapping[str, int]) -> Mark | None:
+def _position(start: TimelineStart, ordinals: Mapping[str, int]) -> FilePosition | None:
     """Return the dump's position; None if it is before all files, or not recorded."""
     if start.place is None or not ordinals:
         return None
@@ -70,8 +75,8 @@ class Located:
     """A reading, with its positions in the lake."""
 
     reading: CreateStatements
-    first: Mark
-    last: Mark
+    first: FilePosition
+    last: FilePosition
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ class Readings:
 
     located: tuple[Located, ...] = ()
     to_come: tuple[CreateStatements, ...] = ()
-    breaks: tuple[Mark, ...] = ()
+    breaks: tuple[FilePosition, ...] = ()
 
 
 def needed_readings(
@@ -96,7 +101,7 @@ def needed_readings(
 def locate(
     readings: Iterable[CreateStatements],
     reached: SilverReached,
-    start: Mark,
+    start: FilePosition,
     given_up: Collection[int] = (),
 ) -> Readings:
     """Return the readings with their positions, if they matter for the log from `start` on.
@@ -118,7 +123,7 @@ def locate(
     return Readings(tuple(sorted(located, key=lambda one: one.last)), tuple(to_come), breaks)
 
 
-def _breaks(files: Sequence[FileRow], given_up: Collection[int]) -> Iterator[Mark]:
+def _breaks(files: Sequence[FileRow], given_up: Collection[int]) -> Iterator[FilePosition]:
     """Yield where files begin after a gap that conf accepts, or after a RESET."""
     ordinals = {row.ordinal for row in files}
     for row, following in pairwise(files):
@@ -136,7 +141,7 @@ def _is_to_come(reading: CreateStatements, reached: SilverReached) -> bool:
 def beginnings(
     readings: Readings,
     timeline: Timeline,
-    start: Mark,
+    start: FilePosition,
     rows: Iterable[Found],
     later: Sequence[SegmentRef] = (),
     find: Find = lambda _: (),

@@ -20,7 +20,7 @@ from pipeline.lake.delta_log.conditions import equal
 from pipeline.lake.tables.opening import tables_of
 from pipeline.layer import LayerRun
 from pipeline.silver.decode import segments
-from pipeline.silver.decode.segments import Mark, SegmentRef
+from pipeline.silver.decode.segments import FilePosition, SegmentRef
 from pipeline.silver.decode.silver_tables import transactions_table
 from pipeline.silver.plan.known_tables import beginning, beginnings, locate
 from pipeline.silver.plan.survey import Found, find, in_log_order, shown_name
@@ -46,7 +46,7 @@ class LateNames:
     tables: frozenset[TableName] = frozenset()
     items: tuple[TimelineItem, ...] = ()
     faults: tuple[Mapping[str, Any], ...] = ()
-    places: frozenset[Mark] = frozenset()
+    places: frozenset[FilePosition] = frozenset()
     passed: tuple[int, ...] = ()
     gaps: tuple[str, ...] = ()
 
@@ -71,7 +71,7 @@ def _is_unnamed(items: Sequence[TimelineItem]) -> bool:
 
 
 def late_names(
-    run: LayerRun, items: Sequence[TimelineItem], options: CatalogOptions, end: Mark
+    run: LayerRun, items: Sequence[TimelineItem], options: CatalogOptions, end: FilePosition
 ) -> LateNames:
     """Return what definitions from conf or servers make of the waiting tables, up to `end`."""
     waiting, settings = unnamed(items), run.settings
@@ -109,7 +109,9 @@ def late_names(
     )
 
 
-def _removed(known: Iterable[FileRow], refs: Iterable[SegmentRef], end: Mark) -> FileRow | None:
+def _removed(
+    known: Iterable[FileRow], refs: Iterable[SegmentRef], end: FilePosition
+) -> FileRow | None:
     """Return the last file before `end` that maintenance has removed, or None."""
     there = {ref.ordinal for ref in refs}
     gone = [row for row in known if row.ingested_upto and row.ordinal not in there]
@@ -139,7 +141,7 @@ def _of(rows: Iterable[Found], names: Collection[TableName]) -> Iterator[Found]:
             yield row
 
 
-def _places(rows: Iterable[Found], refs: Sequence[SegmentRef]) -> Iterator[Mark]:
+def _places(rows: Iterable[Found], refs: Sequence[SegmentRef]) -> Iterator[FilePosition]:
     """Yield the starts of the segments that contain TABLE_MAPs."""
     shown = {(row["ordinal"], row["pos"]) for row in rows if row["kind"] == "definition"}
     for ref in refs:

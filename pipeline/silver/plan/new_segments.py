@@ -20,7 +20,7 @@ from pipeline.bronze.tables import FileRow
 from pipeline.lake import Lake
 from pipeline.lake.starting import Spark
 from pipeline.silver.decode import segments
-from pipeline.silver.decode.segments import Mark, SegmentRef
+from pipeline.silver.decode.segments import FilePosition, SegmentRef
 from pipeline.silver.plan.batch_plan import SilverPlan
 from pipeline.source import GtidSet
 from pipeline.source.gtid_set import NO_GTIDS
@@ -42,16 +42,16 @@ class AvailableSegments:
     before: tuple[Executed, ...]
     gaps: tuple[str, ...] = ()
     given_up: tuple[tuple[SegmentRef, str], ...] = ()
-    seen: Mapping[Mark, str] = field(default_factory=dict)
+    seen: Mapping[FilePosition, str] = field(default_factory=dict)
     more: bool = False
 
     @property
-    def start(self) -> Mark:
+    def start(self) -> FilePosition:
         """Where the first begins."""
         return self.segments[0].place
 
     @property
-    def end(self) -> Mark:
+    def end(self) -> FilePosition:
         """Where the last ends."""
         return self.segments[-1].ordinal, self.segments[-1].end_pos
 
@@ -111,7 +111,7 @@ def new_segments(
 def contiguous(
     refs: Sequence[SegmentRef],
     files: Files,
-    position: Mark | None,
+    position: FilePosition | None,
     given_up: Collection[int] = (),
     executed: Executed | None = None,
 ) -> AvailableSegments:
@@ -148,7 +148,7 @@ def contiguous(
     return AvailableSegments(tuple(taken), tuple(before), gaps, tuple(accepted))
 
 
-def _hole(at: Mark | None, ref: SegmentRef) -> str | None:
+def _hole(at: FilePosition | None, ref: SegmentRef) -> str | None:
     """Describe the bytes of a file that bronze lacks before a segment; None if it lacks none."""
     start = at[1] if at is not None and at[0] == ref.ordinal else 0
     if at is None or ref.start_pos == start:
@@ -164,7 +164,7 @@ def available_segments(
 ) -> AvailableSegments:
     """Return the pending segments that can be decoded, with the GTIDs that the lake already has."""
     taken = 0
-    seen: dict[Mark, str] = {}
+    seen: dict[FilePosition, str] = {}
     accepted = list(pending.given_up)
     walked = zip(pending.segments, pending.before, strict=True)
     for _, log in groupby(walked, key=lambda pair: log_base(files[pair[0].ordinal])):
@@ -236,7 +236,9 @@ def _log_before(files: Files, ref: SegmentRef) -> FileRow:
     return files[max(ordinal for ordinal in files if ordinal <= base)]
 
 
-def late_transactions(files: Files, position: Mark | None, executed: Executed) -> Iterator[str]:
+def late_transactions(
+    files: Files, position: FilePosition | None, executed: Executed
+) -> Iterator[str]:
     """Yield sentences about transactions appended to files after the lake went on with another log.
 
     Only transactions that the other log has not contained so far are reported.

@@ -32,7 +32,7 @@ from pipeline.layer import LayerRun
 from pipeline.settings import Settings
 from pipeline.silver.decode.decode import OFFSET_BITS, Wanted, segments_in, server_of
 from pipeline.silver.decode.segment_tasks import results
-from pipeline.silver.decode.segments import Mark, SegmentRef
+from pipeline.silver.decode.segments import FilePosition, SegmentRef
 from pipeline.silver.decode.splitter import Split, Splitter
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.silver.plan.batch_plan import PlannedTable, planned_tables
@@ -55,7 +55,7 @@ content is the version of the server that wrote it, if it has anything new."""
 Found = Mapping[str, Any]
 """A row of `FOUND`."""
 
-_NONE: Mapping[Mark, str] = {}
+_NONE: Mapping[FilePosition, str] = {}
 _ORDER = {"statement": 0, "definition": 1}
 _COLUMNS = ("file", "ordinal", "start_pos", "transaction_pos", "preamble", "excerpt")
 _AT_ONCE = 256
@@ -88,7 +88,7 @@ class Beginning:
 def find(
     run: LayerRun,
     refs: Sequence[SegmentRef],
-    seen: Mapping[Mark, str] = _NONE,
+    seen: Mapping[FilePosition, str] = _NONE,
     *,
     apart: bool = False,
 ) -> list[Found]:
@@ -151,7 +151,7 @@ class Survey:
 
     types: TypeOptions
     wanted: Wanted
-    seen: Mapping[Mark, str] = field(default_factory=dict)
+    seen: Mapping[FilePosition, str] = field(default_factory=dict)
 
     def __call__(self, rows: Iterable[pa.RecordBatch]) -> pa.Table:
         """Return rows of `FOUND` for all segments in `rows`."""

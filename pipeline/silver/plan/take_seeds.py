@@ -20,7 +20,7 @@ from pipeline.catalog.timeline.logged import LoggedStatement
 from pipeline.catalog.timeline.seeded import NotSeededError, UnloggedTypesError
 from pipeline.settings import Settings
 from pipeline.silver.decode.decode import OFFSET_BITS
-from pipeline.silver.decode.segments import Mark, log_number
+from pipeline.silver.decode.segments import FilePosition, log_number
 from pipeline.silver.plan.seeds import LogCoordinates, Seed, newest, refuse_seed
 from pipeline.source import GtidSet
 from pipeline.source.server.create_statements import CreateStatements
@@ -50,7 +50,7 @@ class SilverReached:
     """
 
     cut_lsn: int
-    end: Mark
+    end: FilePosition
     files: Sequence[FileRow]
     all_of_bronze: bool
     removed: int = 0

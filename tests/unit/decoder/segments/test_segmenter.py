@@ -15,7 +15,7 @@ from decoder import BinlogError, Framer, Segmenter
 from decoder.constants import EventType
 from decoder.errors import ChecksumError, EncryptedError, NotABinlogError
 from decoder.segments import framer
-from decoder.segments.framer import Mark
+from decoder.segments.framer import Checkpoint
 from decoder.segments.log_header import read_description, read_head
 from decoder.segments.segmenter import SegmentBounds
 from decoder.segments.statistics import EventStatistics
@@ -54,7 +54,7 @@ def segmented(
     step: int = 8 * MIB,
     target: int = 16 * MIB,
     limit: int = 64 * MIB,
-    stored: Mark | None = None,
+    stored: Checkpoint | None = None,
 ) -> Segmenter:
     segmenter = Segmenter(target=target, limit=limit, stored=stored)
     for start in range(0, len(log), step):
@@ -95,7 +95,7 @@ def test_segments_do_not_depend_on_the_pieces(name: str, target: int, limit: int
 def test_segments_are_consecutive_with_the_crc_of_all_earlier_bytes(name: str, target: int) -> None:
     log = recorded(name)
     cuts = segmented(log, target=target, limit=3 * target).cuts
-    assert cuts[0].start == Mark(0, 0)
+    assert cuts[0].start == Checkpoint(0, 0)
     assert all(one.end == other.start for one, other in pairwise(cuts))
     cleared = log[:21] + bytes([log[21] & 0xFE]) + log[22:]
     for cut in cuts:

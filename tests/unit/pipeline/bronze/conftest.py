@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from decoder.segments.framer import Mark
+from decoder.segments.framer import Checkpoint
 from decoder.segments.log_header import FirstTransactions, read_head
 from pipeline.bronze.scan import FileScan
 from pipeline.bronze.tables import FileRow
@@ -68,8 +68,8 @@ def scanned() -> MakeScan:
     def make(**fields: object) -> FileScan:
         made = FileScan(
             cuts=(),
-            boundary=Mark(1000, 7),
-            end=Mark(1000, 7),
+            boundary=Checkpoint(1000, 7),
+            end=Checkpoint(1000, 7),
             fault=None,
             changed=False,
             incomplete=None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoder.segments.framer import Mark
+from decoder.segments.framer import Checkpoint
 from pipeline.bronze.scan import Successor, judge
 from tests.unit.pipeline.bronze.conftest import MakeScan
 
@@ -13,7 +13,7 @@ AFTER_CRASH = Successor("log.000002", restarted=True, previous_gtids="u:1-9")
 NO_GTIDS = Successor("log.000002", restarted=True, previous_gtids="")
 OPEN = {"ended": False, "gtids": "u:4-9", "in_use": True, "growing": True}
 CLOSED = {"ended": False, "gtids": "u:4-9"}
-TAIL = {"end": Mark(1200, 8), "incomplete": "log.000001, position 1000: the file ends inside"}
+TAIL = {"end": Checkpoint(1200, 8), "incomplete": "log.000001, position 1000: the file ends inside"}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from pipeline.bronze.tables import FileRow
 from pipeline.settings.settings import MIB
 from pipeline.silver.decode.segment_tasks import are_even, chunks
-from pipeline.silver.decode.segments import Mark, SegmentRef
+from pipeline.silver.decode.segments import FilePosition, SegmentRef
 from pipeline.silver.plan.new_segments import contiguous
 from tests.support.bronze.bronze_rows import file_row
 
@@ -49,7 +49,7 @@ WITHOUT_2 = {number: row for number, row in files(True, True, True).items() if n
     ],
 )
 def test_segments_are_taken_up_to_the_first_gap(
-    refs: list[SegmentRef], state: dict[int, FileRow], mark: Mark | None, taken: int,
+    refs: list[SegmentRef], state: dict[int, FileRow], mark: FilePosition | None, taken: int,
     gap: str | None,
 ) -> None:  # fmt: skip
     pending = contiguous(refs, state, mark)

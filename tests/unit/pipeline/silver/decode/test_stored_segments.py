@@ -13,7 +13,7 @@ from pipeline.bronze.tables import SEGMENTS
 from pipeline.errors import ConcurrentRunError
 from pipeline.silver.decode.decode import SEGMENT_COLUMNS
 from pipeline.silver.decode.segment_tasks import StoredSegments
-from pipeline.silver.decode.segments import Mark
+from pipeline.silver.decode.segments import FilePosition
 
 
 def row(ordinal: int, start: int, part: int = 0, **columns: Any) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def stored(folder: Path, *files: list[list[dict[str, Any]]]) -> tuple[str, ...]:
     return tuple(paths)
 
 
-def texts(files: tuple[str, ...], *places: Mark) -> list[str]:
+def texts(files: tuple[str, ...], *places: FilePosition) -> list[str]:
     batches = list(StoredSegments("shop", places, files).rows())
     assert all(batch.num_rows == 1 for batch in batches)
     assert all(batch.schema.names == list(SEGMENT_COLUMNS) for batch in batches)
@@ -72,7 +72,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     ids=["a run", "one", "apart", "parts in no order", "parts in two files", "never finished"],
 )
 def test_parts_are_read_in_order(
-    files: tuple[str, ...], places: list[Mark], found: list[str]
+    files: tuple[str, ...], places: list[FilePosition], found: list[str]
 ) -> None:
     assert texts(files, *places) == found
 

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.bronze.executed_gtids import Executed
 from pipeline.bronze.tables import FileRow
-from pipeline.silver.decode.segments import Mark, SegmentRef
+from pipeline.silver.decode.segments import FilePosition, SegmentRef
 from pipeline.silver.plan.new_segments import (
     AvailableSegments,
     available_segments,
@@ -37,7 +37,7 @@ FIRST = file_row("log.000001", 1, previous_gtids="", gtids="u:1-9", complete=Fal
 def available(
     files: dict[int, FileRow],
     *refs: SegmentRef,
-    mark: Mark | None = None,
+    mark: FilePosition | None = None,
     executed: Executed | None = None,
     given_up: tuple[int, ...] = (),
 ) -> AvailableSegments:
@@ -71,7 +71,7 @@ REFS = [
 
 @pytest.mark.parametrize("runs", [1, 2, 3])
 def test_only_new_transactions_of_another_server_s_log_are_applied(runs: int) -> None:
-    seen: dict[Mark, str] = {}
+    seen: dict[FilePosition, str] = {}
     mark, executed = None, Executed()
     for stop in {1: (5,), 2: (1, 5), 3: (1, 2, 5)}[runs]:
         part = [r for r in REFS[:stop] if mark is None or r.place >= mark]
@@ -95,7 +95,7 @@ def test_portions_end_with_a_transaction_and_continue(size: int, ends: list[int]
     whole = available(FAILOVER, *REFS)
     taken: list[SegmentRef] = []
     found: list[int] = []
-    seen: dict[Mark, str] = {}
+    seen: dict[FilePosition, str] = {}
     mark, executed, more = None, Executed(), True
     while more:
         part = available(FAILOVER, *REFS[len(taken) :], mark=mark, executed=executed).portion(size)
