@@ -54,7 +54,7 @@ _HEARTBEAT, _HEARTBEAT_V2 = int(EventType.HEARTBEAT), int(EventType.HEARTBEAT_V2
 _AT, _TO, _SEQUENCE, _ASKED = range(4)
 
 
-class Stop(IntEnum):
+class StopReason(IntEnum):
     """Why unpacking ended: out of bytes; or the next packet is not an ordinary event of the log
     (another event, an error, the end), is larger than `limit`, or is out of sequence."""
 
@@ -76,7 +76,7 @@ class Unpacked:
     end: int
     next_packet: int
     sequence: int
-    stop: Stop
+    stop: StopReason
     asked: bool
 
 
@@ -89,7 +89,7 @@ def unpack(packets: Bytes, start: int, end: int, sequence: int, limit: int) -> U
     """
     events = np.empty(HEAD + end - start + SLACK, np.uint8)
     state = np.array([start, HEAD, sequence, 0], np.int64)
-    stop = Stop(_unpack(packets, end, limit, events, state))
+    stop = StopReason(_unpack(packets, end, limit, events, state))
     at, to, sequence, asked = state.tolist()
     return Unpacked(events, to, at, sequence, stop, bool(asked))
 

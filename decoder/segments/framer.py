@@ -50,7 +50,7 @@ LARGE_EVENT = 32 << 20
 _SHORTEST = len(MAGIC) + HEADER_LENGTH
 
 
-class Window:
+class FramedWindow:
     """Consecutive framed events in `buffer`; `first` is the checkpoint at their start.
 
     `ends`: file positions of the ends of events; `boundaries`: those of them that are between
@@ -173,7 +173,7 @@ class Framer:
         if transaction_pos is not None:
             self._tracker.continue_from(transaction_pos)
 
-    def feed(self, data: bytes) -> Iterator[Window]:
+    def feed(self, data: bytes) -> Iterator[FramedWindow]:
         """Add the next bytes; yield the events that they complete."""
         if self._large is not None and self.fault is None:
             data = self._large.feed(data)
@@ -247,7 +247,7 @@ class Framer:
             window[HEAD + FLAGS_POSITION] &= 0xFF ^ EventFlag.BINLOG_IN_USE
         self.end = Checkpoint(len(MAGIC), zlib.crc32(MAGIC))
 
-    def _frame(self, window: Bytes, start: int) -> Iterator[Window]:
+    def _frame(self, window: Bytes, start: int) -> Iterator[FramedWindow]:
         base = self.end.position - start
         frames = frame(
             window,
@@ -267,7 +267,7 @@ class Framer:
         self._rest = window[frames.next_offset :].tobytes()
         if len(frames):
             roles = self._tracker.follow(window, frames, base=base)
-            yield self._pass(Window(window, frames, roles, self.end))
+            yield self._pass(FramedWindow(window, frames, roles, self.end))
         self.fault = self.fault or fault
         if self.fault is None:
             self._begin_large_event()
@@ -279,7 +279,7 @@ class Framer:
             self._large = LargeEvent(self._rest, self.end, self._layout, checksum=self._checksum)
             self._rest = b""
 
-    def _large_event(self, large: LargeEvent) -> Iterator[Window]:
+    def _large_event(self, large: LargeEvent) -> Iterator[FramedWindow]:
         if not large.whole:
             return
         self._large = None
@@ -292,9 +292,9 @@ class Framer:
             return
         buffer, frames = large.buffer, large.frames
         roles = self._tracker.follow(buffer, frames, base=large.start.position)
-        yield self._pass(Window(buffer, frames, roles, large.start, large.end))
+        yield self._pass(FramedWindow(buffer, frames, roles, large.start, large.end))
 
-    def _pass(self, window: Window) -> Window:
+    def _pass(self, window: FramedWindow) -> FramedWindow:
         """Record where the window ends, and return it."""
         self.end = window.mark(int(window.ends[-1]))
         self.last_type = int(window.frames.type[-1])

@@ -22,7 +22,7 @@ from decoder.events.format_descriptor import DESCRIPTORS, descriptors
 from decoder.events.start_v3 import artificial_start
 from decoder.framing.frames import SHORT_TABLE_ID
 from decoder.framing.large_event import Checkpoint
-from decoder.segments.framer import Framer, Window
+from decoder.segments.framer import FramedWindow, Framer
 from decoder.transactions.boundaries import GTID_TYPES, Statement, text_of_query
 from decoder.transactions.savepoints import reachable, savepoint_for_preamble
 
@@ -111,7 +111,7 @@ class Segmenter:
         if self.boundary.position > self._start.position and not self.changed:
             self._cut(self.boundary)
 
-    def _follow(self, window: Window) -> None:
+    def _follow(self, window: FramedWindow) -> None:
         """Make the segments that these events complete."""
         self._note_formats(window)
         first = 0
@@ -128,7 +128,7 @@ class Segmenter:
         if first < len(window):
             self._note_inside(window, first, len(window))
 
-    def _note_formats(self, window: Window) -> None:
+    def _note_formats(self, window: FramedWindow) -> None:
         """Keep the events that define the layout of later events."""
         types = window.frames.type
         if window.first.position == len(MAGIC) and types[0] not in DESCRIPTORS:
@@ -137,12 +137,12 @@ class Segmenter:
         for index in np.flatnonzero(np.isin(types, list(known))):
             self._formats.append((int(window.ends[index]), window.event(int(index))))
 
-    def _go_to_boundary(self, window: Window, index: int) -> int:
+    def _go_to_boundary(self, window: FramedWindow, index: int) -> int:
         """Set the last boundary; return the index of the first event after it."""
         self._set_boundary(window.mark(int(window.boundaries[index])))
         return int(window.boundary_events[index]) + 1
 
-    def _agrees_with_stored(self, window: Window) -> bool:
+    def _agrees_with_stored(self, window: FramedWindow) -> bool:
         stored = self._stored
         if stored is None or stored.position > window.ends[-1]:
             return True
@@ -156,12 +156,12 @@ class Segmenter:
         )
         return False
 
-    def _segment_end(self, window: Window) -> int | None:
+    def _segment_end(self, window: FramedWindow) -> int | None:
         """Return the index of the first boundary at which the segment has `target` bytes."""
         index = int(np.searchsorted(window.boundaries, self._start.position + self._target))
         return index if index < len(window.boundaries) else None
 
-    def _end_transaction(self, window: Window, first: int, last: int) -> None:
+    def _end_transaction(self, window: FramedWindow, first: int, last: int) -> None:
         """End the transaction whose events in this window are `first` to `last`.
 
         If it makes the segment too large, the earlier transactions become a segment of their own;
@@ -199,7 +199,7 @@ class Segmenter:
         self._start = end
         self._inside = inside
 
-    def _note_inside(self, window: Window, first: int, last: int) -> _Transaction:
+    def _note_inside(self, window: FramedWindow, first: int, last: int) -> _Transaction:
         """Record where the open transaction can be split among the events in [`first`, `last`).
 
         It starts at the last boundary; its events before `first` were handled earlier.
@@ -218,7 +218,7 @@ class Segmenter:
         return transaction
 
 
-def _keep_context(transaction: _Transaction, window: Window, first: int, last: int) -> None:
+def _keep_context(transaction: _Transaction, window: FramedWindow, first: int, last: int) -> None:
     """Keep the context after the events in [`first`, `last`): GTID, BEGIN, savepoints, maps."""
     types = window.frames.type[first:last]
     opening = np.isin(types, GTID_TYPES) | np.isin(window.roles.statement[first:last], _BEGINS)
@@ -238,7 +238,7 @@ def _keep_context(transaction: _Transaction, window: Window, first: int, last: i
     transaction.maps += [window.event(first + int(k)) for k in maps]
 
 
-def _statement(window: Window, index: int) -> bytes:
+def _statement(window: FramedWindow, index: int) -> bytes:
     """Return the text of a QUERY."""
     frames = window.frames
     body, end, post_header = (

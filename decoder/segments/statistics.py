@@ -17,7 +17,7 @@ from decoder.events.gtid import GtidEvent
 from decoder.events.gtid_set import GtidSet, GtidSource
 from decoder.events.header import EventHeader
 from decoder.events.registry import parse
-from decoder.segments.framer import Window
+from decoder.segments.framer import FramedWindow
 
 _GTID_TYPES = (EventType.GTID, EventType.ANONYMOUS_GTID, EventType.GTID_TAGGED)
 _UUID, _GNO = 1, 17
@@ -45,7 +45,7 @@ class EventStatistics:
     )
     _positions: dict[tuple[int, int], int] = field(default_factory=dict)
 
-    def add(self, windows: Iterable[Window], description: FormatDescriptionEvent) -> None:
+    def add(self, windows: Iterable[FramedWindow], description: FormatDescriptionEvent) -> None:
         """Add the events of these windows; `description` is the FORMAT_DESCRIPTION for them."""
         for window in windows:
             self._counts += np.bincount(window.frames.type, minlength=256)
@@ -81,7 +81,7 @@ class EventStatistics:
             )
         )
 
-    def _add_gtids(self, window: Window) -> None:
+    def _add_gtids(self, window: FramedWindow) -> None:
         """Add untagged GTIDs, which are at a fixed offset and read together for a window."""
         at = np.flatnonzero(window.frames.type == EventType.GTID)
         if not len(at):
@@ -93,7 +93,7 @@ class EventStatistics:
             uuid = str(UUID(bytes=key.tobytes()))
             self._numbers[uuid, ""].append(numbers[keys == key])
 
-    def _add_mariadb(self, window: Window) -> None:
+    def _add_mariadb(self, window: FramedWindow) -> None:
         """Add MariaDB's GTIDs, which are at a fixed offset; the server id is in the header."""
         at = np.flatnonzero(window.frames.type == EventType.MARIADB_GTID)
         if not len(at):
@@ -107,7 +107,7 @@ class EventStatistics:
             last = int(numbers[keys == key].max())
             self._positions[place] = max(last, self._positions.get(place, 0))
 
-    def _add_tagged(self, window: Window, description: FormatDescriptionEvent) -> None:
+    def _add_tagged(self, window: FramedWindow, description: FormatDescriptionEvent) -> None:
         for at in np.flatnonzero(window.frames.type == EventType.GTID_TAGGED):
             event = _gtid(window, int(at), description)
             if event is not None:
@@ -122,7 +122,9 @@ def _intervals(numbers: Numbers) -> tuple[tuple[int, int], ...]:
     return tuple(zip(firsts.tolist(), lasts.tolist(), strict=True))
 
 
-def _gtid(window: Window, index: int, description: FormatDescriptionEvent) -> GtidEvent | None:
+def _gtid(
+    window: FramedWindow, index: int, description: FormatDescriptionEvent
+) -> GtidEvent | None:
     """Return the GTID event, or None if it is malformed, which silver reports."""
     content = memoryview(window.event(index))
     header = EventHeader.parse(content, 0, int(window.ends[index]) - len(content))
@@ -134,7 +136,7 @@ def _gtid(window: Window, index: int, description: FormatDescriptionEvent) -> Gt
     return event if isinstance(event, GtidEvent) else None
 
 
-def _committed_at(window: Window, index: int, description: FormatDescriptionEvent) -> int:
+def _committed_at(window: FramedWindow, index: int, description: FormatDescriptionEvent) -> int:
     if window.frames.type[index] in _GTID_TYPES:
         event = _gtid(window, index, description)
         if event is not None and event.immediate_commit_timestamp:

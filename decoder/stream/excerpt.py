@@ -24,7 +24,7 @@ from decoder.events.format_descriptor import DESCRIPTORS
 from decoder.kernels.memory import Array, Bytes, kernel, load_u8
 from decoder.rows.grouping import Maps, find_map
 from decoder.rows.table_maps import TableMaps, id_and_content
-from decoder.segments.framer import Window
+from decoder.segments.framer import FramedWindow
 from decoder.transactions.boundaries import Statement, classify_text, text_of_query, word_table
 
 LIMIT = 1 << 18
@@ -69,7 +69,7 @@ class Excerpt:
         size = sum(len(event) for _, event in found)
         return found if self._possible and size <= LIMIT and all(map(_is_whole, found)) else None
 
-    def add(self, window: Window) -> None:
+    def add(self, window: FramedWindow) -> None:
         """Add the next window of the segment."""
         self._possible = self._possible and not self._has_unended_transaction(window)
         wanted = self._of_interest(window) if self._possible else None
@@ -89,7 +89,7 @@ class Excerpt:
         self._owners = owners & {self._open}
         self._possible = self._size <= LIMIT
 
-    def _has_unended_transaction(self, window: Window) -> bool:
+    def _has_unended_transaction(self, window: FramedWindow) -> bool:
         """Return True if a transaction starts while another is open, which then never ends.
 
         Whether it starts may depend on any event of the previous one (see
@@ -99,7 +99,7 @@ class Excerpt:
         is_open = np.append(self._open >= 0, (roles.start[:-1] >= 0) & (roles.ends[:-1] == 0))
         return bool(((roles.starts != 0) & is_open).any())
 
-    def _of_interest(self, window: Window) -> npt.NDArray[np.bool_]:
+    def _of_interest(self, window: FramedWindow) -> npt.NDArray[np.bool_]:
         """Return a mask of the events that contain a definition or may change one."""
         frames, count = window.frames, len(window)
         found = np.zeros(count, np.bool_)
@@ -123,14 +123,14 @@ class Excerpt:
             event += 1
         return found
 
-    def _register(self, window: Window, event: int) -> None:
+    def _register(self, window: FramedWindow, event: int) -> None:
         frames = window.frames
         body, end = int(frames.body[event]), int(frames.end[event])
         found = id_and_content(window.buffer, body, end, int(frames.post_header[event]))
         if found is not None:
             self._maps.register(*found, 0, _NOT_READ)
 
-    def _note_open(self, window: Window, opening: npt.NDArray[np.bool_]) -> None:
+    def _note_open(self, window: FramedWindow, opening: npt.NDArray[np.bool_]) -> None:
         """Keep the events of the last transaction that later windows may need."""
         roles = window.roles
         starts = np.flatnonzero(roles.starts)
@@ -161,7 +161,7 @@ def content(events: Events, start: int) -> tuple[bytes, dict[int, int]]:
     return head + b"".join(event for _, event in events), places
 
 
-def _events(window: Window, chosen: npt.NDArray[np.generic]) -> dict[int, bytes]:
+def _events(window: FramedWindow, chosen: npt.NDArray[np.generic]) -> dict[int, bytes]:
     """Return events by position; `chosen` are indices or a mask."""
     listed = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen
     starts = (window.ends - window.frames.size)[listed].tolist()

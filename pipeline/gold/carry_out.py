@@ -17,7 +17,7 @@ from pipeline.gold.changes.drift import in_all, watch
 from pipeline.gold.changes.small_batch import Few, are_few
 from pipeline.gold.plan import rebuild
 from pipeline.gold.plan.cut import Cut, publish, published_at
-from pipeline.gold.plan.stopped_tables import Stop, state_after_stops
+from pipeline.gold.plan.stopped_tables import StoppedTable, state_after_stops
 from pipeline.gold.plan.table_refresh import refreshed_in
 from pipeline.gold.planning import Seen, facts_of, timeline
 from pipeline.gold.schema.renames import connected_groups
@@ -134,7 +134,7 @@ def _batch(
     )
 
 
-def _apply_tables(batch: GoldBatch) -> tuple[dict[str, int], list[Stop]]:
+def _apply_tables(batch: GoldBatch) -> tuple[dict[str, int], list[StoppedTable]]:
     """Apply all tables, several in parallel; return the numbers of changes, and where tables
     stopped."""
     run = batch.run
@@ -142,7 +142,7 @@ def _apply_tables(batch: GoldBatch) -> tuple[dict[str, int], list[Stop]]:
 
         def apply(
             tables: Sequence[TableState],
-        ) -> tuple[Mapping[TableName, int], Sequence[Stop]] | BinlakeError:
+        ) -> tuple[Mapping[TableName, int], Sequence[StoppedTable]] | BinlakeError:
             try:
                 return apply_tables(batch, tables)
             except BinlakeError as error:
@@ -153,7 +153,7 @@ def _apply_tables(batch: GoldBatch) -> tuple[dict[str, int], list[Stop]]:
         with ThreadPoolExecutor(run.settings.parallel_tables) as pool:
             outcomes = list(pool.map(apply, _connected(batch)))
     changes: dict[str, int] = {}
-    stops: list[Stop] = []
+    stops: list[StoppedTable] = []
     for outcome in outcomes:
         if isinstance(outcome, BinlakeError):
             raise outcome

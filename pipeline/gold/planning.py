@@ -192,7 +192,7 @@ def _with_lost_changes(
     reached = {name: previous.tables[name].to_lsn for name in before if name in previous.tables}
     names = [name for name in before if reached.get(name, 0) < gone.lsn - 1]
     if names:
-        yield OpenFault(gone.lsn - 1, gone.sentence, tuple(sorted(names)), given_up=True)
+        yield OpenFault(gone.lsn - 1, gone.sentence, tuple(sorted(names)), marks_only=True)
 
 
 def _with_incomplete_seeds(

@@ -273,7 +273,7 @@ def seeding(lake: str, source: str, name: TableName | None = None) -> str:
 
 
 def _touches(fault: OpenFault, name: TableName) -> bool:
-    return fault.names(name) or (fault.tables is None and not fault.given_up)
+    return fault.names(name) or (fault.tables is None and not fault.marks_only)
 
 
 def _missing(

@@ -82,7 +82,7 @@ def shed(tmp_path: Path) -> House:
         "first/bench/__init__.py": "",
         "first/bench/vice.py": f"from first.tools.saw import x\n{LONG}",
         "second/__init__.py": "",
-        "second/user.py": f"from first.tools import saw\n{LONG}",
+        "second/user.py": f"from first.tools import saw\nclass Plank: ...\n{LONG}",
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -132,6 +132,16 @@ def test_a_house_that_keeps_the_rules(shed: House) -> None:
             None,
         ),
         ("first/tools/hidden.py", "x = 1\n", "first.tools.hidden has fewer than 40 lines"),
+        (
+            "first/tools/hidden.py",
+            f"class A: ...\nclass _B: ...\n{LONG}",
+            None,
+        ),
+        (
+            "first/bench/vice.py",
+            f"from first.tools.saw import x\nclass Plank: ...\n{LONG}",
+            "Plank is a class in first.bench.vice and in second.user",
+        ),
     ],
 )
 def test_a_breach_is_found(shed: House, file: str, text: str, said: str | None) -> None:

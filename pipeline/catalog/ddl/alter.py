@@ -23,7 +23,7 @@ from pipeline.catalog.ddl.actions import (
 from pipeline.catalog.ddl.column_clause import read_charset, read_column, read_default
 from pipeline.catalog.ddl.column_types import accept_charset
 from pipeline.catalog.ddl.create import BLACKHOLE
-from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
+from pipeline.catalog.ddl.cursor import ReadError, TokenCursor, split
 from pipeline.catalog.ddl.effects import AlterTable, Effect, TableName
 from pipeline.catalog.ddl.elements import is_column, read_period
 from pipeline.catalog.ddl.foreign_key import read_foreign_key
@@ -43,7 +43,9 @@ _NO_OPTION = (
 """Words that begin an action, not a table option."""
 
 
-def read_alter(cursor: Cursor, session: StatementContext, *, ignore: bool = False) -> list[Effect]:
+def read_alter(
+    cursor: TokenCursor, session: StatementContext, *, ignore: bool = False
+) -> list[Effect]:
     """Return the statement's effects. Raises `ReadError` only if the table's name cannot be read.
 
     `ignore`: it is ALTER IGNORE TABLE, which drops rows and changes values that do not fit.
@@ -63,9 +65,9 @@ def read_alter(cursor: Cursor, session: StatementContext, *, ignore: bool = Fals
         actions, tokens = [Refused(f"ALTER TABLE: {error}")], []
     for part in split(tokens):
         try:
-            actions.extend(_actions(Cursor(part), session.sql_mode))
-            actions.extend(_default_charset(Cursor(part)))
-            renamed = _new_name(Cursor(part), session.schema) or renamed
+            actions.extend(_actions(TokenCursor(part), session.sql_mode))
+            actions.extend(_default_charset(TokenCursor(part)))
+            renamed = _new_name(TokenCursor(part), session.schema) or renamed
         except ReadError as error:
             actions.append(Refused(f"ALTER TABLE: {error}"))
     if not actions and renamed is None:
@@ -73,7 +75,7 @@ def read_alter(cursor: Cursor, session: StatementContext, *, ignore: bool = Fals
     return [AlterTable(name, tuple(actions), renamed, ignore), *others]
 
 
-def _actions(cursor: Cursor, sql_mode: int) -> Iterator[Action]:
+def _actions(cursor: TokenCursor, sql_mode: int) -> Iterator[Action]:
     verb = cursor.next().text.upper() if cursor.peek().kind is Kind.WORD else ""
     if verb in ("IMPORT", "DISCARD") and cursor.accept("TABLESPACE"):
         yield RowsNotLogged(f"{verb} TABLESPACE changes unlogged rows{COPY_REMEDY}")
@@ -81,13 +83,13 @@ def _actions(cursor: Cursor, sql_mode: int) -> Iterator[Action]:
         yield from _VERBS[verb](cursor, sql_mode)
 
 
-def _add(cursor: Cursor, sql_mode: int) -> Iterator[Action]:
+def _add(cursor: TokenCursor, sql_mode: int) -> Iterator[Action]:
     column_follows = cursor.accept("COLUMN")
     rest = cursor.rest()
     if not column_follows and not is_column(rest):
         yield from _added_element(rest)
         return
-    cursor = Cursor(rest)
+    cursor = TokenCursor(rest)
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     if not cursor.peek().is_sign("("):
         yield AddColumn(read_column(cursor.rest(), sql_mode), if_not_exists)
@@ -106,11 +108,11 @@ def _added_element(part: Sequence[Token]) -> Iterator[Action]:
         yield ChangeKeys(added=key)
     elif (period := read_period(part)) and not period.is_system:
         yield AddPeriod(period)
-    elif period or Cursor(part).accept("SYSTEM"):
+    elif period or TokenCursor(part).accept("SYSTEM"):
         yield Refused("versioning adds columns that the statement does not name", left_out=True)
 
 
-def _drop(cursor: Cursor, _sql_mode: int) -> Iterator[Action]:
+def _drop(cursor: TokenCursor, _sql_mode: int) -> Iterator[Action]:
     if cursor.accept("FOREIGN", "KEY"):
         if_exists = cursor.accept("IF", "EXISTS")
         yield DropForeignKey(cursor.name(), if_exists)
@@ -129,15 +131,15 @@ def _drop(cursor: Cursor, _sql_mode: int) -> Iterator[Action]:
     rest = cursor.rest()
     if not column_follows and not is_column(rest):
         period = read_period(rest)
-        if period.is_system if period else Cursor(rest).accept("SYSTEM"):
+        if period.is_system if period else TokenCursor(rest).accept("SYSTEM"):
             yield Refused("versioning removes columns that the statement does not name")
         return
-    cursor = Cursor(rest)
+    cursor = TokenCursor(rest)
     if_exists = cursor.accept("IF", "EXISTS")
     yield DropColumn(cursor.name(), if_exists)
 
 
-def _rename(cursor: Cursor, _sql_mode: int) -> Iterator[Action]:
+def _rename(cursor: TokenCursor, _sql_mode: int) -> Iterator[Action]:
     if cursor.accept("COLUMN"):
         if_exists = cursor.accept("IF", "EXISTS")
         old = cursor.name()
@@ -150,26 +152,26 @@ def _rename(cursor: Cursor, _sql_mode: int) -> Iterator[Action]:
         yield ChangeKeys(renamed=(old, cursor.name()))
 
 
-def _change(cursor: Cursor, sql_mode: int) -> Iterator[Action]:
+def _change(cursor: TokenCursor, sql_mode: int) -> Iterator[Action]:
     cursor.accept("COLUMN")
     if_exists = cursor.accept("IF", "EXISTS")
     old = cursor.name()
     yield ChangeColumn(old, read_column(cursor.rest(), sql_mode), if_exists)
 
 
-def _modify(cursor: Cursor, sql_mode: int) -> Iterator[Action]:
+def _modify(cursor: TokenCursor, sql_mode: int) -> Iterator[Action]:
     cursor.accept("COLUMN")
     if_exists = cursor.accept("IF", "EXISTS")
     name = cursor.peek().text
     yield ChangeColumn(name, read_column(cursor.rest(), sql_mode), if_exists)
 
 
-def _alter(cursor: Cursor, _sql_mode: int) -> Iterator[Action]:
+def _alter(cursor: TokenCursor, _sql_mode: int) -> Iterator[Action]:
     column_follows = cursor.accept("COLUMN")
     rest = cursor.rest()
     if not column_follows and not is_column(rest):
         return
-    cursor = Cursor(rest)
+    cursor = TokenCursor(rest)
     if_exists = cursor.accept("IF", "EXISTS")
     name = cursor.name()
     if cursor.accept("SET", "DEFAULT"):
@@ -178,7 +180,7 @@ def _alter(cursor: Cursor, _sql_mode: int) -> Iterator[Action]:
         yield ChangeDefault(name, if_exists=if_exists)
 
 
-def _convert(cursor: Cursor, _sql_mode: int) -> Iterator[Action]:
+def _convert(cursor: TokenCursor, _sql_mode: int) -> Iterator[Action]:
     cursor.accept("TO")
     charset: str | None = None
     while (named := accept_charset(cursor)) is not None:
@@ -186,7 +188,7 @@ def _convert(cursor: Cursor, _sql_mode: int) -> Iterator[Action]:
     yield ConvertCharset(charset)
 
 
-def _engine(cursor: Cursor, _sql_mode: int) -> Iterator[Action]:
+def _engine(cursor: TokenCursor, _sql_mode: int) -> Iterator[Action]:
     cursor.accept_sign("=")
     engine = "" if cursor.done else cursor.string_or_name().upper()
     if engine == "BLACKHOLE":
@@ -195,7 +197,7 @@ def _engine(cursor: Cursor, _sql_mode: int) -> Iterator[Action]:
         yield SetEngine(engine)
 
 
-def _default_charset(cursor: Cursor) -> Iterator[Action]:
+def _default_charset(cursor: TokenCursor) -> Iterator[Action]:
     """Yield the charset among table options, which need no commas between them."""
     if cursor.peek().is_word(*_NO_OPTION):
         return
@@ -204,7 +206,7 @@ def _default_charset(cursor: Cursor) -> Iterator[Action]:
         yield SetCharset(charset)
 
 
-_VERBS: dict[str, Callable[[Cursor, int], Iterator[Action]]] = {
+_VERBS: dict[str, Callable[[TokenCursor, int], Iterator[Action]]] = {
     "ADD": _add,
     "ALTER": _alter,
     "DROP": _drop,
@@ -216,7 +218,7 @@ _VERBS: dict[str, Callable[[Cursor, int], Iterator[Action]]] = {
 }
 
 
-def _new_name(cursor: Cursor, schema: str | None) -> TableName | None:
+def _new_name(cursor: TokenCursor, schema: str | None) -> TableName | None:
     """Read the table's new name in RENAME [TO | AS | =] name."""
     if not cursor.accept("RENAME") or cursor.peek().is_word("COLUMN", "INDEX", "KEY"):
         return None

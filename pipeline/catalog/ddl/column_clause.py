@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.catalog.ddl.actions import NewColumn
 from pipeline.catalog.ddl.addresses import default_in_bytes
 from pipeline.catalog.ddl.column_types import accept_charset, read_type, with_charset
-from pipeline.catalog.ddl.cursor import Cursor
+from pipeline.catalog.ddl.cursor import TokenCursor
 from pipeline.catalog.ddl.foreign_key import read_reference
 from pipeline.catalog.ddl.lexer import Kind, Token
 
@@ -18,11 +18,11 @@ def read_column(
     tokens: Sequence[Token], sql_mode: int, table_charset: str | None = None
 ) -> NewColumn:
     """Read one declaration, with FIRST or AFTER. Raises `ReadError`."""
-    cursor = Cursor(tokens)
+    cursor = TokenCursor(tokens)
     name = cursor.name()
     kind = cursor.peek().text.upper()
     definition = read_type(cursor, name, sql_mode, table_charset)
-    column = NewColumn(definition, charset=read_charset(Cursor(tokens[1:])))
+    column = NewColumn(definition, charset=read_charset(TokenCursor(tokens[1:])))
     if kind == "SERIAL":
         column = replace(column, **_FLAGS["SERIAL DEFAULT VALUE"])
     while not cursor.done:
@@ -34,7 +34,7 @@ def read_column(
     return column
 
 
-def read_charset(cursor: Cursor) -> str | None:
+def read_charset(cursor: TokenCursor) -> str | None:
     """Return the charset that a declaration or option list names, directly or by its collation."""
     found: str | None = None
     while not cursor.done and not cursor.accept("AFTER"):
@@ -45,7 +45,7 @@ def read_charset(cursor: Cursor) -> str | None:
     return found
 
 
-def _attribute(cursor: Cursor, column: NewColumn) -> NewColumn:
+def _attribute(cursor: TokenCursor, column: NewColumn) -> NewColumn:
     for read in (_default, _flag, _references, _computed, _presentation):
         found = read(cursor, column)
         if found is not None:
@@ -55,7 +55,7 @@ def _attribute(cursor: Cursor, column: NewColumn) -> NewColumn:
     return column
 
 
-def _references(cursor: Cursor, column: NewColumn, name: str = "") -> NewColumn | None:
+def _references(cursor: TokenCursor, column: NewColumn, name: str = "") -> NewColumn | None:
     if not cursor.accept("REFERENCES"):
         return None
     columns = (column.definition.name,)
@@ -63,7 +63,7 @@ def _references(cursor: Cursor, column: NewColumn, name: str = "") -> NewColumn 
     return replace(column, references=key)
 
 
-def _default(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+def _default(cursor: TokenCursor, column: NewColumn) -> NewColumn | None:
     if cursor.accept("ON", "UPDATE"):
         read_default(cursor)
         return column
@@ -72,7 +72,7 @@ def _default(cursor: Cursor, column: NewColumn) -> NewColumn | None:
     return replace(column, default=tuple(read_default(cursor)))
 
 
-def read_default(cursor: Cursor) -> list[Token]:
+def read_default(cursor: TokenCursor) -> list[Token]:
     """Return the tokens of a DEFAULT's value.
 
     It is an expression in parentheses, a literal (signed or with an introducer), NULL, NOW(), or on
@@ -85,7 +85,7 @@ def read_default(cursor: Cursor) -> list[Token]:
     return tokens
 
 
-def _first_of_default(cursor: Cursor) -> list[Token]:
+def _first_of_default(cursor: TokenCursor) -> list[Token]:
     first = cursor.next()
     tokens = [first]
     if first.is_sign("("):
@@ -106,7 +106,7 @@ def _first_of_default(cursor: Cursor) -> list[Token]:
     return tokens
 
 
-def _to_end(cursor: Cursor, opens: str, closes: str) -> list[Token]:
+def _to_end(cursor: TokenCursor, opens: str, closes: str) -> list[Token]:
     """Return the tokens up to and including the closing sign."""
     depth, tokens = 1, list[Token]()
     while depth:
@@ -115,7 +115,7 @@ def _to_end(cursor: Cursor, opens: str, closes: str) -> list[Token]:
     return tokens
 
 
-def _computed(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+def _computed(cursor: TokenCursor, column: NewColumn) -> NewColumn | None:
     if cursor.accept("GENERATED", "ALWAYS", "AS") or cursor.accept("AS"):
         expression = tuple(cursor.group())
         stored = cursor.accept_any("STORED", "PERSISTENT") is not None
@@ -134,7 +134,7 @@ _FLAGS: dict[str, dict[str, Any]] = {
 """Attributes without a value, and what they say of the column; the longest first."""
 
 
-def _flag(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+def _flag(cursor: TokenCursor, column: NewColumn) -> NewColumn | None:
     for words, fields in _FLAGS.items():
         if cursor.accept(*words.split()):
             return replace(column, **fields)
@@ -145,7 +145,7 @@ def _flag(cursor: Cursor, column: NewColumn) -> NewColumn | None:
     return None
 
 
-def _presentation(cursor: Cursor, column: NewColumn) -> NewColumn | None:
+def _presentation(cursor: TokenCursor, column: NewColumn) -> NewColumn | None:
     if (charset := accept_charset(cursor)) is not None:
         collated = with_charset(column.definition, charset) if charset else column.definition
         return replace(column, definition=collated)

@@ -13,7 +13,7 @@ from decoder.columns.addresses import BYTES
 from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, charset_of, collation_of, widest
-from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
+from pipeline.catalog.ddl.cursor import ReadError, TokenCursor, split
 from pipeline.catalog.ddl.lexer import Kind, SqlMode, Token
 
 _GEOMETRY = {
@@ -66,7 +66,7 @@ _DEFAULT_DIMENSION = 2048
 
 
 def read_type(
-    cursor: Cursor, name: str, sql_mode: int, charset: str | None = None
+    cursor: TokenCursor, name: str, sql_mode: int, charset: str | None = None
 ) -> ColumnDefinition:
     """Read a type and the attributes that belong to it.
 
@@ -87,30 +87,30 @@ def read_type(
     return _attributes(cursor, replace(column, name=name), charset)
 
 
-def _length(cursor: Cursor, default: int) -> int:
+def _length(cursor: TokenCursor, default: int) -> int:
     """Read an optional single number in parentheses."""
     if not cursor.peek().is_sign("("):
         return default
-    return Cursor(cursor.group()).integer()
+    return TokenCursor(cursor.group()).integer()
 
 
-def _numbers(cursor: Cursor) -> list[int]:
+def _numbers(cursor: TokenCursor) -> list[int]:
     """Read optional numbers in parentheses."""
     if not cursor.peek().is_sign("("):
         return []
-    return [Cursor(part).integer() for part in split(cursor.group())]
+    return [TokenCursor(part).integer() for part in split(cursor.group())]
 
 
-def _temporal(cursor: Cursor, word: str, _sql_mode: int) -> ColumnDefinition:
+def _temporal(cursor: TokenCursor, word: str, _sql_mode: int) -> ColumnDefinition:
     return ColumnDefinition("", _TEMPORAL[word], fraction=_length(cursor, 0))
 
 
-def _decimal(cursor: Cursor, _word: str, _sql_mode: int) -> ColumnDefinition:
+def _decimal(cursor: TokenCursor, _word: str, _sql_mode: int) -> ColumnDefinition:
     precision, scale = (*(_numbers(cursor) or _DEFAULT_DECIMAL), 0)[:2]
     return ColumnDefinition("", ColumnType.NEWDECIMAL, precision=precision or 10, scale=scale)
 
 
-def _float(cursor: Cursor, word: str, sql_mode: int) -> ColumnDefinition:
+def _float(cursor: TokenCursor, word: str, sql_mode: int) -> ColumnDefinition:
     if cursor.accept("PRECISION"):
         word = "DOUBLE"
     numbers = _numbers(cursor)
@@ -125,7 +125,7 @@ def _float(cursor: Cursor, word: str, sql_mode: int) -> ColumnDefinition:
     return ColumnDefinition("", kind, precision=numbers[0], scale=numbers[1])
 
 
-def _char(cursor: Cursor, word: str, _sql_mode: int) -> ColumnDefinition:
+def _char(cursor: TokenCursor, word: str, _sql_mode: int) -> ColumnDefinition:
     varying = word in ("VARCHAR", "NVARCHAR", "VARCHARACTER")
     if word == "NATIONAL":
         varying = (cursor.accept_any("CHAR", "CHARACTER", "VARCHAR") or "") == "VARCHAR"
@@ -134,7 +134,7 @@ def _char(cursor: Cursor, word: str, _sql_mode: int) -> ColumnDefinition:
     return _string(length, UNKNOWN_COLLATION, varying=varying)
 
 
-def _binary(cursor: Cursor, word: str, _sql_mode: int) -> ColumnDefinition:
+def _binary(cursor: TokenCursor, word: str, _sql_mode: int) -> ColumnDefinition:
     varying = cursor.accept("VARYING") or word == "VARBINARY"
     return _string(_length(cursor, 1), BINARY_COLLATION, varying=varying)
 
@@ -149,7 +149,7 @@ def _prefix(length: int) -> int:
     return 1 if length < 256 else 2
 
 
-def _blob(cursor: Cursor, word: str, _sql_mode: int) -> ColumnDefinition:
+def _blob(cursor: TokenCursor, word: str, _sql_mode: int) -> ColumnDefinition:
     binary = word.endswith("BLOB")
     prefix = _BLOBS[word.removesuffix("BLOB").removesuffix("TEXT")]
     if word in ("BLOB", "TEXT") and cursor.peek().is_sign("("):
@@ -158,7 +158,7 @@ def _blob(cursor: Cursor, word: str, _sql_mode: int) -> ColumnDefinition:
     return _blob_of(prefix, binary=binary)
 
 
-def _long(cursor: Cursor, _word: str, _sql_mode: int) -> ColumnDefinition:
+def _long(cursor: TokenCursor, _word: str, _sql_mode: int) -> ColumnDefinition:
     """Read LONG [VARCHAR], LONG CHAR VARYING or LONG VARBINARY: MEDIUMTEXT and MEDIUMBLOB."""
     if cursor.accept("VARBINARY"):
         return _blob_of(3, binary=True)
@@ -172,7 +172,7 @@ def _blob_of(prefix: int, *, binary: bool) -> ColumnDefinition:
     return ColumnDefinition("", ColumnType.BLOB, length_bytes=prefix, collation=collation)
 
 
-def _labels(cursor: Cursor, word: str, _sql_mode: int) -> ColumnDefinition:
+def _labels(cursor: TokenCursor, word: str, _sql_mode: int) -> ColumnDefinition:
     labels = tuple(_label(part) for part in split(cursor.group()))
     if word == "ENUM":
         length = 1 if len(labels) < 256 else 2
@@ -192,16 +192,16 @@ def _label(part: list[Token]) -> str:
     return token.text.rstrip(" ")
 
 
-def _bit(cursor: Cursor, _word: str, _sql_mode: int) -> ColumnDefinition:
+def _bit(cursor: TokenCursor, _word: str, _sql_mode: int) -> ColumnDefinition:
     return ColumnDefinition("", ColumnType.BIT, length=_length(cursor, 1))
 
 
-def _vector(cursor: Cursor, _word: str, _sql_mode: int) -> ColumnDefinition:
+def _vector(cursor: TokenCursor, _word: str, _sql_mode: int) -> ColumnDefinition:
     dimension = _length(cursor, _DEFAULT_DIMENSION)
     return ColumnDefinition("", ColumnType.VECTOR, dimension=dimension, length_bytes=4)
 
 
-_READERS: dict[str, Callable[[Cursor, str, int], ColumnDefinition]] = {
+_READERS: dict[str, Callable[[TokenCursor, str, int], ColumnDefinition]] = {
     **dict.fromkeys(_TEMPORAL, _temporal),
     **dict.fromkeys(("DECIMAL", "DEC", "NUMERIC", "FIXED"), _decimal),
     **dict.fromkeys(("FLOAT", "FLOAT4", "DOUBLE", "FLOAT8", "REAL"), _float),
@@ -222,7 +222,9 @@ _SHORTHANDS = {"ASCII": "latin1", "UNICODE": "ucs2"}
 _TEXT = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.BLOB, ColumnType.ENUM, ColumnType.SET)
 
 
-def _attributes(cursor: Cursor, column: ColumnDefinition, charset: str | None) -> ColumnDefinition:
+def _attributes(
+    cursor: TokenCursor, column: ColumnDefinition, charset: str | None
+) -> ColumnDefinition:
     """Apply UNSIGNED, ZEROFILL and the charset, which belong to the type."""
     while True:
         if cursor.accept_any("UNSIGNED", "ZEROFILL"):
@@ -240,7 +242,7 @@ def _attributes(cursor: Cursor, column: ColumnDefinition, charset: str | None) -
             return with_charset(column, charset)
 
 
-def accept_charset(cursor: Cursor) -> str | None:
+def accept_charset(cursor: TokenCursor) -> str | None:
     """Skip a CHARACTER SET or COLLATE clause and return its charset; None if there is none.
 
     The charset is empty if the collation's name does not tell it.

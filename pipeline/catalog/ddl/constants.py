@@ -21,7 +21,7 @@ from typing import Literal
 from decoder.columns.charsets.collations import COLLATIONS
 from pipeline.catalog.ddl.charsets import can_hold, decoded, encoded
 from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
-from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
+from pipeline.catalog.ddl.cursor import ReadError, TokenCursor, split
 from pipeline.catalog.ddl.lexer import Kind, Notation, SqlMode, Token
 
 Part = Literal["datetime", "date", "time"]
@@ -113,7 +113,7 @@ def constant(tokens: Sequence[Token], mode: ConversionMode) -> Constant:
         # The server stores the expression with escapes, but does not interpret them on reading.
         raise UnknownValueError("a backslash in an expression under NO_BACKSLASH_ESCAPES")
     try:
-        return _whole(Cursor(tokens), mode)
+        return _whole(TokenCursor(tokens), mode)
     except (ReadError, DecimalException) as error:
         text = " ".join(token.text for token in tokens)
         raise UnknownValueError(f"expression ({text})") from error
@@ -124,21 +124,21 @@ def is_expression(tokens: Sequence[Token]) -> bool:
     return bool(tokens) and tokens[0].is_sign("(")
 
 
-def _whole(cursor: Cursor, mode: ConversionMode) -> Constant:
+def _whole(cursor: TokenCursor, mode: ConversionMode) -> Constant:
     value = _sum(cursor, mode)
     if not cursor.done:
         raise ReadError(f"{cursor.peek().text!r} is not supported")
     return value
 
 
-def _sum(cursor: Cursor, mode: ConversionMode) -> Constant:
+def _sum(cursor: TokenCursor, mode: ConversionMode) -> Constant:
     value = _product(cursor, mode)
     while cursor.peek().is_sign("+") or cursor.peek().is_sign("-"):
         value = _operation(cursor.next().text, value, _product(cursor, mode))
     return value
 
 
-def _product(cursor: Cursor, mode: ConversionMode) -> Constant:
+def _product(cursor: TokenCursor, mode: ConversionMode) -> Constant:
     value = _signed(cursor, mode)
     while cursor.peek().is_sign("*"):
         value = _operation(cursor.next().text, value, _signed(cursor, mode))
@@ -155,7 +155,7 @@ def _operation(sign: str, left: Constant, right: Constant) -> Decimal:
     return result
 
 
-def _signed(cursor: Cursor, mode: ConversionMode) -> Constant:
+def _signed(cursor: TokenCursor, mode: ConversionMode) -> Constant:
     if cursor.accept_sign("+"):
         value = _signed(cursor, mode)
         if isinstance(value, (Decimal, float)):
@@ -171,9 +171,9 @@ def _signed(cursor: Cursor, mode: ConversionMode) -> Constant:
     raise ReadError("not a number")
 
 
-def _operand(cursor: Cursor, mode: ConversionMode) -> Constant:
+def _operand(cursor: TokenCursor, mode: ConversionMode) -> Constant:
     if cursor.peek().is_sign("("):
-        value = _whole(Cursor(cursor.group()), mode)
+        value = _whole(TokenCursor(cursor.group()), mode)
     elif function := cursor.accept_any(*_JSON_FUNCTIONS):
         value = _json(function, cursor.group(), mode)
     elif cursor.accept("CONCAT"):
@@ -233,7 +233,7 @@ def _json_text(value: Constant) -> str:
     raise UnknownValueError("a JSON value of bytes or times")
 
 
-def _literal(cursor: Cursor, mode: ConversionMode) -> Constant:
+def _literal(cursor: TokenCursor, mode: ConversionMode) -> Constant:
     """Read a literal. Raises `ReadError` if it is not a supported one."""
     if cursor.peek().is_sign("{"):
         return _braced(cursor)
@@ -252,14 +252,14 @@ def _literal(cursor: Cursor, mode: ConversionMode) -> Constant:
     raise ReadError("not a literal")
 
 
-def _now(now: Now, cursor: Cursor) -> Now:
+def _now(now: Now, cursor: TokenCursor) -> Now:
     if not cursor.peek().is_sign("("):
         return now
-    inside = Cursor(cursor.group())
+    inside = TokenCursor(cursor.group())
     return now if inside.done else replace(now, fraction=inside.integer())
 
 
-def _braced(cursor: Cursor) -> Moment:
+def _braced(cursor: TokenCursor) -> Moment:
     cursor.accept_sign("{")
     part, token = _BRACED.get(cursor.next().text.upper()), cursor.next()
     if part is None or token.kind is not Kind.STRING or not cursor.accept_sign("}"):

@@ -10,7 +10,7 @@ from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.actions import NewColumn
 from pipeline.catalog.ddl.column_clause import read_column
 from pipeline.catalog.ddl.column_types import accept_charset
-from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
+from pipeline.catalog.ddl.cursor import ReadError, TokenCursor, split
 from pipeline.catalog.ddl.effects import (
     CreateTable,
     CreateTableLike,
@@ -35,7 +35,7 @@ SEQUENCE = "a SEQUENCE is not a table of rows: it is not replicated"
 _SELECTS = ("SELECT", "WITH", "VALUES", "TABLE")
 
 
-def read_create(cursor: Cursor, session: StatementContext) -> list[Effect]:
+def read_create(cursor: TokenCursor, session: StatementContext) -> list[Effect]:
     """Return the statement's effect. Raises `ReadError` only if the table's name cannot be read."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = read_name(cursor, session.schema)
@@ -46,13 +46,13 @@ def read_create(cursor: Cursor, session: StatementContext) -> list[Effect]:
 
 
 def _body(
-    cursor: Cursor, name: TableName, if_not_exists: bool, session: StatementContext
+    cursor: TokenCursor, name: TableName, if_not_exists: bool, session: StatementContext
 ) -> Effect:
     if cursor.accept("LIKE"):
         return CreateTableLike(name, read_name(cursor, session.schema), if_not_exists)
     elements = cursor.group() if cursor.peek().is_sign("(") else []
     if elements and elements[0].is_word("LIKE"):
-        like = read_name(Cursor(elements[1:]), session.schema)
+        like = read_name(TokenCursor(elements[1:]), session.schema)
         return CreateTableLike(name, like, if_not_exists)
     options = cursor.rest()
     if reason := _left_out(elements, options):
@@ -79,7 +79,7 @@ def _foreign_keys(
     for part in parts:
         if found := read_foreign_key(part):
             yield found[0]
-        elif is_column(part) and (key := inline[Cursor(part).name()]):
+        elif is_column(part) and (key := inline[TokenCursor(part).name()]):
             yield key
 
 
@@ -91,7 +91,7 @@ def _left_out(elements: Sequence[Token], options: Sequence[Token]) -> str:
     if "SEQUENCE" in words[: words.index("PARTITION") if "PARTITION" in words else None]:
         return SEQUENCE
     for tokens in (elements, options):
-        cursor = Cursor(tokens)
+        cursor = TokenCursor(tokens)
         while not cursor.done:
             if cursor.accept("WITH", "SYSTEM", "VERSIONING"):
                 return VERSIONED
@@ -104,7 +104,7 @@ def _selects(options: Sequence[Token]) -> bool:
 
     A query in parentheses follows only a keyword.
     """
-    cursor = Cursor(options)
+    cursor = TokenCursor(options)
     while not cursor.done:
         if cursor.accept_any("SELECT", "AS", "IGNORE", "REPLACE"):
             return True
@@ -115,7 +115,7 @@ def _selects(options: Sequence[Token]) -> bool:
 
 def _options(options: Sequence[Token]) -> tuple[str | None, str]:
     """Return the default charset (None: not named) and the engine in capitals (or empty)."""
-    cursor = Cursor(options)
+    cursor = TokenCursor(options)
     charset: str | None = None
     engine = ""
     while not cursor.done and not cursor.peek().is_word("PARTITION"):

@@ -12,10 +12,10 @@ class ReadError(ValueError):
 
 
 END = Token(Kind.SIGN, "")
-"""`Cursor.peek` returns this after the last token."""
+"""`TokenCursor.peek` returns this after the last token."""
 
 
-class Cursor:
+class TokenCursor:
     """Reads tokens in order; an `accept…` method advances only if it matches."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
@@ -110,7 +110,7 @@ class Cursor:
         return left
 
 
-def skip_set_statement(cursor: Cursor) -> None:
+def skip_set_statement(cursor: TokenCursor) -> None:
     """Skip MariaDB's SET STATEMENT name = value, … FOR before a statement."""
     if not cursor.accept("SET", "STATEMENT"):
         return

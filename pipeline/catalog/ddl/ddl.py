@@ -17,7 +17,7 @@ from decoder.transactions.statements import may_change_tables
 from pipeline.catalog.ddl.alter import read_alter
 from pipeline.catalog.ddl.column_clause import read_charset
 from pipeline.catalog.ddl.create import SEQUENCE, read_create
-from pipeline.catalog.ddl.cursor import Cursor, ReadError, skip_set_statement
+from pipeline.catalog.ddl.cursor import ReadError, TokenCursor, skip_set_statement
 from pipeline.catalog.ddl.effects import (
     AlterSchema,
     AlterTable,
@@ -44,13 +44,13 @@ def effects(query: str, session: StatementContext) -> list[Effect]:
     if not may_change_tables(query):
         return []
     try:
-        cursor = Cursor(session.tokens(query))
+        cursor = TokenCursor(session.tokens(query))
     except LexError as error:
         return _unlexable(query, session, str(error))
     return _statement(cursor, session)
 
 
-def _statement(cursor: Cursor, session: StatementContext) -> list[Effect]:
+def _statement(cursor: TokenCursor, session: StatementContext) -> list[Effect]:
     skip_set_statement(cursor)
     for words, read in _STATEMENTS:
         if cursor.accept(*words):
@@ -67,7 +67,7 @@ def _unlexable(query: str, session: StatementContext, reason: str) -> list[Effec
 
     If the statement may name more tables after the error, any table may be affected.
     """
-    found = _statement(Cursor(session.readable_tokens(query)), session)
+    found = _statement(TokenCursor(session.readable_tokens(query)), session)
     names = [name for effect in found for name in _names(effect)]
     held: list[Effect] = [Unsupported(name, reason) for name in names]
     listed = any(isinstance(e, (DropTable, RenameTables, Unreadable)) for e in found)
@@ -84,28 +84,28 @@ def _names(effect: Effect) -> list[TableName]:
     return [effect.name]
 
 
-def _drop_tables(cursor: Cursor, session: StatementContext) -> list[Effect]:
+def _drop_tables(cursor: TokenCursor, session: StatementContext) -> list[Effect]:
     cursor.accept("IF", "EXISTS")
     return [DropTable(name) for name in read_names(cursor, session.schema)]
 
 
-def _drop_schema(cursor: Cursor, session: StatementContext) -> list[Effect]:
+def _drop_schema(cursor: TokenCursor, session: StatementContext) -> list[Effect]:
     cursor.accept("IF", "EXISTS")
     return [DropSchema(cursor.name())]
 
 
-def _create_schema(cursor: Cursor, session: StatementContext) -> list[Effect]:
+def _create_schema(cursor: TokenCursor, session: StatementContext) -> list[Effect]:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     return [CreateSchema(cursor.name(), if_not_exists, read_charset(cursor))]
 
 
-def _replace_schema(cursor: Cursor, session: StatementContext) -> list[Effect]:
+def _replace_schema(cursor: TokenCursor, session: StatementContext) -> list[Effect]:
     """Read MariaDB's CREATE OR REPLACE DATABASE, which drops every table of the old schema."""
     schema = cursor.name()
     return [DropSchema(schema), CreateSchema(schema, False, read_charset(cursor))]
 
 
-def _alter_schema(cursor: Cursor, session: StatementContext) -> list[Effect]:
+def _alter_schema(cursor: TokenCursor, session: StatementContext) -> list[Effect]:
     """Read ALTER DATABASE [name] …, which defaults to the session's schema."""
     unnamed = cursor.peek().is_word("DEFAULT", "CHARACTER", "CHARSET", "COLLATE", "COMMENT")
     schema = session.schema if unnamed else cursor.name()
@@ -113,7 +113,7 @@ def _alter_schema(cursor: Cursor, session: StatementContext) -> list[Effect]:
     return [AlterSchema(schema, charset)] if schema and charset else []
 
 
-def _rename(cursor: Cursor, session: StatementContext) -> list[Effect]:
+def _rename(cursor: TokenCursor, session: StatementContext) -> list[Effect]:
     pairs = []
     while True:
         cursor.accept("IF", "EXISTS")
@@ -127,12 +127,12 @@ def _rename(cursor: Cursor, session: StatementContext) -> list[Effect]:
             return [RenameTables(tuple(pairs))]
 
 
-def _truncate(cursor: Cursor, session: StatementContext) -> list[Effect]:
+def _truncate(cursor: TokenCursor, session: StatementContext) -> list[Effect]:
     cursor.accept("TABLE")
     return [TruncateTable(read_name(cursor, session.schema))]
 
 
-def _dropped_index(cursor: Cursor, session: StatementContext) -> list[Effect]:
+def _dropped_index(cursor: TokenCursor, session: StatementContext) -> list[Effect]:
     """Read DROP INDEX: the index may be the one that the server logs as the table's key."""
     cursor.accept("IF", "EXISTS")
     index = cursor.name()
@@ -141,7 +141,7 @@ def _dropped_index(cursor: Cursor, session: StatementContext) -> list[Effect]:
 
 
 def _created_index(
-    cursor: Cursor, session: StatementContext, *, unique: bool, replaces: bool
+    cursor: TokenCursor, session: StatementContext, *, unique: bool, replaces: bool
 ) -> list[Effect]:
     """Read CREATE [OR REPLACE] INDEX: the server may log a new UNIQUE index as the table's key.
 
@@ -162,29 +162,29 @@ _replaced_index = partial(_created_index, unique=False, replaces=True)
 _replaced_unique_index = partial(_created_index, unique=True, replaces=True)
 
 
-def _create_temporary(cursor: Cursor, session: StatementContext) -> list[Effect]:
+def _create_temporary(cursor: TokenCursor, session: StatementContext) -> list[Effect]:
     cursor.accept("IF", "NOT", "EXISTS")
     return [CreateTemporary(read_name(cursor, session.schema))]
 
 
-def _create_or_replace(cursor: Cursor, session: StatementContext) -> list[Effect]:
+def _create_or_replace(cursor: TokenCursor, session: StatementContext) -> list[Effect]:
     created = read_create(cursor, session)
     dropped: list[Effect] = [DropTable(e.name) for e in created if hasattr(e, "name")]
     return dropped + created
 
 
-def _create_sequence(cursor: Cursor, session: StatementContext) -> list[Effect]:
+def _create_sequence(cursor: TokenCursor, session: StatementContext) -> list[Effect]:
     """Read MariaDB's CREATE SEQUENCE: a one-row table that changes with every number taken."""
     cursor.accept("IF", "NOT", "EXISTS")
     name = read_name(cursor, session.schema)
     return [Unsupported(name, SEQUENCE, creates=True, left_out=True)]
 
 
-def _drop_sequence(cursor: Cursor, session: StatementContext) -> list[Effect]:
+def _drop_sequence(cursor: TokenCursor, session: StatementContext) -> list[Effect]:
     return _drop_tables(cursor, session)
 
 
-_FORMS: dict[Callable[[Cursor, StatementContext], list[Effect]], tuple[str, ...]] = {
+_FORMS: dict[Callable[[TokenCursor, StatementContext], list[Effect]], tuple[str, ...]] = {
     read_create: ("CREATE TABLE",),
     _create_or_replace: ("CREATE OR REPLACE TABLE",),
     _create_temporary: ("CREATE TEMPORARY TABLE", "CREATE OR REPLACE TEMPORARY TABLE"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline.catalog.ddl.cursor import Cursor, ReadError, skip_set_statement
+from pipeline.catalog.ddl.cursor import ReadError, TokenCursor, skip_set_statement
 from pipeline.catalog.ddl.effects import TableName
 from pipeline.catalog.ddl.lexer import LexError, StatementContext, Token
 from pipeline.catalog.ddl.names import read_name
@@ -29,7 +29,7 @@ def targets(query: str, session: StatementContext) -> frozenset[TableName] | Non
     statement that cannot be parsed.
     """
     try:
-        head = Cursor(session.first_tokens(query, _HEAD))
+        head = TokenCursor(session.first_tokens(query, _HEAD))
         skip_set_statement(head)
         while head.accept_sign("("):
             pass
@@ -42,7 +42,7 @@ def targets(query: str, session: StatementContext) -> frozenset[TableName] | Non
         return None
 
 
-def _inserted(cursor: Cursor, session: StatementContext) -> TableName:
+def _inserted(cursor: TokenCursor, session: StatementContext) -> TableName:
     """Read INSERT [modifiers] [INTO] table."""
     while cursor.accept_any(*_MODIFIERS):
         pass
@@ -50,7 +50,7 @@ def _inserted(cursor: Cursor, session: StatementContext) -> TableName:
     return read_name(cursor, session.schema)
 
 
-def _loaded(cursor: Cursor, session: StatementContext) -> TableName:
+def _loaded(cursor: TokenCursor, session: StatementContext) -> TableName:
     """Read LOAD {DATA | XML} … INTO TABLE table."""
     while not cursor.accept("INTO", "TABLE"):
         cursor.next()
@@ -58,7 +58,7 @@ def _loaded(cursor: Cursor, session: StatementContext) -> TableName:
 
 
 def _joined_targets(query: str, session: StatementContext) -> frozenset[TableName] | None:
-    cursor = Cursor(session.tokens(query))
+    cursor = TokenCursor(session.tokens(query))
     skip_set_statement(cursor)
     while cursor.accept_sign("("):
         pass
@@ -77,7 +77,7 @@ def _joined_targets(query: str, session: StatementContext) -> frozenset[TableNam
     return found
 
 
-def _common_tables(cursor: Cursor) -> list[str]:
+def _common_tables(cursor: TokenCursor) -> list[str]:
     """Read the names in an optional WITH [RECURSIVE] name [(columns)] AS (query), …."""
     names: list[str] = []
     if not cursor.accept("WITH"):
@@ -92,7 +92,7 @@ def _common_tables(cursor: Cursor) -> list[str]:
             return names
 
 
-def _deleted(cursor: Cursor) -> list[Token]:
+def _deleted(cursor: TokenCursor) -> list[Token]:
     """Return the tokens of the table list of a DELETE.
 
     Forms: DELETE FROM t …, DELETE FROM a, b USING joined …, DELETE a, b FROM joined ….
@@ -109,7 +109,7 @@ def _deleted(cursor: Cursor) -> list[Token]:
     return listed
 
 
-def _until(cursor: Cursor, *words: str) -> list[Token]:
+def _until(cursor: TokenCursor, *words: str) -> list[Token]:
     """Return the tokens up to the first of these words outside parentheses."""
     found: list[Token] = []
     depth = 0
@@ -129,7 +129,7 @@ def _table_references(
 
     `local` are the names of the statement's common table expressions, which are skipped.
     """
-    cursor = Cursor(listed)
+    cursor = TokenCursor(listed)
     expects_table = True
     while not cursor.done:
         if not expects_table:
@@ -148,7 +148,7 @@ def _table_references(
             yield from _table_references(inner, session, local)
 
 
-def _skip_to_table(cursor: Cursor) -> bool:
+def _skip_to_table(cursor: TokenCursor) -> bool:
     """Skip one token or parenthesized group; return True if a table name follows."""
     if cursor.skip_group():
         return False

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.ddl.cursor import Cursor
+from pipeline.catalog.ddl.cursor import TokenCursor
 from pipeline.catalog.ddl.keys import Key
 from pipeline.catalog.ddl.lexer import Kind, Token
 
@@ -24,13 +24,13 @@ _NAMES = (Kind.WORD, Kind.NAME)
 
 def is_column(element: Sequence[Token]) -> bool:
     """Return True if a table element, or the rest of an ADD or DROP, begins with a column name."""
-    cursor = Cursor(element)
+    cursor = TokenCursor(element)
     if cursor.peek().is_word(*_RESERVED) or _is_vector_index(cursor):
         return False
     return not (_accept_period(cursor) or cursor.accept("SYSTEM", "VERSIONING"))
 
 
-def _is_vector_index(cursor: Cursor) -> bool:
+def _is_vector_index(cursor: TokenCursor) -> bool:
     """Return True at MariaDB's VECTOR [INDEX | KEY] [IF NOT EXISTS] [name] (column).
 
     VECTOR is reserved in MariaDB; in MySQL it can be a column's name, followed by a type.
@@ -44,7 +44,7 @@ def _is_vector_index(cursor: Cursor) -> bool:
     return cursor.peek(ahead).is_sign("(") and cursor.peek(ahead + 1).kind in _NAMES
 
 
-def _accept_period(cursor: Cursor) -> bool:
+def _accept_period(cursor: TokenCursor) -> bool:
     """Skip PERIOD [IF [NOT] EXISTS] FOR; return True if it was there."""
     forms = ("FOR", "IF EXISTS FOR", "IF NOT EXISTS FOR")
     return any(cursor.accept("PERIOD", *form.split()) for form in forms)
@@ -93,13 +93,13 @@ def read_period(element: Sequence[Token]) -> Period | None:
 
     Raises `ReadError`.
     """
-    cursor = Cursor(element)
+    cursor = TokenCursor(element)
     if not _accept_period(cursor):
         return None
     name = cursor.name()
     if cursor.done:
         return Period(name)
-    columns = Cursor(cursor.group())
+    columns = TokenCursor(cursor.group())
     start = columns.name()
     columns.accept_sign(",")
     return Period(name, start, columns.name())

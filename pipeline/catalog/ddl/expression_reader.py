@@ -17,7 +17,7 @@ from decoder.constants import BINARY_COLLATION, DATE_TYPES, INSTANT_TYPES, Colum
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.charsets import charset_in
 from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
-from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
+from pipeline.catalog.ddl.cursor import ReadError, TokenCursor, split
 from pipeline.catalog.ddl.expression_functions import FUNCTIONS
 from pipeline.catalog.ddl.expressions import (
     MOST_DIGITS,
@@ -104,7 +104,7 @@ def read_expression(
     if mode.changes_expressions:
         raise UnknownValueError("an expression under a sql_mode that changes its meaning")
     try:
-        return _Reader(table, mode).whole(Cursor(tokens))
+        return _Reader(table, mode).whole(TokenCursor(tokens))
     except ReadError as error:
         raise UnknownValueError(str(error)) from error
 
@@ -116,30 +116,30 @@ class _Reader:
         self.table = table
         self.mode = mode
 
-    def whole(self, cursor: Cursor) -> Expression:
+    def whole(self, cursor: TokenCursor) -> Expression:
         found = self._or(cursor)
         if not cursor.done:
             raise UnknownValueError(f"{cursor.peek().text} in its expression")
         return found
 
-    def _or(self, cursor: Cursor) -> Expression:
+    def _or(self, cursor: TokenCursor) -> Expression:
         found = self._and(cursor)
         while cursor.accept("OR"):
             found = truth(["or", condition(found), condition(self._and(cursor))])
         return found
 
-    def _and(self, cursor: Cursor) -> Expression:
+    def _and(self, cursor: TokenCursor) -> Expression:
         found = self._not(cursor)
         while cursor.accept("AND"):
             found = truth(["and", condition(found), condition(self._not(cursor))])
         return found
 
-    def _not(self, cursor: Cursor) -> Expression:
+    def _not(self, cursor: TokenCursor) -> Expression:
         if cursor.accept("NOT"):
             return truth(["not", condition(self._not(cursor))])
         return self._predicate(cursor)
 
-    def _predicate(self, cursor: Cursor) -> Expression:
+    def _predicate(self, cursor: TokenCursor) -> Expression:
         found = self._sum(cursor)
         while (sign := _comparison(cursor)) or cursor.peek().is_word("IS"):
             if sign:
@@ -148,7 +148,7 @@ class _Reader:
                 found = self._is_null(cursor, found)
         return found
 
-    def _is_null(self, cursor: Cursor, of: Expression) -> Expression:
+    def _is_null(self, cursor: TokenCursor, of: Expression) -> Expression:
         cursor.expect("IS")
         negated = cursor.accept("NOT")
         cursor.expect("NULL")
@@ -157,20 +157,20 @@ class _Reader:
             tree = ["no_date", of.tree[1]]
         return truth(["not", tree] if negated else tree)
 
-    def _sum(self, cursor: Cursor) -> Expression:
+    def _sum(self, cursor: TokenCursor) -> Expression:
         found = self._product(cursor)
         while cursor.peek().is_sign("+") or cursor.peek().is_sign("-"):
             sign = cursor.next().text
             found = operation(sign, found, self._product(cursor))
         return found
 
-    def _product(self, cursor: Cursor) -> Expression:
+    def _product(self, cursor: TokenCursor) -> Expression:
         found = self._signed(cursor)
         while sign := _multiplying(cursor):
             found = operation(sign, found, self._signed(cursor))
         return found
 
-    def _signed(self, cursor: Cursor) -> Expression:
+    def _signed(self, cursor: TokenCursor) -> Expression:
         if cursor.accept_sign("!"):  # MariaDB's SHOW CREATE TABLE prints NOT as !
             return truth(["not", condition(self._signed(cursor))])
         if not cursor.accept_sign("-"):
@@ -179,9 +179,9 @@ class _Reader:
         zero = Expression(["number", "0"], digits=1, whole=True)
         return operation("-", zero, found)
 
-    def _operand(self, cursor: Cursor) -> Expression:
+    def _operand(self, cursor: TokenCursor) -> Expression:
         if cursor.peek().is_sign("("):
-            return self.whole(Cursor(cursor.group()))
+            return self.whole(TokenCursor(cursor.group()))
         token = cursor.next()
         if token.kind is Kind.STRING:
             charsets = frozenset(() if token.text.isascii() else ("utf8mb4",))
@@ -198,18 +198,18 @@ class _Reader:
             raise UnknownValueError(f"{token.text} in its expression")
         return self._column(token.text)
 
-    def _function(self, name: str, cursor: Cursor) -> Expression:
+    def _function(self, name: str, cursor: TokenCursor) -> Expression:
         known = FUNCTIONS.get(name.upper())
         of_json = name.upper().startswith("JSON_")  # MySQL prints documents differently
         if known is None or (of_json and not self.mode.mariadb):
             raise UnknownValueError(f"{name} in its expression")
         counts, read = known
-        parts = [self.whole(Cursor(part)) for part in split(cursor.group())]
+        parts = [self.whole(TokenCursor(part)) for part in split(cursor.group())]
         if len(parts) not in counts:
             raise UnknownValueError(f"{name.upper()} with {len(parts)} arguments")
         return read(*parts)
 
-    def _case(self, cursor: Cursor) -> Expression:
+    def _case(self, cursor: TokenCursor) -> Expression:
         of = None if cursor.peek().is_word("WHEN") else self._or(cursor)
         conditions: list[list[Any]] = []
         results: list[Expression] = []
@@ -251,7 +251,7 @@ class _Reader:
         return Expression(["column", column.name, 0, 0], "text", plain=True, charsets=charsets)
 
 
-def _comparison(cursor: Cursor) -> str:
+def _comparison(cursor: TokenCursor) -> str:
     signs = ""
     while len(signs) < 3 and cursor.peek(len(signs)).text in ("<", ">", "=", "!"):
         if cursor.peek(len(signs)).kind is not Kind.SIGN:
@@ -264,7 +264,7 @@ def _comparison(cursor: Cursor) -> str:
     return "<>" if signs == "!=" else signs
 
 
-def _multiplying(cursor: Cursor) -> str:
+def _multiplying(cursor: TokenCursor) -> str:
     if cursor.accept_sign("*"):
         return "*"
     if cursor.accept("DIV"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
+from pipeline.catalog.ddl.cursor import ReadError, TokenCursor, split
 from pipeline.catalog.ddl.lexer import Token
 
 CASCADE, SET_NULL = "CASCADE", "SET NULL"
@@ -42,7 +42,7 @@ class ForeignKey:
 
 def read_foreign_key(part: Sequence[Token]) -> tuple[ForeignKey, bool] | None:
     """Return a table element's foreign key and whether it says IF NOT EXISTS (MariaDB), or None."""
-    cursor = Cursor(part)
+    cursor = TokenCursor(part)
     name = ""
     if cursor.accept("CONSTRAINT") and not cursor.peek().is_word("FOREIGN"):
         name = cursor.name()
@@ -56,7 +56,7 @@ def read_foreign_key(part: Sequence[Token]) -> tuple[ForeignKey, bool] | None:
     return replace(read_reference(cursor), columns=columns, name=name), if_not_exists
 
 
-def read_reference(cursor: Cursor) -> ForeignKey:
+def read_reference(cursor: TokenCursor) -> ForeignKey:
     """Read the clause after REFERENCES; the result has no `columns`."""
     schema, table = "", cursor.name()
     if cursor.accept_sign("."):
@@ -75,7 +75,7 @@ def read_reference(cursor: Cursor) -> ForeignKey:
     return ForeignKey((), (schema, table), columns, actions["DELETE"], actions["UPDATE"])
 
 
-def _action(cursor: Cursor) -> str:
+def _action(cursor: TokenCursor) -> str:
     if cursor.accept("CASCADE"):
         return CASCADE
     if cursor.accept("SET", "NULL"):
@@ -86,8 +86,8 @@ def _action(cursor: Cursor) -> str:
     raise ReadError(f"unknown foreign key action {cursor.peek().text!r}")
 
 
-def _columns(cursor: Cursor) -> tuple[str, ...]:
-    return tuple(Cursor(part).name() for part in split(cursor.group()))
+def _columns(cursor: TokenCursor) -> tuple[str, ...]:
+    return tuple(TokenCursor(part).name() for part in split(cursor.group()))
 
 
 def named(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.ddl.cursor import Cursor, split
+from pipeline.catalog.ddl.cursor import TokenCursor, split
 from pipeline.catalog.ddl.lexer import Token
 
 PRIMARY = "PRIMARY"
@@ -85,7 +85,7 @@ def read_key(part: Sequence[Token]) -> Key | None:
 
     Grammar: [CONSTRAINT [name]] PRIMARY KEY | UNIQUE [KEY] …. Raises `ReadError`.
     """
-    cursor = Cursor(part)
+    cursor = TokenCursor(part)
     name: str | None = None
     if cursor.accept("CONSTRAINT"):
         cursor.accept("IF", "NOT", "EXISTS")  # MariaDB's
@@ -103,23 +103,23 @@ def read_key(part: Sequence[Token]) -> Key | None:
     return key_of(name, cursor)
 
 
-def key_of(name: str | None, cursor: Cursor) -> Key:
+def key_of(name: str | None, cursor: TokenCursor) -> Key:
     """Read the parenthesized columns of a key. Raises `ReadError`."""
     using_hash = False
     while not cursor.peek().is_sign("("):
         using_hash = cursor.next().is_word("HASH")
-    parts = [_key_part(Cursor(part)) for part in split(cursor.group())]
+    parts = [_key_part(TokenCursor(part)) for part in split(cursor.group())]
     using_hash = using_hash or cursor.accept("USING", "HASH")
     columns, prefixes = tuple(name for name, _ in parts), tuple(length for _, length in parts)
     return Key(name, columns, prefixes, using_hash)
 
 
-def _key_part(cursor: Cursor) -> tuple[str, int]:
+def _key_part(cursor: TokenCursor) -> tuple[str, int]:
     """Read column [(length)] [ASC | DESC], or an expression in parentheses."""
     if cursor.peek().is_sign("("):
         return "", -1
     column = cursor.name()
-    length = Cursor(cursor.group()).integer() if cursor.peek().is_sign("(") else 0
+    length = TokenCursor(cursor.group()).integer() if cursor.peek().is_sign("(") else 0
     return column, length
 
 

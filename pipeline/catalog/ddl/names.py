@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pipeline.catalog.ddl.cursor import Cursor, ReadError
+from pipeline.catalog.ddl.cursor import ReadError, TokenCursor
 from pipeline.catalog.ddl.effects import TableName
 
 
-def read_name(cursor: Cursor, schema: str | None) -> TableName:
+def read_name(cursor: TokenCursor, schema: str | None) -> TableName:
     """Read a name: `table`, `schema.table`, or `.table`. Raises `ReadError`."""
     table = "" if cursor.peek().is_sign(".") else cursor.name()
     if cursor.accept_sign("."):
@@ -16,7 +16,7 @@ def read_name(cursor: Cursor, schema: str | None) -> TableName:
     return TableName(schema, table)
 
 
-def read_names(cursor: Cursor, schema: str | None) -> list[TableName]:
+def read_names(cursor: TokenCursor, schema: str | None) -> list[TableName]:
     """Read one or more names separated by commas."""
     names = [read_name(cursor, schema)]
     while cursor.accept_sign(","):

@@ -16,7 +16,7 @@ from pipeline.catalog.ddl.actions import (
     RowsNotLogged,
     TruncatePartitions,
 )
-from pipeline.catalog.ddl.cursor import Cursor, ReadError, split
+from pipeline.catalog.ddl.cursor import ReadError, TokenCursor, split
 from pipeline.catalog.ddl.effects import DropTable, Effect, RowsChanged, TableName, Unsupported
 from pipeline.catalog.ddl.lexer import Kind, Token
 from pipeline.catalog.ddl.names import read_name
@@ -38,19 +38,19 @@ def partitioned_by(options: Sequence[Token]) -> Partitioning | None:
     None if it has none, or if one column does not determine each row's partition.
     """
     for at in range(len(options)):
-        if Cursor(options[at : at + 2]).accept("PARTITION", "BY"):
+        if TokenCursor(options[at : at + 2]).accept("PARTITION", "BY"):
             return _partitioning(options[at + 2 :])
     return None
 
 
 def _partitioning(tokens: Sequence[Token]) -> Partitioning | None:
-    cursor = Cursor(tokens)
+    cursor = TokenCursor(tokens)
     method = cursor.accept_any("RANGE", "LIST")
     if method is None:
         return None
     try:
         cursor.accept("COLUMNS")
-        column, function = _partitioned_column(Cursor(cursor.group()))
+        column, function = _partitioned_column(TokenCursor(cursor.group()))
         found = _definitions(cursor.rest())
     except (ReadError, ValueError):
         return None
@@ -67,13 +67,13 @@ def _has_days(tokens: Sequence[Token]) -> bool:
     )
 
 
-def _partitioned_column(cursor: Cursor) -> tuple[str, Function]:
+def _partitioned_column(cursor: TokenCursor) -> tuple[str, Function]:
     """Return the partitioning column and the function of it. Raises `ReadError`."""
     name = cursor.name()
     if cursor.done:
         return name, ""
     function = _FUNCTIONS.get(name.upper())
-    inner = Cursor(cursor.group())
+    inner = TokenCursor(cursor.group())
     column = inner.name()
     if function is None or not (cursor.done and inner.done):
         raise ReadError("partitioned by an expression")
@@ -82,18 +82,18 @@ def _partitioned_column(cursor: Cursor) -> tuple[str, Function]:
 
 def _definitions(tokens: Sequence[Token]) -> list[Partition]:
     """Read the first parenthesized list of partition definitions."""
-    cursor = Cursor(tokens)
+    cursor = TokenCursor(tokens)
     while not cursor.done:
         if not cursor.peek().is_sign("("):
             cursor.next()
             continue
         inside = cursor.group()
         if inside and inside[0].is_word("PARTITION"):
-            return [_definition(Cursor(part)) for part in split(inside)]
+            return [_definition(TokenCursor(part)) for part in split(inside)]
     return []
 
 
-def _definition(cursor: Cursor) -> Partition:
+def _definition(cursor: TokenCursor) -> Partition:
     cursor.expect("PARTITION")
     name = cursor.name()
     if cursor.accept("VALUES", "IN"):
@@ -112,7 +112,7 @@ def _is(tokens: Sequence[Token], word: str) -> bool:
 
 def _bound(tokens: Sequence[Token]) -> int:
     """Read a number, or a date as its day number. Raises `ReadError`, or ValueError for no date."""
-    cursor = Cursor(tokens)
+    cursor = TokenCursor(tokens)
     if cursor.accept("TO_DAYS"):
         return _bound(cursor.group())
     if cursor.peek().kind is Kind.STRING:
@@ -135,7 +135,7 @@ def split_partition_options(tokens: Sequence[Token]) -> tuple[list[Token], list[
     depth = 0
     for at, token in enumerate(tokens):
         depth += token.is_sign("(") - token.is_sign(")")
-        cursor = Cursor(tokens[at : at + 2])
+        cursor = TokenCursor(tokens[at : at + 2])
         if depth == 0 and cursor.accept("PARTITION", "BY"):
             return list(tokens[:at]), [Repartition(_partitioning(tokens[at + 2 :]))]
         if depth == 0 and cursor.accept("REMOVE", "PARTITIONING"):
@@ -150,11 +150,11 @@ def partition_action(
 
     None if the action is of another kind. Raises `ReadError`.
     """
-    cursor = Cursor(tokens)
+    cursor = TokenCursor(tokens)
     while _skip_modifier(cursor):
         pass
     if cursor.accept("CONVERT", "PARTITION") or cursor.accept("CONVERT", "TABLE"):
-        return _converted(Cursor(tokens), name, schema)
+        return _converted(TokenCursor(tokens), name, schema)
     if cursor.accept("EXCHANGE", "PARTITION"):
         return _exchanged(cursor, name, schema)
     for verb, read in _VERBS.items():
@@ -163,7 +163,7 @@ def partition_action(
     return None
 
 
-def _skip_modifier(cursor: Cursor) -> bool:
+def _skip_modifier(cursor: TokenCursor) -> bool:
     """Skip `ALGORITHM = x,`, `LOCK = x,` or `WITH VALIDATION,`."""
     if cursor.accept_any("ALGORITHM", "LOCK"):
         cursor.accept_sign("=")
@@ -173,7 +173,7 @@ def _skip_modifier(cursor: Cursor) -> bool:
     return cursor.accept_sign(",")
 
 
-def _names(cursor: Cursor) -> tuple[str, ...] | None:
+def _names(cursor: TokenCursor) -> tuple[str, ...] | None:
     """Read names of partitions; None: ALL."""
     if cursor.accept("ALL"):
         return None
@@ -183,12 +183,12 @@ def _names(cursor: Cursor) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def _dropped(cursor: Cursor) -> list[Action]:
+def _dropped(cursor: TokenCursor) -> list[Action]:
     if_exists = cursor.accept("IF", "EXISTS")
     return [DropPartitions(_names(cursor) or (), if_exists)]
 
 
-def _added(cursor: Cursor) -> list[Action]:
+def _added(cursor: TokenCursor) -> list[Action]:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     try:
         return [AddPartitions(tuple(_definitions(cursor.rest())), if_not_exists)]
@@ -196,7 +196,7 @@ def _added(cursor: Cursor) -> list[Action]:
         return [Repartition(None)]
 
 
-def _reorganized(cursor: Cursor) -> list[Action]:
+def _reorganized(cursor: TokenCursor) -> list[Action]:
     if cursor.done:
         return []
     try:
@@ -208,7 +208,7 @@ def _reorganized(cursor: Cursor) -> list[Action]:
 
 
 _FROM_FILES = RowsNotLogged(f"DISCARD and IMPORT PARTITION change unlogged rows{COPY_REMEDY}")
-_VERBS: dict[str, Callable[[Cursor], list[Action]]] = {
+_VERBS: dict[str, Callable[[TokenCursor], list[Action]]] = {
     "DROP": _dropped,
     "TRUNCATE": lambda cursor: [TruncatePartitions(_names(cursor))],
     "ADD": _added,
@@ -222,7 +222,7 @@ _VERBS: dict[str, Callable[[Cursor], list[Action]]] = {
 
 
 def _exchanged(
-    cursor: Cursor, name: TableName, schema: str | None
+    cursor: TokenCursor, name: TableName, schema: str | None
 ) -> tuple[list[Action], list[Effect]]:
     """Read EXCHANGE PARTITION p WITH TABLE t: both tables get rows that are not logged."""
     cursor.name()
@@ -235,7 +235,7 @@ def _exchanged(
 
 
 def _converted(
-    cursor: Cursor, name: TableName, schema: str | None
+    cursor: TokenCursor, name: TableName, schema: str | None
 ) -> tuple[list[Action], list[Effect]]:
     """Read MariaDB's CONVERT PARTITION p TO TABLE t, and CONVERT TABLE t TO PARTITION p …."""
     cursor.expect("CONVERT")

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from pipeline.catalog.ddl.cursor import Cursor, ReadError
+from pipeline.catalog.ddl.cursor import ReadError, TokenCursor
 from pipeline.catalog.ddl.effects import TableName
 from pipeline.catalog.ddl.lexer import Kind, LexError, StatementContext, Token
 from pipeline.catalog.ddl.names import read_name
@@ -43,22 +43,22 @@ class Consequences:
     def _note(self, found: list[Token], session: StatementContext) -> None:
         words = [token.text.upper() if token.kind is Kind.WORD else "" for token in found]
         if words[:1] == ["CREATE"] and "TRIGGER" in words and "ON" in words:
-            table = read_name(Cursor(found[words.index("ON") + 1 :]), session.schema)
+            table = read_name(TokenCursor(found[words.index("ON") + 1 :]), session.schema)
             self.triggers[_folded(table)] |= _names(found)
         elif words[:1] == ["CREATE"] and "VIEW" in words:
             start = found[words.index("VIEW") + 1 :]
-            view = read_name(Cursor(_skip_if_exists(start)), session.schema)
+            view = read_name(TokenCursor(_skip_if_exists(start)), session.schema)
             self.views.add(view)
             self.triggers[_folded(view)] |= _names(start)
         elif words[:1] == ["CREATE"] and (kind := _routine(words)) is not None:
-            name = read_name(Cursor(_skip_if_exists(found[kind + 1 :])), session.schema)
+            name = read_name(TokenCursor(_skip_if_exists(found[kind + 1 :])), session.schema)
             self.routines[name.table.casefold()] |= _names(found)
         elif "TABLE" in words[:4] and "REFERENCES" in words:
             start = _skip_if_exists(found[words.index("TABLE") + 1 :])
-            child = read_name(Cursor(start), session.schema)
+            child = read_name(TokenCursor(start), session.schema)
             for at, word in enumerate(words):
                 if word == "REFERENCES":
-                    parent = read_name(Cursor(found[at + 1 :]), child.schema)
+                    parent = read_name(TokenCursor(found[at + 1 :]), child.schema)
                     self.children[_folded(parent)].add(child)
 
     def of(
@@ -118,7 +118,7 @@ def _routine(words: list[str]) -> int | None:
 
 def _skip_if_exists(found: list[Token]) -> list[Token]:
     """Return the tokens without IF NOT EXISTS or IF EXISTS."""
-    cursor = Cursor(found)
+    cursor = TokenCursor(found)
     if cursor.accept("IF"):
         cursor.accept("NOT")
         cursor.accept("EXISTS")

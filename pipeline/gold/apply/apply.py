@@ -20,7 +20,7 @@ from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.small_batch import Few, few_of, rows_here
 from pipeline.gold.changes.steps import Evolve, Rows, parts
-from pipeline.gold.plan.stopped_tables import Stop, stops
+from pipeline.gold.plan.stopped_tables import StoppedTable, stops
 from pipeline.gold.plan.table_refresh import prepare_place
 from pipeline.gold.schema.renames import TableStep, change, in_order
 from pipeline.gold.schema.unlogged import left_out
@@ -64,7 +64,7 @@ class GoldBatch:
 
 def apply_tables(
     batch: GoldBatch, states: Sequence[TableState]
-) -> tuple[Mapping[TableName, int], Sequence[Stop]]:
+) -> tuple[Mapping[TableName, int], Sequence[StoppedTable]]:
     """Bring one table, or several connected by RENAMEs, to their `to_lsn`.
 
     Return the number of changes applied, by table, and where tables stopped: all of them if the

@@ -93,7 +93,7 @@ class _Foresight:
             raise TooManyRowsError(many.table, self._fewer(many, triggers, first)) from many
         faults += [self._fault_below(lsn, name, why) for (name, lsn), why in replay.doubts.items()]
         faults += [
-            self.outlook.fault(lsn, name, why, given_up=True)
+            self.outlook.fault(lsn, name, why, marks_only=True)
             for (name, lsn), why in replay.lacks.items()
         ]
         return Foreseen(cut, tuple(faults), self._changes(replay.cascaded), again=bool(late))

@@ -54,14 +54,14 @@ class Outlook:
         why: str,
         *,
         below: Iterable[TableName] = (),
-        given_up: bool = False,
+        marks_only: bool = False,
     ) -> OpenFault:
         """Return a fault of a child, and of the tables `below` it."""
         sentence = (
             f"{place_in_log(lsn, self.files)}: foreign key actions on rows of {child} are not in"
             f" the log and cannot be derived: {why}. {COPY_REMEDY}"
         )
-        return OpenFault(lsn, sentence, tuple(sorted({child, *below})), given_up)
+        return OpenFault(lsn, sentence, tuple(sorted({child, *below})), marks_only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ class Parents:
             own = self.outlook.since(child)
             waits = [lsn for lsn in known if stops is not None and lsn > max(stops, own)][:1]
             lost = {lsn: faulty[lsn] for lsn in known if lsn in faulty and lsn > own}
-            for lsn, given_up in {**lost, **dict.fromkeys(waits, False)}.items():
-                yield self.outlook.fault(lsn, child, why, given_up=given_up)
+            for lsn, marks_only in {**lost, **dict.fromkeys(waits, False)}.items():
+                yield self.outlook.fault(lsn, child, why, marks_only=marks_only)
 
     def _unknown(self, parent: TableName, children: Sequence[TableName]) -> Iterator[OpenFault]:
         """Yield accepted faults: other tables may cascade to the parent's rows, and from there on.
@@ -120,7 +120,7 @@ class Parents:
         for child in children:
             for lsn in [lsn for lsn in known if lsn > self.outlook.since(child)][:1]:
                 why = f"the foreign keys of {parent}, to which it refers, are not known"
-                yield self.outlook.fault(lsn, child, why, given_up=True)
+                yield self.outlook.fault(lsn, child, why, marks_only=True)
 
     def _stops(self, parent: TableName) -> int | None:
         """Return the LSN after which a parent's changes are not applied; None if all are."""
@@ -136,7 +136,7 @@ class Parents:
         found: dict[int, bool] = {}
         for fault in self.outlook.faults:
             if fault.names(parent) and fault.lsn not in defined:
-                found[fault.lsn] = fault.given_up and found.get(fault.lsn, True)
+                found[fault.lsn] = fault.marks_only and found.get(fault.lsn, True)
         return found
 
     def _is_known(self, parent: TableName) -> bool:

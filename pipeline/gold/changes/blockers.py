@@ -46,14 +46,14 @@ class Block:
 class OpenFault:
     """An open row of the quarantine; `tables` is None if they are not known.
 
-    `given_up`: an accepted gap, which holds nothing, whatever the rules are. `cause`: the table in
-    which the fault is, if known: the other tables wait for that one.
+    `marks_only`: an accepted gap, which holds no table but makes it incomplete, whatever the rules
+    are. `cause`: the table in which the fault is, if known: the other tables wait for that one.
     """
 
     lsn: int
     sentence: str
     tables: tuple[TableName, ...] | None
-    given_up: bool = False
+    marks_only: bool = False
     cause: TableName | None = None
 
     def reason(self, name: TableName) -> str:
@@ -78,7 +78,7 @@ class Rules:
 
     def marks(self, fault: OpenFault) -> bool:
         """Return True if gold skips the fault's changes and reports the table as not complete."""
-        return self.mark_faults or fault.given_up
+        return self.mark_faults or fault.marks_only
 
     def given(self, name: str) -> tuple[str, ...]:
         """Return the key that conf gives to `schema.table`; empty if the table's own applies."""

@@ -76,4 +76,4 @@ def _fault(row: Mapping[str, Any]) -> OpenFault:
     tables = row["tables"]
     named = None if tables is None else tuple(TableName.read(name) for name in tables)
     cause = named[0] if named and is_of_first_table(row) else None
-    return OpenFault(lsn, sentence(row), named, given_up=row["kind"] == GIVEN_UP, cause=cause)
+    return OpenFault(lsn, sentence(row), named, marks_only=row["kind"] == GIVEN_UP, cause=cause)

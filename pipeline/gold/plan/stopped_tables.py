@@ -18,7 +18,7 @@ from pipeline.gold.table.state import GoldState, Refusal, TableState
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StoppedTable:
     """One table's `done` parts and the first one `left`, which cannot be applied for `reason`.
 
     `refusal` or `damage` is set for the table that caused the stop, not for tables connected to it
@@ -62,7 +62,7 @@ class Stop:
 
 def stops(
     done: Sequence[TableStep], left: Sequence[TableStep], at_fault: TableName, why: Refusal | Damage
-) -> list[Stop]:
+) -> list[StoppedTable]:
     """Return where the tables of a group stop; the first step of `left` is the one that failed."""
     found = {}
     refusal = why if isinstance(why, Refusal) else None
@@ -72,15 +72,18 @@ def stops(
         if step.name not in found:
             own = tuple(other.part for other in done if other.name == step.name)
             found[step.name] = (
-                Stop(step.name, own, step.part, reason, refusal, damage)
+                StoppedTable(step.name, own, step.part, reason, refusal, damage)
                 if step.name == at_fault
-                else Stop(step.name, own, step.part, f"it waits for {at_fault}: {reason}")
+                else StoppedTable(step.name, own, step.part, f"it waits for {at_fault}: {reason}")
             )
     return list(found.values())
 
 
 def state_after_stops(
-    planned: GoldState, before: GoldState, stops: Iterable[Stop], prepared: Iterable[Prepared]
+    planned: GoldState,
+    before: GoldState,
+    stops: Iterable[StoppedTable],
+    prepared: Iterable[Prepared],
 ) -> GoldState:
     """Return gold's state after a batch with these stops; `before` is the previous batch's."""
     tables = dict(planned.tables)
@@ -94,7 +97,7 @@ def state_after_stops(
     return replace(planned, tables=tables, xa_from=first_open(prepared, reached, planned.cut_lsn))
 
 
-def _state_at_stop(stop: Stop, planned: TableState, last: TableState) -> TableState:
+def _state_at_stop(stop: StoppedTable, planned: TableState, last: TableState) -> TableState:
     held = replace(
         last, from_lsn=last.to_lsn, held=stop.reason, key=planned.key, refused=stop.refusal
     )

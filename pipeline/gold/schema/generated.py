@@ -85,12 +85,12 @@ _FUNCTIONS: dict[str, Callable[..., Column]] = {
 
 def generated_value(expression: str, source: Source | None = None) -> tuple[Column, Column]:
     """Return the expression's value before it is stored in its column, and if it is certain."""
-    row = _Row(source or (lambda name: sf.col(quoted(name))))
+    row = _RowEvaluator(source or (lambda name: sf.col(quoted(name))))
     value = row.value(json.loads(expression))
     return value, reduce(Column.__and__, row.certain, sf.lit(True))
 
 
-class _Row:
+class _RowEvaluator:
     """Evaluates trees over one row's columns and collects the conditions for certainty."""
 
     def __init__(self, source: Source) -> None:
@@ -156,16 +156,16 @@ class _Row:
 
 
 _LEAVES: dict[str, Callable[..., Column]] = {
-    "column": _Row.column,
-    "date": _Row.date,
+    "column": _RowEvaluator.column,
+    "date": _RowEvaluator.date,
     "no_value": lambda row, name: row.source(name).isNull(),
     "no_date": lambda row, name: row.date(name).isNull(),
     "number": lambda _, digits: sf.lit(Decimal(digits)),
     "text": lambda _, characters: sf.lit(characters),
     "null": lambda _: sf.lit(None),
-    "case": _Row.case,
-    "ascii": _Row.ascii,
-    "numeric": _Row.numeric,
+    "case": _RowEvaluator.case,
+    "ascii": _RowEvaluator.ascii,
+    "numeric": _RowEvaluator.numeric,
 }
 
 

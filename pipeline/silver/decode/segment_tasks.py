@@ -138,7 +138,7 @@ class StoredSegments:
         return _in_order(files, sorted(row for row in found if not row.incomplete))
 
 
-class _Row(NamedTuple):
+class _SegmentRow(NamedTuple):
     """A row of bronze: its key, then its location.
 
     `incomplete`: the tail that a crashed server left; it is part of the log's file but of no
@@ -168,7 +168,9 @@ class _File:
             self._footer = file.metadata
             yield file
 
-    def index(self, number: int, source: str, wanted: Collection[FilePosition]) -> Iterator[_Row]:
+    def index(
+        self, number: int, source: str, wanted: Collection[FilePosition]
+    ) -> Iterator[_SegmentRow]:
         """Yield the wanted rows."""
         with self.opened() as file:
             for group in range(file.num_row_groups):
@@ -176,10 +178,12 @@ class _File:
                 rows = zip(*(columns[name] for name in _SMALL), strict=True)
                 for index, (of, ordinal, start_pos, part, incomplete) in enumerate(rows):
                     if of == source and (ordinal, start_pos) in wanted:
-                        yield _Row(ordinal, start_pos, part, number, group, index, bool(incomplete))
+                        yield _SegmentRow(
+                            ordinal, start_pos, part, number, group, index, bool(incomplete)
+                        )
 
 
-def _in_order(files: Sequence[_File], rows: Iterable[_Row]) -> Iterator[pa.RecordBatch]:
+def _in_order(files: Sequence[_File], rows: Iterable[_SegmentRow]) -> Iterator[pa.RecordBatch]:
     """Yield the rows in order; consecutive rows of a row group are read in one pass."""
     for number, of_file in groupby(rows, key=lambda row: row.file):
         with files[number].opened() as file:
@@ -187,7 +191,9 @@ def _in_order(files: Sequence[_File], rows: Iterable[_Row]) -> Iterator[pa.Recor
                 yield from _of_group(file, group, of_group)
 
 
-def _of_group(file: pq.ParquetFile, group: int, rows: Iterable[_Row]) -> Iterator[pa.RecordBatch]:
+def _of_group(
+    file: pq.ParquetFile, group: int, rows: Iterable[_SegmentRow]
+) -> Iterator[pa.RecordBatch]:
     reached = 0
     batches: Iterator[pa.RecordBatch] = iter(())
     for row in rows:

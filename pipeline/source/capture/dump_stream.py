@@ -37,7 +37,7 @@ from decoder.framing.replication_packets import (
     PACKET_HEADER_LENGTH,
     SEQUENCE_AFTER_ACK_REQUEST,
     SLACK,
-    Stop,
+    StopReason,
     Unpacked,
     prefix_of,
     unpack,
@@ -110,12 +110,12 @@ class DumpStream:
             self._start, self._sequence = unpacked.next_packet, unpacked.sequence
             if unpacked.end > HEAD:
                 yield self._framed(unpacked)
-            if unpacked.stop == Stop.OUT_OF_ORDER:
+            if unpacked.stop == StopReason.OUT_OF_ORDER:
                 raise self._broken("a packet is missing or out of order.")
-            if unpacked.stop == Stop.OTHER:
+            if unpacked.stop == StopReason.OTHER:
                 yield from self._other()
-            more = unpacked.stop == Stop.OTHER or (
-                unpacked.stop == Stop.LARGE and self._begin_large()
+            more = unpacked.stop == StopReason.OTHER or (
+                unpacked.stop == StopReason.LARGE and self._begin_large()
             )
         self._make_room()
 
@@ -279,7 +279,7 @@ class DumpStream:
         if EventFlag.ARTIFICIAL in header.flags:
             return
         window = _window(event)
-        yield self._framed(Unpacked(window, len(window), 0, 0, Stop.OTHER, asked))
+        yield self._framed(Unpacked(window, len(window), 0, 0, StopReason.OTHER, asked))
 
     def _begin_large(self) -> bool:
         """Start a large event; return False if its header was not received yet."""

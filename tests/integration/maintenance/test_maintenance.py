@@ -26,7 +26,7 @@ from pipeline.run import read_status
 from tests.support.gold.made_lake import MadeLake
 from tests.support.lake.aged import age
 from tests.support.lake.kills import AfterEachCommit, Killed, at_commits
-from tests.support.observe.said_lines import captured_log
+from tests.support.observe.captured_log import captured_log
 from tests.support.silver.made_silver import SOURCE, MadeTransaction as Tx, definition, item, lsn
 
 T, U = definition("t"), definition("u")

@@ -24,7 +24,7 @@ from pipeline.observe.progress import QuietProgress
 from pipeline.run import run_command
 from pipeline.settings import Settings
 from tests.support.lake.kills import Killed
-from tests.support.observe.said_lines import captured_log
+from tests.support.observe.captured_log import captured_log
 
 ROOT = Path(__file__).parents[3]
 DEMO = ROOT / "demo" / "binlogs"

@@ -8,6 +8,7 @@ others may import.
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -192,4 +193,16 @@ def sizes(house: House) -> Iterator[str]:
     yield from (f"{name} is not small" for name in sorted(house.small.keys() - reasons))
 
 
-RULES = (strangers, wrong_ways, circles, side_doors, sizes)
+def namesakes(house: House) -> Iterator[str]:
+    """Classes of two modules with the same name."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for module, path in modules(house).items():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and node.name not in house.namesakes:
+                homes[node.name].append(module)
+    for name, found in sorted(homes.items()):
+        if len(found) > 1:
+            yield f"{name} is a class in {' and in '.join(found)}"
+
+
+RULES = (strangers, wrong_ways, circles, side_doors, sizes, namesakes)

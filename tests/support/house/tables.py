@@ -16,7 +16,8 @@ class House:
     `rooms` gives each room's entries, `order` the steps in which entries of a room may import each
     other: each those of the steps before it, never those of its own. `large` rooms may have more
     than 15 entries, `small` has the reason of each module of fewer than 40 lines (of a whole room
-    by its name), `allowed` what an importer may import in spite of all.
+    by its name), `allowed` what an importer may import in spite of all, `namesakes` the classes
+    that two modules may have.
     """
 
     root: Path
@@ -27,6 +28,7 @@ class House:
     large: Sequence[str] = ()
     small: Mapping[str, str] = field(default_factory=dict)
     allowed: Sequence[tuple[str, str]] = ()
+    namesakes: Sequence[str] = ()
 
 
 PACKAGES = ("decoder", "pipeline", "binlake")
@@ -270,4 +272,7 @@ ALLOWED = (
 )
 """The package `decoder.events` is itself the function of that name (decision 0005)."""
 
-HOUSE = House(ROOT, PACKAGES, ROOMS, ORDER, ("dags", "demo"), LARGE, SMALL, ALLOWED)
+NAMESAKES = ("GtidSet",)
+"""A set as the log has it, in MySQL's order, and one that is computed with, for both servers."""
+
+HOUSE = House(ROOT, PACKAGES, ROOMS, ORDER, ("dags", "demo"), LARGE, SMALL, ALLOWED, NAMESAKES)

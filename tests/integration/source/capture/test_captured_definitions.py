@@ -16,7 +16,7 @@ from pipeline.source.capture.state import CaptureState
 from pipeline.source.logs.kept_statements import READINGS_FILE, parse_readings
 from pipeline.source.server.create_statements import CreateStatements
 from pipeline.source.server.login import Login
-from tests.support.observe.said_lines import captured_log
+from tests.support.observe.captured_log import captured_log
 from tests.support.servers.server import Server
 
 USER, PASSWORD = "landing", "a secret of the landing"

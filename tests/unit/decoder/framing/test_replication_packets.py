@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from decoder.constants import EventFlag, EventType
-from decoder.framing.replication_packets import SEMI_SYNC_MAGIC, SLACK, Stop, Unpacked, unpack
+from decoder.framing.replication_packets import SEMI_SYNC_MAGIC, SLACK, StopReason, Unpacked, unpack
 from decoder.kernels.crc32 import HEAD
 from tests.support.decoder.dumped import ASKING, OK, packets
 from tests.support.decoder.event_bytes import event_bytes
@@ -44,7 +44,7 @@ def test_events_of_complete_packets_are_unpacked(
     assert found.next_packet == at
     asked = whole > 0 and prefix == ASKING
     assert found.sequence == (1 if asked else (first + whole) % 256)
-    assert found.stop == Stop.NEEDS_MORE
+    assert found.stop == StopReason.NEEDS_MORE
     assert found.asked == asked
 
 
@@ -59,19 +59,19 @@ def test_an_event_that_starts_with_0xef_is_not_taken_for_a_semi_sync_header() ->
 @pytest.mark.parametrize(
     ("payload", "stop"),
     [
-        (OK + event_bytes(EventType.FORMAT_DESCRIPTION, b"x", log_pos=1), Stop.OTHER),
-        (OK + event_bytes(EventType.HEARTBEAT, b"x", log_pos=1), Stop.OTHER),
-        (OK + event_bytes(EventType.HEARTBEAT_V2, b"x", log_pos=1), Stop.OTHER),
-        (OK + event_bytes(EventType.ROTATE, b"x" * 9, log_pos=0), Stop.OTHER),
-        (OK + event_bytes(QUERY, b"x", log_pos=1, flags=EventFlag.ARTIFICIAL), Stop.OTHER),
-        (b"\xff\x15\x04#28000no", Stop.OTHER),
-        (b"\xfe\0\0\2\0", Stop.OTHER),
-        (b"", Stop.OTHER),
-        (OK + event_bytes(QUERY, b"x", log_pos=1)[:-1], Stop.OTHER),
-        (OK + event_bytes(QUERY, bytes(2000), log_pos=1), Stop.LARGE),
+        (OK + event_bytes(EventType.FORMAT_DESCRIPTION, b"x", log_pos=1), StopReason.OTHER),
+        (OK + event_bytes(EventType.HEARTBEAT, b"x", log_pos=1), StopReason.OTHER),
+        (OK + event_bytes(EventType.HEARTBEAT_V2, b"x", log_pos=1), StopReason.OTHER),
+        (OK + event_bytes(EventType.ROTATE, b"x" * 9, log_pos=0), StopReason.OTHER),
+        (OK + event_bytes(QUERY, b"x", log_pos=1, flags=EventFlag.ARTIFICIAL), StopReason.OTHER),
+        (b"\xff\x15\x04#28000no", StopReason.OTHER),
+        (b"\xfe\0\0\2\0", StopReason.OTHER),
+        (b"", StopReason.OTHER),
+        (OK + event_bytes(QUERY, b"x", log_pos=1)[:-1], StopReason.OTHER),
+        (OK + event_bytes(QUERY, bytes(2000), log_pos=1), StopReason.LARGE),
     ],
 )
-def test_unpacking_stops_before_other_packets(payload: bytes, stop: Stop) -> None:
+def test_unpacking_stops_before_other_packets(payload: bytes, stop: StopReason) -> None:
     common = event_bytes(QUERY, b"common", log_pos=1)
     found = unpacked(packets([OK + common, payload, OK + common]), limit=2000)
     assert events_of(found) == common
@@ -81,7 +81,7 @@ def test_unpacking_stops_before_other_packets(payload: bytes, stop: Stop) -> Non
 def test_unpacking_stops_at_a_packet_out_of_order() -> None:
     event = OK + event_bytes(QUERY, b"", log_pos=1)
     found = unpacked(packets([event], 1) + packets([event], 3))
-    assert found.stop == Stop.OUT_OF_ORDER
+    assert found.stop == StopReason.OUT_OF_ORDER
 
 
 @given(st.binary(max_size=400))

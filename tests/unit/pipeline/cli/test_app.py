@@ -21,7 +21,7 @@ from pipeline.run.status import LastRun, SourceStatus, Status
 from pipeline.settings import Settings
 from pipeline.spark import session as starting
 from tests.support.decoder.event_bytes import recorded
-from tests.support.observe.said_lines import captured_log
+from tests.support.observe.captured_log import captured_log
 
 SECRET = "0123456789abcdef" * 4
 

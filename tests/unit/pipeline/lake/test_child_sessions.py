@@ -7,7 +7,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from pipeline.lake.child_sessions import setting, tasks_per_job
-from tests.support.servers.untold_settings import HiddenSettings
+from tests.support.spark.hidden_settings import HiddenSettings
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from pipeline.observe import log as log_lines, say
 from pipeline.observe.current_run import begin
 from pipeline.observe.log import LOGGER, Kind, log_is_complete, logs_json, set_up
 from pipeline.observe.redaction import Redaction
-from tests.support.observe.said_lines import LogRecords, captured_log
+from tests.support.observe.captured_log import LogRecords, captured_log
 
 ROOT = Path(__file__).parents[4]
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.observe.current_run import begin
 from pipeline.observe.progress import LogProgress, amount
-from tests.support.observe.said_lines import LogRecords, captured_log
+from tests.support.observe.captured_log import LogRecords, captured_log
 
 
 def wait_for(said: LogRecords, done: int) -> None:

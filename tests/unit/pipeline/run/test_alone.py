@@ -14,7 +14,7 @@ from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import commands as runs, recorder
 from pipeline.settings import Settings
-from tests.support.observe.said_lines import captured_log
+from tests.support.observe.captured_log import captured_log
 
 SPARK: Any = SimpleNamespace(version="4.2.0", conf={"spark.app.id": "app-1"})
 SETTINGS = Settings.load(None, source="shop", lake="s3a://lake/shop")

@@ -20,7 +20,7 @@ from pipeline.observe.current_run import FinishedBatch, under_way
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import commands as runs, recorder, run_command
 from pipeline.settings import Settings
-from tests.support.observe.said_lines import LogRecords, captured_log
+from tests.support.observe.captured_log import LogRecords, captured_log
 
 SPARK: Any = SimpleNamespace(version="4.2.0", conf={"spark.app.id": "app-1"})
 SECRET = "0123456789abcdef" * 4

@@ -12,7 +12,7 @@ import pytest
 from pipeline.observe.progress import QuietProgress
 from pipeline.spark import warm_kernels as kernels
 from pipeline.spark.warm_kernels import warm_kernels
-from tests.support.servers.untold_settings import HiddenSettings
+from tests.support.spark.hidden_settings import HiddenSettings
 
 
 def test_a_task_compiles_kernels_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:

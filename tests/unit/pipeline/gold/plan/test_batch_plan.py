@@ -252,7 +252,7 @@ def test_an_earlier_fault_holds_nothing_once_the_table_was_created_after_it() ->
 
 def test_an_accepted_gap_holds_nothing_but_leaves_earlier_tables_incomplete() -> None:
     items = [item("create", 10), item("create", 70, U)]
-    gap = OpenFault(60, "binlog.000003: a file is missing", None, given_up=True)
+    gap = OpenFault(60, "binlog.000003: a file is missing", None, marks_only=True)
     state = plan(100, items, [gap])
     assert (state.cut_lsn, state.cut_held) == (100, None)
     assert (state.tables[T].to_lsn, state.tables[T].complete) == (100, False)

@@ -11,7 +11,7 @@ from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import ItemKind, TimelineItem
 from pipeline.gold import GoldState
 from pipeline.gold.changes.steps import Evolve, Part, Rows
-from pipeline.gold.plan.stopped_tables import Stop, state_after_stops
+from pipeline.gold.plan.stopped_tables import StoppedTable, state_after_stops
 from pipeline.gold.table.state import Refusal, TableState
 
 T = TableName("s", "t")
@@ -29,7 +29,7 @@ def rows(start: tuple[int, int], stop: tuple[int, int], *, complete: bool = True
 
 
 def stopped(done: list[Part], left: Part) -> TableState:
-    stop = Stop(T, tuple(done), left, "no", Refusal(20, "no", True))
+    stop = StoppedTable(T, tuple(done), left, "no", Refusal(20, "no", True))
     return state_after_stops(
         GoldState(1, 50, tables={T: PLANNED}), GoldState(tables={T: BEFORE}), [stop], ()
     ).tables[T]

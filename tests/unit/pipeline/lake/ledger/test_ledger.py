@@ -19,7 +19,7 @@ from pipeline.lake.ledger.ledger import Plan, figures
 from pipeline.lake.ledger.ledger_table import FORMAT, batches
 from pipeline.lake.tables.native import NativeTables
 from pipeline.observe.current_run import begin
-from tests.support.observe.said_lines import captured_log
+from tests.support.observe.captured_log import captured_log
 from tests.support.spark.no_spark import NO_SPARK
 
 

@@ -13,7 +13,7 @@ from pipeline.lake import Lake
 from pipeline.source.logs.kept_statements import READINGS_FILE, copy_captured_readings, keep, kept
 from pipeline.source.server.create_statements import CreateStatements, TableStatement
 from pipeline.source.server.log_position import LogPosition
-from tests.support.observe.said_lines import captured_log
+from tests.support.observe.captured_log import captured_log
 
 
 def reading(
