@@ -153,8 +153,10 @@ def partition_action(
     cursor = TokenCursor(tokens)
     while _skip_modifier(cursor):
         pass
-    if cursor.accept("CONVERT", "PARTITION") or cursor.accept("CONVERT", "TABLE"):
-        return _converted(TokenCursor(tokens), name, schema)
+    if cursor.accept("CONVERT", "PARTITION"):
+        return _partition_to_table(cursor, name, schema)
+    if cursor.accept("CONVERT", "TABLE"):
+        return _table_to_partition(cursor, schema)
     if cursor.accept("EXCHANGE", "PARTITION"):
         return _exchanged(cursor, name, schema)
     for verb, read in _VERBS.items():
@@ -234,20 +236,23 @@ def _exchanged(
     )
 
 
-def _converted(
+def _partition_to_table(
     cursor: TokenCursor, name: TableName, schema: str | None
 ) -> tuple[list[Action], list[Effect]]:
-    """Read MariaDB's CONVERT PARTITION p TO TABLE t, and CONVERT TABLE t TO PARTITION p …."""
-    cursor.expect("CONVERT")
-    if cursor.accept("PARTITION"):
-        cursor.name()
-        cursor.expect("TO", "TABLE")
-        other = read_name(cursor, schema)
-        created = f"it is created from a partition of {name}{COPY_REMEDY}"
-        reason = f"one of its partitions becomes table {other}{COPY_REMEDY}"
-        effect = Unsupported(other, created, creates=True)
-        return [RowsNotLogged(reason), Repartition(None)], [effect]
-    cursor.expect("TABLE")
+    """Read MariaDB's CONVERT PARTITION p TO TABLE t after its first two words."""
+    cursor.name()
+    cursor.expect("TO", "TABLE")
+    other = read_name(cursor, schema)
+    created = f"it is created from a partition of {name}{COPY_REMEDY}"
+    reason = f"one of its partitions becomes table {other}{COPY_REMEDY}"
+    effect = Unsupported(other, created, creates=True)
+    return [RowsNotLogged(reason), Repartition(None)], [effect]
+
+
+def _table_to_partition(
+    cursor: TokenCursor, schema: str | None
+) -> tuple[list[Action], list[Effect]]:
+    """Read MariaDB's CONVERT TABLE t TO PARTITION p … after its first two words."""
     other = read_name(cursor, schema)
     reason = f"table {other} becomes one of its partitions{COPY_REMEDY}"
     return [RowsNotLogged(reason), Repartition(None)], [DropTable(other)]

@@ -232,6 +232,7 @@ def test_a_truncated_table_is_named() -> None:
         ("EXCHANGE PARTITION p WITH TABLE u WITHOUT VALIDATION", [RowsChanged]),
         ("ALGORITHM = COPY, LOCK = SHARED, EXCHANGE PARTITION p WITH TABLE u", [RowsChanged]),
         ("CONVERT PARTITION p TO TABLE u", [Unsupported]),
+        ("ALGORITHM=COPY, CONVERT PARTITION p TO TABLE u", [Unsupported]),
         ("CONVERT TABLE u TO PARTITION p VALUES LESS THAN (5)", [DropTable]),
     ],
 )
