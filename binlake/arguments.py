@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 from pipeline.errors import SettingsError
 from pipeline.settings import Settings
-from pipeline.spark.spark_submit import use
+from pipeline.spark.spark_submit import apply_to_process
 
 Location: TypeAlias = "str | os.PathLike[str]"
 Given: TypeAlias = "Settings | str | os.PathLike[str] | None"
@@ -62,14 +62,14 @@ def settings_from(given: Given, options: Mapping[str, Any]) -> Settings:
     """
     values = {name: _plain(value) for name, value in options.items()}
     if isinstance(given, Settings):
-        return use(given.updated(**values) if values else given)
+        return apply_to_process(given.updated(**values) if values else given)
     if given is None or os.fspath(given).endswith(_YAML):
         file = None if given is None else Path(given).expanduser()
-        return use(Settings.load(file, **values))
+        return apply_to_process(Settings.load(file, **values))
     if values.get("lake") is not None:
         reason = f"is given twice: {os.fspath(given)} and {values['lake']}."
         raise SettingsError(reason, key="lake", remedy="A settings file ends in .yml or .yaml.")
-    return use(Settings.load(None, **{**values, "lake": os.fspath(given)}))
+    return apply_to_process(Settings.load(None, **{**values, "lake": os.fspath(given)}))
 
 
 def _plain(value: Any) -> Any:

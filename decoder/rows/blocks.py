@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from decoder.errors import BinlogError
-from decoder.rows.image_layout import RUN_FIELDS, RowPlan
+from decoder.rows.image_layout import RUN_FIELDS, ImageLayout
 from decoder.rows.walker import Blocks as BlockArrays, Groups
 from decoder.transactions import records as t
 
@@ -64,14 +64,14 @@ class _Arena:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What the rows of a block share: the table's slot, the kind of events, the images' plans.
+    """What the rows of a block share: the table's slot, the kind of events, the images' layouts.
 
-    `plans` is empty if the rows are not walked; `error`: why they cannot be decoded, if so.
+    `layouts` is empty if the rows are not walked; `error`: why they cannot be decoded, if so.
     """
 
     slot: int
     kind: int
-    plans: tuple[RowPlan, ...]
+    layouts: tuple[ImageLayout, ...]
     error: BinlogError | None
 
 
@@ -88,7 +88,7 @@ class Blocks:
         self._any_null = _Arena(np.int64)
         self._spans = _Arena(np.int64, t.SPAN_FIELDS)
         self.members: list[Group] = []
-        self._plan_bytes = 0
+        self._layout_bytes = 0
 
     @property
     def groups(self) -> Groups:
@@ -120,19 +120,19 @@ class Blocks:
         """
         group = self._groups.take(1)
         self.members.append(member)
-        plans = member.plans
-        self._plan_bytes += sum(plan.cells.nbytes + plan.runs.nbytes for plan in plans)
-        first_image = self._images.take(len(plans))
+        layouts = member.layouts
+        self._layout_bytes += sum(layout.cells.nbytes + layout.runs.nbytes for layout in layouts)
+        first_image = self._images.take(len(layouts))
         row = self._groups.data[group]
         row[t.GROUP_NEXT] = -1
         row[t.GROUP_BITMAP] = bitmap
         row[t.GROUP_USE] = use
-        row[t.GROUP_IMAGES], row[t.GROUP_IMAGE] = len(plans), first_image
+        row[t.GROUP_IMAGES], row[t.GROUP_IMAGE] = len(layouts), first_image
         row[t.GROUP_SHARED] = -1 if shared_bits is None else 0
         row[t.GROUP_SHARED_BITS] = shared_bits or 0
-        for image, plan in enumerate(plans, start=first_image):
-            self._add_image(image, plan)
-        if plans:
+        for image, layout in enumerate(layouts, start=first_image):
+            self._add_image(image, layout)
+        if layouts:
             self._allocate(group, self._bounded(group, _FIRST_ROWS))
         return group
 
@@ -148,7 +148,7 @@ class Blocks:
     def is_full(self) -> bool:
         """True if the groups take so much memory that they should be discarded."""
         arenas = (self._runs, self._widths, self._starts, self._masks, self._any_null, self._spans)
-        return self._plan_bytes + sum(arena.used_bytes for arena in arenas) > FULL
+        return self._layout_bytes + sum(arena.used_bytes for arena in arenas) > FULL
 
     def spans(self, group: int) -> Spans:
         """Return the spans of the rows in a group's block."""
@@ -171,21 +171,21 @@ class Blocks:
 
     def _bounded(self, group: int, rows: int) -> int:
         """Limit a number of rows: the more variable-length columns, the fewer rows."""
-        runs = sum(len(plan.runs) for plan in self.members[group].plans)
+        runs = sum(len(layout.runs) for layout in self.members[group].layouts)
         return max(min(rows, MAX_ROWS, _MAX_CELLS // runs), 16)
 
-    def _add_image(self, image: int, plan: RowPlan) -> None:
-        first_run = self._runs.take(len(plan.runs))
-        self._runs.data[first_run : first_run + len(plan.runs)] = plan.runs
-        first_width = self._widths.take(plan.columns)
-        self._widths.data[first_width : first_width + plan.columns] = plan.widths
+    def _add_image(self, image: int, layout: ImageLayout) -> None:
+        first_run = self._runs.take(len(layout.runs))
+        self._runs.data[first_run : first_run + len(layout.runs)] = layout.runs
+        first_width = self._widths.take(layout.columns)
+        self._widths.data[first_width : first_width + layout.columns] = layout.widths
         row = self._images.data[image]
-        row[t.IMAGE_RUNS], row[t.IMAGE_FIRST_RUN] = len(plan.runs), first_run
-        row[t.IMAGE_BYTES] = (plan.columns + 7) // 8
-        in_last_8 = plan.columns - 64 * ((max(row[t.IMAGE_BYTES], 1) - 1) // 8)
+        row[t.IMAGE_RUNS], row[t.IMAGE_FIRST_RUN] = len(layout.runs), first_run
+        row[t.IMAGE_BYTES] = (layout.columns + 7) // 8
+        in_last_8 = layout.columns - 64 * ((max(row[t.IMAGE_BYTES], 1) - 1) // 8)
         row[t.IMAGE_LAST_MASK] = -1 if in_last_8 == 64 else (1 << int(in_last_8)) - 1
         row[t.IMAGE_WIDTHS] = first_width
-        row[t.IMAGE_ANY] = self._any_null.take(len(plan.runs))
+        row[t.IMAGE_ANY] = self._any_null.take(len(layout.runs))
 
     def _allocate(self, group: int, capacity: int) -> None:
         row = self._groups.data[group]
@@ -193,9 +193,11 @@ class Blocks:
         row[t.GROUP_SPAN] = self._spans.take(capacity)
         if row[t.GROUP_SHARED] >= 0:
             row[t.GROUP_SHARED] = self._starts.take(capacity)
-        for image, plan in enumerate(self.members[group].plans, start=int(row[t.GROUP_IMAGE])):
-            self._images.data[image, t.IMAGE_STARTS] = self._starts.take(capacity * len(plan.runs))
-            self._images.data[image, t.IMAGE_MASKS] = self._masks.take(capacity * len(plan.runs))
+        for image, layout in enumerate(self.members[group].layouts, start=int(row[t.GROUP_IMAGE])):
+            self._images.data[image, t.IMAGE_STARTS] = self._starts.take(
+                capacity * len(layout.runs)
+            )
+            self._images.data[image, t.IMAGE_MASKS] = self._masks.take(capacity * len(layout.runs))
 
 
 def span_of(spans: Spans, row: int) -> npt.NDArray[np.int64]:

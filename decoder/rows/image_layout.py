@@ -26,10 +26,10 @@ Integers = npt.NDArray[np.int64]
 MAX_RUN_COLUMNS = 56
 """Limit so that the NULL bits of a run, at any bit offset, fit in one unaligned 8-byte load."""
 
-# Columns of `RowPlan.runs`.
+# Columns of `ImageLayout.runs`.
 FIRST, WIDTH, PREFIX, LENGTH_MASK, NULL_MASK, FIXED_MASK, VARIABLE_BIT = range(7)
 RUN_FIELDS = 7
-# Columns of `RowPlan.cells`.
+# Columns of `ImageLayout.cells`.
 RUN, OFFSET, BIT, BEFORE, CELL_PREFIX, VARIABLE, CELL_WIDTH = range(7)
 CELL_FIELDS = 7
 
@@ -102,7 +102,7 @@ def stored_width(column: ColumnDefinition) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class RowPlan:
+class ImageLayout:
     """The layout of one row image, indexed by column of the image, in the table's order.
 
     `present`: indices of the columns among the table's logged ones; `variable`: number of
@@ -130,8 +130,8 @@ class RowPlan:
         return widths
 
 
-def plan_rows(definition: TableDefinition, bitmap: bytes) -> RowPlan:
-    """Return the plan for images with the columns in `bitmap` (a bit for each, lowest first).
+def layout_of(definition: TableDefinition, bitmap: bytes) -> ImageLayout:
+    """Return the layout of images with the columns in `bitmap` (a bit for each, lowest first).
 
     Raises UnsupportedError with the name of a column whose values have an unknown length.
     """
@@ -154,7 +154,7 @@ def plan_rows(definition: TableDefinition, bitmap: bytes) -> RowPlan:
             runs.append(_run(first, offset, bit + 1, column.length_bytes))
             first, offset = index + 1, 0
     runs.append(_run(first, offset, len(present) - first, 0))
-    return RowPlan(present, variable, np.array(runs, np.int64), cells)
+    return ImageLayout(present, variable, np.array(runs, np.int64), cells)
 
 
 def _run(first: int, width: int, columns: int, prefix: int) -> list[int]:

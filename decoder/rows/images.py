@@ -113,7 +113,7 @@ class BlockImages:
         member = self._blocks.members[group]
         found = [
             self._image(group, number, reader, buffer, first, stop)
-            for number in range(len(member.plans))
+            for number in range(len(member.layouts))
         ]
         if len(found) == 2:
             return found[0], found[1]
@@ -137,21 +137,21 @@ class BlockImages:
         self, group: int, number: int, reader: TableReader, buffer: Bytes, rows: int
     ) -> list[Cells | None]:
         """Return the cells of an image by column of the table; None for an absent column."""
-        plan = self._blocks.members[group].plans[number]
-        count = (plan.columns + plan.variable) * rows
+        layout = self._blocks.members[group].layouts[number]
+        count = (layout.columns + layout.variable) * rows
         if len(self._room) < count:
             self._room = np.empty(count, np.int32)
-        split = plan.columns * rows
-        positions = self._room[:split].reshape(plan.columns, rows)
-        lengths = self._room[split:count].reshape(plan.variable, rows)
-        nulls = np.empty(plan.columns, np.int64)
+        split = layout.columns * rows
+        positions = self._room[:split].reshape(layout.columns, rows)
+        lengths = self._room[split:count].reshape(layout.variable, rows)
+        nulls = np.empty(layout.columns, np.int64)
         _, images, _, widths = self._blocks.groups
         locate(
             rows,
             int(self._blocks.table[group, t.GROUP_CAPACITY]),
             int(self._blocks.table[group, t.GROUP_IMAGE]) + number,
             images,
-            plan.cells,
+            layout.cells,
             widths,
             self._blocks.arrays,
             positions,
@@ -159,7 +159,9 @@ class BlockImages:
             nulls,
         )
         found: dict[int, Cells] = {}
-        columns = zip(plan.present, nulls.tolist(), plan.cells[:, VARIABLE].tolist(), strict=True)
+        columns = zip(
+            layout.present, nulls.tolist(), layout.cells[:, VARIABLE].tolist(), strict=True
+        )
         for column, (place, missing, variable) in enumerate(columns):
             size = lengths[variable] if variable >= 0 else _NO_LENGTHS
             found[place] = Cells(buffer, positions[column], size, missing)

@@ -22,7 +22,7 @@ from decoder.model.results import Changes
 from decoder.rows.blocks import MAX_ROWS, Blocks, Group, Spans, part, span_of
 from decoder.rows.cell_positions import clear_masks, drop_faulty
 from decoder.rows.change_batch import changes_batch
-from decoder.rows.image_layout import RowPlan, plan_rows
+from decoder.rows.image_layout import ImageLayout, layout_of
 from decoder.rows.images import BlockImages, TableReader
 from decoder.rows.partial_updates import shared_bits
 from decoder.rows.table_maps import TableMaps, id_and_content
@@ -224,15 +224,15 @@ class RowDecoder:
         start = int(self._state[t.BITMAPS])
         bitmaps = bytes(window.buffer[start : start + _BITMAPS[kind] * size])
         faults = self._forget_groups() if self._blocks.is_full else []
-        plans: tuple[RowPlan, ...] = ()
+        layouts: tuple[ImageLayout, ...] = ()
         error = None
         use = t.DECODE if slot.wanted else t.COUNT
         try:
-            plans = tuple(
-                plan_rows(slot.definition, bitmaps[size * k :] or bitmaps)
+            layouts = tuple(
+                layout_of(slot.definition, bitmaps[size * k :] or bitmaps)
                 for k in range(_IMAGES[kind])
             )
-            if not any(plan.columns for plan in plans):
+            if not any(layout.columns for layout in layouts):
                 raise UnsupportedError(
                     "its images have no columns, so the number of rows cannot be determined"
                 )
@@ -240,10 +240,10 @@ class RowDecoder:
                 self._readers[index] = TableReader(slot.definition, self._options)
         except UnsupportedError as found:
             error = found.at(table=str(slot.definition)).kept()
-            plans = ()
+            layouts = ()
             use = t.UNUSABLE if slot.wanted else t.SKIP
         group = self._blocks.add(
-            Group(index, kind, plans, error),
+            Group(index, kind, layouts, error),
             bitmap=self.maps.keep_bytes(bitmaps),
             use=use,
             shared_bits=shared_bits(slot.definition) if kind == t.PARTIAL_UPDATE else None,

@@ -39,7 +39,8 @@ _INTEREST[[*DESCRIPTORS, T.MARIADB_QUERY_COMPRESSED, T.EXECUTE_LOAD_QUERY]] = _A
 _INTEREST[T.TABLE_MAP], _INTEREST[T.QUERY] = _MAP, _QUERY
 _INTEREST[T.TRANSACTION_PAYLOAD] = _OPAQUE
 _BEGINS = (Statement.BEGIN, Statement.XA_START)
-# MariaDB's SET STATEMENT … FOR can be followed by any statement.
+# The words of `decoder.transactions.statements.may_change_tables`. MariaDB's SET STATEMENT … FOR
+# can be followed by any statement.
 _WORDS = (b"CREATE", b"ALTER", b"DROP", b"RENAME", b"TRUNCATE", b"SET")
 _WORD_TABLE = word_table([(Statement.NONE, word) for word in _WORDS])
 _NOT_READ = UnsupportedError("TABLE_MAPs are only compared, not parsed, for an excerpt")

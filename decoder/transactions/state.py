@@ -38,6 +38,8 @@ TRANSACTION_FIELDS = 14
 # How `open_transactions` treats an event type: pass, list it, list it unless flagged ignorable.
 _PASS, _LIST, _LIST_UNLESS_IGNORABLE = range(3)
 _T = EventType
+# Types for which nothing has to be done in Python. Any other of `EventType` is given to
+# `control_events`, where one without a handler is a fault, even if its event is ignorable.
 _PASSED = (
     *(_T.STOP, _T.ROTATE, _T.INTVAR, _T.RAND, _T.USER_VAR, _T.XID, _T.TABLE_MAP, _T.HEARTBEAT),
     *(_T.WRITE_ROWS_V1, _T.UPDATE_ROWS_V1, _T.DELETE_ROWS_V1, _T.HEARTBEAT_V2, _T.IGNORABLE),

@@ -34,8 +34,8 @@ _DDL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CHANGES_TABLES = re.compile(
-    # After a comment it may be any word: the server's version decides which comments are code. The
-    # word may directly follow the version (`/*!80000CREATE`).
+    # The words of `decoder.stream.excerpt` too. After a comment it may be any word: the server's
+    # version decides which comments are code. The word may directly follow it (`/*!80000CREATE`).
     r"\s*(?:(?:/\*|--|\#|set\s+statement\b).*)?(?:create|alter|drop|rename|truncate)\b",
     re.IGNORECASE | re.DOTALL,
 )

@@ -201,6 +201,6 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
 def settings_of(conf: Path | None = None, **options: str | list[str] | None) -> Settings:
     """Load the settings that a command works with."""
     from pipeline.settings import Settings
-    from pipeline.spark.spark_submit import use
+    from pipeline.spark.spark_submit import apply_to_process
 
-    return use(Settings.load(conf and conf.expanduser(), **options))
+    return apply_to_process(Settings.load(conf and conf.expanduser(), **options))

@@ -2,7 +2,7 @@
 
 A cut is a consistent snapshot of all tables as of one commit (`pipeline.gold.plan.cut`).
 
-spark-submit pipeline/gold/job.py --source NAME --binlogs PATH_OR_GLOB --lake DIR [--conf FILE]
+spark-submit pipeline/gold/job.py --source NAME --lake DIR [--conf FILE]
 """
 
 from __future__ import annotations

@@ -31,9 +31,8 @@ class StartingSpark:
     """A session that `start` starts on first use; `master`: where its tasks run. Thread-safe.
 
     `beside`: the command goes on to work that needs it, once there is something new: see
-    `expected`. `progress` shows that the command waits for it. `running`: the session, once it was
-    needed. `little`: whether it is known that there is little to do. Safe to use from several
-    threads.
+    `start_early`. `progress` shows that the command waits for it. `running`: the session, once it
+    was needed. `little`: whether it is known that there is little to do.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class StartingSpark:
         self.running: SparkSession | None = None
         self._lock = threading.Lock()
 
-    def expect(self, size: int | None) -> None:
+    def start_early(self, size: int | None) -> None:
         """Start the session in a background thread, if the command will need it.
 
         `size`: the bytes of log that are new, None if unknown. A command that fails meanwhile does
@@ -110,8 +109,8 @@ def running(spark: Spark) -> SparkSession | None:
     return spark.running if isinstance(spark, StartingSpark) else spark
 
 
-def expected(spark: Spark, size: int | None) -> None:
+def start_early(spark: Spark, size: int | None) -> None:
     """Report that there is new log, and how many bytes, so that this command will need the session.
-    See `StartingSpark.expect`."""
+    See `StartingSpark.start_early`."""
     if isinstance(spark, StartingSpark):
-        spark.expect(size)
+        spark.start_early(size)

@@ -29,7 +29,7 @@ from pipeline.settings import Settings
 from pipeline.silver import job as silver
 from pipeline.silver.full_refresh import asked, require_refreshable
 from pipeline.silver.plan.progress import silver_progress_ahead
-from pipeline.spark.spark_submit import use
+from pipeline.spark.spark_submit import apply_to_process
 
 Job = Callable[[Spark, Settings, Progress], LayerReport]
 
@@ -110,7 +110,7 @@ def recorded_run(
     record of the next run, which finishes them. A run that is refused because of a concurrent run,
     or that lost the lease, is reported in the log only: it may not write to the lake.
     """
-    use(settings)
+    apply_to_process(settings)
     jobs = COMMANDS[command]
     reports: list[LayerReport] = []
     beside = command in BESIDE

@@ -16,7 +16,7 @@ from pipeline.lake import Lake, stores
 from pipeline.lake.delta_log.table import LakeTable, Step
 from pipeline.lake.files.target_writer import Destination, Written
 from pipeline.lake.ledger.ledger import Plan
-from pipeline.lake.starting import expected
+from pipeline.lake.starting import start_early
 from pipeline.lake.tables.opening import tables_of
 from pipeline.lake.tables.tables import Tables
 from pipeline.layer import Done, LayerRun
@@ -101,7 +101,7 @@ def _decode_and_commit(run: LayerRun, plan: Plan, body: SilverPlan) -> Done:
     targets = targets_of(run, body, batch, scratch)
     refs = _refs(run, body)
     # The rows that seeds bring to gold are in no segment.
-    expected(run.spark, None if body.seeded else sum(ref.size for ref in refs))
+    start_early(run.spark, None if body.seeded else sum(ref.size for ref in refs))
     try:
         decoded = _decode(run, body, refs, destinations(targets, scratch), scratch)
         commit(run, decoded, targets, batch)

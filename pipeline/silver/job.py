@@ -1,6 +1,6 @@
 """Silver's job: decode bronze's segments up to the first gap.
 
-spark-submit pipeline/silver/job.py --source NAME --binlogs PATH_OR_GLOB --lake DIR [--conf FILE]
+spark-submit pipeline/silver/job.py --source NAME --lake DIR [--conf FILE]
 """
 
 from __future__ import annotations

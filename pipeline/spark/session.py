@@ -1,6 +1,7 @@
 """The Spark session: JDK, Delta, and the settings that correctness and speed depend on.
 
-Only this module starts Spark; all others get a session.
+Only this module starts Spark; all others get a session, or one that starts when it is first needed
+(`pipeline.lake.starting`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,13 @@ from pipeline.settings.settings import MIB
 from pipeline.spark.jars import connector_jars, delta_jars, spark_home
 from pipeline.spark.java import cache_folder, java_home
 from pipeline.spark.ship_code import on_this_machine, ship
-from pipeline.spark.spark_submit import given_conf, is_submitted, merged, require_delta, use
+from pipeline.spark.spark_submit import (
+    apply_to_process,
+    given_conf,
+    is_submitted,
+    merged,
+    require_delta,
+)
 
 LOG4J = """\
 status = off
@@ -189,7 +196,7 @@ def session(
     spark-submit was not given them.
     """
     # Must come first: the workers' configuration depends on it.
-    use(settings)
+    apply_to_process(settings)
     active = SparkSession.getActiveSession() or _given(settings)
     if active is not None:
         return _as_needed(active)

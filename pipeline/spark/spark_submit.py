@@ -1,4 +1,5 @@
-"""Support for spark-submit: its options take precedence, and what it lacks is reported."""
+"""Support for spark-submit: its options take precedence over Binlake's defaults, and `spark.conf`
+of the settings over both; what it lacks is reported."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def given_conf() -> dict[str, str]:
     return dict(SparkConf().getAll())
 
 
-def use(settings: Settings) -> Settings:
+def apply_to_process(settings: Settings) -> Settings:
     """Make all store clients of this process use the settings, and those that spark-submit was
     given; redact their secrets in all output from now on. Returns the settings."""
     redact.learn(settings.secrets)

@@ -19,7 +19,7 @@ from decoder.events.header import EventHeader
 from decoder.events.mariadb_compression import uncompress
 from decoder.events.rows import RowsEvent
 from decoder.events.table_map import TableMapEvent
-from decoder.rows.image_layout import plan_rows
+from decoder.rows.image_layout import layout_of
 from pipeline.source.capture.dump_stream import DumpStream
 from pipeline.source.capture.errors import BrokenDumpError, DumpRefusedError
 from tests.fuzz import corpus
@@ -100,7 +100,7 @@ def read_table_map(data: bytes) -> None:
         definition = event.definition
         assert type(definition).from_json(definition.to_json()) == definition
         row_type(definition, TypeOptions())
-        plan_rows(definition, b"\xff" * (len(definition.logged) // 8 + 1))
+        layout_of(definition, b"\xff" * (len(definition.logged) // 8 + 1))
 
 
 def read_table_rows(data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Spark types of Arrow types, as used in silver's tables."""
+"""Spark types of Arrow types, of silver's and gold's tables."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.lake.starting import expected, started
+from pipeline.lake.starting import start_early, started
 from pipeline.settings import Settings
 from pipeline.spark.session import spark_for
 
@@ -14,5 +14,5 @@ def test_an_existing_session_is_used(spark: SparkSession, monkeypatch: pytest.Mo
     # PySpark's active session is whichever an earlier test used last.
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: spark)
     assert started(spark) is spark
-    expected(spark, 1)
+    start_early(spark, 1)
     assert spark_for(Settings.load(None)) is spark

@@ -24,7 +24,7 @@ from decoder.rows.image_layout import (
     VARIABLE,
     VARIABLE_BIT,
     WIDTH,
-    plan_rows,
+    layout_of,
     stored_width,
 )
 
@@ -81,7 +81,7 @@ def test_hidden_columns_are_part_of_the_layout() -> None:
     definition = TableDefinition("s", "t", (number, number), hidden=((1, array), (2, key)))
     assert definition.logged == (number, array, key, number)
     assert definition.places == (0, 3)
-    plan = plan_rows(definition, b"\x0f")
+    plan = layout_of(definition, b"\x0f")
     assert (plan.columns, plan.variable) == (4, 1)
     assert plan.widths.tolist() == [4, 0, 8, 4]
 
@@ -91,7 +91,7 @@ def test_runs_end_at_columns_of_variable_length() -> None:
         column(T.LONG), column(T.TINY), column(T.VARCHAR, length_bytes=1),
         column(T.JSON, length_bytes=4), column(T.SHORT),
     )  # fmt: skip
-    plan = plan_rows(TableDefinition("s", "t", columns), b"\xff")
+    plan = layout_of(TableDefinition("s", "t", columns), b"\xff")
     assert plan.runs[:, [FIRST, WIDTH, PREFIX, LENGTH_MASK]].tolist() == [
         [0, 5, 1, 0xFF],
         [3, 0, 4, 0xFFFFFFFF],
@@ -113,19 +113,19 @@ def test_runs_end_at_columns_of_variable_length() -> None:
 
 
 def test_a_long_run_is_split_so_that_its_null_bits_fit_one_load() -> None:
-    plan = plan_rows(TableDefinition("s", "t", (column(T.TINY),) * 130), b"\xff" * 17)
+    plan = layout_of(TableDefinition("s", "t", (column(T.TINY),) * 130), b"\xff" * 17)
     assert plan.runs[:, FIRST].tolist() == [0, MAX_RUN_COLUMNS, 2 * MAX_RUN_COLUMNS]
     assert plan.runs[:, WIDTH].tolist() == [56, 56, 18]
 
 
 def test_absent_columns_are_not_part_of_the_layout() -> None:
     columns = (column(T.LONG), column(T.VARCHAR, length_bytes=1), column(T.TINY), column(T.SHORT))
-    plan = plan_rows(TableDefinition("s", "t", columns), b"\x0d")
+    plan = layout_of(TableDefinition("s", "t", columns), b"\x0d")
     assert plan.present == (0, 2, 3)
     assert plan.variable == 0
     assert plan.cells[:, [RUN, OFFSET, BIT]].tolist() == [[0, 0, 1], [0, 4, 2], [0, 5, 4]]
 
 
 def test_an_image_may_have_no_columns() -> None:
-    plan = plan_rows(TableDefinition("s", "t", (column(T.LONG),)), b"\0")
+    plan = layout_of(TableDefinition("s", "t", (column(T.LONG),)), b"\0")
     assert (plan.columns, plan.variable, plan.runs[:, WIDTH].tolist()) == (0, 0, [0])

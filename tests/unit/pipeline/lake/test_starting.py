@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import MissingRequirementError
 from pipeline.lake.child_sessions import is_connected, master_of
-from pipeline.lake.starting import LITTLE, StartingSpark, expected, started
+from pipeline.lake.starting import LITTLE, StartingSpark, start_early, started
 from pipeline.lake.tables.native import NativeTables
 from pipeline.lake.tables.opening import tables_of
 from pipeline.settings import Settings
@@ -53,8 +53,8 @@ def test_it_starts_once_for_all_threads() -> None:
 def test_it_starts_in_the_background_if_the_command_needs_it_later() -> None:
     starts = Starts()
     spark = StartingSpark(starts, "local[2]", beside=True)
-    expected(spark, 1)
-    expected(spark, 2)
+    start_early(spark, 1)
+    start_early(spark, 2)
     assert started(spark) is starts.session
     assert len(starts.threads) == 1
     assert starts.threads != [threading.current_thread().name]
@@ -66,14 +66,14 @@ def test_it_starts_in_the_background_if_the_command_needs_it_later() -> None:
 def test_little_work_is_known_by_its_size(size: int | None, little: bool) -> None:
     starts = Starts()
     spark = StartingSpark(starts, "local[2]", beside=True)
-    expected(spark, size)
+    start_early(spark, size)
     started(spark)
     assert spark.little is little
 
 
 def test_it_does_not_start_in_the_background_if_nothing_needs_it() -> None:
     starts = Starts()
-    expected(StartingSpark(starts, "local[2]"), 1)
+    start_early(StartingSpark(starts, "local[2]"), 1)
     assert starts.threads == []
 
 
@@ -81,7 +81,7 @@ def test_it_does_not_start_in_the_background_if_nothing_needs_it() -> None:
 def test_an_error_at_start_is_raised_where_the_session_is_needed(beside: bool) -> None:
     error = MissingRequirementError("there is no JDK.", remedy="Install one.")
     spark = StartingSpark(Starts(error), "local[2]", beside=beside)
-    expected(spark, 1)
+    start_early(spark, 1)
     with pytest.raises(MissingRequirementError, match="no JDK"):
         started(spark)
 
