@@ -78,7 +78,10 @@ class Batches(Generic[D]):
         self._run = run
         self._carry_out = carry_out
         self._began = time.monotonic()
-        self._done: list[D] = []
+        self._batches: list[int] = []
+        self._counts: Counter[str] = Counter()
+        self._faults: list[str] = []
+        self._notes: list[str] = []
 
     def finish_open(self, carry_out: CarryOut[D] | None = None) -> D | None:
         """Carry out the plan that an earlier run left open, if any."""
@@ -100,20 +103,21 @@ class Batches(Generic[D]):
         notes: Iterable[str] = (),
     ) -> LayerReport:
         """Return the report of all batches; the arguments' sentences come after the batches'."""
-        counts: Counter[str] = Counter()
-        for done in self._done:
-            counts.update(done.counts)
         return LayerReport(
             layer=self._layer,
-            batches=tuple(done.plan.batch for done in self._done),
-            counts=dict(counts),
-            faults=(*(text for done in self._done for text in done.faults), *faults),
+            batches=tuple(self._batches),
+            counts=dict(self._counts),
+            faults=(*self._faults, *faults),
             gaps=tuple(gaps),
-            notes=(*(text for done in self._done for text in done.notes), *notes),
+            notes=(*self._notes, *notes),
             seconds=time.monotonic() - self._began,
         )
 
     def _finish(self, plan: Plan, carry_out: CarryOut[D] | None) -> D:
         done = (carry_out or self._carry_out)(self._run, plan)
-        self._done.append(done)
+        # Not the results themselves: they hold plans, which may list thousands of definitions.
+        self._batches.append(done.plan.batch)
+        self._counts.update(done.counts)
+        self._faults += done.faults
+        self._notes += done.notes
         return done

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from cryptography.hazmat.primitives.ciphers import Cipher
-from cryptography.hazmat.primitives.ciphers.algorithms import AES256
-from cryptography.hazmat.primitives.ciphers.modes import CBC
-
 from decoder.constants import MAGIC_ENCRYPTED
+from decoder.encryption.stream_cipher import aes256_decryptor
 from decoder.errors import EncryptedError, MalformedError, TruncatedError, UnsupportedError
 
 HEADER_LENGTH = 512
@@ -86,7 +83,7 @@ class EncryptionHeader:
         if len(key) != KEY_LENGTH:
             reason = f"the key {self.key_id} has {len(key)} bytes, not {KEY_LENGTH}"
             raise EncryptedError(reason, position=0)
-        decryptor = Cipher(AES256(key), CBC(self.iv)).decryptor()
+        decryptor = aes256_decryptor(key, "CBC", self.iv)
         return decryptor.update(self.encrypted_password) + decryptor.finalize()
 
 

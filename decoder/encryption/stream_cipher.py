@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
-from cryptography.hazmat.primitives.ciphers import Cipher
-from cryptography.hazmat.primitives.ciphers.algorithms import AES256
-from cryptography.hazmat.primitives.ciphers.modes import CTR
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers import CipherContext
 
 _KEY_LENGTH = 32
 _NONCE_LENGTH = 8
 _COUNTER_LENGTH = 8
 _BLOCK = 16
+
+
+def aes256_decryptor(key: bytes, mode: Literal["CBC", "CTR"], start: bytes) -> CipherContext:
+    """Return a decryptor; `start`: the initialization vector, or the first counter block."""
+    # Imported here, since it takes a while, and few logs are encrypted.
+    from cryptography.hazmat.primitives.ciphers import Cipher, modes
+    from cryptography.hazmat.primitives.ciphers.algorithms import AES256
+
+    return Cipher(AES256(key), {"CBC": modes.CBC, "CTR": modes.CTR}[mode](start)).decryptor()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,6 @@ class StreamCipher:
         """Decrypt `data`, which starts `offset` bytes after the header."""
         block, skipped = divmod(offset, _BLOCK)
         counter = self.nonce + block.to_bytes(_COUNTER_LENGTH, "big")
-        decryptor = Cipher(AES256(self.key), CTR(counter)).decryptor()
+        decryptor = aes256_decryptor(self.key, "CTR", counter)
         decryptor.update(bytes(skipped))
         return decryptor.update(data)
