@@ -1,6 +1,6 @@
 """Decoding of a segment to changes, transactions, statements and faults, in six passes.
 
-    Feed              parts → windows of whole events
+    SlidingBuffer     parts → windows of whole events
     frame             1  headers, checksums
     follow, enter     2  assignment of events to transactions; GTIDs, times
     handle            2  the few events that Python handles: formats, statements, the unexpected

@@ -129,10 +129,11 @@ class FaultLog:
         `counts` and `names` determine their tables. None if there are no faults.
         """
         kept = self._open.pop(current, None)
+        tables = list(names) if self._open else []
         for transaction, fault in sorted(self._open.items()):
             fault.lsn = self._session.lsn(transaction)
             if fault.tables_are_known:
-                fault.tables = tables_of(counts, transaction, list(names))
+                fault.tables = tables_of(counts, transaction, tables)
             self._done.append(fault)
         self._open = {} if kept is None else {0: kept}
         if not self._done:

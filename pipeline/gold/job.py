@@ -74,9 +74,9 @@ def _run(
     """Run in a session whose commits are signed; `refresh_some`: rebuild the tables in settings."""
     with signed_session(spark) as session:
         layer = LayerRun.begin(session, settings, progress)
+        batches = Batches(LAYER, layer, carry_out)
         require_same_types(layer.ledger, settings)
         drifted = _drift(layer.ledger)
-        batches = Batches(LAYER, layer, carry_out)
         _begin(layer, batches, rebuild_all=rebuild_all)
         built = GoldState.of(layer.ledger).rebuild.under_way
         planned = _catch_up(layer, batches, again=again, refresh_some=refresh_some)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from itertools import chain
 
 from pipeline.bronze.tables import segments_table
 from pipeline.catalog.timeline.consequences import CONSEQUENCES_PATTERN
@@ -72,9 +73,10 @@ def carry_out(
             task.advance()
 
         with ThreadPoolExecutor(run.settings.parallel_tables) as pool:
-            for stage in (*removals(run, body, silver), common):
-                # list() raises the first error of any removal.
-                list(pool.map(remove, stage))
+            for stage in chain(removals(run, body, silver), [common]):
+                # A single one is done in this thread, where a signal ends it at once. list() raises
+                # the first error of any removal.
+                list(pool.map(remove, stage) if len(stage) > 1 else map(remove, stage))
     return touched
 
 

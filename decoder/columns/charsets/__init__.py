@@ -82,9 +82,15 @@ def decode(data: bytes, collation: int | None) -> str:
     if is_multi_byte(charset):
         return _decode_multi_byte(data, multi_byte(charset))
     if is_single_byte(charset):
-        points = single_byte(charset)
-        return "".join(chr(points[byte]) if points[byte] >= 0 else REPLACEMENT for byte in data)
+        return "".join(map(_characters(charset).__getitem__, data))
     return data.decode(_CODECS.get(charset, "utf-8"), "replace")
+
+
+@cache
+def _characters(charset: str) -> tuple[str, ...]:
+    """Return the character of each byte in a charset of single bytes."""
+    points = single_byte(charset).tolist()
+    return tuple(chr(point) if point >= 0 else REPLACEMENT for point in points)
 
 
 def _decode_multi_byte(data: bytes, tables: MultiByte) -> str:

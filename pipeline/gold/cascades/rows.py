@@ -209,7 +209,9 @@ def referring(
     Raises TooManyRowsError.
     """
     rough = {name: _rough(link, name, gold.schema[name].dataType) for name in link.columns}
-    return _with_values(gold, link.child, rough, values, columns)
+    # NULL refers to nothing: files and row groups without values are skipped.
+    some = reduce(Column.__and__, (sf.col(quoted(name)).isNotNull() for name in link.columns))
+    return _with_values(gold.where(some), link.child, rough, values, columns)
 
 
 def keyed(
