@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from pipeline.lake.sql_text import quoted
 from pipeline.settings.settings import SYSTEM_SCHEMAS
 from pipeline.source.server.connection import LOST_CONNECTION_CODES, queried
-from pipeline.source.server.log_position import LogPosition, LogPositions
+from pipeline.source.server.log_position import LogPosition, LogPositions, number_of
 from pipeline.source.server.login import Login
 from pipeline.source.server.version import server_version
 
@@ -69,9 +69,12 @@ class CreateStatements:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> CreateStatements:
         """Read the form of `to_dict`. Raises ValueError, KeyError or TypeError if malformed."""
-        if (found := fields["format"]) != FORMAT:
-            raise ValueError(f"its format is {found}, and this release reads only {FORMAT}")
-        return _FORM.validate_python(fields)
+        if (format_number := fields["format"]) != FORMAT:
+            raise ValueError(f"its format is {format_number}, and this release reads only {FORMAT}")
+        found = _FORM.validate_python(fields)
+        for end in (found.first, found.last):
+            number_of(end.file)
+        return found
 
 
 _FORM = TypeAdapter(CreateStatements)

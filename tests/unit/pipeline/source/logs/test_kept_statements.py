@@ -122,6 +122,14 @@ def test_a_damaged_file_of_a_capture_is_a_note(tmp_path: Path, content: str) -> 
     assert kept(lake, "shop") == []
 
 
+def test_a_position_without_a_logs_name_is_a_note(tmp_path: Path) -> None:
+    put(tmp_path, replace(reading(100, ("item", "CREATE 1")), last=LogPosition("binlog", 4)))
+    lake = Lake(str(tmp_path / "lake"))
+    (problem,) = copy_captured_readings(lake, "shop", str(tmp_path), 0)
+    assert "'binlog' is not a binary log name" in problem
+    assert kept(lake, "shop") == []
+
+
 def test_a_damaged_file_in_the_lake_is_logged_and_skipped(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     keep(lake, "shop", [reading(100, ("item", "CREATE 1"))], 0)
