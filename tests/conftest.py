@@ -36,13 +36,19 @@ ROOM = 8 << 30
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Put temporary folders in memory if enough is free and `--basetemp` is not given."""
+    """Put temporary folders in memory if enough is free and `--basetemp` is not given; let
+    hypothesis's examples take any time."""
     if config.option.basetemp is None and MEMORY.is_dir():
         for left in MEMORY.glob("binlake-tests.*"):
             if not Path("/proc", left.suffix[1:]).exists():
                 shutil.rmtree(left, ignore_errors=True)
         if shutil.disk_usage(MEMORY).free > ROOM and _available() > 2 * ROOM:
             config.option.basetemp = str(MEMORY / f"binlake-tests.{os.getpid()}")
+    from hypothesis import settings
+
+    # The first example of a test may compile or load kernels, and machines are shared.
+    settings.register_profile("no deadline", settings(), deadline=None)
+    settings.load_profile("no deadline")
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
@@ -69,6 +75,14 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped, which CI refuses: {report.longrepr}"
     return report
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Let one process of `--dist loadfile` never start Spark."""
+    from tests.support.spark.spark_processes import files_by_spark
+
+    return files_by_spark(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(trylast=True)
@@ -102,7 +116,7 @@ def _fixtures_of(item: pytest.Item) -> set[str]:
 def spark() -> Iterator[SparkSession]:
     """Return one Spark session with Delta for the whole run, on two cores."""
     from pipeline.settings import Settings
-    from pipeline.spark.session import session
+    from pipeline.spark.session import JAVA_OPTIONS, QUICK, session
 
     conf = {
         "spark.sql.shuffle.partitions": "2",
@@ -110,6 +124,8 @@ def spark() -> Iterator[SparkSession]:
         # saves. Tests of the command line keep the settings that users have.
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        # No process of the suite runs for long enough for the optimizing compiler to pay.
+        JAVA_OPTIONS: QUICK,
         # Tests do not share tables, so cached Delta logs are of no use.
         "spark.databricks.delta.delta.log.cacheSize": "32",
         # By default, Delta's VACUUM lists the files of any table in 10,000 tasks.

@@ -21,7 +21,9 @@ def aes256_decryptor(key: bytes, mode: Literal["CBC", "CTR"], start: bytes) -> C
     from cryptography.hazmat.primitives.ciphers import Cipher, modes
     from cryptography.hazmat.primitives.ciphers.algorithms import AES256
 
-    return Cipher(AES256(key), {"CBC": modes.CBC, "CTR": modes.CTR}[mode](start)).decryptor()
+    if mode == "CBC":
+        return Cipher(AES256(key), modes.CBC(start)).decryptor()
+    return Cipher(AES256(key), modes.CTR(start)).decryptor()
 
 
 @dataclass(frozen=True, slots=True)
