@@ -10,19 +10,22 @@ import hashlib
 import shutil
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from pipeline.bronze import read_files, run
 from pipeline.bronze.restore import restore
-from pipeline.bronze.tables import FileRow
-from pipeline.lake import Lake, delta
+from pipeline.bronze.tables import FileRow, segments_table
+from pipeline.lake import Lake
+from pipeline.lake.delta_log.conditions import ALL_ROWS, Condition, equal
+from pipeline.lake.tables.opening import tables_of
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from tests.support.servers import traffic
 from tests.support.servers.mysql import MySQLFactory, MySQLServer
+from tests.support.spark.no_spark import NEVER_STARTED
 
 FLAGS = 21
 
@@ -30,8 +33,7 @@ FLAGS = 21
 class Ingest:
     """Bronze over a server's own log folder."""
 
-    def __init__(self, spark: SparkSession, binlogs: str, lake: Path) -> None:
-        self.spark = spark
+    def __init__(self, binlogs: str, lake: Path) -> None:
         self.lake = Lake(str(lake))
         self.settings = Settings.load(
             None,
@@ -42,21 +44,27 @@ class Ingest:
         )
 
     def run(self) -> LayerReport:
-        return run(self.spark, self.settings, QuietProgress())
+        return run(NEVER_STARTED, self.settings, QuietProgress())
 
     def rows(self) -> list[FileRow]:
-        return read_files(self.spark, self.lake, "server")
+        return read_files(NEVER_STARTED, self.lake, "server")
 
     def restored(self, row: FileRow) -> bytes:
-        pieces = restore(self.spark, self.lake, "server", row.file, incarnation=row.incarnation)
+        pieces = restore(NEVER_STARTED, self.lake, "server", row.file, incarnation=row.incarnation)
         return b"".join(pieces)
+
+    def segments(self, where: Condition, *columns: str) -> list[tuple[Any, ...]]:
+        """Return columns of the matching segments, in order."""
+        table = segments_table(self.lake)
+        rows = tables_of(NEVER_STARTED, self.lake).read(table, where, columns)
+        return sorted(tuple(row.values()) for row in rows.select(columns).to_pylist())
 
     def contents(self) -> dict[int, bytes]:
         """Return the concatenated segments of each file, by ordinal."""
         columns = ("ordinal", "start_pos", "part", "content")
         held: dict[int, bytes] = {}
-        for row in sorted(delta.read(self.spark, self.lake.segments).select(*columns).collect()):
-            held[row["ordinal"]] = held.get(row["ordinal"], b"") + bytes(row["content"])
+        for ordinal, _, _, content in self.segments(ALL_ROWS, *columns):
+            held[ordinal] = held.get(ordinal, b"") + content
         return held
 
     def assert_equal_to(self, files: list[Path]) -> None:
@@ -74,10 +82,8 @@ class Ingest:
             assert self.restored(rows[file.name]) == file.read_bytes()
 
     def assert_no_byte_twice(self) -> None:
-        columns = ("ordinal", "start_pos", "end_pos")
-        rows = delta.read(self.spark, self.lake.segments).where("part = 0").select(*columns)
-        stretches = sorted(tuple(row) for row in rows.collect())
-        for (ordinal, _, end), (following, start, _) in pairwise(stretches):
+        ranges = self.segments(equal("part", 0), "ordinal", "start_pos", "end_pos")
+        for (ordinal, _, end), (following, start, _) in pairwise(ranges):
             assert start == (end if following == ordinal else 0)
 
 
@@ -88,9 +94,9 @@ def server(mysql_factory: MySQLFactory) -> MySQLServer:
 
 
 @pytest.fixture
-def ingest(spark: SparkSession, server: MySQLServer, tmp_path: Path) -> Ingest:
+def ingest(server: MySQLServer, tmp_path: Path) -> Ingest:
     server.reset_logs()
-    return Ingest(spark, f"{server.binlog_folder}/binlog.0*", tmp_path / "lake")
+    return Ingest(f"{server.binlog_folder}/binlog.0*", tmp_path / "lake")
 
 
 def load(server: MySQLServer, count: int, *, seed: int) -> None:
@@ -159,7 +165,7 @@ def test_a_killed_server_leaves_a_file_without_an_end(
         (ingest.settings.binlogs, server.binlogs()[:-1]),
         (str(copies), sorted(copies.iterdir())[:-1]),
     ):
-        fresh = Ingest(ingest.spark, location, tmp_path / f"lake-{len(location)}")
+        fresh = Ingest(location, tmp_path / f"lake-{len(location)}")
         report = fresh.run()
         assert report.clean, report
         fresh.assert_equal_to(files)
@@ -199,7 +205,7 @@ def test_a_missing_file_is_a_gap_until_it_arrives(
     late = folder / closed[2].name
     content = late.read_bytes()
     late.unlink()
-    copies = Ingest(ingest.spark, str(folder), tmp_path / "lake")
+    copies = Ingest(str(folder), tmp_path / "lake")
     report = copies.run()
     assert report.faults == ()
     (gap,) = report.gaps

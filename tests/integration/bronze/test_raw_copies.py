@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
 from tests.support.bronze.bronze_input import Bronze
 from tests.support.decoder.archives import pack
 from tests.support.servers import traffic
 from tests.support.servers.mysql import MySQLFactory, MySQLServer
+from tests.support.spark.no_spark import NEVER_STARTED
 
 
 def copy(server: MySQLServer, first: str, folder: Path) -> None:
@@ -25,11 +24,9 @@ def copy(server: MySQLServer, first: str, folder: Path) -> None:
     )
 
 
-def test_copies_of_two_days_are_one_log(
-    spark: SparkSession, mysql_factory: MySQLFactory, tmp_path: Path
-) -> None:
+def test_copies_of_two_days_are_one_log(mysql_factory: MySQLFactory, tmp_path: Path) -> None:
     server = mysql_factory("--max-binlog-size=16384")
-    bronze = Bronze(spark, tmp_path)
+    bronze = Bronze(NEVER_STARTED, tmp_path)
     with server.connect() as connection:
         traffic.run(connection, 40, seed=1)
         copy(server, "binlog.000001", bronze.input / "2026-11-21")
