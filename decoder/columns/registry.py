@@ -52,7 +52,6 @@ class KeyReader:
     """Reader for a key column; a value that cannot be represented exactly is an error."""
 
     reader: ColumnReader
-    column: str
 
     @property
     def arrow_type(self) -> pa.DataType:
@@ -64,7 +63,7 @@ class KeyReader:
         column = self.reader.read(cells)
         if len(column.lossy):
             reason = (
-                f"a value of key column {self.column} cannot be represented exactly"
+                "a value of the key cannot be represented exactly"
                 " (a zero or impossible date, or bytes invalid in their charset)"
             )
             raise LossyKeyError(int(column.lossy[0]), reason)
@@ -81,7 +80,7 @@ def reader(column: ColumnDefinition, options: TypeOptions, *, key: bool = False)
     UnsupportedError if the column's type is not supported.
     """
     found = _find_reader(column, options)
-    return KeyReader(found, column.name) if key else found
+    return KeyReader(found) if key else found
 
 
 def _find_reader(column: ColumnDefinition, options: TypeOptions) -> ColumnReader:

@@ -185,7 +185,8 @@ def _all(name: TableName, chunks: list[Future[None]]) -> None:
         raise NotSeedableError(
             name,
             f"a chunk could not be read: {sentence_of(error)}",
-            "Run it again: it resumes after the chunks already read.",
+            "Remove the cause, unless it passes by itself, and run it again: it resumes after the"
+            " chunks already read.",
         ) from error
     finally:
         for one in chunks:

@@ -235,7 +235,7 @@ def test_a_key_that_cannot_be_kept_exactly_is_a_lossy_key() -> None:
     # The table with the fault comes first, before those that wait for it.
     assert (fault["kind"], fault["tables"]) == ("lossy_key", ["shop.cup", "shop.ale", "shop.zinc"])
     assert fault["reason"] == (
-        "shop.cup: column c1: a value of key column c1 cannot be represented exactly"
+        "shop.cup: column c1: a value of the key cannot be represented exactly"
         " (a zero or impossible date, or bytes invalid in their charset)"
     )
     assert changed(results) == [("cup", "insert", None, ("ok",))]

@@ -9,7 +9,7 @@ import pytest
 from pipeline.silver.tables.quarantine import sentence
 
 PLACE = {"file": "binlog.000007", "__pos": 4, "kind": "lossy_key", "event_type": "WRITE_ROWS"}
-NO_KEY = "shop.visit: a value of key column on_day cannot be represented exactly"
+NO_KEY = "shop.visit: column on_day: a value of the key cannot be represented exactly"
 
 
 @pytest.mark.parametrize(
