@@ -29,12 +29,14 @@ def files_by_spark(config: pytest.Config, log: Any) -> LoadFileScheduling:
     def assign_fitting(node: Any) -> None:
         files = scheduling.workqueue
         wanted = starts_spark(node)
-        first = next((file for file in files if needs_spark(file) == wanted), next(iter(files)))
+        fitting = (file for file in files if needs_spark(config.rootpath / file) == wanted)
+        first = next(fitting, next(iter(files)))
         files.move_to_end(first, last=False)
         assign(node)
 
     def reschedule_fitting(node: Any) -> None:
-        if starts_spark(node) or not all(map(needs_spark, scheduling.workqueue)):
+        files = scheduling.workqueue
+        if starts_spark(node) or not all(needs_spark(config.rootpath / file) for file in files):
             reschedule(node)
         elif not node.shutting_down:
             node.shutdown()
@@ -45,6 +47,6 @@ def files_by_spark(config: pytest.Config, log: Any) -> LoadFileScheduling:
 
 
 @cache
-def needs_spark(file: str) -> bool:
+def needs_spark(file: Path) -> bool:
     """Return True if a test file asks for the shared session."""
-    return bool(_NEEDS_SPARK.search(Path(file).read_text(encoding="utf-8")))
+    return bool(_NEEDS_SPARK.search(file.read_text(encoding="utf-8")))
