@@ -76,13 +76,13 @@ class _Transaction:
 class Segmenter:
     """Splits one file. `stored` is the end of the segments stored earlier, as a checkpoint.
 
-    `cuts` are the segments so far, and `boundary` is the checkpoint after the last complete
+    `segments` are the segments so far, and `boundary` is the checkpoint after the last complete
     transaction. Reading stops at the first invalid event (`fault`), or if the bytes before `stored`
     differ from those stored earlier (`changed`).
     """
 
     def __init__(self, *, target: int, limit: int, stored: Checkpoint | None = None) -> None:
-        self.cuts: list[SegmentBounds] = []
+        self.segments: list[SegmentBounds] = []
         self.boundary = Checkpoint(0, 0)
         self.changed = False
         self.framer = Framer()
@@ -195,7 +195,7 @@ class Segmenter:
         if self._inside is not None:
             transaction_pos, context = self._inside
             preamble += context
-        self.cuts.append(SegmentBounds(self._start, end, transaction_pos, preamble))
+        self.segments.append(SegmentBounds(self._start, end, transaction_pos, preamble))
         self._start = end
         self._inside = inside
 

@@ -26,14 +26,14 @@ _EXPANSION = 5
 
 @dataclass(frozen=True, slots=True)
 class FilePlan:
-    """The plan for a file: the cuts to ingest, and the file's row after the batch.
+    """The plan for a file: the segments to ingest, and the file's row after the batch.
 
-    `tail`: the last cut is not made of whole transactions. `clear_in_use`: the in-use flag is set
-    in bronze, but the server has cleared it. `codec`: the file's compression.
+    `tail`: the last segment is not made of whole transactions. `clear_in_use`: the in-use flag is
+    set in bronze, but the server has cleared it. `codec`: the file's compression.
     """
 
     row: FileRow
-    cuts: tuple[SegmentBounds, ...]
+    segments: tuple[SegmentBounds, ...]
     tail: bool
     clear_in_use: bool
     codec: str | None = None
@@ -41,13 +41,13 @@ class FilePlan:
     @property
     def start(self) -> Checkpoint:
         """The end of the file's bytes in bronze before the batch."""
-        return self.cuts[0].start if self.cuts else self.row.stored
+        return self.segments[0].start if self.segments else self.row.stored
 
     def row_after(self, ingested_upto: int) -> FileRow:
         """Return the file's row after the batch, by how much was actually committed."""
         if ingested_upto == self.row.ingested_upto:
             return self.row
-        marks = {cut.end.position: cut.end.crc for cut in self.cuts}
+        marks = {segment.end.position: segment.end.crc for segment in self.segments}
         marks[self.start.position] = self.start.crc
         return replace(
             self.row,
@@ -82,7 +82,7 @@ class BronzePlan:
             "files": [
                 {
                     "row": asdict(file.row),
-                    "cuts": [_cut_to_json(cut) for cut in file.cuts],
+                    "cuts": [_bounds_to_json(segment) for segment in file.segments],
                     "tail": file.tail,
                     "clear_in_use": file.clear_in_use,
                     "codec": file.codec,
@@ -97,7 +97,7 @@ class BronzePlan:
         files = [
             FilePlan(
                 FileRow(**file["row"]),
-                tuple(_cut_from_json(cut) for cut in file["cuts"]),
+                tuple(_bounds_from_json(segment) for segment in file["cuts"]),
                 file["tail"],
                 file["clear_in_use"],
                 file["codec"],
@@ -213,8 +213,8 @@ def plan_file(
         return _only_faulty(before, file, size, reason, batch)
     if scan.changed:
         return _only_faulty(before, file, size, verdict.fault or "", batch) if before else None
-    cuts, tail = _with_tail(scan, keep=verdict.keep_tail)
-    end = cuts[-1].end if cuts else before.stored if before else scan.boundary
+    segments, tail = _with_tail(scan, keep=verdict.keep_tail)
+    end = segments[-1].end if segments else before.stored if before else scan.boundary
     complete = verdict.state == "complete"
     in_bronze = before.in_use if before is not None and before.ingested_upto else scan.in_use
     row = FileRow(
@@ -243,15 +243,15 @@ def plan_file(
     )
     clear = in_bronze and not scan.in_use
     packed = file.binlog.codec is not None
-    unchanged = before is not None and not cuts and _is_same_row(before, row, packed=packed)
-    return None if unchanged else FilePlan(row, cuts, tail, clear, file.binlog.codec)
+    unchanged = before is not None and not segments and _is_same_row(before, row, packed=packed)
+    return None if unchanged else FilePlan(row, segments, tail, clear, file.binlog.codec)
 
 
 def _with_tail(scan: FileScan, *, keep: bool) -> tuple[tuple[SegmentBounds, ...], bool]:
-    """Return the cuts, with the bytes after the last whole transaction as one more if `keep`."""
+    """Return the segments, and if `keep` the bytes after the last whole transaction as one more."""
     if not keep or scan.end.position <= scan.boundary.position:
-        return scan.cuts, False
-    return (*scan.cuts, SegmentBounds(scan.boundary, scan.end, None, b"")), True
+        return scan.segments, False
+    return (*scan.segments, SegmentBounds(scan.boundary, scan.end, None, b"")), True
 
 
 def _only_faulty(
@@ -282,18 +282,18 @@ def _is_same_row(before: FileRow, after: FileRow, *, packed: bool = False) -> bo
     return before == replace(after, batch=before.batch)
 
 
-def _cut_to_json(cut: SegmentBounds) -> dict[str, Any]:
-    """Return a cut as JSON for the plan: marks as [position, crc], the preamble in base64."""
+def _bounds_to_json(bounds: SegmentBounds) -> dict[str, Any]:
+    """Return a segment's bounds as JSON: checkpoints as [position, crc], the preamble in base64."""
     return {
-        "start": [cut.start.position, cut.start.crc],
-        "end": [cut.end.position, cut.end.crc],
-        "transaction_pos": cut.transaction_pos,
-        "preamble": b64encode(cut.preamble).decode(),
+        "start": [bounds.start.position, bounds.start.crc],
+        "end": [bounds.end.position, bounds.end.crc],
+        "transaction_pos": bounds.transaction_pos,
+        "preamble": b64encode(bounds.preamble).decode(),
     }
 
 
-def _cut_from_json(values: dict[str, Any]) -> SegmentBounds:
-    """Return the cut from the result of `_cut_to_json`."""
+def _bounds_from_json(values: dict[str, Any]) -> SegmentBounds:
+    """Return the bounds from the result of `_bounds_to_json`."""
     return SegmentBounds(
         Checkpoint(*values["start"]),
         Checkpoint(*values["end"]),

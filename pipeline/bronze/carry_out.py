@@ -55,7 +55,7 @@ def carry_out(run: LayerRun, plan: Plan) -> Ingested:
     files = body.files
     tables = tables_of(run.spark, run.lake)
     committed = _committed(tables, plan, files)
-    if not committed and any(file.cuts for file in files):
+    if not committed and any(file.segments for file in files):
         written = _write(run, tables, body, plan.batch)
         commit_segments(tables, plan.source, plan.batch, written)
         committed = _committed(tables, plan, files)
@@ -78,7 +78,7 @@ def _write(run: LayerRun, tables: Tables, plan: BronzePlan, batch: int) -> list[
     size = sum(file.row.ingested_upto - file.start.position for file in plan.files)
     engine = engine_of(run.spark, run.settings, size)
     # Ciphers are not in the plan, to keep secrets out of the ledger.
-    encrypted = ((file.row.path, file.codec) for file in plan.files if file.cuts)
+    encrypted = ((file.row.path, file.codec) for file in plan.files if file.segments)
     ciphers = find_ciphers(encrypted, read_keys(run.settings.encryption))
     table = segments_table(run.lake)
     folder = tables.folder(table)
@@ -101,7 +101,7 @@ def _committed(
     tables: Tables, plan: Plan, files: Sequence[FilePlan]
 ) -> Mapping[Identity, _Committed]:
     """Return the segments of each file that any run has committed for this batch."""
-    if not any(file.cuts for file in files):
+    if not any(file.segments for file in files):
         return {}
     mine = equal("source", plan.source) & equal("batch", plan.batch) & equal("part", 0)
     columns = ["file", "incarnation", "end_pos", "gtids", "events"]
@@ -120,7 +120,7 @@ def _committed(
 
 
 def _reached(file: FilePlan, committed: Mapping[Identity, _Committed]) -> int:
-    if not file.cuts:
+    if not file.segments:
         return file.row.ingested_upto
     found = committed.get((file.row.file, file.row.incarnation))
     return found.end if found else file.start.position

@@ -1,4 +1,4 @@
-"""Ingestion of the planned cuts of the input as rows of `bronze/segments`."""
+"""Ingestion of the planned segments of the input as rows of `bronze/segments`."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def commit_segments(tables: Tables, source: str, batch: int, written: Sequence[W
 
 
 def planned_segments(plan: BronzePlan, batch: int, ciphers: Ciphers) -> Iterator[PlannedSegment]:
-    """Yield the planned cuts of all files, with the values for their rows."""
+    """Yield the planned segments of all files, with the values for their rows."""
     for file in plan.files:
-        for cut in file.cuts:
-            large = cut.end.position - cut.start.position > plan.limit
-            tail = file.tail and cut is file.cuts[-1]
+        for bounds in file.segments:
+            large = bounds.end.position - bounds.start.position > plan.limit
+            tail = file.tail and bounds is file.segments[-1]
             size = plan.part_size if large else None
             cipher = ciphers.get(file.row.path)
-            yield PlannedSegment(file.row, cut, tail, size, batch, cipher, file.codec)
+            yield PlannedSegment(file.row, bounds, tail, size, batch, cipher, file.codec)
 
 
 def _of_one_archive(before: PlannedSegment, after: PlannedSegment) -> bool:
@@ -114,13 +114,13 @@ def still_as_planned(engine: Engine, files: Sequence[FilePlan], ciphers: Ciphers
 def _is_as_planned(planned: tuple[FilePlan, StreamCipher | None]) -> bool:
     file, cipher = planned
     try:
-        return not file.cuts or read_with_retries(partial(_has_planned_bytes, file, cipher))
+        return not file.segments or read_with_retries(partial(_has_planned_bytes, file, cipher))
     except (OSError, ArchiveError):
         return False
 
 
 def _has_planned_bytes(file: FilePlan, cipher: StreamCipher | None) -> bool:
-    start, end = file.cuts[0].start, file.cuts[-1].end
+    start, end = file.segments[0].start, file.segments[-1].end
     crc = start.crc
     with opened(file.row.path, cipher, file.codec) as stream:
         stream.seek(start.position)
@@ -177,14 +177,14 @@ _CLEARING = (
 
 @dataclass(frozen=True, slots=True)
 class PlannedSegment:
-    """A cut of a file to ingest, with the values for its rows.
+    """A segment of a file to ingest, with the values for its rows.
 
-    `incomplete`: the cut is not made of whole transactions. `part_size`: the size of the parts that
-    it is split into; None for a single row.
+    `incomplete`: the segment is not made of whole transactions. `part_size`: the size of the parts
+    that it is split into; None for a single row.
     """
 
     row: FileRow
-    cut: SegmentBounds
+    bounds: SegmentBounds
     incomplete: bool
     part_size: int | None
     batch: int
@@ -194,7 +194,7 @@ class PlannedSegment:
     @property
     def size(self) -> int:
         """The segment's size in bytes."""
-        return self.cut.end.position - self.cut.start.position
+        return self.bounds.end.position - self.bounds.start.position
 
 
 def segment_rows(segments: Iterable[PlannedSegment]) -> Iterator[pa.RecordBatch]:
@@ -218,14 +218,14 @@ def _rows_of_file(segments: Sequence[PlannedSegment]) -> Iterator[dict[str, Any]
 
 def _rows(log: ResumedFile, segment: PlannedSegment) -> Iterator[dict[str, Any]]:
     """Yield the rows of one segment; part 0 comes last, since it has the totals of all parts."""
-    cut, row = segment.cut, segment.row
+    bounds, row = segment.bounds, segment.row
     first: dict[str, Any] | None = None
     statistics = _SegmentStatistics(segment)
-    crc = cut.start.crc
+    crc = bounds.start.crc
     for part, content in enumerate(_parts(log, segment)):
         if part == 0:
-            crc = zlib.crc32(masked(content, cut.start.position), crc)
-            content = masked(content, cut.start.position, in_use=row.in_use)
+            crc = zlib.crc32(masked(content, bounds.start.position), crc)
+            content = masked(content, bounds.start.position, in_use=row.in_use)
         else:
             crc = zlib.crc32(content, crc)
         statistics.add(content)
@@ -234,20 +234,20 @@ def _rows(log: ResumedFile, segment: PlannedSegment) -> Iterator[dict[str, Any]]
             yield values
         else:
             first = values
-    if crc != cut.end.crc or first is None:
+    if crc != bounds.end.crc or first is None:
         raise BinlogError(
             "the bytes from here on have changed since they were planned",
             file=row.file,
-            position=cut.start.position,
+            position=bounds.start.position,
         )
     yield first | statistics.values()
 
 
 def _parts(log: ResumedFile, segment: PlannedSegment) -> Iterator[bytes]:
     """Yield the segment's bytes, whole or in parts, as far as the log has them."""
-    end = segment.cut.end.position
+    end = segment.bounds.end.position
     size = segment.part_size or segment.size
-    for position in range(segment.cut.start.position, end, size):
+    for position in range(segment.bounds.start.position, end, size):
         if content := log.read(position, min(size, end - position)):
             yield content
 
@@ -270,11 +270,11 @@ class _SegmentStatistics:
         self._tally = EventStatistics()
         self._excerpt = Excerpt()
         self._framer = Framer(verify=False)
-        cut = segment.cut
+        bounds = segment.bounds
         self._description: FormatDescriptionEvent | None = None
-        if cut.start.position and not segment.incomplete:
-            self._framer.resume(cut.start, cut.preamble, cut.transaction_pos)
-            self._description = read_description(cut.preamble)
+        if bounds.start.position and not segment.incomplete:
+            self._framer.resume(bounds.start, bounds.preamble, bounds.transaction_pos)
+            self._description = read_description(bounds.preamble)
 
     def add(self, content: bytes) -> None:
         if self._segment.incomplete:
@@ -300,25 +300,26 @@ class _SegmentStatistics:
     def _events(self) -> list[dict[str, Any]] | None:
         """Return the excerpt; None unless the whole segment was framed."""
         framer, events = self._framer, self._excerpt.events
-        if framer.fault or framer.end.position != self._segment.cut.end.position or events is None:
+        whole = framer.end.position == self._segment.bounds.end.position
+        if framer.fault or not whole or events is None:
             return None
         return [{"position": position, "event": event} for position, event in events]
 
 
 def _values(segment: PlannedSegment, part: int, content: bytes) -> dict[str, Any]:
-    row, cut = segment.row, segment.cut
+    row, bounds = segment.row, segment.bounds
     return {
         "source": row.source,
         "file": row.file,
         "incarnation": row.incarnation,
         "ordinal": row.ordinal,
-        "start_pos": cut.start.position,
-        "end_pos": cut.end.position,
+        "start_pos": bounds.start.position,
+        "end_pos": bounds.end.position,
         "part": part,
-        "preamble": cut.preamble,
+        "preamble": bounds.preamble,
         "content": content,
         "sha256": hashlib.sha256(content).hexdigest(),
-        "transaction_pos": cut.transaction_pos,
+        "transaction_pos": bounds.transaction_pos,
         "incomplete": segment.incomplete,
         "batch": segment.batch,
     }

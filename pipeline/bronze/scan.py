@@ -1,4 +1,4 @@
-"""Scan of a file, to find its cuts and to judge its state: complete, still being written or faulty.
+"""Scan of a file, for its segments and its state: complete, still being written or faulty.
 
 Each file is scanned in a task of its own.
 """
@@ -63,7 +63,7 @@ class FileScan:
     although another file follows.
     """
 
-    cuts: tuple[SegmentBounds, ...]
+    segments: tuple[SegmentBounds, ...]
     boundary: Checkpoint
     end: Checkpoint
     fault: str | None
@@ -101,7 +101,7 @@ def scan(task: ScanTask) -> FileScan:
     fault = (None if padded else segmenter.fault) or damage
     incomplete = framer.incomplete if end != segmenter.boundary and not padded else None
     return FileScan(
-        cuts=tuple(segmenter.cuts),
+        segments=tuple(segmenter.segments),
         boundary=segmenter.boundary,
         end=end,
         fault=_sentence(fault, task),

@@ -42,7 +42,7 @@ def written_by(engine: Engine, folder: Path, files: Sequence[Path]) -> list[Any]
     plans = []
     for index, file in enumerate(files):
         row = file_row(file.name, index, path=str(file))
-        plans.append(FilePlan(row, scans[index].cuts, False, False, codec_of(file)))
+        plans.append(FilePlan(row, scans[index].segments, False, False, codec_of(file)))
     segments = planned_segments(BronzePlan(plans, 40_000, 90_000), 1, {})
     table = segments_table(Lake(str(folder)))
     with QuietProgress().task("") as task:

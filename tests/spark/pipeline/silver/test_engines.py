@@ -41,7 +41,7 @@ def rows_of(name: str, ordinal: int) -> list[dict[str, Any]]:
     segmenter.feed(log)
     segmenter.finish()
     rows = []
-    for cut in segmenter.cuts:
+    for cut in segmenter.segments:
         start, end = cut.start.position, cut.end.position
         middle = (start + end) // 2
         for part, (low, high) in enumerate(((start, middle), (middle, end))):

@@ -23,14 +23,14 @@ NUMBERS_OF_2006 = {19: 16, 20: 17, 21: 18, 22: 19, 16: 20, 17: 21, 18: 22}
 PIECES = [1, 19, HEADER_AND_FLAGS - 1, HEADER_AND_FLAGS, 1000, 1 << 20]
 
 
-def cuts(log: bytes, pieces: list[bytes]) -> list[SegmentBounds]:
+def segments(log: bytes, pieces: list[bytes]) -> list[SegmentBounds]:
     segmenter = Segmenter(target=1, limit=1 << 20)
     for piece in pieces:
         segmenter.feed(piece)
     segmenter.finish()
     assert segmenter.fault is None
     assert segmenter.boundary.position == len(log)
-    return segmenter.cuts
+    return segmenter.segments
 
 
 def in_pieces(log: bytes, size: int) -> list[bytes]:
@@ -70,9 +70,9 @@ def test_segments_are_those_of_held_events(
     monkeypatch: pytest.MonkeyPatch, name: str, size: int
 ) -> None:
     log = LOGS[name]
-    held = cuts(log, [log])
+    held = segments(log, [log])
     monkeypatch.setattr(framer, "LARGE_EVENT", LARGE)
-    assert cuts(log, in_pieces(log, size)) == held
+    assert segments(log, in_pieces(log, size)) == held
     assert len(held) > 1
 
 
@@ -81,10 +81,10 @@ def test_the_start_of_an_event_may_be_a_piece_of_its_own(
     monkeypatch: pytest.MonkeyPatch, alone: int
 ) -> None:
     log = LOGS["rows end their statement"]
-    held = cuts(log, [log])
+    held = segments(log, [log])
     monkeypatch.setattr(framer, "LARGE_EVENT", LARGE)
     start = log.index(ROWS)
-    assert cuts(log, [log[: start + alone], log[start + alone :]]) == held
+    assert segments(log, [log[: start + alone], log[start + alone :]]) == held
 
 
 def test_only_the_beginning_of_an_event_is_held() -> None:

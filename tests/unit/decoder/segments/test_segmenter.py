@@ -68,8 +68,8 @@ def same(found: list[SegmentBounds], expected: list[SegmentBounds]) -> bool:
     return found == expected
 
 
-def content(log: bytes, cut: SegmentBounds) -> bytes:
-    return log[cut.start.position : cut.end.position]
+def content(log: bytes, segment: SegmentBounds) -> bytes:
+    return log[segment.start.position : segment.end.position]
 
 
 def changes(log: bytes) -> Iterator[tuple[str, str, dict[str, object]]]:
@@ -85,7 +85,7 @@ def test_segments_do_not_depend_on_the_pieces(name: str, target: int, limit: int
     whole = segmented(log, target=target, limit=limit)
     for step in (97, 4096):
         pieces = segmented(log, step=step, target=target, limit=limit)
-        assert same(pieces.cuts, whole.cuts)
+        assert same(pieces.segments, whole.segments)
         assert str(pieces.fault) == str(whole.fault)
         assert str(pieces.framer.incomplete) == str(whole.framer.incomplete)
 
@@ -94,23 +94,23 @@ def test_segments_do_not_depend_on_the_pieces(name: str, target: int, limit: int
 @pytest.mark.parametrize("target", [1, 2000, 100_000])
 def test_segments_are_consecutive_with_the_crc_of_all_earlier_bytes(name: str, target: int) -> None:
     log = recorded(name)
-    cuts = segmented(log, target=target, limit=3 * target).cuts
-    assert cuts[0].start == Checkpoint(0, 0)
-    assert all(one.end == other.start for one, other in pairwise(cuts))
+    segments = segmented(log, target=target, limit=3 * target).segments
+    assert segments[0].start == Checkpoint(0, 0)
+    assert all(one.end == other.start for one, other in pairwise(segments))
     cleared = log[:21] + bytes([log[21] & 0xFE]) + log[22:]
-    for cut in cuts:
-        assert cut.end.crc == zlib.crc32(cleared[: cut.end.position])
+    for segment in segments:
+        assert segment.end.crc == zlib.crc32(cleared[: segment.end.position])
     assert all(
-        cut.end.position - cut.start.position >= target
-        for cut in cuts[:-1]
-        if not inside(cuts, cut)
+        segment.end.position - segment.start.position >= target
+        for segment in segments[:-1]
+        if not inside(segments, segment)
     )
 
 
-def inside(cuts: list[SegmentBounds], cut: SegmentBounds) -> bool:
+def inside(segments: list[SegmentBounds], segment: SegmentBounds) -> bool:
     """Return True if the segment is next to a split transaction, which ends segments early."""
-    index = cuts.index(cut)
-    return any(c.transaction_pos is not None for c in cuts[max(0, index - 1) : index + 3])
+    index = segments.index(segment)
+    return any(c.transaction_pos is not None for c in segments[max(0, index - 1) : index + 3])
 
 
 def test_a_transaction_above_the_limit_is_split_between_events_with_preambles() -> None:
@@ -128,30 +128,30 @@ def test_a_transaction_above_the_limit_is_split_between_events_with_preambles() 
     small = [GTID, BEGIN, table_map(9), rows(9, 10, last=True), XID]
     log = log_bytes(*small, *transaction, *small, STOP)
     description = log[4 : 4 + len(format_description())]
-    cuts = segmented(log, target=900, limit=1500).cuts
+    segments = segmented(log, target=900, limit=1500).segments
     start = len(description) + 4 + len(b"".join(small))
 
-    pieces = [cut for cut in cuts if cut.transaction_pos is not None]
-    assert [cut.transaction_pos for cut in pieces] == [start] * len(pieces)
-    assert content(log, cuts[0]) == log[:start]
-    assert content(log, cuts[1]) == b"".join(transaction[:7])
-    assert cuts[1].preamble == description
+    pieces = [segment for segment in segments if segment.transaction_pos is not None]
+    assert [segment.transaction_pos for segment in pieces] == [start] * len(pieces)
+    assert content(log, segments[0]) == log[:start]
+    assert content(log, segments[1]) == b"".join(transaction[:7])
+    assert segments[1].preamble == description
     opened = description + GTID + BEGIN
-    assert cuts[2].preamble == opened + table_map(2) + table_map(3)
-    assert content(log, cuts[2]) == b"".join(transaction[7:10])
-    assert (content(log, cuts[3]), cuts[3].preamble) == (XID, opened)
-    assert content(log, cuts[4]) == b"".join(small) + STOP
-    assert (cuts[4].preamble, cuts[4].transaction_pos) == (description, None)
+    assert segments[2].preamble == opened + table_map(2) + table_map(3)
+    assert content(log, segments[2]) == b"".join(transaction[7:10])
+    assert (content(log, segments[3]), segments[3].preamble) == (XID, opened)
+    assert content(log, segments[4]) == b"".join(small) + STOP
+    assert (segments[4].preamble, segments[4].transaction_pos) == (description, None)
 
 
 def test_a_transaction_below_the_limit_is_not_split() -> None:
     big = [GTID, BEGIN, table_map(1), rows(1, 5000, last=False), rows(1, 5000, last=True), XID]
     small = [GTID, BEGIN, table_map(9), rows(9, 10, last=True), XID]
     log = log_bytes(*small, *big, *small)
-    cuts = segmented(log, target=100, limit=12_000).cuts
-    assert all(cut.transaction_pos is None for cut in cuts)
-    assert [content(log, cut)[-len(XID) :] for cut in cuts[1:]] == [XID] * 3
-    joined = segmented(log, target=9000, limit=10_200).cuts
+    segments = segmented(log, target=100, limit=12_000).segments
+    assert all(segment.transaction_pos is None for segment in segments)
+    assert [content(log, segment)[-len(XID) :] for segment in segments[1:]] == [XID] * 3
+    joined = segmented(log, target=9000, limit=10_200).segments
     assert content(log, joined[1]) == b"".join(big)
 
 
@@ -166,8 +166,8 @@ def test_an_event_too_large_to_hold_is_verified_while_streaming(
     log = log_bytes(gtid, large, gtid, large, description=description)
     sound = segmented(log, step=step, target=100, limit=1000)
     assert sound.fault is None
-    assert [content(log, cut) for cut in sound.cuts][1:] == [gtid + large] * 2
-    assert sound.cuts[-1].end.crc == zlib.crc32(log)
+    assert [content(log, segment) for segment in sound.segments][1:] == [gtid + large] * 2
+    assert sound.segments[-1].end.crc == zlib.crc32(log)
 
     damaged = bytearray(log)
     damaged[len(log) - 9000] ^= 1
@@ -190,8 +190,8 @@ def test_a_segment_decodes_to_its_part_of_the_whole(name: str) -> None:
         return  # unsupported content is reported by silver
     for target, limit in ((1, 1), (700, 1400), (5000, 20_000)):
         got = []
-        for cut in segmented(log, target=target, limit=limit).cuts:
-            for schema, table, row in changes(cut.preamble + content(log, cut)):
+        for segment in segmented(log, target=target, limit=limit).segments:
+            for schema, table, row in changes(segment.preamble + content(log, segment)):
                 got.append((schema, table, row))
         assert len(got) == len(expected)
         images = [(s, t, r["__op"], r["before"], r["after"]) for s, t, r in got]
@@ -209,8 +209,8 @@ def test_a_flipped_bit_affects_no_earlier_transaction(data: st.DataObject) -> No
     damaged[position] ^= 1 << data.draw(st.integers(0, 7))
     sound = segmented(log, target=1, limit=1 * MIB)
     found = segmented(bytes(damaged), target=1, limit=1 * MIB)
-    before = [cut for cut in sound.cuts if cut.end.position <= position]
-    assert same(found.cuts[: len(before)], before)
+    before = [segment for segment in sound.segments if segment.end.position <= position]
+    assert same(found.segments[: len(before)], before)
     assert found.fault is not None or found.framer.incomplete is not None
     assert found.boundary.position <= position
 
@@ -234,8 +234,8 @@ def test_a_truncated_file_yields_its_complete_transactions(size: int) -> None:
     log = SHOP
     sound = segmented(log, target=1, limit=MIB)
     found = segmented(log[:size], target=1, limit=MIB)
-    whole = [cut for cut in sound.cuts if cut.end.position <= size]
-    assert same(found.cuts, whole)
+    whole = [segment for segment in sound.segments if segment.end.position <= size]
+    assert same(found.segments, whole)
     at_boundary = bool(whole) and whole[-1].end.position == min(size, len(log))
     assert (found.framer.incomplete is None and found.fault is None) == at_boundary
 
@@ -243,22 +243,22 @@ def test_a_truncated_file_yields_its_complete_transactions(size: int) -> None:
 def test_splitting_resumes_after_the_stored_segments() -> None:
     log = SHOP
     all_at_once = segmented(log, target=1000, limit=4000)
-    for cut in all_at_once.cuts[1:-1]:
-        rest = segmented(log, target=1000, limit=4000, stored=cut.start, step=5000)
+    for segment in all_at_once.segments[1:-1]:
+        rest = segmented(log, target=1000, limit=4000, stored=segment.start, step=5000)
         assert rest.fault is None
-        assert same(rest.cuts, all_at_once.cuts[all_at_once.cuts.index(cut) :])
+        assert same(rest.segments, all_at_once.segments[all_at_once.segments.index(segment) :])
     done = segmented(log, target=1000, limit=4000, stored=all_at_once.boundary)
-    assert (done.cuts, done.fault) == ([], None)
+    assert (done.segments, done.fault) == ([], None)
 
 
 def test_a_file_whose_ingested_bytes_changed_is_refused() -> None:
     log = without_checksums(SHOP)
-    stored = segmented(log, target=1000, limit=4000).cuts[2].end
+    stored = segmented(log, target=1000, limit=4000).segments[2].end
     changed = bytearray(log)
     changed[stored.position - 1] ^= 1
     found = segmented(bytes(changed), target=1000, limit=4000, stored=stored)
     assert found.changed
-    assert found.cuts == []
+    assert found.segments == []
     assert "differ from those already ingested" in str(found.fault)
 
 
@@ -266,7 +266,7 @@ def test_the_in_use_flag_does_not_affect_segments() -> None:
     log = SHOP
     used = log[:21] + bytes([log[21] | 1]) + log[22:]
     one, other = (segmented(data, target=900, limit=2000) for data in (log, used))
-    assert same(one.cuts, other.cuts)
+    assert same(one.segments, other.segments)
     assert (one.framer.in_use, other.framer.in_use) == (False, True)
 
 
@@ -283,7 +283,7 @@ def test_a_file_that_is_not_a_plain_binary_log_is_refused(
 ) -> None:
     found = segmented(data)
     assert isinstance(found.fault, error)
-    assert found.cuts == []
+    assert found.segments == []
 
 
 @pytest.mark.parametrize("name", LOGS)
@@ -297,12 +297,12 @@ def test_the_statistics_of_segments_add_up_to_the_events_of_the_file(name: str) 
             expected[event.name] = expected.get(event.name, 0) + 1
     found: dict[str, int] = {}
     gtids = set()
-    for cut in segmenter.cuts:
+    for segment in segmenter.segments:
         part = Framer(verify=False)
-        if cut.start.position:
-            part.resume(cut.start, cut.preamble, cut.transaction_pos)
+        if segment.start.position:
+            part.resume(segment.start, segment.preamble, segment.transaction_pos)
         tally = EventStatistics()
-        tally.add(part.feed(content(log, cut)), read_description(cut.preamble or log))
+        tally.add(part.feed(content(log, segment)), read_description(segment.preamble or log))
         for kind, count in tally.events.items():
             found[kind] = found.get(kind, 0) + count
         for source in tally.gtids.sources:

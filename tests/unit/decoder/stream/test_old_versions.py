@@ -206,10 +206,10 @@ def test_segments_of_old_logs_decode_independently(log: bytes) -> None:
     segmenter.feed(log)
     segmenter.finish()
     assert segmenter.fault is None
-    assert len(segmenter.cuts) > 3
-    assert b"".join(log[c.start.position : c.end.position] for c in segmenter.cuts) == log
+    assert len(segmenter.segments) > 3
+    assert b"".join(log[c.start.position : c.end.position] for c in segmenter.segments) == log
     parts = []
-    for cut in segmenter.cuts:
+    for cut in segmenter.segments:
         segment = Segment("log", 1, cut.start.position, cut.transaction_pos, cut.preamble)
         parts += decoded(log[cut.start.position : cut.end.position], segment)
     whole = decoded(log)

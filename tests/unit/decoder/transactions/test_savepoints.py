@@ -75,9 +75,9 @@ def test_a_savepoint_of_an_earlier_segment_is_in_the_preamble(target: int) -> No
     segmenter = Segmenter(target=target, limit=target)
     segmenter.feed(log)
     segmenter.finish()
-    assert len(segmenter.cuts) > 2
+    assert len(segmenter.segments) > 2
     results: list[Any] = []
-    for cut in segmenter.cuts:
+    for cut in segmenter.segments:
         segment = Segment("binlog.000001", 1, cut.start.position, cut.transaction_pos, cut.preamble)
         unit = SegmentDecoder(segment, TypeOptions())
         results += unit.decode([log[cut.start.position : cut.end.position]])

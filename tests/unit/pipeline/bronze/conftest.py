@@ -63,11 +63,11 @@ def row() -> MakeRow:
 
 @pytest.fixture
 def scanned() -> MakeScan:
-    """`scanned(**fields)`: a sound, closed file of 1000 bytes in one cut."""
+    """`scanned(**fields)`: a sound, closed file of 1000 bytes in one segment."""
 
     def make(**fields: object) -> FileScan:
         made = FileScan(
-            cuts=(),
+            segments=(),
             boundary=Checkpoint(1000, 7),
             end=Checkpoint(1000, 7),
             fault=None,

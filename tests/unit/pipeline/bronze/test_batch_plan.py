@@ -56,14 +56,14 @@ def test_a_new_file_gets_a_row_and_a_known_one_is_updated(
     binlog: MakeBinlog, row: MakeRow, scanned: MakeScan
 ) -> None:
     new = plan_file(
-        "shop", Placed(binlog("log.000003"), 3, None), scanned(cuts=(CUT,)), None, batch=4
+        "shop", Placed(binlog("log.000003"), 3, None), scanned(segments=(CUT,)), None, batch=4
     )
     assert new is not None
     assert (new.row.state, new.row.ordinal, new.row.sha256) == ("complete", 3, "s")
     assert (new.row.ingested_upto, new.row.crc32, new.row.batch) == (1000, 7, 4)
     before = row("log.000003", 3, state="open", complete=False, in_use=True, ingested_upto=400)
     more = plan_file(
-        "shop", Placed(binlog("log.000003"), 3, before), scanned(cuts=(CUT,)), None, batch=5
+        "shop", Placed(binlog("log.000003"), 3, before), scanned(segments=(CUT,)), None, batch=5
     )
     assert more is not None
     assert more.clear_in_use
@@ -98,7 +98,7 @@ def test_a_file_that_shrank_or_changed_is_faulty_and_keeps_its_stored_bytes(
     )
     assert changed is not None
     for plan in (shrunk, changed):
-        assert (plan.cuts, plan.row.state, plan.row.ingested_upto) == ((), "faulty", 1000)
+        assert (plan.segments, plan.row.state, plan.row.ingested_upto) == ((), "faulty", 1000)
     again = Placed(binlog("log.000001", size=900), 1, shrunk.row)
     assert plan_file("shop", again, scanned(), None, batch=3) is None
 
@@ -106,11 +106,11 @@ def test_a_file_that_shrank_or_changed_is_faulty_and_keeps_its_stored_bytes(
 def test_the_tail_after_a_crash_is_kept_as_a_cut_of_its_own(
     binlog: MakeBinlog, scanned: MakeScan
 ) -> None:
-    crashed = scanned(cuts=(CUT,), end=Checkpoint(1200, 9), ended=True, incomplete="inside")
+    crashed = scanned(segments=(CUT,), end=Checkpoint(1200, 9), ended=True, incomplete="inside")
     plan = plan_file("shop", Placed(binlog("log.000001"), 1, None), crashed, None, batch=1)
     assert plan is not None
     assert plan.tail
-    assert plan.cuts[1] == SegmentBounds(Checkpoint(1000, 7), Checkpoint(1200, 9), None, b"")
+    assert plan.segments[1] == SegmentBounds(Checkpoint(1000, 7), Checkpoint(1200, 9), None, b"")
     assert plan.row.ingested_upto == 1200
 
 
@@ -122,7 +122,7 @@ def test_an_archive_that_is_uploaded_again_is_read_once(
     assert read(file) == ["log.000001"]
     plan = plan_file("shop", file, scanned(ended=False), None, batch=2)
     assert plan is not None
-    assert (plan.cuts, plan.row.state) == ((), "open")
+    assert (plan.segments, plan.row.state) == ((), "open")
     assert read(replace(file, row=plan.row)) == []
 
 
@@ -165,7 +165,7 @@ def test_a_plan_survives_serialization(row: MakeRow) -> None:
 
 
 def test_a_scan_survives_pickling(scanned: MakeScan) -> None:
-    scan = scanned(cuts=(CUT,), fault="why")
+    scan = scanned(segments=(CUT,), fault="why")
     assert pickle.loads(pickle.dumps(scan)) == scan
 
 

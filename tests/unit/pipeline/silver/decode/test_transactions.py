@@ -91,7 +91,7 @@ def parts_of(log: bytes, target: int) -> list[dict[str, Any]]:
             "preamble": cut.preamble,
             "content": log[cut.start.position : cut.end.position],
         }
-        for cut in segmenter.cuts
+        for cut in segmenter.segments
     ]
     batch = pa.RecordBatch.from_pylist(rows, schema=SEGMENT_ROWS)
     decode = Decode(TypeOptions(), lambda *_: True, {})
