@@ -22,7 +22,7 @@ _BYTES = {
     **dict.fromkeys(("utf8mb3", "ujis", "eucjpms"), 3),
     **dict.fromkeys(("ucs2", "big5", "cp932", "euckr", "gb2312", "gbk", "sjis"), 2),
 }
-"""Bytes of a charset's longest character; one for charsets not listed."""
+"""Bytes of a charset's longest character, if more than one."""
 _ALIASES = {"utf8": "utf8mb3"}
 _UTF8 = ("utf8mb3", "utf8mb4")
 _BASIC = ("utf8mb3", "ucs2")

@@ -14,14 +14,14 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, MergeIntoWriter, SparkSession, functions as sf
 
-from pipeline.gold.changes.bags import keyless_misfits, put_keyless
 from pipeline.gold.changes.change_stats import Extent, all_of, extent, first_lsn, within
 from pipeline.gold.changes.changes import TableChanges
 from pipeline.gold.changes.drift import Look
 from pipeline.gold.changes.fold import DELETE, Shape, fold, outcomes
 from pipeline.gold.changes.fold_partial import MISSING, fold_partial, misfits
 from pipeline.gold.changes.images import LeftOut
-from pipeline.gold.changes.keys import first_repeated
+from pipeline.gold.changes.key_checks import first_repeated
+from pipeline.gold.changes.keyless import keyless_misfits, put_keyless
 from pipeline.gold.changes.local_fold import can_fold, fold_here
 from pipeline.gold.changes.refusals import (
     key_inexact,

@@ -236,7 +236,7 @@ class _Foresight:
         state = self.outlook.states[child]
         items = self.outlook.items.get(child, ())
         definition = definition_at(items, state.to_lsn)
-        key = state.key or (definition.key if definition else ())
+        key = state.key_of(definition)
         own = tuple(link for link in self.links if link.child == child)
         model = model_after(item for item in items if item.lsn <= state.to_lsn)
         defaults = model.defaults if model else ()

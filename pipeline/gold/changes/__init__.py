@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 __all__ = [
-    "bags",
     "blockers",
     "change_stats",
     "changes",
@@ -13,7 +12,8 @@ __all__ = [
     "fold_partial",
     "images",
     "json_diff",
-    "keys",
+    "key_checks",
+    "keyless",
     "local_fold",
     "log_facts",
     "refusals",

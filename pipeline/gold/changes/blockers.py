@@ -14,7 +14,7 @@ from decoder.errors import UnsupportedError
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.catalog.timeline.tables import NO_NAMES
-from pipeline.gold.changes.keys import key_refusal
+from pipeline.gold.changes.key_checks import key_refusal
 from pipeline.gold.table.names import OWN_COLUMNS
 from pipeline.gold.table.state import NO_LSN, TableState
 from pipeline.settings.settings import key_given

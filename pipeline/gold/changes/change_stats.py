@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, functions as sf, types as st
 from pipeline.gold.changes.changes import PARTIAL_COLUMNS
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut, any_of, is_left_out, is_moved, key_of
-from pipeline.gold.changes.keys import is_inexact
+from pipeline.gold.changes.key_checks import is_inexact
 from pipeline.gold.changes.small_batch import bytes_of
 from pipeline.lake.sql_text import quoted
 

@@ -198,6 +198,4 @@ class _Batch:
             )
 
     def _key(self) -> tuple[str, ...]:
-        """Return the key given by conf, or else the definition's own."""
-        own = self._current.definition if self._current else None
-        return self._state.key or (own.key if own else ())
+        return self._state.key_of(self._current.definition if self._current else None)

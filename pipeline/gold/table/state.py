@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from decoder import TableDefinition
 from pipeline.catalog import TableName
 from pipeline.errors import BinlakeError
 from pipeline.gold.table.damage import Damage
@@ -83,6 +84,10 @@ class TableState:
     def name(self) -> TableName:
         """The source's table."""
         return TableName(self.schema, self.table)
+
+    def key_of(self, definition: TableDefinition | None) -> tuple[str, ...]:
+        """Return the columns that identify its rows: those that conf gives, or the definition's."""
+        return self.key or (definition.key if definition else ())
 
     def damaged(self, damage: Damage) -> TableState:
         """Return the state as a damaged table: held, and not equal to the source's table."""

@@ -35,11 +35,6 @@ LossyCounts = Mapping[str, Mapping[str, int]]
 SEEN = "seen_before"
 """Counter of transactions that the lake already had (each part of a transaction counts)."""
 
-_FIRST_KNOWN = (
-    *("file", "gtid", "xid", "server_id", "committed_at", "original_committed_at"),
-    *("end_pos", "commit_lsn", "xa", "xa_end", "seen_before"),
-)
-"""Fields that only one part of a transaction has, or that are the same in all."""
 _SPANS = ("rolled_back", "rolled_back_rows", "cascades_logged_rows")
 UNKNOWN = "unknown"
 """`cascades` of a transaction in parts, if it is unknown in which parts cascades are unlogged."""
@@ -138,7 +133,10 @@ def whole(parts: pa.Table) -> pa.Table:
 
 
 def merge_parts(parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return one row per LSN: counts are summed, other fields are the first known value."""
+    """Return one row per LSN: counts are summed, spans joined, other fields the first known value.
+
+    Those only one part has, or they are the same in all.
+    """
     by_lsn: dict[int, list[Mapping[str, Any]]] = {}
     for part in sorted(parts, key=lambda part: (part["__lsn"], part["start_pos"])):
         by_lsn.setdefault(part["__lsn"], []).append(part)
@@ -150,8 +148,7 @@ def _merged(parts: list[Mapping[str, Any]]) -> dict[str, Any]:
     for part in parts:
         rows.update(part["rows"])
     return {
-        "__lsn": parts[0]["__lsn"],
-        "start_pos": parts[0]["start_pos"],
+        **{name: _first_known(parts, name) for name in parts[0]},
         "rows": list(rows.items()),
         "bytes": sum(part["bytes"] for part in parts),
         **{
@@ -159,7 +156,6 @@ def _merged(parts: list[Mapping[str, Any]]) -> dict[str, Any]:
         },
         "cascades_logged": _logged_spans(parts) or None,
         "cascades": _cascades(parts),
-        **{name: _first_known(parts, name) for name in _FIRST_KNOWN},
     }
 
 

@@ -1,4 +1,4 @@
-"""Landed files in an object store, which cannot append: objects are replaced as files grow.
+"""Upload of a capture's landed files to an object store, which cannot append to objects.
 
 A capture lands logs in a local folder, the spool, and resumes from it; a file is uploaded when it
 is closed, and the growing one from time to time. Uploads are atomic, so readers of the store see

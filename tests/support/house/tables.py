@@ -113,8 +113,8 @@ ROOMS = {
     "pipeline.gold.apply": "apply merge seed_rows",
     "pipeline.gold.cascades": "foresight links outlook reader replay rows store",
     "pipeline.gold.changes": (
-        "bags blockers change_stats changes drift faults fold fold_partial images json_diff keys "
-        "local_fold log_facts refusals small_batch steps "
+        "blockers change_stats changes drift faults fold fold_partial images json_diff key_checks "
+        "keyless local_fold log_facts refusals small_batch steps "
         "transactions xa"
     ),
     "pipeline.gold.plan": (

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.catalog.ddl.charsets import can_hold, decoded, encoded
+from decoder.columns.charsets import is_single_byte
+from decoder.columns.charsets.collations import COLLATIONS
+from pipeline.catalog.ddl.charsets import can_hold, collation_of, decoded, encoded, widest
 
 
 @pytest.mark.parametrize(
@@ -46,3 +48,9 @@ def test_invalid_bytes_are_an_error() -> None:
     assert decoded(b"\x41", "ucs2") == "A"  # padded on the left
     with pytest.raises(ValueError, match="invalid in utf8mb4"):
         decoded(b"\xe9", "utf8mb4")
+
+
+@pytest.mark.parametrize("charset", COLLATIONS)
+def test_the_longest_character_of_each_charset_is_known(charset: str) -> None:
+    one_byte = charset == "binary" or is_single_byte(charset)
+    assert one_byte == (widest(collation_of(charset)) == 1)

@@ -7,7 +7,7 @@ import pytest
 from decoder import TableDefinition, TypeOptions
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.gold.changes.keys import key_refusal
+from pipeline.gold.changes.key_checks import key_refusal
 
 DAY = ColumnDefinition("day", ColumnType.DATE)
 COLUMNS = (

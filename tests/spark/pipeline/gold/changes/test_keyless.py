@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.gold.changes.bags import put_keyless
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut
+from pipeline.gold.changes.keyless import put_keyless
 from pipeline.gold.table.gold_table import Write
 from pipeline.lake import delta
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut
-from pipeline.gold.changes.keys import first_repeated
+from pipeline.gold.changes.key_checks import first_repeated
 
 IMAGE = "struct<id: int, k: string>"
 SILVER = (
