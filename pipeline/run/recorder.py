@@ -98,11 +98,11 @@ class Recorder:
         outcome: Outcome = "faults" if exit_code else "done" if worked else "nothing_new"
         with self._only_warning():
             record = self._record(outcome=outcome, exit_code=exit_code)
-            record = self._monitor.ended(record, self._reports)
-            level = logging.WARNING if outcome == "faults" else logging.INFO
-            message = f"{record.command} is done{_ENDINGS.get(outcome, '')}{self._newest(outcome)}"
-            say("run_finished", message, level=level, **record.figures())
-            self._write(record)
+            try:
+                record = self._monitor.ended(record, self._reports)
+            finally:  # also if a signal ends the wait for a webhook
+                self._say_done(record)
+                self._write(record)
         return record
 
     def failed(self, error: BaseException) -> None:
@@ -154,15 +154,16 @@ class Recorder:
             **ending,
         )
 
+    def _say_done(self, record: RunRecord) -> None:
+        level = logging.WARNING if record.outcome == "faults" else logging.INFO
+        ending = _ENDINGS.get(record.outcome, "")
+        if (newest := self._newest_file()) is not None and record.outcome == "nothing_new":
+            ending = f"{ending}; {newest.sentence(record.finished_at)}"
+        message = f"{record.command} is done{ending}"
+        say("run_finished", message, level=level, **record.figures())
+
     def _newest_file(self) -> NewestFile | None:
         return next((report.newest for report in self._reports if report.newest), None)
-
-    def _newest(self, outcome: Outcome) -> str:
-        """Return how old the newest file is, for a run that found nothing new."""
-        newest = self._newest_file()
-        if outcome != "nothing_new" or newest is None:
-            return ""
-        return f"; {newest.sentence(datetime.now(timezone.utc))}"
 
     def _write(self, record: RunRecord) -> None:
         append_run(self._spark, self._settings.layout, record)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from http.client import HTTPException
+from http.client import HTTPException, InvalidURL
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
@@ -75,6 +75,12 @@ class Webhook:
         except HTTPError as error:
             remedy = "Check notify.url and the token."
             raise self._refused(f"answered {error.code} {error.reason}", remedy) from None
+        except (ValueError, InvalidURL):
+            # Not chained: the message quotes the URL or the token.
+            remedy = "Check notify.url and the token."
+            raise self._refused(
+                "cannot be called: HTTP does not allow a character in its URL or token", remedy
+            ) from None
         except (OSError, HTTPException) as error:
             reason = error.reason if isinstance(error, URLError) else error
             remedy = "Check that this machine reaches it."

@@ -98,6 +98,21 @@ def test_a_host_that_does_not_answer_is_an_error_without_the_url(server: Receive
     assert "q8Zr7Wv2" not in f"{raised.value} {refused.value}"
 
 
+@pytest.mark.parametrize(
+    ("path", "token"), [("q8Zr7Wv2 x", ""), ("", "q8Zr7Wv2\rx"), ("", "q8Zr7Wv2€")]
+)
+def test_characters_that_http_does_not_allow_are_an_error_without_the_secret(
+    server: Receiver, monkeypatch: pytest.MonkeyPatch, path: str, token: str
+) -> None:
+    monkeypatch.setenv(TOKEN_VARIABLE, token)
+    settings = Settings.load(None, notify={"url": f"{server.url}/{path}"})
+    made = Webhook.of(settings.notify)
+    assert made is not None
+    with pytest.raises(WebhookError, match="cannot be called") as raised:
+        made.post({})
+    assert "q8Zr7Wv2" not in f"{raised.value} {raised.value.__cause__}"
+
+
 def test_the_message_has_what_is_new_what_is_over_and_what_stays_open() -> None:
     settings = Settings(source="shop", lake="s3a://me:s3cret@lake/x")
     changes = ProblemChanges((HELD, FAILED), (OVER,), (), (HELD.reported, FAILED.reported))
