@@ -10,14 +10,16 @@ from os.path import expanduser
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, ConfigDict, Field, PlainSerializer, SecretStr
 
+from pipeline.observe.redaction import MASK
 from pipeline.settings.values import LocalPath, Model
 
 SECONDS = 5.0
 _COLLECTED = ".prom"
 """The suffix of files that node_exporter's textfile collector reads."""
 
+_Masked = PlainSerializer(lambda _: MASK, return_type=str, when_used="json")
 Seconds = Annotated[float, Field(gt=0, le=60)]
 
 
@@ -55,6 +57,9 @@ def _lineage(place: str) -> str:
     return expanduser(place)
 
 
+WebhookUrl = Annotated[SecretStr, AfterValidator(_webhook), _Masked]
+
+
 class MetricsSettings(Model):
     """Prometheus's metrics of a source (`pip install 'binlake[metrics]'`)."""
 
@@ -87,7 +92,7 @@ class NotifySettings(Model):
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
-    url: Annotated[SecretStr, AfterValidator(_webhook)] | None = None
+    url: WebhookUrl | None = None
     """Where a run posts JSON about a failure, a held table, a gap or another fault: once, and again
     when it is well. The URL is treated as a secret."""
     token_file: LocalPath | None = None

@@ -61,6 +61,7 @@ def test_the_webhooks_url_is_never_shown() -> None:
         None, notify={"url": HOOK}, lineage={"openlineage": "https://me:q8Zr7Wv2@marquez"}
     )
     assert "q8Zr7Wv2" not in as_yaml(settings) + as_json(settings) + repr(settings.notify)
+    assert "notify:\n  url: '***'\n" in as_yaml(settings)
     redact = Redaction(settings.secrets, {})
     assert redact(f"POST {HOOK} failed") == "POST *** failed"
     assert "q8Zr7Wv2" not in redact("https://me:q8Zr7Wv2@marquez: refused, q8Zr7Wv2")
