@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, TimeoutError as FutureTimeoutError
 from contextvars import copy_context
 from dataclasses import replace
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pipeline.errors import BinlakeError, sentence_of
 from pipeline.lake.ledger.run_record import ReportedProblem, RunRecord, Sentence
@@ -37,6 +37,8 @@ T = TypeVar("T")
 
 LONGEST = 10.0
 """Seconds for what reads the lake or writes a file; calls have timeouts in the settings."""
+LONGEST_BY_SPARK = 30.0
+"""Seconds for reading a lake in a catalog."""
 
 
 class MonitoringTimeoutError(BinlakeError):
@@ -52,6 +54,7 @@ class Monitor:
         self._run = run
         self._command = command
         self._opened = False
+        self._reading = LONGEST if settings.lake_schema is None else LONGEST_BY_SPARK
         self._layer = ""
         self._failures: list[Sentence] = []
         self._lineage: Lineage | None = None
@@ -121,7 +124,7 @@ class Monitor:
         else:
             return None
         return self._attempt(
-            outlet, LONGEST, lambda: read_source_state(self._spark, self._settings)
+            outlet, self._reading, lambda: read_source_state(self._spark, self._settings)
         )
 
     def _notify(
@@ -131,7 +134,10 @@ class Monitor:
         state: SourceState | None,
         error: BaseException | None,
     ) -> tuple[ReportedProblem, ...] | None:
-        """Call the webhook if it does not know the present state; return what it knows then."""
+        """Call the webhook if it does not know the present state; return what it knows then.
+
+        Returns None if that is not known, so that later runs go by the record of an earlier one.
+        """
         if self._settings.notify.url is None or record.outcome == "interrupted":
             return None
         changes = self._attempt(
@@ -139,18 +145,24 @@ class Monitor:
         )
         if changes is None:
             return None
-        if not changes.worth_a_call:
-            return changes.open
+        told = not changes.worth_a_call or self._call(
+            lambda: message(self._settings, record, changes, state)
+        )
+        if state is None:
+            return None
+        return changes.open if told else changes.known
+
+    def _call(self, body: Callable[[], Mapping[str, Any]]) -> bool:
+        """Call the webhook; return True if it accepted the call."""
         webhook = self._webhook
         if webhook is None:
-            return changes.known
+            return False
 
         def call() -> bool:
-            webhook.post(message(self._settings, record, changes, state))
+            webhook.post(body())
             return True
 
-        accepted = self._attempt("notify", self._settings.notify.timeout, call)
-        return changes.open if accepted else changes.known
+        return self._attempt("notify", self._settings.notify.timeout, call) or False
 
     def _changes(
         self,
@@ -168,7 +180,7 @@ class Monitor:
         """Return what a layer read and wrote; nothing if that cannot be read."""
         found = self._attempt(
             "lineage",
-            LONGEST,
+            self._reading,
             lambda: datasets_of(self._spark, self._settings, layer, self._run.finished),
         )
         return found or LayerDatasets()

@@ -239,10 +239,16 @@ def test_a_lake_that_cannot_be_read_is_reported_and_the_failure_is_still_sent(
     def unreadable(*_: object) -> None:
         raise UnreachableError("the store is down.", key="lake")
 
-    monkeypatch.setattr(monitor, "read_source_state", unreadable)
-    lake.run(gold=OSError("gone"))
+    lake.run(bronze=gap("bronze"))
+    with monkeypatch.context() as patch:
+        patch.setattr(monitor, "read_source_state", unreadable)
+        failed = lake.run(gold=OSError("gone"))
     assert [line["outlet"] for line in lake.log] == ["metrics"]
-    assert [one["subject"] for one in server.bodies[0]["new"]] == ["OSError"]
+    assert [one["subject"] for one in server.bodies[1]["new"]] == ["OSError"]
+    # What the webhook knows is still in the record before.
+    assert failed.notified is None
+    lake.run()
+    assert [one["subject"] for one in server.bodies[2]["resolved"]] == [GAP]
 
 
 def test_a_step_that_takes_too_long_is_left_behind() -> None:
