@@ -35,6 +35,7 @@ from pipeline.silver.plan.batch_plan import SilverPlan
 from pipeline.source.server.login import LOCAL, URL_VARIABLE
 
 _QUOTED = re.compile("`((?:[^`]|``)*)`")
+_WILDCARD = re.compile(r"[*?\[]")
 _STORES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "abfss", "wasb": "wasbs"}
 """Schemes that name the same store as another, which OpenLineage uses."""
 _BUCKETS = ("s3", "gs")
@@ -87,7 +88,7 @@ def place_of(reference: str) -> LineageDataset:
         return LineageDataset(catalog, ".".join(inside))
     scheme, colon, rest = reference.partition("://")
     if not colon or scheme == "file":
-        return LineageDataset("file", rest if colon else reference)
+        return LineageDataset("file", os.path.abspath(rest if colon else reference))
     authority, _, path = rest.partition("/")
     scheme = _STORES.get(scheme, scheme)
     if scheme in ("abfss", "wasbs"):
@@ -111,10 +112,16 @@ def source_namespace(settings: Settings, environment: Mapping[str, str] = os.env
     return f"mysql://{host}:{server.port}" if host else f"mysql://{settings.source}"
 
 
+def _folder_of(location: str) -> str:
+    """Return the folder in which a glob begins; any other location unchanged."""
+    begins = _WILDCARD.search(location)
+    return location if begins is None else location[: begins.start()].rpartition("/")[0] or "."
+
+
 def _of_bronze(settings: Settings, finished: Sequence[FinishedBatch]) -> LayerDatasets:
     done = _sums(batch.record for batch in finished)
     places = [settings.binlogs] if isinstance(settings.binlogs, str) else settings.binlogs
-    inputs = [place_of(place) for place in places]
+    inputs = [place_of(_folder_of(place)) for place in places]
     if len(inputs) == 1:
         inputs = [replace(inputs[0], bytes=done["bytes"], files=done["files"])]
     segments = place_of(settings.layout.segments)
@@ -151,7 +158,8 @@ def _of_silver(
 
 
 def _of_gold(spark: Spark, settings: Settings, finished: Sequence[FinishedBatch]) -> LayerDatasets:
-    inputs = {"": place_of(settings.layout.transactions)}
+    transactions = place_of(settings.layout.transactions)
+    inputs = {transactions.name: transactions}
     outputs: dict[str, LineageDataset] = {}
     definitions = _Definitions.read(spark, settings) if finished else _Definitions({}, ())
     ledger = Ledger(spark, settings.layout, settings.source)
