@@ -50,6 +50,10 @@ class Options(TypedDict, total=False):
     parallel_tables: int
     engine: Literal["auto", "spark", "local"]
     keep_runs: int
+    stale: str
+    metrics: Mapping[str, Any]
+    lineage: Mapping[str, Any]
+    notify: Mapping[str, Any]
     log: Literal["text", "json"]
     spark: Mapping[str, Any]
     airflow: Mapping[str, Any]

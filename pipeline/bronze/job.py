@@ -6,12 +6,15 @@ spark-submit pipeline/bronze/job.py --source NAME --binlogs PATH_OR_GLOB --lake 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
 
 from pipeline.bronze.batch_plan import next_plan
 from pipeline.bronze.carry_out import carry_out
 from pipeline.bronze.continuity import accepted, gaps
 from pipeline.bronze.copies import Committed, commits
 from pipeline.bronze.files import read_files
+from pipeline.bronze.newest_file import Freshness
 from pipeline.bronze.order import place
 from pipeline.bronze.tables import FileRow
 from pipeline.errors import SettingsError
@@ -52,10 +55,24 @@ def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
         if done.plan.body == body and not plan.more:
             break
     problems = copy_captured_readings(layer.lake, layer.source, settings.binlogs, _begun(known))
-    return batches.report(
+    freshness = Freshness.of(listing, settings.stale)
+    report = batches.report(
         faults=(*listing.faults, *order.faults, *(row.fault for row in known if row.fault)),
         gaps=gaps(known, settings.given_up),
         notes=(*listing.notes, *order.notes, *problems, *_accepted_gaps(known, settings)),
+    )
+    return _with_freshness(report, freshness)
+
+
+def _with_freshness(report: LayerReport, freshness: Freshness) -> LayerReport:
+    """Return the report with the newest file; without anything new, a stale one is a fault."""
+    report = replace(report, newest=freshness.newest)
+    if report.worked:
+        return report
+    return replace(
+        report,
+        faults=(*report.faults, *freshness.faults(datetime.now(timezone.utc))),
+        notes=(*report.notes, *freshness.notes()),
     )
 
 

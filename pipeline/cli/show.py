@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timezone
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pipeline.cli.show_runs import STYLES, duration
+from pipeline.cli.show_runs import STYLES
 from pipeline.observe import LayerReport, redact
+from pipeline.observe.report import duration
 from pipeline.run.status import LastRun, LayerStatus, SourceStatus, Status, TableStatus, seeding
 from pipeline.settings import Settings
 
@@ -192,5 +193,6 @@ def _time(at: datetime) -> str:
 
 def _counts(report: LayerReport) -> str:
     if not report.counts:
-        return "nothing new"
+        newest = f"; {report.newest.sentence(datetime.now(timezone.utc))}" if report.newest else ""
+        return escape(f"nothing new{newest}")
     return ", ".join(f"{count:,} {name}" for name, count in report.counts.items())

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 NAMED = 3
 """Most tables named in a sentence about several."""
@@ -17,12 +18,26 @@ _PLACED = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
+class NewestFile:
+    """The file in the input that was written last."""
+
+    name: str
+    written_at: datetime
+
+    def sentence(self, now: datetime) -> str:
+        """Return how old the file is: `the newest file, binlog.000004, is 3 h 12 min old`."""
+        age = duration((now - self.written_at).total_seconds())
+        return f"the newest file, {self.name}, is {age} old"
+
+
+@dataclass(frozen=True, slots=True)
 class LayerReport:
     """The report of one layer's run; everything is empty if there was nothing to do.
 
     `batches`: the numbers of the batches it finished; `counts`: their totals by name; `faults` and
     `gaps`: sentences for the user, each with file, position or table and the remedy; any of them
-    makes the exit code 3. `notes`: what was skipped on purpose, not an error.
+    makes the exit code 3. `notes`: what was skipped on purpose, not an error. `newest`: the newest
+    file of bronze's input, if its store says when files were written.
     """
 
     layer: str
@@ -32,6 +47,7 @@ class LayerReport:
     gaps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    newest: NewestFile | None = None
 
     @property
     def worked(self) -> bool:
@@ -71,3 +87,18 @@ def sentences_by_cause(
 def _named(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return f"{', '.join(names[:NAMED])}{more}"
+
+
+def duration(seconds: float | None) -> str:
+    """Return `12.3 s`, `4 min 5 s`, `3 h 20 min` or `2 d 4 h`; an empty text for None."""
+    if seconds is None:
+        return ""
+    sign, whole = ("-" if seconds < 0 else ""), abs(seconds)
+    if whole < 60:
+        return f"{sign}{whole:.1f} s"
+    minutes, second = divmod(int(whole), 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    if days:
+        return f"{sign}{days} d {hour} h"
+    return f"{sign}{hour} h {minute} min" if hour else f"{sign}{minute} min {second} s"

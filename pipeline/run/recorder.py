@@ -8,8 +8,7 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from types import MappingProxyType
@@ -19,12 +18,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipeline.errors import BinlakeError, Interrupted, exit_code_of, has_sentence, sentence_of
-from pipeline.lake.ledger.run_record import Outcome, RecordedBatch, RunRecord, Sentence
+from pipeline.lake.ledger.run_record import Outcome, RunRecord, Sentence
 from pipeline.lake.ledger.run_store import append_run
 from pipeline.lake.starting import Spark, running
 from pipeline.observe import LayerReport, redact, say
-from pipeline.observe.current_run import FinishedBatch, UnderWay, binlake_version
+from pipeline.observe.current_run import UnderWay, binlake_version
 from pipeline.observe.log import log_is_complete
+from pipeline.observe.report import NewestFile
+from pipeline.run.monitoring import Monitor
+from pipeline.run.totals import work
 from pipeline.settings import Settings
 
 KEPT = 200
@@ -66,10 +68,12 @@ class Recorder:
         self._began = datetime.now(timezone.utc)
         place: dict[str, Any] = {"lake": settings.lake, "binlogs": settings.inputs or None}
         say("run_started", f"{command} is started", **self._known, **place)
+        self._monitor = Monitor(spark, settings, run, command)
 
     def layer_began(self, layer: str) -> None:
         """Log that a layer starts."""
         say("layer_started", f"{layer} is started", layer=layer)
+        self._monitor.layer_began(layer)
 
     def layer_done(self, report: LayerReport) -> None:
         """Keep a layer's report, and log its faults, gaps and notes."""
@@ -85,6 +89,7 @@ class Recorder:
             batches=report.batches,
             seconds=round(report.seconds, 3),
         )
+        self._monitor.layer_done(report)
 
     def done(self, exit_code: int) -> RunRecord | None:
         """Record a run that was not interrupted; return the record, None if it cannot be made."""
@@ -93,10 +98,11 @@ class Recorder:
         outcome: Outcome = "faults" if exit_code else "done" if worked else "nothing_new"
         with self._only_warning():
             record = self._record(outcome=outcome, exit_code=exit_code)
-            level = logging.WARNING if outcome == "faults" else logging.INFO
-            message = f"{record.command} is done{_ENDINGS.get(outcome, '')}"
-            say("run_finished", message, level=level, **record.figures())
-            self._write(record)
+            try:
+                record = self._monitor.ended(record, self._reports)
+            finally:  # also if a signal ends the wait for a webhook
+                self._say_done(record)
+                self._write(record)
         return record
 
     def failed(self, error: BaseException) -> None:
@@ -113,7 +119,13 @@ class Recorder:
                     self._known |= self._spark_known()
             ending = _log_failure(self._known["command"], self._run, error)
             with self._only_warning():
-                self._write(self._record(**ending))
+                record = self._record(**ending)
+                if isinstance(error, KeyboardInterrupt):
+                    # The process ends in some seconds: the record comes first.
+                    self._write(record)
+                    self._monitor.ended(record, self._reports, error)
+                else:
+                    self._write(self._monitor.ended(record, self._reports, error))
 
     def _spark_known(self) -> dict[str, str | None]:
         """Return Spark's version and application id, read early: Spark may end with the run."""
@@ -127,17 +139,31 @@ class Recorder:
             found = [(report.layer, text) for report in self._reports for text in texts(report)]
             sentences[f"{kind}_count"] = len(found)
             sentences[f"{kind}s"] = tuple(Sentence(at, redact(text)) for at, text in found[:KEPT])
+        newest = self._newest_file()
         return RunRecord(
             run_id=self._run.id,
             source=self._settings.source,
             started_at=self._began,
             finished_at=datetime.now(timezone.utc),
             layer_seconds={report.layer: round(report.seconds, 3) for report in self._reports},
+            newest_file=newest.name if newest else None,
+            newest_file_at=newest.written_at if newest else None,
             **self._known,
             **sentences,
             **work(self._run.finished, self._run.id, self._began),
             **ending,
         )
+
+    def _say_done(self, record: RunRecord) -> None:
+        level = logging.WARNING if record.outcome == "faults" else logging.INFO
+        ending = _ENDINGS.get(record.outcome, "")
+        if (newest := self._newest_file()) is not None and record.outcome == "nothing_new":
+            ending = f"{ending}; {newest.sentence(record.finished_at)}"
+        message = f"{record.command} is done{ending}"
+        say("run_finished", message, level=level, **record.figures())
+
+    def _newest_file(self) -> NewestFile | None:
+        return next((report.newest for report in self._reports if report.newest), None)
 
     def _write(self, record: RunRecord) -> None:
         append_run(self._spark, self._settings.layout, record)
@@ -192,60 +218,3 @@ def failure_logged(command: str, run: UnderWay) -> Iterator[None]:
         if error is not run.logged:
             _log_failure(command, run, error)
         raise
-
-
-def work(finished: Iterable[FinishedBatch], run_id: str, began: datetime) -> dict[str, Any]:
-    """Return the fields of a `RunRecord` that are totals over batches."""
-    batches = list(finished)
-    done: dict[str, Any] = {
-        "batches": tuple(
-            RecordedBatch(
-                one.layer, one.batch, None if one.planned_by == run_id else one.planned_by
-            )
-            for one in batches
-        )
-    }
-    bronze, silver, gold = (_records(batches, name) for name in ("bronze", "silver", "gold"))
-    done |= {name: _sum(bronze, name) for name in ("files", "bytes", "segments")}
-    done["transactions"] = _sum((record.get("counts", {}) for record in silver), "transactions")
-    done["seen_before"] = _sum(silver, "seen_before")
-    done["events_by_type"] = _by_name(bronze, "events")
-    done["rows_decoded_by_table"] = _by_name(silver, "rows")
-    done["rows_applied_by_table"] = _by_name(gold, "changes")
-    return done | (cut_of(gold[-1], began) if gold else {})
-
-
-def cut_of(record: Mapping[str, Any], since: datetime | None = None) -> dict[str, Any]:
-    """Return the snapshot in a record of gold; nothing if it was published before `since`.
-
-    While a full refresh is under way, it is the previous snapshot.
-    """
-    record = record.get("published") or record
-    at = record.get("published_at")
-    published_at = datetime.fromisoformat(at) if at else None
-    if since is not None and (published_at is None or published_at < since):
-        return {}
-    micros = (record.get("cut") or {}).get("committed_at")
-    committed_at = (
-        None if micros is None else datetime.fromtimestamp(micros / 1_000_000, timezone.utc)
-    )
-    return {
-        "cut_lsn": record.get("cut_lsn"),
-        "cut_committed_at": committed_at,
-        "published_at": published_at,
-    }
-
-
-def _records(batches: Iterable[FinishedBatch], layer: str) -> list[Mapping[str, Any]]:
-    return [batch.record for batch in batches if batch.layer == layer]
-
-
-def _sum(records: Iterable[Mapping[str, Any]], name: str) -> int:
-    return sum(record.get(name) or 0 for record in records)
-
-
-def _by_name(records: Iterable[Mapping[str, Any]], name: str) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for record in records:
-        total.update(record.get(name) or {})
-    return {key: count for key, count in sorted(total.items()) if count}

@@ -30,7 +30,7 @@ from pipeline.lake.ledger.run_record import Outcome, RunRecord
 from pipeline.lake.ledger.run_store import last_runs
 from pipeline.lake.starting import Spark
 from pipeline.observe import redact
-from pipeline.run.recorder import cut_of
+from pipeline.run.totals import cut_of
 from pipeline.settings import Settings
 from pipeline.silver.plan.new_segments import new_segments
 from pipeline.silver.plan.progress import silver_progress

@@ -22,6 +22,7 @@ from pipeline.observe.redaction import secrets_in
 from pipeline.settings.capture import CaptureSettings
 from pipeline.settings.file import KeyPath, SettingsFile
 from pipeline.settings.mistakes import declared, mistakes_in, one_error
+from pipeline.settings.monitoring import LineageSettings, MetricsSettings, NotifySettings
 from pipeline.settings.server import ServerSettings, with_url
 from pipeline.settings.values import (
     Charset,
@@ -240,6 +241,12 @@ class Settings(Model):
     the same."""
     keep_runs: Annotated[int, Field(ge=1, le=36500)] = 90
     """Days that `binlake maintain` keeps the record of each run."""
+    stale: Duration | None = None
+    """How old the newest binlog file may be in a run that finds nothing new, as `2 hours`: if it is
+    older, that is a fault, and the exit code is 3. Unset: any age."""
+    metrics: MetricsSettings = MetricsSettings()
+    lineage: LineageSettings = LineageSettings()
+    notify: NotifySettings = NotifySettings()
     log: Literal["text", "json"] = "text"
     """What a run writes to standard error: `text` (bars on a terminal, lines elsewhere) or `json`
     (one object per line). `--log` and `BINLAKE_LOG` override it."""
@@ -312,8 +319,9 @@ class Settings(Model):
     @property
     def secrets(self) -> frozenset[str]:
         """All secret values, which must not be logged."""
-        passwords = {one.get_secret_value() for one in self.encryption.passwords.values()}
-        return frozenset(passwords.union(secrets_in(self.model_dump())))
+        secrets = [*self.encryption.passwords.values(), self.notify.url]
+        values = {one.get_secret_value() for one in secrets if one is not None}
+        return frozenset(values.union(secrets_in(self.model_dump())))
 
     @property
     def layout(self) -> Lake:

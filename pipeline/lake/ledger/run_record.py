@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import Any, Literal
 
 import pyarrow as pa
 
 Outcome = Literal["done", "nothing_new", "faults", "failed", "interrupted"]
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _INSTANT = pa.timestamp("us", "UTC")
 _BY_NAME = pa.map_(pa.string(), pa.int64())
 _SENTENCES = pa.list_(
     pa.struct([pa.field("layer", pa.string()), pa.field("sentence", pa.string())])
+)
+_REPORTED = pa.list_(
+    pa.struct([pa.field(name, pa.string()) for name in ("layer", "kind", "subject")])
 )
 _BATCHES = pa.list_(
     pa.struct(
@@ -39,6 +43,8 @@ RUNS = pa.schema(
         # the day of started_at in UTC: the partition column
         pa.field("day", pa.date32()),
         pa.field("started_at", _INSTANT),
+        # in microseconds since 1970: the table's log has it for each record
+        pa.field("started_micros", pa.int64()),
         pa.field("finished_at", _INSTANT),
         pa.field("seconds", pa.float64()),
         # of each layer that completed
@@ -57,6 +63,9 @@ RUNS = pa.schema(
         pa.field("segments", pa.int64()),
         pa.field("events", pa.int64()),
         pa.field("events_by_type", _BY_NAME),
+        # the file in the input that was written last, and when
+        pa.field("newest_file", pa.string()),
+        pa.field("newest_file_at", _INSTANT),
         # silver
         pa.field("transactions", pa.int64()),
         pa.field("seen_before", pa.int64()),
@@ -78,6 +87,8 @@ RUNS = pa.schema(
         pa.field("gaps", _SENTENCES),
         pa.field("note_count", pa.int64()),
         pa.field("notes", _SENTENCES),
+        # the open problems of its layers that the webhook knows; null without a webhook
+        pa.field("notified", _REPORTED),
         pa.field("binlake_version", pa.string()),
         # null, like spark_application, if the run did not use Spark
         pa.field("spark_version", pa.string()),
@@ -92,6 +103,7 @@ _FIGURES = (
     *("files", "bytes", "segments", "events", "transactions", "seen_before"),
     *("rows_decoded", "rows_applied", "fault_count", "gap_count", "note_count"),
     *("cut_lsn", "cut_committed_at", "published_at", "lag_seconds"),
+    *("newest_file", "newest_file_at"),
 )
 
 
@@ -101,6 +113,16 @@ class Sentence:
 
     layer: str
     sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedProblem:
+    """A problem that the webhook knows: `kind` is failed, held, gap or fault, `subject` the table,
+    the class of the error, or the sentence."""
+
+    layer: str
+    kind: str
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +155,8 @@ class RunRecord:
     bytes: int = 0
     segments: int = 0
     events_by_type: Mapping[str, int] = field(default_factory=dict)
+    newest_file: str | None = None
+    newest_file_at: datetime | None = None
     transactions: int = 0
     seen_before: int = 0
     rows_decoded_by_table: Mapping[str, int] = field(default_factory=dict)
@@ -146,6 +170,7 @@ class RunRecord:
     gaps: tuple[Sentence, ...] = ()
     note_count: int = 0
     notes: tuple[Sentence, ...] = ()
+    notified: tuple[ReportedProblem, ...] | None = None
     binlake_version: str = ""
     spark_version: str | None = None
     spark_application: str | None = None
@@ -155,6 +180,11 @@ class RunRecord:
     def day(self) -> date:
         """The day it started, in UTC."""
         return self.started_at.astimezone(timezone.utc).date()
+
+    @property
+    def started_micros(self) -> int:
+        """When it started, in microseconds since 1970."""
+        return (self.started_at - _EPOCH) // timedelta(microseconds=1)
 
     @property
     def seconds(self) -> float:

@@ -23,7 +23,7 @@ from pipeline.lake.tables.opening import tables_of
 
 WINDOWS = (2, 32, None)
 """Days to look back: the next window is read only if the previous one does not suffice."""
-_STATISTICS = ("source", "command")
+_STATISTICS = ("source", "command", "outcome", "started_micros")
 _LOOKS_FOR_CHANGES = ~among("command", ("maintain", "seed"))
 
 
@@ -62,8 +62,15 @@ def read_runs(
 def last_runs(spark: Spark, lake: Lake) -> dict[str, RunRecord]:
     """Return each source's last run that looked for changes (not maintain or seed), by source."""
     each = ("source", "command")
-    rows = tables_of(spark, lake).last(runs(lake), "day", each, 1, _LOOKS_FOR_CHANGES)
+    rows = tables_of(spark, lake).last(runs(lake), "started_micros", each, 1, _LOOKS_FOR_CHANGES)
     return {record.source: record for record in from_arrow(rows.sort_by("started_at"))}
+
+
+def last_runs_by_outcome(spark: Spark, lake: Lake, source: str) -> list[RunRecord]:
+    """Return the last run of each command and outcome, the latest start first."""
+    each, where = ("source", "command", "outcome"), equal("source", source)
+    rows = tables_of(spark, lake).last(runs(lake), "started_micros", each, 1, where)
+    return from_arrow(rows.sort_by([("started_at", "descending")]))
 
 
 def _since(days: int | None) -> Condition:

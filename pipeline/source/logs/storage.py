@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from difflib import get_close_matches
 from functools import partial
 from glob import glob, has_magic
@@ -38,13 +40,15 @@ Read = TypeVar("Read")
 class StoredFile:
     """A file as listed by the store; `modified` changes whenever the file's bytes may have.
 
-    `name` is the log's, without the suffix of a compressed file.
+    `name` is the log's, without the suffix of a compressed file. `written_at`: when the file was
+    last written, by the store's clock; None if the store does not say.
     """
 
     path: str
     name: str
     size: int
     modified: str
+    written_at: datetime | None = None
 
 
 def list_files(location: str) -> list[StoredFile]:
@@ -178,7 +182,23 @@ def _is_local(filesystem: Any) -> bool:
 def _stored(url: str, info: Any) -> StoredFile:
     versions = (info.get(key) for key in ("ETag", "etag", "md5Hash", "mtime", "LastModified"))
     modified = next((str(version) for version in versions if version is not None), "")
-    return StoredFile(url, log_name(file_name(url)), int(info["size"]), modified)
+    return StoredFile(url, log_name(file_name(url)), int(info["size"]), modified, written_at(info))
+
+
+def written_at(info: Any) -> datetime | None:
+    """Return a file's modification time, which each store names and writes in its own way; None if
+    it is unknown."""
+    times = (info.get(key) for key in ("mtime", "LastModified", "last_modified", "updated"))
+    found = next((time for time in times if time is not None), None)
+    if isinstance(found, str):
+        with suppress(ValueError):
+            # Python 3.10 does not read Z.
+            found = datetime.fromisoformat(re.sub(r"Z$", "+00:00", found))
+    if isinstance(found, int | float):
+        return datetime.fromtimestamp(found, timezone.utc)
+    if isinstance(found, datetime):
+        return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
+    return None
 
 
 def url_of(filesystem: Any, path: str, location: str) -> str:

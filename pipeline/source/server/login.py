@@ -14,13 +14,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from pydantic import SecretStr
 
 from pipeline.errors import SettingsError
 from pipeline.observe import redact
 from pipeline.settings import Settings
+from pipeline.settings.secret_file import first_line
 from pipeline.settings.server import CONNECT_SECONDS, PORT, ServerSettings, ServerUrl, TlsSettings
 
 URL_VARIABLE = "BINLAKE_SERVER"
@@ -119,20 +119,6 @@ def _password(
         and used == ((outside.host, outside.port, None), outside.user or server.user)
     ):
         return outside.password.get_secret_value()
-    return _first_line(server.password_file) if server.password_file is not None else ""
-
-
-def _first_line(file: str) -> str:
-    key = "server.password_file"
-    try:
-        with Path(file).open(encoding="utf-8") as lines:
-            line = lines.readline().rstrip("\r\n")
-    except OSError as error:
-        raise SettingsError(f"{file} cannot be read: {error.strerror}.", key=key) from error
-    except UnicodeDecodeError:
-        # Not chained: its message quotes the undecodable bytes.
-        raise SettingsError(f"{file} is not text in UTF-8.", key=key) from None
-    if not line:
-        remedy = "Put the password there; for a user without one, remove the setting."
-        raise SettingsError(f"the first line of {file} is empty.", key=key, remedy=remedy)
-    return line
+    if server.password_file is None:
+        return ""
+    return first_line(server.password_file, key="server.password_file")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from pathlib import Path
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -10,8 +13,10 @@ from pipeline.lake import Lake
 from pipeline.lake.starting import StartingSpark
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
+from pipeline.run import run_command
 from tests.support.gold.made_lake import MadeLake
-from tests.support.silver.made_silver import SERVER, MadeTransaction as Tx, definition, item
+from tests.support.observe.receiver import receiver
+from tests.support.silver.made_silver import SERVER, SOURCE, MadeTransaction as Tx, definition, item
 
 T, HELD = definition("t"), definition("held")
 
@@ -47,6 +52,34 @@ def test_nothing_new_needs_no_spark_even_with_a_held_table(
     report = run_without_spark(lake, **({"until": until} if until else {}))
     assert report.batches == ()
     assert "shop.held" in "".join(report.faults)
+
+
+def test_a_held_table_is_in_the_metrics_and_the_webhook_hears_of_it_once(
+    lake: MadeLake, tmp_path: Path
+) -> None:
+    textfile = tmp_path / "binlake.prom"
+    with receiver() as server:
+        options = {
+            "metrics": {"textfile": str(textfile), "tables": True},
+            "notify": {"url": server.url},
+        }
+        for _ in range(2):
+            spark = StartingSpark(_refused, "local[*]", beside=True)
+            run_command(spark, lake.settings(**options), QuietProgress(), "apply")
+    (body,) = server.bodies
+    (held,) = body["new"]
+    assert (held["layer"], held["kind"], held["subject"]) == ("gold", "held", "shop.held")
+    assert held["reason"] in "".join(run_without_spark(lake).faults)
+    assert held["remedy"].endswith(f"binlake retry --source {SOURCE} --lake {lake.root}")
+    assert (body["event"], body["well"], body["outcome"]) == ("problem", False, "faults")
+    assert datetime.fromisoformat(body["published_at"]) > datetime.fromisoformat(
+        body["committed_at"]
+    )
+    metrics = textfile.read_text()
+    labels = f'lake="{lake.root}",source="{SOURCE}"'
+    assert f"binlake_held_tables{{{labels}}} 1.0" in metrics
+    for table, is_held in (("t", 0), ("held", 1)):
+        assert f'{labels},table="shop.{table}"}} {is_held}.0' in metrics
 
 
 def test_foreign_commits_are_found_in_the_delta_log_without_spark(lake: MadeLake) -> None:

@@ -9,8 +9,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
+from prometheus_client.parser import text_fd_to_metric_families
 from pyspark.sql import SparkSession, functions as sf
 from typer.testing import CliRunner
 
@@ -39,6 +43,7 @@ class Source:
         self.lake = Lake(str(folder / "lake"))
         self.binlogs = folder / "binlogs"
         self.binlogs.mkdir()
+        self.metrics, self.lineage = folder / "binlake.prom", folder / "events.ndjson"
 
     def put(self, number: int) -> Path:
         """Copy one of the demo's binlogs to the folder."""
@@ -47,7 +52,12 @@ class Source:
     def run(self, command: str = "run", **options: Any) -> None:
         """Run `binlake COMMAND`."""
         place = {"binlogs": str(self.binlogs), "lake": self.lake.root, "include": [TABLE]}
-        settings = Settings.load(None, source="shop", **place, **options)
+        monitoring = {
+            "metrics": {"textfile": str(self.metrics)},
+            "lineage": {"openlineage": str(self.lineage)},
+            "server": {"host": "db-1"},
+        }
+        settings = Settings.load(None, source="shop", **place, **monitoring, **options)
         with captured_log():
             run_command(self.spark, settings, QuietProgress(), command)
 
@@ -99,11 +109,22 @@ def test_every_run_leaves_a_record_of_what_it_did(
     assert taken_up.lag_seconds == (taken_up.published_at - committed_at).total_seconds()
     assert taken_up.spark_version == spark.version
 
+    figures = metrics(source)
+    assert figures["binlake_published_timestamp_seconds"] == taken_up.published_at.timestamp()
+    assert figures["binlake_lag_seconds"] == taken_up.lag_seconds
+    assert figures["binlake_applied_rows"] == changes
+    assert (figures["binlake_tables"], figures["binlake_held_tables"]) == (1, 0)
+    check_lineage(source, taken_up)
+
     commits = source.commits()
     source.run()
     empty = source.last()
     assert (empty.outcome, empty.exit_code, empty.batches) == ("nothing_new", 0, ())
     assert (empty.rows_applied, empty.lag_seconds, empty.fault_count) == (0, None, 0)
+    assert empty.newest_file == "binlog.000001"
+    published = {name: value for name, value in figures.items() if "published" in name}
+    assert published
+    assert published.items() <= metrics(source).items()
     assert source.commits() == commits + 1
 
     source.put(3)
@@ -117,6 +138,8 @@ def test_every_run_leaves_a_record_of_what_it_did(
     by_type = events.select(sf.explode("events")).groupBy("key").agg(sf.sum("value")).collect()
     assert gap.events_by_type == dict(map(tuple, by_type))
     assert gap.lag_seconds is None
+    assert metrics(source)["binlake_layer_gaps"] == 1
+    assert published.items() <= metrics(source).items()
 
     source.put(4)
     with pytest.raises(SettingsError):
@@ -168,6 +191,54 @@ def test_every_run_leaves_a_record_of_what_it_did(
     # The batch of maintenance is of a run that has ended.
     killed_runs = spark.sql(documented()[-1].replace("/data/lake", source.lake.root))
     assert [row["run_id"] for row in killed_runs.collect()] == [silver.run_id]
+
+
+def metrics(source: Source) -> dict[str, float]:
+    """Return the values in the textfile; of those by layer, bronze's."""
+    with source.metrics.open() as lines:
+        return {
+            sample.name: sample.value
+            for family in text_fd_to_metric_families(lines)
+            for sample in family.samples
+            if sample.labels.get("layer") in (None, "bronze")
+        }
+
+
+def check_lineage(source: Source, run: RunRecord) -> None:
+    """Check the events of a run that decoded and applied the only table."""
+    events = [json.loads(line) for line in source.lineage.read_text().splitlines()]
+    last = {(e["job"]["name"], e["eventType"]): e for e in events}
+    silver, gold = (last[f"shop.{layer}", "COMPLETE"] for layer in ("silver", "gold"))
+    assert gold["run"]["facets"]["parent"]["run"]["runId"] == str(UUID(run.run_id))
+    path = Path(source.lake.root, "silver/changes/shop/orders/v1")
+    places = [(each["namespace"], each["name"]) for each in silver["inputs"] + silver["outputs"]]
+    assert places == [
+        ("file", source.lake.segments),
+        ("mysql://db-1:3306", TABLE),
+        ("file", source.lake.transactions),
+        ("file", str(path)),
+    ]
+    (_, changes), (_, orders) = silver["outputs"], gold["outputs"]
+    assert gold["inputs"][1]["name"] == changes["name"]
+    assert orders["name"] == source.lake.gold("shop", "orders")
+    rows = {"rowCount": run.rows_applied}
+    assert rows.items() <= changes["outputFacets"]["outputStatistics"].items()
+    written = orders["outputFacets"]["outputStatistics"]
+    assert rows.items() <= written.items()
+    table = DeltaTable(orders["name"])
+    sizes = pa.table(table.get_add_actions()).column("size_bytes").to_pylist()
+    assert (written["size"], written["fileCount"]) == (sum(sizes), len(sizes))
+    assert orders["facets"]["version"]["datasetVersion"] == str(table.version())
+    names = [field["name"] for field in orders["facets"]["schema"]["fields"]]
+    assert names == [field.name for field in table.schema().fields]
+    # By name, from the source's table to gold.
+    origins = orders["facets"]["columnLineage"]["fields"]
+    assert sorted(origins) == sorted(names)
+    image, column = origins["id"]["inputFields"][0]["field"].split(".")
+    (origin,) = changes["facets"]["columnLineage"]["fields"][f"{image}.{column}"]["inputFields"]
+    assert (origin["namespace"], origin["name"], origin["field"]) == (
+        *("mysql://db-1:3306", TABLE, "id"),
+    )
 
 
 def documented() -> list[str]:

@@ -60,9 +60,9 @@ class Bronze:
         """Put a file into the input folder."""
         (self.input / name).write_bytes(content)
 
-    def run(self) -> LayerReport:
+    def run(self, **options: Any) -> LayerReport:
         """Run bronze's job."""
-        return run(self.spark, self.settings, QuietProgress())
+        return run(self.spark, self.settings.updated(**options), QuietProgress())
 
     def plan(self) -> None:
         """Run bronze's job, killed once its plan is committed."""

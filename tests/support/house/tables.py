@@ -85,8 +85,8 @@ ROOMS = {
         "silver/ source/ spark/ verify/"
     ),
     "pipeline.bronze": (
-        "batch_plan carry_out continuity copies executed_gtids files ingest job order restore "
-        "scan tables"
+        "batch_plan carry_out continuity copies executed_gtids files ingest job newest_file order "
+        "restore scan tables"
     ),
     "pipeline.catalog": "alter/ ddl/ timeline/",
     "pipeline.catalog.alter": (
@@ -136,7 +136,8 @@ ROOMS = {
     "pipeline.observe": (
         "current_run interruption log memory progress redaction report spark_job_progress"
     ),
-    "pipeline.run": "commands operations preflight recorder status",
+    "pipeline.run": "commands monitoring/ operations preflight recorder status totals",
+    "pipeline.run.monitoring": ("datasets lineage metrics monitor problems source_state webhook"),
     "pipeline.seed": (
         "chunks consistent dumps/ errors folder from_dump jdbc job selection server source_table "
         "values/"
@@ -146,7 +147,9 @@ ROOMS = {
         "text_chunks"
     ),
     "pipeline.seed.values": "cell_bytes dates numbers rows text",
-    "pipeline.settings": "capture file mistakes server settings time_zone until values",
+    "pipeline.settings": (
+        "capture file mistakes monitoring secret_file server settings time_zone until values"
+    ),
     "pipeline.silver": "carry_out decode/ full_refresh job plan/ planning tables/",
     "pipeline.silver.decode": (
         "decode decoding segment_tasks segments silver_tables splitter statement_faults table_names"

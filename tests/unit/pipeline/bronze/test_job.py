@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 import zlib
@@ -50,6 +51,24 @@ def test_files_are_restored_byte_for_byte_and_ingested_only_once(bronze: Bronze)
     assert bronze.restored(FILES[1].name) == FILES[1].read_bytes()
     assert bronze.restored(FILES[1].name) == FILES[1].read_bytes()
     assert [row.state for row in bronze.rows().values()] == ["complete"] * 3
+
+
+def test_a_run_that_finds_nothing_knows_the_newest_file_and_whether_it_is_stale(
+    bronze: Bronze,
+) -> None:
+    for file, written_at in zip(FILES[:2], (1_700_000_000, 1_600_000_000), strict=True):
+        bronze.put(file)
+        os.utime(bronze.input / file.name, (written_at, written_at))
+    first = bronze.run(stale="1 hour")
+    # What brings something new is not stale, however old it is.
+    assert (first.clean, first.newest and first.newest.name) == (True, FILES[0].name)
+    second = bronze.run(stale="1 hour")
+    assert second.newest == first.newest
+    (fault,) = second.faults
+    assert f"{FILES[0].name}, was last written at 2023-11-14 22:13:20 UTC" in fault
+    assert bronze.run().clean
+    os.utime(bronze.input / FILES[1].name)
+    assert bronze.run(stale="1 hour").clean
 
 
 def test_logs_from_before_mysql_5_are_restored_byte_for_byte(

@@ -11,6 +11,7 @@ from rich.console import Console
 from pipeline.catalog import TableName
 from pipeline.cli.show import show_problems, show_reports, show_status
 from pipeline.observe import LayerReport
+from pipeline.observe.report import NewestFile
 from pipeline.run.status import LastRun, LayerStatus, SourceStatus, Status, TableStatus, seeding
 from pipeline.settings import Settings
 from pipeline.source.capture.capture_status import CaptureStatus
@@ -54,6 +55,15 @@ def test_a_report_is_a_line_per_layer_and_problems_are_separate_lines() -> None:
         "gold fault: shop.cups is held.",
         "gold note: shop.pots is left out.",
     ]
+
+
+def test_a_report_of_nothing_new_has_the_age_of_the_newest_file() -> None:
+    out = screen()
+    newest = NewestFile("log[/x].7", datetime.now(timezone.utc) - timedelta(hours=3))
+    show_reports([LayerReport("bronze", newest=newest)], Settings(lake="/lake"), out)
+    assert "nothing new; the newest file, log[/x].7, is 3 h 0 min old" in " ".join(
+        shown(out).split()
+    )
 
 
 def test_the_status_has_problems_first_then_freshness_the_last_run_and_layers() -> None:

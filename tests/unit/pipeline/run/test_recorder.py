@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +19,7 @@ from pipeline.lake.starting import StartingSpark, started
 from pipeline.observe import LayerReport
 from pipeline.observe.current_run import FinishedBatch, under_way
 from pipeline.observe.progress import QuietProgress
+from pipeline.observe.report import NewestFile
 from pipeline.run import commands as runs, recorder, run_command
 from pipeline.settings import Settings
 from tests.support.observe.captured_log import LogRecords, captured_log
@@ -94,6 +96,30 @@ def test_a_run_is_logged_from_start_to_end_and_recorded(
     (end,) = log.of("run_finished")
     assert (end["outcome"], end["bytes"], end["note_count"]) == ("done", 9, 1)
     assert under_way() is None
+
+
+def test_a_run_that_found_nothing_says_how_old_the_newest_file_is(
+    log: LogRecords, kept: list[RunRecord], jobs: Any
+) -> None:
+    newest = NewestFile("log.000007", datetime.now(timezone.utc) - timedelta(hours=3))
+    jobs["bronze"] = lambda *_: LayerReport("bronze", newest=newest)
+    run()
+    (end,) = log.of("run_finished")
+    assert end["message"] == (
+        "run is done: nothing new; the newest file, log.000007, is 3 h 0 min old"
+    )
+    assert (end["newest_file"], end["newest_file_at"]) == ("log.000007", newest.written_at)
+    assert (kept[0].newest_file, kept[0].newest_file_at) == ("log.000007", newest.written_at)
+
+
+def test_a_signal_while_monitoring_is_told_leaves_a_record(
+    log: LogRecords, kept: list[RunRecord], jobs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder.Monitor, "ended", raising(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert [record.outcome for record in kept] == ["done"]
+    assert len(log.of("run_finished")) == 1
 
 
 def test_a_run_that_fails_after_spark_started_records_its_version(

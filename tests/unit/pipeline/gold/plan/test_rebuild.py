@@ -38,7 +38,7 @@ from pipeline.layer import LayerRun
 from pipeline.maintenance.plan import FROM_START
 from pipeline.maintenance.planning import decoding_needs, gold_needs
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.recorder import cut_of
+from pipeline.run.totals import cut_of
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError
 from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan

@@ -6,11 +6,18 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from pipeline.lake import Lake
 from pipeline.lake.ledger.run_record import RunRecord
-from pipeline.lake.ledger.run_store import append_run, last_runs, read_runs, runs
+from pipeline.lake.ledger.run_store import (
+    append_run,
+    last_runs,
+    last_runs_by_outcome,
+    read_runs,
+    runs,
+)
 from tests.support.spark.no_spark import NO_SPARK
 from tests.unit.pipeline.lake.ledger.test_run_record import RECORD
 
@@ -50,3 +57,29 @@ def test_records_are_kept_by_day(tmp_path: Path) -> None:
     found = last_runs(NO_SPARK, lake)
     assert found.keys() == {"blog", "shop"}
     assert found["blog"].run_id == "month"
+
+
+def test_the_last_run_of_each_command_and_outcome_is_found_without_reading_others(
+    tmp_path: Path,
+) -> None:
+    lake = Lake(str(tmp_path))
+    records = [
+        replace(ran(run_id, days), command=command, outcome=outcome)
+        for run_id, days, command, outcome in (
+            ("old", 2, "run", "done"),
+            ("done", 1, "run", "done"),
+            ("failed", 40, "run", "failed"),
+            ("applied", 3, "apply", "done"),
+        )
+    ]
+    for record in [*records, ran("other", 0, "blog")]:
+        append_run(NO_SPARK, lake, record)
+    # The one that is not asked for cannot be read any more.
+    (file,) = (path for path in tmp_path.rglob("*.parquet") if _run_id(path) == "old")
+    file.write_bytes(b"damaged")
+    assert ids(last_runs_by_outcome(NO_SPARK, lake, "shop")) == ["done", "applied", "failed"]
+    assert last_runs_by_outcome(NO_SPARK, lake, "none") == []
+
+
+def _run_id(file: Path) -> str:
+    return str(pq.ParquetFile(file).read(["run_id"])["run_id"][0])

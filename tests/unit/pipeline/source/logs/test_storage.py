@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ from pipeline.source.logs.storage import (
     read_windows,
     read_with_retries,
     url_of,
+    written_at,
 )
 from tests.support.decoder.encrypted_log import LOG, PASSWORD, PLAIN
+
+HOUR = timedelta(hours=1)
 
 
 def put(*files: Path) -> None:
@@ -50,6 +54,32 @@ def test_links_to_folders_are_followed_without_cycles(tmp_path: Path) -> None:
     assert listed(logs / "*" / "deep" / "binlog.*") == found[2:]
     (tmp_path / "all").symlink_to(logs)
     assert len(listed(tmp_path / "all")) == 3
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        {"mtime": 1_700_000_000.5},
+        {"LastModified": datetime(2023, 11, 14, 22, 13, 20, 500_000, timezone.utc), "ETag": "a"},
+        {
+            "last_modified": datetime(
+                2023, 11, 14, 23, 13, 20, 500_000, timezone(timedelta(hours=1))
+            )
+        },
+        {"updated": "2023-11-14T22:13:20.500000Z"},
+        {"mtime": datetime(2023, 11, 14, 22, 13, 20, 500_000)},
+    ],
+    ids=["local disk", "S3", "Azure", "Google", "SFTP"],
+)
+def test_a_files_time_is_read_as_each_store_gives_it(info: dict[str, Any]) -> None:
+    found = written_at(info)
+    assert found is not None
+    assert found.timestamp() == 1_700_000_000.5
+
+
+@pytest.mark.parametrize("info", [{}, {"updated": "yesterday"}, {"mtime": None}])
+def test_a_files_time_is_unknown_if_the_store_does_not_give_it(info: dict[str, Any]) -> None:
+    assert written_at(info) is None
 
 
 def test_hidden_files_are_incomplete_and_skipped(tmp_path: Path) -> None:

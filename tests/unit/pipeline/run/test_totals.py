@@ -7,7 +7,7 @@ from typing import Any
 
 from pipeline.lake.ledger.run_record import RecordedBatch
 from pipeline.observe.current_run import FinishedBatch
-from pipeline.run.recorder import cut_of, work
+from pipeline.run.totals import cut_of, work
 
 BEGAN = datetime(2026, 11, 22, 12, tzinfo=timezone.utc)
 LATER = BEGAN + timedelta(seconds=30)

@@ -1,0 +1,7 @@
+"""Reports of a run to other systems: metrics for Prometheus, lineage, and a webhook."""
+
+from __future__ import annotations
+
+from pipeline.run.monitoring.monitor import Monitor
+
+__all__ = ["Monitor"]
