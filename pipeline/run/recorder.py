@@ -30,13 +30,17 @@ from pipeline.settings import Settings
 KEPT = 200
 """Sentences of each kind that a record keeps; all are counted and logged."""
 
-_KINDS: Mapping[str, tuple[int, Callable[[LayerReport], Sequence[str]]]] = MappingProxyType(
+_KINDS: Mapping[str, Callable[[LayerReport], Sequence[str]]] = MappingProxyType(
     {
-        "fault": (logging.WARNING, lambda report: report.faults),
-        "gap": (logging.WARNING, lambda report: report.gaps),
-        "note": (logging.INFO, lambda report: report.notes),
+        "fault": lambda report: report.faults,
+        "gap": lambda report: report.gaps,
+        "note": lambda report: report.notes,
     }
 )
+LEVELS: Mapping[str, int] = MappingProxyType(
+    {"fault": logging.WARNING, "gap": logging.WARNING, "note": logging.INFO}
+)
+"""The levels at which the sentences of reports are logged, by kind."""
 _ENDINGS = {"nothing_new": ": nothing new", "faults": ", with faults or gaps"}
 
 
@@ -55,7 +59,7 @@ class Recorder:
         self._settings = settings
         self._run = run
         self._failing, self._failed = threading.Lock(), False
-        self._reports: list[LayerReport] = []
+        self.reports: list[LayerReport] = []
         self._known: dict[str, Any] = {
             "command": command,
             "layers": tuple(layers),
@@ -64,8 +68,12 @@ class Recorder:
         }
         self._known |= self._spark_known()
         self._began = datetime.now(timezone.utc)
+
+    def run_began(self) -> None:
+        """Log that the run starts."""
+        settings, message = self._settings, f"{self._known['command']} is started"
         place: dict[str, Any] = {"lake": settings.lake, "binlogs": settings.inputs or None}
-        say("run_started", f"{command} is started", **self._known, **place)
+        say("run_started", message, **self._known, **place)
 
     def layer_began(self, layer: str) -> None:
         """Log that a layer starts."""
@@ -73,11 +81,9 @@ class Recorder:
 
     def layer_done(self, report: LayerReport) -> None:
         """Keep a layer's report, and log its faults, gaps and notes."""
-        self._reports.append(report)
-        self._known |= self._spark_known()
-        for kind, (level, texts) in _KINDS.items():
-            for text in texts(report):
-                say(kind, text, level=level, layer=report.layer)
+        self.keep(report)
+        for kind, layer, text in sentences([report]):
+            say(kind, text, level=LEVELS[kind], layer=layer)
         say(
             "layer_finished",
             f"{report.layer} is done",
@@ -86,10 +92,15 @@ class Recorder:
             seconds=round(report.seconds, 3),
         )
 
+    def keep(self, report: LayerReport) -> None:
+        """Keep a layer's report for the record."""
+        self.reports.append(report)
+        self._known |= self._spark_known()
+
     def done(self, exit_code: int) -> RunRecord | None:
         """Record a run that was not interrupted; return the record, None if it cannot be made."""
         record = None
-        worked = any(report.worked for report in self._reports)
+        worked = any(report.worked for report in self.reports)
         outcome: Outcome = "faults" if exit_code else "done" if worked else "nothing_new"
         with self._only_warning():
             record = self._record(outcome=outcome, exit_code=exit_code)
@@ -122,19 +133,19 @@ class Recorder:
         return dict(zip(("spark_version", "spark_application"), known, strict=True))
 
     def _record(self, **ending: Any) -> RunRecord:
-        sentences: dict[str, Any] = {}
-        for kind, (_, texts) in _KINDS.items():
-            found = [(report.layer, text) for report in self._reports for text in texts(report)]
-            sentences[f"{kind}_count"] = len(found)
-            sentences[f"{kind}s"] = tuple(Sentence(at, redact(text)) for at, text in found[:KEPT])
+        known: dict[str, Any] = {}
+        for kind in _KINDS:
+            found = [(at, text) for one, at, text in sentences(self.reports) if one == kind]
+            known[f"{kind}_count"] = len(found)
+            known[f"{kind}s"] = tuple(Sentence(at, redact(text)) for at, text in found[:KEPT])
         return RunRecord(
             run_id=self._run.id,
             source=self._settings.source,
             started_at=self._began,
             finished_at=datetime.now(timezone.utc),
-            layer_seconds={report.layer: round(report.seconds, 3) for report in self._reports},
+            layer_seconds={report.layer: round(report.seconds, 3) for report in self.reports},
             **self._known,
-            **sentences,
+            **known,
             **work(self._run.finished, self._run.id, self._began),
             **ending,
         )
@@ -150,6 +161,13 @@ class Recorder:
         except Exception as error:
             message = f"the run's record was not written: {redact(sentence_of(error))}"
             say("record_not_written", message, level=logging.WARNING)
+
+
+def sentences(reports: Iterable[LayerReport]) -> Iterator[tuple[str, str, str]]:
+    """Yield kind, layer and text of each fault, gap and note."""
+    for report in reports:
+        for kind, texts in _KINDS.items():
+            yield from ((kind, report.layer, text) for text in texts(report))
 
 
 def _application(spark: SparkSession) -> str | None:

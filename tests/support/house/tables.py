@@ -136,7 +136,8 @@ ROOMS = {
     "pipeline.observe": (
         "current_run interruption log memory progress redaction report spark_job_progress"
     ),
-    "pipeline.run": "commands operations preflight recorder status",
+    "pipeline.run": "commands operations preflight recorder status sync/",
+    "pipeline.run.sync": "capturing chores command round_recorder rounds sample",
     "pipeline.seed": (
         "chunks consistent dumps/ errors folder from_dump jdbc job selection server source_table "
         "values/"
@@ -146,7 +147,7 @@ ROOMS = {
         "text_chunks"
     ),
     "pipeline.seed.values": "cell_bytes dates numbers rows text",
-    "pipeline.settings": "capture file mistakes server settings time_zone until values",
+    "pipeline.settings": "capture file mistakes server settings sync time_zone until values",
     "pipeline.silver": "carry_out decode/ full_refresh job plan/ planning tables/",
     "pipeline.silver.decode": (
         "decode decoding segment_tasks segments silver_tables splitter statement_faults table_names"
@@ -261,6 +262,7 @@ SMALL = {
     "pipeline.gold.table.incomplete": "a job and the status both report it",
     "pipeline.lake.sql_text": "the first step of the room: it imports nothing",
     "pipeline.lake.tables.opening": "the choice between two implementations",
+    "pipeline.settings.sync": "a section of the settings",
     "pipeline.settings.time_zone": "conf and the source's sessions share it",
     "pipeline.source.logs.server_folders": "a folder layout that a capture and bronze share",
     "pipeline.source.server.errors": "error types of the room",
