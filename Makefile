@@ -19,7 +19,7 @@ SECONDS ?= 120
 SEED ?= 1
 COUNT ?= 100
 
-.PHONY: help demo airflow test test-long lint types format docs fuzz bench bench-gold bench-small bench-peers bench-scaling bench-capture bench-seed bench-verify bench-suite mutants bench-debezium soak soak-sizes soak-histories wheel lock setup clean distclean
+.PHONY: help demo airflow test test-long lint types format docs fuzz bench bench-gold bench-small bench-latency bench-peers bench-scaling bench-capture bench-seed bench-verify bench-suite mutants bench-debezium soak soak-sizes soak-sync soak-histories wheel lock setup clean distclean
 
 # Lists the targets by the groups that `##@` names; a description has 62 characters, so that a line has 80.
 help:
@@ -77,6 +77,9 @@ soak: soak-sizes soak-histories  ## run both of these (hours)
 soak-sizes: $(READY)  ## a 3 GB file and a 500 MB transaction, with a 2 GB heap
 	$(BIN)/python -m benchmarks.soak
 
+soak-sync: $(READY)  ## an hour of bench-latency: flat memory, and gold equal at the end
+	$(BIN)/python -m benchmarks.latency --seconds 3600 $(ARGS)
+
 soak-histories: $(READY)  ## random histories of a real server (COUNT=… SEED=…)
 	$(BIN)/python -m benchmarks.histories --seed $(SEED) --count $(COUNT) $(ARGS)
 
@@ -104,6 +107,9 @@ bench-gold: $(READY)  ## a table of 20 million rows, and 100 tables in one run
 
 bench-small: $(READY)  ## a run with few changes, against plain MERGEs of them
 	$(BIN)/python -m benchmarks.small_run $(ARGS)
+
+bench-latency: $(READY)  ## commit to gold, by a sync beside a busy server (20 minutes)
+	$(BIN)/python -m benchmarks.latency $(ARGS)
 
 bench-scaling: $(READY)  ## how each layer grows with bytes, files and tasks
 	$(BIN)/python -m benchmarks.scaling $(ARGS)

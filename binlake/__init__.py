@@ -5,8 +5,9 @@
     record = binlake.run(source="shop", binlogs="/backup/binlogs", lake="/data/lake")
     orders = binlake.read("/data/lake")["shop.orders"]
 
-`run`, `status`, `check` and `verify` return frozen objects whose `to_json()` is what the command
-prints with `--json`; `read` returns the tables of one published snapshot; `decode` needs no lake.
+`run`, `sync`, `status`, `check` and `verify` return frozen objects whose `to_json()` is what the
+command prints with `--json`; `read` returns the tables of one published snapshot; `decode` needs no
+lake.
 
 Everything is loaded when it is first used: `import binlake` loads neither Spark nor pyarrow.
 """
@@ -17,7 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from binlake.commands import check, run, status, verify
+    from binlake.commands import check, run, status, sync, verify
     from binlake.logs import decode
     from binlake.snapshot import LostSnapshotError, Snapshot, read
     from decoder import BinlogError, TypeOptions
@@ -50,6 +51,7 @@ __all__ = [
     "read",
     "run",
     "status",
+    "sync",
     "verify",
 ]
 
@@ -71,6 +73,7 @@ _MODULES = {
     "read": "binlake.snapshot",
     "run": "binlake.commands",
     "status": "binlake.commands",
+    "sync": "binlake.commands",
     "verify": "binlake.commands",
 }
 

@@ -25,6 +25,7 @@ class Options(TypedDict, total=False):
     server: str | Mapping[str, Any]
     capture: Mapping[str, Any]
     seed: Mapping[str, Any]
+    sync: Mapping[str, Any]
     binlogs: Location | Sequence[Location]
     lake: Location
     catalog: str

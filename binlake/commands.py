@@ -1,4 +1,4 @@
-"""`run`, `status`, `check` and `verify`: the commands, from arguments to what `--json` prints."""
+"""The commands `run`, `sync`, `status`, `check` and `verify`, with what `--json` prints."""
 
 from __future__ import annotations
 
@@ -34,6 +34,16 @@ def run(
     """
     command = "run --full-refresh" if full_refresh else "run"
     return operations.run_record(settings_from(settings, options), QuietProgress(), command)
+
+
+def sync(settings: Given = None, **options: Unpack[Options]) -> RunRecord:
+    """Capture until caught up, seed what gold lacks, then do what `run` does, as `binlake sync`
+    without `--every`; returns the record of that run.
+
+    Arguments and errors as in `run` and `check`; `capture={"to": folder}` is needed. To stay, call
+    it again and again, or run `binlake sync --every 30s`, which captures beside.
+    """
+    return operations.sync_record(settings_from(settings, options), QuietProgress())
 
 
 def status(settings: Given = None, **options: Unpack[Options]) -> Status:

@@ -169,6 +169,18 @@ def read_description(events: bytes) -> FormatDescriptionEvent:
     return read_descriptor(descriptor_of(events[position:], position), position)
 
 
+def description_bytes(beginning: bytes) -> bytes | None:
+    """Return the FORMAT_DESCRIPTION of a file that begins so, with the in-use flag cleared.
+
+    None if the file has none, as before MySQL 5.0. Raises TruncatedError if it is cut off.
+    """
+    if not has_in_use_flag(beginning):
+        return None
+    cleared = bytearray(beginning)
+    cleared[FLAGS_POSITION] &= 0xFF ^ EventFlag.BINLOG_IN_USE
+    return _event(bytes(cleared), len(MAGIC), first_layout(beginning[len(MAGIC) :]))
+
+
 def _verify_description(event: bytes, description: FormatDescriptionEvent) -> None:
     """Verify the checksum of a FORMAT_DESCRIPTION.
 

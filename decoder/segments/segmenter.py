@@ -99,6 +99,15 @@ class Segmenter:
         """The error of the first invalid event."""
         return self.framer.fault
 
+    def resume(self, start: Checkpoint, description: bytes) -> None:
+        """Start at `start`, between two transactions at or before `stored`, not at the beginning.
+
+        `description`: the file's FORMAT_DESCRIPTION, the only one before `start`.
+        """
+        self.framer.resume(start, description, None)
+        self.boundary = start
+        self._formats.append((len(MAGIC) + len(description), description))
+
     def feed(self, data: bytes) -> None:
         """Add the next bytes of the file; those after the first invalid event are ignored."""
         for window in self.framer.feed(data):

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from decoder import BinlogError, Framer, Segmenter
-from decoder.constants import EventType
+from decoder.constants import EventFlag, EventType
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.framing.large_event import Checkpoint
-from decoder.segments.log_header import read_description
+from decoder.segments.framer import FLAGS_POSITION
+from decoder.segments.log_header import description_bytes, read_description
 from decoder.segments.segmenter import SegmentBounds
 from decoder.segments.statistics import EventStatistics
 from pipeline.bronze.tables import State
@@ -31,12 +32,15 @@ from pipeline.spark.engine import Engine
 
 COPY_AGAIN = "Copy the file from the server again, and run again."
 _ENDS = (EventType.ROTATE, EventType.STOP)
+_HEAD = 4096
+"""Bytes that hold a file's FORMAT_DESCRIPTION."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScanTask:
     """A file to read up to `size`, whose bytes before `stored` are in bronze.
 
+    `resumed`: where the last segment in bronze starts, if reading from there on suffices.
     `succeeded`: another file follows. `cipher`: the cipher of an encrypted file; `codec`: the
     compression of a compressed one, whose `size` is None, so that all of it is read.
     """
@@ -50,6 +54,7 @@ class ScanTask:
     limit: int
     cipher: StreamCipher | None = None
     codec: str | None = None
+    resumed: Checkpoint | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +64,8 @@ class FileScan:
     `fault`: a sentence about the first faulty event, or that the stored bytes have `changed`;
     `incomplete`: why the bytes after `boundary`, if any, are not a whole transaction; `ended`: the
     last event is ROTATE or STOP, followed by padding at most; `growing`: the file is still being
-    written; `sha256`: of the file; `gtids`: of its whole transactions, if it has no ROTATE or STOP
-    although another file follows.
+    written; `sha256`: of the file, empty if it was not read from its beginning; `gtids`: of its
+    whole transactions, if it has no ROTATE or STOP although another file follows.
     """
 
     segments: tuple[SegmentBounds, ...]
@@ -77,7 +82,58 @@ class FileScan:
 
 
 def scan(task: ScanTask) -> FileScan:
-    """Read the file from its beginning, and check that it still starts with the stored bytes."""
+    """Find the cuts after the stored bytes, and check that the file still starts with these.
+
+    A growing file is read from its last segment in bronze on, whose bytes are compared; of what
+    precedes it only the head was, when the files were listed. All of it is read and compared once
+    the file has ended, or if anything is wrong with it.
+    """
+    return _scan_end(task) or _scan_whole(task)
+
+
+def _scan_end(task: ScanTask) -> FileScan | None:
+    """Read a file from `task.resumed` on; None if it must be read from its beginning."""
+    start, stored, size = task.resumed, task.stored, task.size
+    if start is None or stored is None or size is None or size < stored.position or task.succeeded:
+        return None
+    segmenter = Segmenter(target=task.target, limit=task.limit, stored=stored)
+    with opened(task.path, task.cipher) as stream:
+        beginning = stream.read(min(start.position, _HEAD))
+        description = description_bytes(beginning)
+        if description is None:
+            return None
+        segmenter.resume(start, description)
+        stream.seek(start.position)
+        read = start.position
+        for window in read_windows(stream, size - start.position):
+            segmenter.feed(window)
+            read += len(window)
+        grown = bool(stream.read(1))
+    segmenter.finish()
+    framer = segmenter.framer
+    compared = segmenter.boundary.position >= stored.position
+    if segmenter.fault is not None or not compared or framer.last_type in _ENDS:
+        return None
+    end, _ = _rest(task, segmenter.boundary, read)
+    incomplete = framer.incomplete if end != segmenter.boundary else None
+    in_use = bool(beginning[FLAGS_POSITION] & EventFlag.BINLOG_IN_USE)
+    return FileScan(
+        cuts=tuple(segmenter.cuts),
+        boundary=segmenter.boundary,
+        end=end,
+        fault=None,
+        changed=False,
+        incomplete=_sentence(incomplete, task),
+        ended=False,
+        in_use=in_use,
+        growing=in_use or grown,
+        sha256="",
+        gtids=None,
+    )
+
+
+def _scan_whole(task: ScanTask) -> FileScan:
+    """Read a file from its beginning."""
     segmenter = Segmenter(target=task.target, limit=task.limit, stored=task.stored)
     digest = hashlib.sha256()
     size = 0

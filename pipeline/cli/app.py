@@ -38,6 +38,7 @@ from pipeline.cli.run_commands import (
     retry,
     run,
     starting,
+    sync,
 )
 from pipeline.cli.server_commands import capture, check, seed
 from pipeline.errors import DONE, DONE_WITH_FAULTS, exit_code_of
@@ -302,7 +303,7 @@ def config(
 
 
 _GROUPS: Mapping[str, Sequence[Callable[..., None]]] = {
-    "Replicate": (run, ingest, decode, apply, retry),
+    "Replicate": (sync, run, ingest, decode, apply, retry),
     "Source server": (check, capture, seed),
     "Look at a lake or a log": (status, runs, verify, inspect),
     "Settings and upkeep": (config, maintain),

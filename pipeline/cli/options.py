@@ -91,6 +91,15 @@ FullRefresh = Annotated[
         help="Rebuild from the previous layer; continues a full refresh that was interrupted.",
     ),
 ]
+Every = Annotated[
+    str | None,
+    typer.Option(
+        "--every",
+        metavar="DURATION",
+        help="Stay, and begin a round this often (30s, 5m; 0s: one after the other) until SIGTERM"
+        " or Ctrl-C, which let the round under way end.",
+    ),
+]
 
 
 EXAMPLES: Mapping[str, Sequence[str]] = {
@@ -102,6 +111,10 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "run": (
         "binlake run --source shop --binlogs /backup/binlogs --lake /data/lake",
         "binlake run --conf conf/shop.yml --until 2026-11-22T10:00:00Z",
+    ),
+    "sync": (
+        "binlake sync --server mysql://binlake@db --to /data/logs --lake /data/lake",
+        "binlake sync --conf conf/shop.yml --every 30s",
     ),
     "ingest": ("binlake ingest --source shop --binlogs /backup/binlogs --lake /data/lake",),
     "decode": ("binlake decode --source shop --lake /data/lake",),

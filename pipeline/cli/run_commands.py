@@ -5,20 +5,24 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
 
 import typer
 from rich.console import Console
 
 from pipeline.cli.options import (
+    Binlogs,
     Conf,
+    Every,
     FullRefresh,
     InputOptions,
     LakeFolder,
     Output,
+    Server,
     Source,
     Until,
     settings_of,
@@ -32,7 +36,7 @@ from pipeline.errors import (
 from pipeline.run.operations import session_for
 
 if TYPE_CHECKING:
-    from pipeline.observe import Progress
+    from pipeline.observe import LayerReport, Progress
     from pipeline.settings import Settings
 
 Section: TypeAlias = tuple[str, Mapping[str, Any]]
@@ -43,11 +47,42 @@ def run(
     *,
     until: Until = None,
     full_refresh: FullRefresh = False,
+    every: Every = None,
     output: Output,
 ) -> None:
     """Ingest, decode and apply what is new: from binlog files to gold tables."""
+    if every is not None:
+        if full_refresh:
+            raise typer.BadParameter("--every and --full-refresh exclude each other.")
+        synchronize(output, every=every, captures=False, until=until, **asdict(places))
     command = "run --full-refresh" if full_refresh else "run"
     carry_out(command, output, **asdict(places), until=until)
+
+
+def sync(
+    server: Server = None,
+    source: Source = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="FOLDER",
+            help="Folder that the server's binary logs are captured into, as a path or URL.",
+        ),
+    ] = None,
+    binlogs: Binlogs = None,
+    lake: LakeFolder = None,
+    every: Every = None,
+    conf: Conf = None,
+    *,
+    output: Output,
+) -> NoReturn:
+    """Capture a server, seed what gold lacks, and run: once, or again and again.
+
+    With --every it stays until SIGTERM or Ctrl-C, which let the round under way end.
+    """
+    places = {"conf": conf, "server": server, "source": source, "binlogs": binlogs, "lake": lake}
+    synchronize(output, ("capture", {"to": to}), every=every, captures=True, **places)
 
 
 def ingest(places: InputOptions, *, output: Output) -> None:
@@ -158,6 +193,48 @@ def carry_out(
     if settings.log == "text" and not output.quiet:
         show_reports(reports, settings, Console())
     raise typer.Exit(exit_code(reports))
+
+
+def synchronize(
+    output: Output,
+    section: Section | None = None,
+    *,
+    every: str | None,
+    captures: bool,
+    **options: Any,
+) -> NoReturn:
+    """Carry out a sync, and exit with its code.
+
+    `captures`: see `pipeline.run.sync.command.stay`; `section`, `options`: of `set_up_run`.
+    """
+    with starting("Starting …", quiet=output.silent):
+        from pipeline.observe.memory import keep_freed
+
+        keep_freed()
+        settings, progress, logged = set_up_run(output, section=section, **options)
+        settings = settings.with_section("sync", every=every)
+        from pipeline.run.sync.command import once, stay
+    silent = logged or output.quiet
+    shown = _silent if silent else _on_terminal(settings)
+    if settings.sync.every is not None:
+        raise typer.Exit(stay(settings, progress, shown, captures=captures))
+    code, _ = once(settings, progress, shown)
+    raise typer.Exit(code)
+
+
+def _silent(reports: Sequence[LayerReport]) -> None:
+    """Show nothing: the log has it."""
+
+
+def _on_terminal(settings: Settings) -> Callable[[Sequence[LayerReport]], None]:
+    """Return what shows the reports of a round: problems, then a line."""
+    from pipeline.cli.show import round_line, show_problems
+
+    def show(reports: Sequence[LayerReport]) -> None:
+        show_problems(reports, Console(stderr=True))
+        print(f"{datetime.now():%H:%M:%S} {round_line(reports)}", file=sys.stdout, flush=True)
+
+    return show
 
 
 @contextmanager

@@ -42,6 +42,21 @@ def show_problems(reports: Sequence[LayerReport], errors: Console) -> None:
                 errors.print(f"{report.layer} {title}: {escape(redact(line))}", soft_wrap=True)
 
 
+def round_line(reports: Sequence[LayerReport]) -> str:
+    """Return a line about a run of a command that stays: how long it took, and what it did."""
+    seconds = sum(report.seconds for report in reports)
+    done = [f"{report.layer} {_brief(report)}" for report in reports if report.worked]
+    return f"{seconds:.1f} s: {'; '.join(done) or 'nothing new'}"
+
+
+def _brief(report: LayerReport) -> str:
+    """Return a report's counts; those by table, as gold's, as a sum."""
+    if report.layer != "gold":
+        return _counts(report)
+    tables = sum(1 for count in report.counts.values() if count)
+    return f"{sum(report.counts.values()):,} changes in {tables} tables"
+
+
 def show_preview(report: LayerReport, settings: Settings, out: Console) -> None:
     """Print what maintenance would do to a source, a line each."""
     out.print(f"Maintenance of {settings.source} in {settings.lake} would:")

@@ -32,7 +32,8 @@ class StartingSpark:
 
     `beside`: the command goes on to work that needs it, once there is something new: see
     `start_early`. `progress` shows that the command waits for it. `running`: the session, once it
-    was needed. `little`: whether it is known that there is little to do.
+    was needed. `little`: whether it is known that there is little to do. `lasting`: the process
+    goes on to more work after this.
     """
 
     def __init__(
@@ -41,9 +42,11 @@ class StartingSpark:
         master: str,
         *,
         beside: bool = False,
+        lasting: bool = False,
         progress: Progress | None = None,
     ) -> None:
         self.master = master
+        self._lasting = lasting
         self._progress = progress
         self._start = start
         self.little = False
@@ -60,7 +63,8 @@ class StartingSpark:
         """
         with self._lock:
             if self._beside and self._starting is None and self.running is None:
-                self.little = size is not None and size <= LITTLE
+                small = size is not None and size <= LITTLE
+                self.little = small and not self._lasting
                 self._starting = Future()
                 atexit.register(_abandon, self._starting)
                 # In this context: its log lines are of the run under way.
@@ -78,8 +82,12 @@ class StartingSpark:
             if self.running is None:
                 # In the thread that waits: an interrupt ends it, and the display with it.
                 waiting = self._progress and self._progress.task("Starting Spark …")
-                with waiting or nullcontext():
-                    self.running = self._starting.result() if self._starting else self._start()
+                try:
+                    with waiting or nullcontext():
+                        self.running = self._starting.result() if self._starting else self._start()
+                except Exception:
+                    self._starting = None  # the next call tries again
+                    raise
             return self.running
 
 

@@ -7,6 +7,8 @@ signal kills it immediately. A run may be killed at any instant: the next one re
 committed.
 
 Tasks in threads of this process are cancelled by a check between two of their reads.
+
+A command that stays ends after what it is doing instead (`on_first_signal`).
 """
 
 from __future__ import annotations
@@ -55,17 +57,25 @@ class Interruption:
         self.write_record: Callable[[BaseException], None] | None = None
         self.context = copy_context()
         self.longest = LONGEST
+        self.stop: Callable[[], None] | None = None
         self._show = show
         self._began = 0.0
+        self._stopping = False
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """Handle a signal. Raises Interrupted; ends the process at the second signal."""
+        """Handle a signal. Raises Interrupted, or calls `stop` if that is set; ends the process at
+        the second signal."""
         del frame
-        if self.error is not None:
+        if self.error is not None or self._stopping:
             if time.monotonic() - self._began > _SAME_SIGNAL:
+                self.error = self.error or Interrupted(signal.Signals(number))
                 self._end_now()
             return
         self._began = time.monotonic()
+        if self.stop is not None:
+            self._stopping = True
+            self.stop()
+            return
         self.error = Interrupted(signal.Signals(number))
         threading.Thread(target=self._end_in_time, daemon=True).start()
         raise self.error
@@ -146,10 +156,30 @@ def watch(spark: SparkSession) -> None:
         _install(_current)  # PySpark has replaced this handler by its own
 
 
+@contextmanager
+def on_first_signal(stop: Callable[[], None] | None) -> Iterator[None]:
+    """Until the end of the block, call `stop` at the first signal instead of raising Interrupted;
+    None: raise it, inside such a block.
+
+    `stop` must return at once, and must not log: the signal may have come while a line was written.
+    """
+    if _current is None:
+        yield
+        return
+    before, _current.stop = _current.stop, stop
+    try:
+        yield
+    finally:
+        if _current is not None:
+            _current.stop = before
+
+
 def record_by(write_record: Callable[[BaseException], None] | None) -> None:
     """Record a run that does not end in time with `write_record`, in a thread of its own; None when
     the run has ended."""
     if _current is not None:
+        if _current.error is None:
+            _current.is_unwound = False  # an earlier run of this process may have failed
         _current.write_record = write_record
         # Log lines take the run's id from the context.
         _current.context = copy_context()

@@ -16,6 +16,7 @@ __all__ = [
     "read_status",
     "run_command",
     "status",
+    "sync",
 ]
 
 _MODULES = {"read_status": "pipeline.run.status", "run_command": "pipeline.run.commands"}

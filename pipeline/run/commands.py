@@ -21,7 +21,7 @@ from pipeline.lake.starting import Spark
 from pipeline.layer import LayerRun
 from pipeline.maintenance import job as maintenance
 from pipeline.observe import LayerReport, Progress
-from pipeline.observe.current_run import begin
+from pipeline.observe.current_run import UnderWay, begin
 from pipeline.observe.interruption import record_by, unwound
 from pipeline.run.recorder import Recorder, failure_logged
 from pipeline.seed import job as seed
@@ -32,6 +32,7 @@ from pipeline.silver.plan.progress import silver_progress_ahead
 from pipeline.spark.spark_submit import apply_to_process
 
 Job = Callable[[Spark, Settings, Progress], LayerReport]
+MakeRecorder = Callable[[Spark, Settings, str, Sequence[str], UnderWay], Recorder]
 
 LAYERS: Mapping[str, Job] = MappingProxyType(
     {"bronze": bronze.run, "silver": silver.run, "gold": gold.run}
@@ -101,9 +102,14 @@ def run_command(
 
 
 def recorded_run(
-    spark: Spark, settings: Settings, progress: Progress, command: str
+    spark: Spark,
+    settings: Settings,
+    progress: Progress,
+    command: str,
+    make_recorder: MakeRecorder | None = None,
 ) -> tuple[list[LayerReport], RunRecord | None]:
-    """Run `binlake COMMAND` and record it, whether it succeeds or fails.
+    """Run `binlake COMMAND` and record it, whether it succeeds or fails; by another recorder if
+    `make_recorder` makes one.
 
     Returns a report per layer, and the record, or None if it could not be made. Raises BinlakeError
     if the run fails, after it is recorded. A killed run leaves no record; its batches are in the
@@ -119,7 +125,8 @@ def recorded_run(
         failure_logged(command, run),
         nullcontext() if beside else only_writer(settings.lake, settings.spark.conf),
     ):
-        recorder = Recorder(spark, settings, command, tuple(jobs), run)
+        recorder = (make_recorder or Recorder)(spark, settings, command, tuple(jobs), run)
+        recorder.run_began()
         record_by(None if beside else recorder.failed)
         try:
             for layer, job in jobs.items():

@@ -86,12 +86,29 @@ def run_record(settings: Settings, progress: Progress, command: str) -> RunRecor
 
     spark, settings = session_for(command, settings, progress)
     _, record = recorded_run(spark, settings, progress, command)
+    return _made(record, command)
+
+
+def _made(record: RunRecord | None, command: str) -> RunRecord:
+    """Return the record. Raises BinlakeError if it could not be made."""
     if record is None:
         raise BinlakeError(
             f"{command} is done, but its record could not be made.",
             remedy="Logger binlake has the reason, as record_not_written.",
         )
     return record
+
+
+@_explaining()
+def sync_record(settings: Settings, progress: Progress) -> RunRecord:
+    """Do what `binlake sync` does without `--every`; return the record of its run.
+
+    Raises BinlakeError for what stops it.
+    """
+    from pipeline.run.sync.command import once
+
+    _, record = once(settings, progress, lambda reports: None)
+    return _made(record, "sync")
 
 
 @_explaining()

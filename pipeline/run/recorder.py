@@ -32,13 +32,17 @@ from pipeline.settings import Settings
 KEPT = 200
 """Sentences of each kind that a record keeps; all are counted and logged."""
 
-_KINDS: Mapping[str, tuple[int, Callable[[LayerReport], Sequence[str]]]] = MappingProxyType(
+_KINDS: Mapping[str, Callable[[LayerReport], Sequence[str]]] = MappingProxyType(
     {
-        "fault": (logging.WARNING, lambda report: report.faults),
-        "gap": (logging.WARNING, lambda report: report.gaps),
-        "note": (logging.INFO, lambda report: report.notes),
+        "fault": lambda report: report.faults,
+        "gap": lambda report: report.gaps,
+        "note": lambda report: report.notes,
     }
 )
+LEVELS: Mapping[str, int] = MappingProxyType(
+    {"fault": logging.WARNING, "gap": logging.WARNING, "note": logging.INFO}
+)
+"""The levels at which the sentences of reports are logged, by kind."""
 _ENDINGS = {"nothing_new": ": nothing new", "faults": ", with faults or gaps"}
 
 
@@ -57,7 +61,7 @@ class Recorder:
         self._settings = settings
         self._run = run
         self._failing, self._failed = threading.Lock(), False
-        self._reports: list[LayerReport] = []
+        self.reports: list[LayerReport] = []
         self._known: dict[str, Any] = {
             "command": command,
             "layers": tuple(layers),
@@ -66,22 +70,24 @@ class Recorder:
         }
         self._known |= self._spark_known()
         self._began = datetime.now(timezone.utc)
+        self.monitor = Monitor(spark, settings, run, command)
+
+    def run_began(self) -> None:
+        """Log that the run starts."""
+        settings, message = self._settings, f"{self._known['command']} is started"
         place: dict[str, Any] = {"lake": settings.lake, "binlogs": settings.inputs or None}
-        say("run_started", f"{command} is started", **self._known, **place)
-        self._monitor = Monitor(spark, settings, run, command)
+        say("run_started", message, **self._known, **place)
 
     def layer_began(self, layer: str) -> None:
         """Log that a layer starts."""
         say("layer_started", f"{layer} is started", layer=layer)
-        self._monitor.layer_began(layer)
+        self.monitor.layer_began(layer)
 
     def layer_done(self, report: LayerReport) -> None:
         """Keep a layer's report, and log its faults, gaps and notes."""
-        self._reports.append(report)
-        self._known |= self._spark_known()
-        for kind, (level, texts) in _KINDS.items():
-            for text in texts(report):
-                say(kind, text, level=level, layer=report.layer)
+        self.keep(report)
+        for kind, layer, text in sentences([report]):
+            say(kind, text, level=LEVELS[kind], layer=layer)
         say(
             "layer_finished",
             f"{report.layer} is done",
@@ -89,21 +95,37 @@ class Recorder:
             batches=report.batches,
             seconds=round(report.seconds, 3),
         )
-        self._monitor.layer_done(report)
+        self.monitor.layer_done(report)
+
+    def keep(self, report: LayerReport) -> None:
+        """Keep a layer's report for the record."""
+        self.reports.append(report)
+        self._known |= self._spark_known()
 
     def done(self, exit_code: int) -> RunRecord | None:
         """Record a run that was not interrupted; return the record, None if it cannot be made."""
         record = None
-        worked = any(report.worked for report in self._reports)
+        worked = any(report.worked for report in self.reports)
         outcome: Outcome = "faults" if exit_code else "done" if worked else "nothing_new"
         with self._only_warning():
             record = self._record(outcome=outcome, exit_code=exit_code)
             try:
-                record = self._monitor.ended(record, self._reports)
+                record = self.monitor.ended(record, self.reports)
             finally:  # also if a signal ends the wait for a webhook
                 self._say_done(record)
                 self._write(record)
         return record
+
+    def idle(self, exit_code: int) -> RunRecord | None:
+        """Report a run without news to monitoring; return its record if that has to be kept."""
+        outcome: Outcome = "faults" if exit_code else "nothing_new"
+        with self._only_warning():
+            record = self._record(outcome=outcome, exit_code=exit_code)
+            record = self.monitor.ended(record, self.reports)
+            if self.monitor.has_called:
+                self._write(record)
+                return record
+        return None
 
     def failed(self, error: BaseException) -> None:
         """Record a run that an error or a signal ended; the caller raises the error again.
@@ -123,9 +145,9 @@ class Recorder:
                 if isinstance(error, KeyboardInterrupt):
                     # The process ends in some seconds: the record comes first.
                     self._write(record)
-                    self._monitor.ended(record, self._reports, error)
+                    self.monitor.ended(record, self.reports, error)
                 else:
-                    self._write(self._monitor.ended(record, self._reports, error))
+                    self._write(self.monitor.ended(record, self.reports, error))
 
     def _spark_known(self) -> dict[str, str | None]:
         """Return Spark's version and application id, read early: Spark may end with the run."""
@@ -134,22 +156,22 @@ class Recorder:
         return dict(zip(("spark_version", "spark_application"), known, strict=True))
 
     def _record(self, **ending: Any) -> RunRecord:
-        sentences: dict[str, Any] = {}
-        for kind, (_, texts) in _KINDS.items():
-            found = [(report.layer, text) for report in self._reports for text in texts(report)]
-            sentences[f"{kind}_count"] = len(found)
-            sentences[f"{kind}s"] = tuple(Sentence(at, redact(text)) for at, text in found[:KEPT])
+        known: dict[str, Any] = {}
+        for kind in _KINDS:
+            found = [(at, text) for one, at, text in sentences(self.reports) if one == kind]
+            known[f"{kind}_count"] = len(found)
+            known[f"{kind}s"] = tuple(Sentence(at, redact(text)) for at, text in found[:KEPT])
         newest = self._newest_file()
         return RunRecord(
             run_id=self._run.id,
             source=self._settings.source,
             started_at=self._began,
             finished_at=datetime.now(timezone.utc),
-            layer_seconds={report.layer: round(report.seconds, 3) for report in self._reports},
+            layer_seconds={report.layer: round(report.seconds, 3) for report in self.reports},
             newest_file=newest.name if newest else None,
             newest_file_at=newest.written_at if newest else None,
             **self._known,
-            **sentences,
+            **known,
             **work(self._run.finished, self._run.id, self._began),
             **ending,
         )
@@ -163,7 +185,7 @@ class Recorder:
         say("run_finished", message, level=level, **record.figures())
 
     def _newest_file(self) -> NewestFile | None:
-        return next((report.newest for report in self._reports if report.newest), None)
+        return next((report.newest for report in self.reports if report.newest), None)
 
     def _write(self, record: RunRecord) -> None:
         append_run(self._spark, self._settings.layout, record)
@@ -176,6 +198,13 @@ class Recorder:
         except Exception as error:
             message = f"the run's record was not written: {redact(sentence_of(error))}"
             say("record_not_written", message, level=logging.WARNING)
+
+
+def sentences(reports: Iterable[LayerReport]) -> Iterator[tuple[str, str, str]]:
+    """Yield kind, layer and text of each fault, gap and note."""
+    for report in reports:
+        for kind, texts in _KINDS.items():
+            yield from ((kind, report.layer, text) for text in texts(report))
 
 
 def _application(spark: SparkSession) -> str | None:

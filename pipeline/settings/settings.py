@@ -24,6 +24,7 @@ from pipeline.settings.file import KeyPath, SettingsFile
 from pipeline.settings.mistakes import declared, mistakes_in, one_error
 from pipeline.settings.monitoring import LineageSettings, MetricsSettings, NotifySettings
 from pipeline.settings.server import ServerSettings, with_url
+from pipeline.settings.sync import SyncSettings
 from pipeline.settings.values import (
     Charset,
     Duration,
@@ -167,6 +168,7 @@ class Settings(Model):
     server: ServerSettings = ServerSettings()
     capture: CaptureSettings = CaptureSettings()
     seed: SeedSettings = SeedSettings()
+    sync: SyncSettings = SyncSettings()
     binlogs: Locations = ""
     """A binlog file, a folder (read with its subfolders), or a glob; a local path or an fsspec URL;
     or a list of them, whose files are ordered as one log. Files may be compressed."""

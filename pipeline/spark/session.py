@@ -161,12 +161,13 @@ def spark_for(
     *,
     connector: bool = False,
     beside: bool = False,
+    lasting: bool = False,
 ) -> Spark:
     """Return the session that exists, or a Spark of our own, which starts when something needs it.
 
-    `progress` shows that the command waits for it. `connector`, `beside`: see `session` and
-    `StartingSpark`. Raises as `session` does if a session exists, or if spark-submit runs this: its
-    Java has started, and YARN takes a driver that never begins a session for one that failed.
+    `progress` shows that the command waits for it. `connector`: see `session`; `beside`, `lasting`:
+    see `StartingSpark`. Raises as `session` does if a session exists, or if spark-submit runs this:
+    its Java has started, and YARN takes a driver that never begins a session for one that failed.
     """
     elsewhere = any(name in os.environ for name in STARTED_ELSEWHERE)
     connected = settings.spark.master.startswith(CONNECT)
@@ -177,7 +178,7 @@ def spark_for(
         return session(settings, connector=connector, little=starting.little)
 
     master = settings.spark.conf.get(MASTER, settings.spark.master)
-    starting = StartingSpark(start, master, beside=beside, progress=progress)
+    starting = StartingSpark(start, master, beside=beside, lasting=lasting, progress=progress)
     return starting
 
 

@@ -56,20 +56,24 @@ class Monitor:
         self._opened = False
         self._reading = LONGEST if settings.lake_schema is None else LONGEST_BY_SPARK
         self._layer = ""
+        self._announced = False
         self._failures: list[Sentence] = []
         self._lineage: Lineage | None = None
         self._webhook: Webhook | None = None
+        self.has_called = False
+        """True once the webhook has accepted a call: the record has to be kept."""
 
-    def layer_began(self, layer: str) -> None:
-        """Report that a layer starts."""
-        if not self._opened:
-            self._open()
-        self._layer = layer
-        self._send(lambda lineage: lineage.started(layer))
+    def layer_began(self, layer: str, *, quietly: bool = False) -> None:
+        """Report that a layer starts; if `quietly`, only once it has worked or failed."""
+        self._layer, self._announced = layer, False
+        if not quietly:
+            self._announce()
 
     def layer_done(self, report: LayerReport) -> None:
         """Report that a layer ended normally."""
-        if self._lineage is not None:
+        if report.worked:
+            self._announce()
+        if self._lineage is not None and self._announced:
             found = self._datasets(report.layer)
             self._send(lambda lineage: lineage.completed(report.layer, found))
         self._layer = ""
@@ -84,6 +88,9 @@ class Monitor:
 
         `error` ended it. An interrupted run calls no webhook: someone or a scheduler ended it.
         """
+        self._open()
+        if self._layer:
+            self._announce()
         if self._lineage is not None and self._layer:
             found, layer = self._datasets(self._layer), self._layer
             interrupted = record.outcome == "interrupted"
@@ -104,9 +111,18 @@ class Monitor:
             note_count=record.note_count + len(failures),
         )
 
+    def _announce(self) -> None:
+        """Report the start of the layer under way, unless that is done."""
+        if not self._announced:
+            self._open()
+            self._announced, layer = True, self._layer
+            self._send(lambda lineage: lineage.started(layer))
+
     def _open(self) -> None:
-        """Prepare what the settings name: a missing package or token is reported when the run
-        starts, not when there is something to send."""
+        """Prepare what the settings name, the first time: a missing package or token is reported
+        when the run starts, not when there is something to send."""
+        if self._opened:
+            return
         self._opened, settings = True, self._settings
         if settings.lineage.openlineage is not None:
             self._lineage = self._attempt(
@@ -145,12 +161,12 @@ class Monitor:
         )
         if changes is None:
             return None
-        told = not changes.worth_a_call or self._call(
+        knows = not changes.worth_a_call or self._call(
             lambda: message(self._settings, record, changes, state)
         )
         if state is None:
             return None
-        return changes.open if told else changes.known
+        return changes.open if knows else changes.known
 
     def _call(self, body: Callable[[], Mapping[str, Any]]) -> bool:
         """Call the webhook; return True if it accepted the call."""
@@ -160,6 +176,7 @@ class Monitor:
 
         def call() -> bool:
             webhook.post(body())
+            self.has_called = True
             return True
 
         return self._attempt("notify", self._settings.notify.timeout, call) or False

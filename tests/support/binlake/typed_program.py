@@ -19,6 +19,7 @@ def use(lake: Path, settings: binlake.Settings) -> None:
     record = binlake.run(settings, source="shop", binlogs=[lake, "/logs"], full_refresh=True)
     assert_type(record, binlake.RunRecord)
     assert_type(record.to_json(), str)
+    assert_type(binlake.sync(settings, capture={"to": "/logs"}), binlake.RunRecord)
     assert_type(binlake.status(lake), binlake.Status)
     assert_type(binlake.status(lake=lake).tables[0].held, bool)
     assert_type(binlake.check(server="mysql://me@db").findings[0].why, str)

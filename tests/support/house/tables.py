@@ -136,8 +136,9 @@ ROOMS = {
     "pipeline.observe": (
         "current_run interruption log memory progress redaction report spark_job_progress"
     ),
-    "pipeline.run": "commands monitoring/ operations preflight recorder status totals",
+    "pipeline.run": "commands monitoring/ operations preflight recorder status sync/ totals",
     "pipeline.run.monitoring": ("datasets lineage metrics monitor problems source_state webhook"),
+    "pipeline.run.sync": "capturing chores command round_recorder rounds sample",
     "pipeline.seed": (
         "chunks consistent dumps/ errors folder from_dump jdbc job selection server source_table "
         "values/"
@@ -148,7 +149,7 @@ ROOMS = {
     ),
     "pipeline.seed.values": "cell_bytes dates numbers rows text",
     "pipeline.settings": (
-        "capture file mistakes monitoring secret_file server settings time_zone until values"
+        "capture file mistakes monitoring secret_file server settings sync time_zone until values"
     ),
     "pipeline.silver": "carry_out decode/ full_refresh job plan/ planning tables/",
     "pipeline.silver.decode": (
@@ -264,6 +265,7 @@ SMALL = {
     "pipeline.gold.table.incomplete": "a job and the status both report it",
     "pipeline.lake.sql_text": "the first step of the room: it imports nothing",
     "pipeline.lake.tables.opening": "the choice between two implementations",
+    "pipeline.settings.sync": "a section of the settings",
     "pipeline.settings.time_zone": "conf and the source's sessions share it",
     "pipeline.source.logs.server_folders": "a folder layout that a capture and bronze share",
     "pipeline.source.server.errors": "error types of the room",

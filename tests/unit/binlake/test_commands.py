@@ -127,6 +127,19 @@ def test_verify(
     assert asked == [(("shop.*",), *expected)] * 2
 
 
+def test_sync_returns_the_record_of_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = RunRecord("r", "shop", "run", ("bronze",), NOW, NOW, "done", 0)
+    asked: list[tuple[str, str]] = []
+
+    def once(settings: Settings, *_: object) -> tuple[int, RunRecord]:
+        asked.append((settings.source, settings.capture.to))
+        return 0, record
+
+    monkeypatch.setattr("pipeline.run.sync.command.once", once)
+    assert binlake.sync(source="shop", capture={"to": "/logs"}) is record
+    assert asked == [("shop", "/logs")]
+
+
 def test_run_returns_its_record(lake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     record = RunRecord("r", "shop", "run", ("bronze",), NOW, NOW, "done", 0)
     done: list[tuple[str, str]] = []

@@ -71,6 +71,13 @@ def test_little_work_is_known_by_its_size(size: int | None, little: bool) -> Non
     assert spark.little is little
 
 
+def test_a_process_that_stays_is_compiled_for_whatever_its_first_work_is() -> None:
+    spark = StartingSpark(Starts(), "local[2]", beside=True, lasting=True)
+    start_early(spark, 1)
+    started(spark)
+    assert not spark.little
+
+
 def test_it_does_not_start_in_the_background_if_nothing_needs_it() -> None:
     starts = Starts()
     start_early(StartingSpark(starts, "local[2]"), 1)
@@ -80,10 +87,13 @@ def test_it_does_not_start_in_the_background_if_nothing_needs_it() -> None:
 @pytest.mark.parametrize("beside", [True, False])
 def test_an_error_at_start_is_raised_where_the_session_is_needed(beside: bool) -> None:
     error = MissingRequirementError("there is no JDK.", remedy="Install one.")
-    spark = StartingSpark(Starts(error), "local[2]", beside=beside)
+    starts = Starts(error)
+    spark = StartingSpark(starts, "local[2]", beside=beside)
     start_early(spark, 1)
-    with pytest.raises(MissingRequirementError, match="no JDK"):
-        started(spark)
+    for _ in range(2):
+        with pytest.raises(MissingRequirementError, match="no JDK"):
+            started(spark)
+    assert starts.threads[1:] == [threading.current_thread().name]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,5 @@
+"""`binlake sync`: capture, seed what is missing, and run, once or again and again."""
+
+from __future__ import annotations
+
+__all__ = ["command"]

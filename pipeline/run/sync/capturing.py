@@ -1,0 +1,66 @@
+"""The capture of a process that stays: a thread, which is started again if its error may pass.
+
+The capture itself reconnects as long as the server is gone. What ends it is raised in the main
+thread, by `tend`, so that no failure of it is silent.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from pipeline.settings import Settings
+from pipeline.source import Capture
+from pipeline.source.server.login import login
+
+STEADY_SECONDS = 60.0
+"""How long a capture must have run to count as one that works."""
+_ENDING_SECONDS = 30.0
+"""How long the end of a capture is waited for: its last bytes are made durable and uploaded."""
+
+
+class Capturing:
+    """Captures the server of the settings into their folder, from the first call of `tend` on."""
+
+    def __init__(self, settings: Settings) -> None:
+        capture = settings.capture.model_copy(update={"forever": True})
+        self._settings = settings.model_copy(update={"capture": capture})
+        self._capture: Capture | None = None
+        self._thread: threading.Thread | None = None
+        self._error: BaseException | None = None
+        self._began = 0.0
+
+    def tend(self) -> bool:
+        """Start the capture, also after it has failed; return True if it has run for long.
+
+        Raises the error with which it has ended since, and SettingsError if no server is set.
+        """
+        if self._thread is not None and self._thread.is_alive():
+            return time.monotonic() - self._began > STEADY_SECONDS
+        self._thread = None
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        settings = self._settings
+        self._capture = Capture(settings.capture, login(settings), wanted=settings.wanted)
+        self._thread = threading.Thread(
+            target=self._run, args=(self._capture,), name="capture", daemon=True
+        )
+        self._began = time.monotonic()
+        self._thread.start()
+        return False
+
+    def end(self) -> None:
+        """End the capture at a durable position. Raises the error that it ended with, if any."""
+        if self._capture is None or self._thread is None:
+            return
+        self._capture.stop()
+        self._thread.join(_ENDING_SECONDS)
+        if self._error is not None:
+            raise self._error
+
+    def _run(self, capture: Capture) -> None:
+        try:
+            capture.run()
+        except BaseException as error:
+            self._error = error

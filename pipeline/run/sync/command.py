@@ -1,0 +1,90 @@
+"""The command `binlake sync`, without its options: one round, or staying."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from pipeline.errors import DONE_WITH_FAULTS
+from pipeline.lake.ledger.run_record import RunRecord
+from pipeline.observe import Progress, say
+from pipeline.run.preflight import require_places
+from pipeline.run.sync.capturing import Capturing
+from pipeline.run.sync.chores import Chore, Chores
+from pipeline.run.sync.rounds import Rounds, Shown
+from pipeline.run.sync.sample import Sample
+from pipeline.settings import Settings
+from pipeline.source.capture.command import capture_logs
+from pipeline.source.capture.object_store import place_of
+from pipeline.source.server.login import login
+
+_CAPTURE_SECONDS = 1.0
+"""How often the capture's thread is looked after."""
+_MAINTENANCE_SECONDS = 600.0
+"""How often it is looked up whether maintenance is due; another command may have done it."""
+_FIRST_SAMPLE_SECONDS = 900.0
+"""When the first sample is verified, so that also a process that is restarted daily verifies."""
+
+
+def ready(settings: Settings) -> Settings:
+    """Return the settings of a sync, whose round reads what it captures unless `binlogs` is set.
+
+    Raises SettingsError if the lake, the server or the folder of the capture is not set.
+    """
+    settings.require("lake")
+    place_of(settings.capture)
+    login(settings)
+    return settings if settings.binlogs else settings.updated(binlogs=settings.capture.to)
+
+
+def once(settings: Settings, progress: Progress, shown: Shown) -> tuple[int, RunRecord | None]:
+    """Capture until caught up, seed what gold lacks, run, and maintain the lake if that is due.
+
+    Returns the exit code, and the record of the run. Raises as each of the commands does.
+    """
+    settings = ready(settings)
+    capture = settings.capture.model_copy(update={"forever": False})
+    capture_logs(settings.model_copy(update={"capture": capture}), progress)
+    require_places(["bronze"], settings)
+    rounds = Rounds(settings, progress, shown, lasting=False, connector=True)
+    rounds.seed()
+    rounds.round()
+    rounds.maintain()
+    return rounds.exit_code, rounds.record
+
+
+def stay(settings: Settings, progress: Progress, shown: Shown, *, captures: bool) -> int:
+    """Run again and again, as `sync.every` says, until a signal; return the exit code.
+
+    `captures`: capture the server beside, and first seed what gold lacks. Without, what lands in
+    `binlogs` is taken in, by whatever means it lands there. A signal ends the round under way, a
+    second one the process. Raises the error that doing it again cannot cure.
+    """
+    sync = settings.sync
+    settings = ready(settings) if captures else settings.require("lake", "binlogs")
+    if not captures:
+        require_places(["bronze"], settings)
+    rounds = Rounds(settings, progress, shown, lasting=True, connector=captures)
+    capturing, sample = Capturing(settings), Sample(rounds.spark, settings)
+    every = sync.every.total_seconds() if sync.every else 0.0
+    found = [Chore("run", rounds.round, every, unhurried=True)]
+    if captures:
+        tending = Chore("capture", capturing.tend, _CAPTURE_SECONDS, unhurried=True)
+        found = [tending, Chore("seed", rounds.seed, None), *found]
+    if sync.maintain is not None:
+        found.append(Chore("maintain", rounds.maintain, _MAINTENANCE_SECONDS, essential=False))
+    chores = Chores(found)
+    if captures and sync.verify is not None:
+        seconds = sync.verify.total_seconds()
+        chores.add(Chore("verify", sample.verify, seconds, essential=False), _FIRST_SAMPLE_SECONDS)
+    say("sync_stays", f"Staying: a round every {every:.0f} s, until SIGTERM or Ctrl-C.")
+    try:
+        chores.run()
+    except BaseException:
+        with suppress(Exception):  # the first error is the one to report
+            capturing.end()
+        raise
+    finally:
+        sample.end()
+    capturing.end()
+    say("sync_ended", "Ended after the last round.")
+    return DONE_WITH_FAULTS if sample.differing else rounds.exit_code

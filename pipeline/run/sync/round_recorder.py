@@ -1,0 +1,77 @@
+"""The recorder of a round: nothing of a round without news, and each problem once.
+
+Rounds repeat what holds a table, what is missing and what is left out. A sentence is logged when a
+round has it for the first time, and again once a round no longer has it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.lake.ledger.run_record import RunRecord
+from pipeline.observe import LayerReport, say
+from pipeline.run.recorder import LEVELS, Recorder, sentences
+
+
+IDLE_SECONDS = 60.0
+"""How often rounds without news are reported to monitoring: its alerts are on the time since a run
+has completed a layer."""
+
+
+@dataclass(slots=True)
+class Reported:
+    """What the last round reported: kind, layer and text of each sentence, in order.
+
+    `monitored`: when monitoring had the last report, by a clock that only goes forward.
+    """
+
+    sentences: dict[tuple[str, str, str], None] = field(default_factory=dict)
+    monitored: float = -IDLE_SECONDS
+
+    def update(self, reports: list[LayerReport]) -> bool:
+        """Log what has changed since the last round; return True if anything has."""
+        now = dict.fromkeys(sentences(reports))
+        new = [one for one in now if one not in self.sentences]
+        gone = [one for one in self.sentences if one not in now]
+        self.sentences = now
+        for kind, layer, text in new:
+            say(kind, text, level=LEVELS[kind], layer=layer)
+        for kind, layer, text in gone:
+            if kind != "note":
+                say("cleared", f"No longer: {text}", layer=layer)
+        return bool(new or gone)
+
+
+class RoundRecorder(Recorder):
+    """Records a round, unless it is like the one before it and had nothing to do."""
+
+    def __init__(self, reported: Reported, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._reported = reported
+
+    def run_began(self) -> None:
+        """Log nothing: a round may have nothing to do."""
+
+    def layer_began(self, layer: str) -> None:
+        """Log nothing."""
+        self.monitor.layer_began(layer, quietly=True)
+
+    def layer_done(self, report: LayerReport) -> None:
+        """Keep a layer's report; what it says is logged at the end of the round."""
+        self.keep(report)
+        self.monitor.layer_done(report)
+
+    def done(self, exit_code: int) -> RunRecord | None:
+        """Log what has changed, and record the round if it worked or anything has."""
+        changed = self._reported.update(self.reports)
+        worked = any(report.worked for report in self.reports)
+        now = time.monotonic()
+        if worked or changed:
+            self._reported.monitored = now
+            return super().done(exit_code)
+        if now - self._reported.monitored >= IDLE_SECONDS:
+            self._reported.monitored = now
+            return self.idle(exit_code)
+        return None

@@ -1,0 +1,121 @@
+"""What a sync does with the lake: seed, round, maintenance, each a run as of its own command.
+
+All share one Spark. Each holds the lake's lease only while it runs, so that other commands can work
+on the lake in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime, timezone
+from functools import partial
+
+from pipeline.errors import DONE, DONE_WITH_FAULTS, SettingsError
+from pipeline.lake import Ledger
+from pipeline.lake.layout import require_writable
+from pipeline.lake.ledger.ledger_table import FINISHED
+from pipeline.lake.ledger.run_record import RunRecord
+from pipeline.observe import LayerReport, Progress, say
+from pipeline.run.commands import exit_code, recorded_run
+from pipeline.run.preflight import require_places
+from pipeline.run.recorder import Recorder
+from pipeline.run.sync.round_recorder import Reported, RoundRecorder
+from pipeline.settings import Settings
+from pipeline.source.logs.encrypted import read_keys
+from pipeline.source.logs.listing import find_any
+from pipeline.spark.session import spark_for
+
+Shown = Callable[[Sequence[LayerReport]], None]
+"""Shows the reports of a run that had something to do, or something new to say."""
+
+
+class Rounds:
+    """Carries out the steps of a sync with these settings.
+
+    `lasting`: the process stays, and only what is new is recorded. `connector`: it may seed, so
+    that Spark needs MariaDB's connector.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        progress: Progress,
+        shown: Shown,
+        *,
+        lasting: bool,
+        connector: bool,
+    ) -> None:
+        require_writable(settings.lake)
+        self.spark = spark_for(
+            settings, progress, connector=connector, beside=True, lasting=lasting
+        )
+        self.record: RunRecord | None = None
+        """The record of the last round, if it has one."""
+        self._settings = settings
+        self._progress = progress
+        self._shown = shown
+        self._lasting = lasting
+        self._reported: dict[str, Reported] = {}
+        self._codes: dict[str, int] = {}
+        self._has_log = self._waits = False
+
+    @property
+    def exit_code(self) -> int:
+        """3 if the last run of a command here had a fault or a gap."""
+        return DONE_WITH_FAULTS if any(self._codes.values()) else DONE
+
+    def has_log(self) -> bool:
+        """Return True if there is a binary log to ingest; a capture's folder is empty at first."""
+        if not self._has_log:
+            places, keys = self._settings.binlogs, read_keys(self._settings.encryption)
+            with suppress(SettingsError):  # a capture has yet to make the folder
+                self._has_log = find_any([places] if isinstance(places, str) else places, keys)
+            if not self._has_log and not self._waits:
+                self._waits = True
+                say("sync_waits", f"There is no binary log at {self._settings.inputs} yet.")
+        return self._has_log
+
+    def seed(self) -> bool:
+        """Seed the tables that gold lacks, once there is a log; return True if this was done."""
+        if not self.has_log():
+            return False
+        require_places(["seed"], self._settings)
+        self._run("seed")
+        return True
+
+    def round(self) -> bool:
+        """Take in, decode and apply what is new; return True if anything was."""
+        if not self.has_log():
+            return False
+        require_places(["silver"], self._settings)
+        return self._run("run")
+
+    def maintain(self) -> bool:
+        """Maintain the lake if that is due; return True if it was."""
+        every, ledger = self._settings.sync.maintain, Ledger(self.spark, self._settings.layout, "")
+        if every is None:
+            return False
+        own = [one for one in ledger.last_entries() if one.source == self._settings.source]
+        since = datetime.now(timezone.utc) - every
+        done = [one for one in own if one.layer == "maintenance" and one.state == FINISHED]
+        if any(one.at > since for one in done) or not any(one.layer == "gold" for one in own):
+            return False
+        self._run("maintain")
+        return True
+
+    def _run(self, command: str) -> bool:
+        """Do what `binlake COMMAND` does; return True if there was something to do."""
+        reported = self._reported.setdefault(command, Reported())
+        before = reported.sentences
+        recorder = partial(RoundRecorder, reported) if self._lasting else Recorder
+        reports, record = recorded_run(
+            self.spark, self._settings, self._progress, command, recorder
+        )
+        self._codes[command] = exit_code(reports)
+        if command == "run":
+            self.record = record
+        worked = any(report.worked for report in reports)
+        if worked or reported.sentences != before or not self._lasting:
+            self._shown(reports)
+        return worked

@@ -1,0 +1,98 @@
+"""Comparing a sample of gold's tables with the server, in a thread beside the rounds.
+
+Beside them because it waits until a round has published the server's state (`pipeline.verify`).
+"""
+
+from __future__ import annotations
+
+import glob
+import logging
+import random
+import threading
+from collections.abc import Sequence
+
+from pipeline.errors import BinlakeError, sentence_of
+from pipeline.gold import GoldState
+from pipeline.lake import Ledger
+from pipeline.lake.starting import Spark, started
+from pipeline.observe import say
+from pipeline.observe.progress import QuietProgress
+from pipeline.settings import Settings
+from pipeline.verify.report import Verification
+from pipeline.verify.run import verify_with_server
+
+_PATIENCE_SECONDS = 600.0
+"""How long rounds may take to publish the server's state."""
+
+
+class Sample:
+    """Verifies samples; `differing`: the tables that differed in the last sample with them."""
+
+    def __init__(self, spark: Spark, settings: Settings) -> None:
+        self.differing: frozenset[str] = frozenset()
+        self._spark = spark
+        self._settings = settings
+        self._thread: threading.Thread | None = None
+        self._ended = False
+
+    def end(self) -> None:
+        """Report nothing from now on: Spark ends, and with it what is under way."""
+        self._ended = True
+
+    def verify(self) -> bool:
+        """Begin to verify a sample; return False if there is nothing to verify, or if the last
+        verification is still under way."""
+        if self._thread is not None and self._thread.is_alive():
+            return False
+        names = self._chosen()
+        if names:
+            arguments = (names,)
+            self._thread = threading.Thread(
+                target=self._verify, args=arguments, name="verify", daemon=True
+            )
+            self._thread.start()
+        return bool(names)
+
+    def _chosen(self) -> list[str]:
+        """Return some of the tables that gold claims to have in full, at random."""
+        settings = self._settings
+        state = GoldState.of(Ledger(self._spark, settings.layout, settings.source))
+        whole = [
+            str(name)
+            for name, table in state.tables.items()
+            if table.complete and not table.dropped and not state.holds(table)
+        ]
+        return random.sample(whole, min(len(whole), settings.sync.verify_tables))
+
+    def _verify(self, names: Sequence[str]) -> None:
+        try:
+            found = verify_with_server(
+                started(self._spark),
+                self._settings,
+                QuietProgress(),
+                tables=[glob.escape(name) for name in names],
+                patience=_PATIENCE_SECONDS,
+            )
+        except Exception as error:
+            if self._ended:
+                return
+            unexpected = None if isinstance(error, BinlakeError) else error
+            message = f"{', '.join(names)} could not be verified: {sentence_of(error)}"
+            say("verify_failed", message, level=logging.WARNING, trace=unexpected)
+        else:
+            self._report(names, found)
+
+    def _report(self, names: Sequence[str], found: Verification) -> None:
+        against = found.against
+        if against is None or against.equal:
+            self.differing -= frozenset(names)
+            say("verified", f"Equal to the server: {', '.join(names)}.", tables=list(names))
+            return
+        # Elsewhere than at the server's position, rows may well differ.
+        for one in () if against.position else against.differences:
+            name = f"{one.schema}.{one.table}"
+            self.differing |= {name}
+            say("differs", f"{name}: {one.reason}", level=logging.WARNING, table=name)
+        unsure = [against.position, *(f"{one.name}: {one.reason}" for one in against.not_compared)]
+        for reason in filter(None, unsure):
+            say("verify_failed", f"Not verified: {reason}", level=logging.WARNING)

@@ -1,0 +1,26 @@
+"""Settings of `binlake sync`: how often rounds begin, and what is done beside them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import Field
+
+from pipeline.settings.values import Duration, Model
+
+
+class SyncSettings(Model):
+    """What a `binlake sync` that stays does, and how often."""
+
+    every: Duration | None = None
+    """Stay, and begin a round this often (`--every`); `0s`: each as soon as the one before it has
+    ended. Unset: end after one round."""
+    maintain: Duration | None = timedelta(days=1)
+    """Maintain the lake, as `binlake maintain` does, this long after the last maintenance of the
+    source, by whichever command. `null`: never."""
+    verify: Duration | None = timedelta(days=1)
+    """Compare a sample of tables with the server this often, beside the rounds; first after a
+    quarter of an hour, or this long if that is shorter. `null`: never."""
+    verify_tables: Annotated[int, Field(ge=1, le=1000)] = 3
+    """How many tables are in such a sample. They are chosen at random, and read in full."""
