@@ -14,7 +14,6 @@ from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.observe import LayerReport, say
 from pipeline.run.recorder import LEVELS, Recorder, sentences
 
-
 IDLE_SECONDS = 60.0
 """How often rounds without news are reported to monitoring: its alerts are on the time since a run
 has completed a layer."""
