@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 Section: TypeAlias = tuple[str, Mapping[str, Any]]
 
+_UNWRAPPED = 10_000
+"""Columns of a result that is not on a terminal: a file, a pipe, a scheduler's log."""
+
 
 def run(
     places: InputOptions,
@@ -127,7 +130,7 @@ def maintain(
     report = look(spark, settings, progress, dry_run=True)
     if settings.log == "text":
         if not output.quiet:
-            show_preview(report, settings, Console())
+            show_preview(report, settings, result_console())
         return
     for line in report.notes:
         say("note", line, layer=report.layer)
@@ -156,7 +159,7 @@ def carry_out(
     if not logged:
         show_problems(reports, Console(stderr=True))
     if settings.log == "text" and not output.quiet:
-        show_reports(reports, settings, Console())
+        show_reports(reports, settings, result_console())
     raise typer.Exit(exit_code(reports))
 
 
@@ -172,6 +175,11 @@ def starting(name: str, *, quiet: bool = False) -> Iterator[Progress]:
     progress = QuietProgress() if quiet else for_terminal()
     with progress.task(name):
         yield progress
+
+
+def result_console() -> Console:
+    """Return the console for a command's result, which wraps lines on a terminal only."""
+    return Console() if sys.stdout.isatty() else Console(width=_UNWRAPPED)
 
 
 def set_up_run(
@@ -216,6 +224,7 @@ def print_error(error: BaseException) -> None:
             level=logging.ERROR,
             trace=error if unexpected else None,
             exit_code=exit_code_of(error),
+            error_type=type(error).__name__,
             **fields,
         )
     elif unexpected:

@@ -29,6 +29,7 @@ from pipeline.lake.ledger.ledger import Entry
 from pipeline.lake.ledger.run_record import Outcome, RunRecord
 from pipeline.lake.ledger.run_store import last_runs
 from pipeline.lake.starting import Spark
+from pipeline.maintenance.overdue import last_maintained, overdue
 from pipeline.observe import redact
 from pipeline.run.recorder import cut_of
 from pipeline.settings import Settings
@@ -96,7 +97,8 @@ class SourceStatus:
     `lag_seconds`: from `committed_at` to `published_at`. `age_seconds`: from `committed_at` to now,
     which also grows while nothing is committed on the source. All are None until something is
     published. `refresh`: progress of a full refresh that is under way. `gtid_set`: transactions in
-    gold, as the server writes them; None without GTIDs and during a full refresh.
+    gold, as the server writes them; None without GTIDs and during a full refresh. `overdue`: a
+    sentence if maintenance, last finished at `maintained_at`, is overdue.
     """
 
     source: str
@@ -108,6 +110,8 @@ class SourceStatus:
     last_run: LastRun | None
     refresh: str | None = None
     gtid_set: str | None = None
+    maintained_at: datetime | None = None
+    overdue: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +166,14 @@ def read_status(spark: Spark, settings: Settings) -> Status:
         state = GoldState.of(ledger)
         record = ledger.record("gold")
         refresh = progress(ledger)
-        sources.append(source_status(source, record, runs.get(source), now, refresh))
+        maintained_at = last_maintained(ledger)
+        sources.append(
+            replace(
+                source_status(source, record, runs.get(source), now, refresh),
+                maintained_at=maintained_at,
+                overdue=overdue(ledger, maintained_at, now),
+            )
+        )
         drifts = (record or {}).get("drift", {})
         unnamed = _unnamed(in_force(read_items(spark, lake, source)))
         tables += [

@@ -53,8 +53,7 @@ def ended(settings_file: Path) -> dict[str, Any]:
             "connection": "spark_here",
             "submit": {"jars": jars, "driver_memory": "2g"},
             "retries": 0,
-            # Tested separately; it takes as long as all layers.
-            "maintenance": "@daily",
+            "task_per_layer": True,
         },
     }
     settings_file.write_text(json.dumps(settings))
