@@ -1,8 +1,8 @@
-"""Replicate an archive of binlogs, triggered manually: a DAG for each source in conf/sources.
+"""Replicate an archive of a source's binlogs to its gold tables. Triggered manually.
 
-The trigger's *binlogs* are ingested in the log's order, in batches; a retried task resumes with the
-batch that failed. With *since*, *until* and *every*, gold is applied in steps, and a consistent
-snapshot is published after each.
+The files in **binlogs** are ingested in the log's order, in batches; a retried task resumes with
+the batch that failed. With **since**, **until** and **every**, gold is applied in steps, and a
+consistent snapshot is published after each.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Apply retention, compact and vacuum the lake's tables: a DAG for each source in conf/sources.
+"""Apply retention, compact and vacuum a source's tables in the lake.
 
-It runs on the schedule `airflow.maintenance` of the source's file, daily by default. While it is
-paused, files and published snapshots accumulate; after two days, the replication's check says so.
-With *dry run*, the log lists what would be done.
+It runs on the schedule **airflow.maintenance** of the settings, daily by default. While it is
+paused, files and published snapshots accumulate; after two days, the log of the replication's check
+says so. With **dry run**, the log lists what would be done.
 """
 
 from __future__ import annotations

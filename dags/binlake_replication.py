@@ -1,4 +1,4 @@
-"""Replicate new binlog files to gold tables: a DAG for each source in conf/sources.
+"""Replicate new binlog files of a source to its gold tables.
 
 To recover from a failed run, run it again: each task resumes where it stopped.
 """

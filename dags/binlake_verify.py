@@ -1,4 +1,4 @@
-"""Compare gold with the source server: a DAG for each source with a schedule `airflow.verify`.
+"""Compare gold with the source server, on the schedule **airflow.verify** of the settings.
 
 It takes a snapshot of the server, which stays writable, and waits until the replication's next runs
 publish gold at the same position of the log. A difference fails this DAG, not the replication.

@@ -1,13 +1,15 @@
 """The documentation of DAGs and tasks, as Markdown that Airflow's pages render.
 
-They render tables, links, and code blocks that name a language. A code block without one becomes a
-single line, and a Mermaid diagram stays source code. A relative link depends on the page that shows
-it, so links here begin at Airflow's root.
+They show it in a dialog of 50 columns. They render tables, links, and code blocks that name a
+language, but do not wrap these. A code block without one becomes a single line, code in a sentence
+covers the next line, and a Mermaid diagram stays source code. A relative link depends on the page
+that shows it, so links here begin at Airflow's root.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -34,7 +36,7 @@ _RESUMES = "It is retried, and resumes where it stopped. Fix what its log ends w
 TASKS: Mapping[str, TaskDocs] = MappingProxyType(
     {
         "capture": TaskDocs(
-            "Copies the server's new binary logs to `capture.to`.",
+            "Copies the server's new binary logs to **capture.to**.",
             "The server or the folder was not reached. What has landed is replicated; nothing is"
             " seeded.",
         ),
@@ -57,10 +59,10 @@ TASKS: Mapping[str, TaskDocs] = MappingProxyType(
         "maintenance": TaskDocs("Applies retention, compacts and vacuums.", _RESUMES),
         "verify": TaskDocs(
             "Compares gold with a snapshot of the server.",
-            "They differ, or gold did not catch up within `verify_wait`: see its log.",
+            "They differ, or gold did not catch up within **verify_wait**: see its log.",
         ),
-        "binlogs": TaskDocs("Reads the parameter *binlogs*.", "Clear it."),
-        "steps": TaskDocs("Divides *since* to *until* into steps.", "Its log names the parameter."),
+        "binlogs": TaskDocs("Reads the parameter **binlogs**.", "Clear it."),
+        "steps": TaskDocs("Divides **since** to **until** in steps.", "Its log names the cause."),
     }
 )
 """All tasks by id."""
@@ -79,12 +81,17 @@ def document(dag: DAG, source: Source, text: str) -> None:
         [
             text.strip(),
             f"```text\n{diagram(dag)}\n```",
+            f"**DAGs of {plain(source.name)}:** {' · '.join(_links(source))}",
             _table(dag),
-            f"**Settings:** `{source.file}`",
-            f"**DAGs of {source.name}:** {' · '.join(_links(source))}",
+            f"**Settings:** {plain(str(source.file))}",
             f"**Guides:** {' · '.join(guides)}",
         ]
     )
+
+
+def plain(text: str) -> str:
+    """Return text for Markdown that shows it as it is."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text)
 
 
 def diagram(dag: DAG) -> str:
@@ -109,7 +116,7 @@ def _table(dag: DAG) -> str:
         f"| **{task.task_id}** | {' | '.join(TASKS[task.task_id])} |"
         for task in dag.task_group.topological_sort()
     ]
-    return "\n".join(["| task | | if it fails |", "|---|---|---|", *rows])
+    return "\n".join(["| task | what it does | if it fails |", "|---|---|---|", *rows])
 
 
 def _links(source: Source) -> Iterator[str]:
@@ -120,7 +127,7 @@ def _links(source: Source) -> Iterator[str]:
         schedules["verify"] = own.verify
     root = urlsplit(conf.get("api", "base_url", fallback="")).path.rstrip("/")
     for kind, schedule in schedules.items():
-        when = "by hand" if schedule is None else f"`{schedule}`"
+        when = "by hand" if schedule is None else plain(schedule)
         yield f"[{kind}]({root}/dags/{source.dag_id(kind)}) {when}"
 
 
@@ -128,4 +135,4 @@ def _guide(page: str, title: str) -> str:
     """Return a link to a guide, or its path in the repository if no documentation is published."""
     if base := os.environ.get(DOCUMENTATION):
         return f"[{title}]({base.rstrip('/')}/guides/{page}.html)"
-    return f"{title}, `docs/guides/{page}.md` in Binlake's repository"
+    return f"{title}, docs/guides/{page}.md in Binlake's repository"

@@ -234,8 +234,9 @@ def _key(detail: Any) -> str:
 def _problem(detail: Any) -> str:
     if detail["type"] == "extra_forbidden":
         close = get_close_matches(str(detail["loc"][-1]), Options.model_fields, n=1)
-        suggestion = f"did you mean {SECTION}.{close[0]}? " if close else ""
-        return f"is not a setting; {suggestion}settings are: {', '.join(Options.model_fields)}"
+        if close:
+            return f"is not a setting; did you mean {SECTION}.{close[0]}?"
+        return f"is not a setting; settings are: {', '.join(Options.model_fields)}"
     if expected := _EXPECTED.get(detail["type"]):
         return f"expects {expected}"
     message: str = detail["msg"].removeprefix("Value error, ")

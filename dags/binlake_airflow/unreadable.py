@@ -10,13 +10,13 @@ from pathlib import Path
 from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowFailException
 
+from binlake_airflow.dag_docs import plain
+
 _LONGEST_NAME = 200
 _DOCS = """\
 The settings cannot be used, so their source has no other DAGs here, and **is not replicated**:
 
-```text
 {problems}
-```
 
 Fix the file. Airflow reads it again within minutes; then this DAG goes, and the source's DAGs come
 back. What is in the lake stays as it is, and the next replication continues from there.
@@ -31,8 +31,9 @@ def unreadable(file: Path, problems: Sequence[str]) -> DAG:
     # a.yml becomes `a`, but a.yaml `a.yaml`: both files may exist.
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", file.name.removesuffix(".yml"))
     reason = "; ".join(problems)
+    docs = _DOCS.format(problems="\n".join(f"- {plain(problem)}" for problem in problems))
 
-    @task(retries=0, doc_md=_DOCS.format(problems="\n".join(problems)))
+    @task(retries=0, doc_md=docs)
     def read() -> None:
         raise AirflowFailException(reason)
 
@@ -40,11 +41,12 @@ def unreadable(file: Path, problems: Sequence[str]) -> DAG:
         dag_id=f"binlake_{name}_unreadable",
         dag_display_name=_display_name(file, problems),
         description=reason[:1000],
-        doc_md=_DOCS.format(problems="\n".join(problems)),
+        doc_md=docs,
         schedule="@hourly",
         start_date=datetime(2026, 1, 1, tzinfo=timezone.utc),
         catchup=False,
         is_paused_upon_creation=False,
+        default_args={"owner": "binlake"},
         tags=["binlake", "unreadable"],
     ) as dag:
         read()
