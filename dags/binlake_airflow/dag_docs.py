@@ -99,7 +99,7 @@ def diagram(dag: DAG) -> str:
     ends: dict[str, list[str]] = {}
     for task in dag.task_group.topological_sort():
         before = (ends[name] for name in sorted(task.upstream_task_ids))
-        ends[task.task_id] = [*max(before, key=len, default=[]), task.task_id]
+        ends[task.node_id] = [*max(before, key=len, default=[]), task.node_id]
     path = max(ends.values(), key=len, default=[])
     beside = [dag.get_task(name) for name in ends if name not in path]
     lines = [path]
@@ -113,7 +113,7 @@ def diagram(dag: DAG) -> str:
 
 def _table(dag: DAG) -> str:
     rows = [
-        f"| **{task.task_id}** | {' | '.join(TASKS[task.task_id])} |"
+        f"| **{task.node_id}** | {' | '.join(TASKS[task.node_id])} |"
         for task in dag.task_group.topological_sort()
     ]
     return "\n".join(["| task | what it does | if it fails |", "|---|---|---|", *rows])

@@ -8,7 +8,7 @@ import json
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from pipeline.bronze import read_files
@@ -26,10 +26,10 @@ from pipeline.gold.table.incomplete import incomplete_after_seed
 from pipeline.gold.table.names import gold_name
 from pipeline.lake import Lake, Ledger
 from pipeline.lake.ledger.ledger import Entry
+from pipeline.lake.ledger.ledger_table import FINISHED, PLANNED
 from pipeline.lake.ledger.run_record import Outcome, RunRecord
 from pipeline.lake.ledger.run_store import last_runs
 from pipeline.lake.starting import Spark
-from pipeline.maintenance.overdue import last_maintained, overdue
 from pipeline.observe import redact
 from pipeline.run.recorder import cut_of
 from pipeline.settings import Settings
@@ -38,6 +38,8 @@ from pipeline.silver.plan.progress import silver_progress
 from pipeline.source.capture.capture_status import CaptureStatus, read_capture_status
 
 LAYERS = ("bronze", "silver", "gold", "maintenance")
+UNMAINTAINED = timedelta(days=2)
+"""How long maintenance may not run: it makes Delta keep what published snapshots name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +220,28 @@ def source_status(
         last_run=_last(run) if run else None,
         refresh=refresh,
         gtid_set=(published.get("cut") or {}).get("gtid_set"),
+    )
+
+
+def last_maintained(ledger: Ledger) -> datetime | None:
+    """Return when maintenance of the ledger's source was last finished; None if it never was."""
+    last = ledger.last("maintenance")
+    return None if last is None else ledger.time_of("maintenance", last.batch, FINISHED)
+
+
+def overdue(ledger: Ledger, maintained_at: datetime | None, now: datetime) -> str | None:
+    """Return a sentence if maintenance is overdue, since it last ran or since the first ingest.
+
+    Nothing else would show that it is paused, or not scheduled.
+    """
+    since = maintained_at or ledger.time_of("bronze", 1, PLANNED) or now
+    if now - since <= UNMAINTAINED:
+        return None
+    age = f"{(now - since).days} days"
+    what = f"was last maintained {age} ago" if maintained_at else f"was not maintained in {age}"
+    return (
+        f"{ledger.source} {what}, and published snapshots may become unreadable: schedule binlake"
+        " maintain daily, or unpause its DAG."
     )
 
 

@@ -71,7 +71,7 @@ class Outcome:
             fault = f"{reason} {meaning}: see this task's log."
             raise (AirflowSkipException if warn else AirflowFailException)(fault)
         if command[0] == "maintain" and self.last.get("error_type") == _NOTHING_YET:
-            raise AirflowSkipException(f"Nothing was replicated yet. {detail}")
+            raise AirflowSkipException("Nothing was replicated yet: there is nothing to maintain.")
         if exit_code == CONFIGURATION_ERROR:
             raise AirflowFailException(
                 f"{reason} The settings are wrong: fix them and run it again."

@@ -132,9 +132,7 @@ ROOMS = {
     "pipeline.lake.ledger": ("history_removed ledger ledger_table run_record run_store"),
     "pipeline.lake.locks": "lease lock",
     "pipeline.lake.tables": "actions by_spark last_rows native opening tables",
-    "pipeline.maintenance": (
-        "batch job leftovers overdue plan planning preview retention tables upkeep"
-    ),
+    "pipeline.maintenance": ("batch job leftovers plan planning preview retention tables upkeep"),
     "pipeline.observe": (
         "current_run interruption log memory progress redaction report spark_job_progress"
     ),

@@ -63,7 +63,7 @@ def test_maintenance_is_skipped_before_the_first_replication() -> None:
     line = '{"event": "failed", "message": "no lake.", "error_type": "NothingReplicatedError"}'
     outcome = Outcome()
     list(outcome.follow([line]))
-    with pytest.raises(AirflowSkipException, match=r"Nothing was replicated yet. no lake\."):
+    with pytest.raises(AirflowSkipException, match="Nothing was replicated yet"):
         outcome.raise_for_exit_code(["maintain"], 2)
     with pytest.raises(AirflowFailException):
         outcome.raise_for_exit_code(["status", "--check"], 2)

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.lake import Lake, Ledger
 from pipeline.lake.ledger.ledger_table import Layer
-from pipeline.maintenance.overdue import last_maintained, overdue
+from pipeline.run.status import last_maintained, overdue
 from tests.support.spark.no_spark import NO_SPARK
 
 SOON = timedelta(days=2, minutes=-1)
