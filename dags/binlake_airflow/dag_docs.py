@@ -31,7 +31,10 @@ class TaskDocs(NamedTuple):
     failed: str
 
 
-_RESUMES = "It is retried, and resumes where it stopped. Fix what its log ends with, and clear it."
+_RESUMES = (
+    "Unless the settings are wrong, it is retried, and resumes where it stopped. After that: fix"
+    " what its log ends with, and clear it."
+)
 
 TASKS: Mapping[str, TaskDocs] = MappingProxyType(
     {
