@@ -1,10 +1,8 @@
-"""Airflow: replicate an archive of binlogs, for each source in conf/sources. Triggered manually.
+"""Replicate an archive of a source's binlogs to its gold tables. Triggered manually.
 
-    binlogs ─▶ bronze ─▶ silver ─▶ gold for each step ─▶ published, check
-
-The trigger's *binlogs* are ingested in the log's order, in batches; a retried task resumes with the
-batch that failed. With *since*, *until* and *every*, gold is applied in steps, and a consistent
-snapshot is published after each.
+The files in **binlogs** are ingested in the log's order, in batches; a retried task resumes with
+the batch that failed. With **since**, **until** and **every**, gold is applied in steps, and a
+consistent snapshot is published after each.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from binlake_airflow.command_task import command_task, command_tasks, status_check
 from binlake_airflow.dag_arguments import dag_arguments
+from binlake_airflow.dag_docs import document, task_docs
 from binlake_airflow.gold_asset import publish
 from binlake_airflow.params import BINLOGS, EVERY, SINCE, UNTIL
 from binlake_airflow.source import Source
@@ -23,13 +22,13 @@ from binlake_airflow.sources import make_dags
 from binlake_airflow.stops import stops
 
 
-@task
+@task(doc_md=task_docs("binlogs"))
 def binlogs(**context: Any) -> list[str]:
     """Return the paths and URLs with which the run was triggered."""
     return list(context["params"]["binlogs"])
 
 
-@task
+@task(doc_md=task_docs("steps"))
 def steps(**context: Any) -> list[dict[str, str]]:
     """Return gold's options for each step."""
     params = context["params"]
@@ -46,7 +45,6 @@ def backfill(source: Source) -> DAG:
         **dag_arguments(source, "backfill"),
         schedule=None,
         description=f"Replicate an archive of {source.name}'s binlogs to gold tables",
-        doc_md=__doc__,
         params={"binlogs": BINLOGS, "since": SINCE, "until": UNTIL, "every": EVERY},
     ) as dag:
         # One task for all paths: the log determines the order of the files.
@@ -55,8 +53,9 @@ def backfill(source: Source) -> DAG:
         gold = command_tasks(source, "gold", "apply", options=steps())
 
         bronze >> silver >> gold
-        publish(source.name, gold.output)
         gold >> status_check(source)
+        publish(source.name, gold.output)
+    document(dag, source, __doc__ or "")
     return dag
 
 

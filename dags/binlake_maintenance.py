@@ -1,7 +1,8 @@
-"""Airflow: apply retention, compact and vacuum the lake's tables, for each source in conf/sources.
+"""Apply retention, compact and vacuum a source's tables in the lake.
 
-It runs on the schedule `airflow.maintenance` of the source's file. Without one, maintenance is part
-of the replication, and this DAG can be triggered manually: a dry run logs what would be done.
+It runs on the schedule **airflow.maintenance** of the settings, daily by default. While it is
+paused, files and published snapshots accumulate; after two days, the log of the replication's check
+says so. With **dry run**, the log lists what would be done.
 """
 
 from __future__ import annotations
@@ -10,9 +11,14 @@ from airflow.sdk import DAG
 
 from binlake_airflow.command_task import command_task
 from binlake_airflow.dag_arguments import dag_arguments
+from binlake_airflow.dag_docs import document
 from binlake_airflow.params import DRY_RUN, DRY_RUN_OPTION
 from binlake_airflow.source import Source
 from binlake_airflow.sources import make_dags
+
+FIRST = 100
+"""The priority in the source's pool, above that of any replication: one that runs without a pause
+would otherwise keep maintenance waiting forever."""
 
 
 def maintenance(source: Source) -> DAG:
@@ -21,10 +27,11 @@ def maintenance(source: Source) -> DAG:
         **dag_arguments(source, "maintenance"),
         schedule=source.options.maintenance,
         description=f"Apply retention, compact and vacuum the tables of {source.name}",
-        doc_md=__doc__,
         params={"dry_run": DRY_RUN},
     ) as dag:
-        command_task(source, "maintenance", "maintain", options=DRY_RUN_OPTION)
+        options = DRY_RUN_OPTION
+        command_task(source, "maintenance", "maintain", options=options, priority_weight=FIRST)
+    document(dag, source, __doc__ or "")
     return dag
 
 

@@ -1,18 +1,15 @@
-"""Airflow: replicate new binlog files to gold tables, for each source in conf/sources.
+"""Replicate new binlog files of a source to its gold tables.
 
-    (capture ─▶ seed ─▶) bronze ─▶ silver ─▶ gold ─▶ maintenance ─▶ check
-                                               └───▶ published (updates the asset for other DAGs)
-
-To recover from a failed run, run it again: each task resumes where it stopped. See
-docs/guides/airflow.md.
+To recover from a failed run, run it again: each task resumes where it stopped.
 """
 
 from __future__ import annotations
 
-from airflow.sdk import DAG, TriggerRule
+from airflow.sdk import DAG, BaseOperator, TriggerRule, chain
 
 from binlake_airflow.command_task import command_task, status_check
 from binlake_airflow.dag_arguments import dag_arguments
+from binlake_airflow.dag_docs import document
 from binlake_airflow.gold_asset import publish
 from binlake_airflow.params import (
     CHECKED_UNTIL_OPTION,
@@ -21,9 +18,12 @@ from binlake_airflow.params import (
     UNTIL,
     UNTIL_OPTION,
 )
-from binlake_airflow.server_tasks import before_bronze
+from binlake_airflow.server_tasks import before_layers
 from binlake_airflow.source import Source
 from binlake_airflow.sources import make_dags
+
+# Also if capture or seed fails: landed files and seeded tables are still replicated.
+FIRST = TriggerRule.ALL_DONE
 
 
 def replication(source: Source) -> DAG:
@@ -32,30 +32,34 @@ def replication(source: Source) -> DAG:
         **dag_arguments(source, "replication"),
         schedule=source.options.schedule,
         description=f"Replicate new binlogs of {source.name} to gold tables",
-        doc_md=__doc__,
         params={"until": UNTIL, "full_refresh": FULL_REFRESH},
     ) as dag:
-        capture, seed = before_bronze(source)
-        # Also if capture or seed fails: landed files and seeded tables are still replicated.
-        bronze = command_task(source, "bronze", "ingest", trigger_rule=TriggerRule.ALL_DONE)
-        silver = command_task(
-            source, "silver", "decode", options={**CHECKED_UNTIL_OPTION, **FULL_REFRESH_OPTION}
-        )
-        gold = command_task(
-            source, "gold", "apply", options={**UNTIL_OPTION, **FULL_REFRESH_OPTION}
-        )
+        before = before_layers(source)
+        layers = _task_per_layer(source) if source.options.task_per_layer else [_run(source)]
         check = status_check(source)
 
-        [*capture, *seed] >> bronze
+        before >> layers[0]
         # A failed capture or seed must fail the run.
-        [*capture, *seed] >> check
-        bronze >> silver >> gold
-        publish(source.name, gold.output)
-        if source.options.maintenance is None:
-            gold >> command_task(source, "maintenance", "maintain") >> check
-        else:
-            gold >> check
+        before >> check
+        chain(*layers, check)
+        publish(source.name, layers[-1].output)
+    document(dag, source, __doc__ or "")
     return dag
+
+
+def _run(source: Source) -> BaseOperator:
+    """Return the task that runs all layers in one process, so that Spark starts at most once."""
+    options = {**UNTIL_OPTION, **FULL_REFRESH_OPTION}
+    return command_task(source, "run", "run", options=options, trigger_rule=FIRST)
+
+
+def _task_per_layer(source: Source) -> list[BaseOperator]:
+    until, checked = UNTIL_OPTION, CHECKED_UNTIL_OPTION
+    return [
+        command_task(source, "bronze", "ingest", trigger_rule=FIRST),
+        command_task(source, "silver", "decode", options={**checked, **FULL_REFRESH_OPTION}),
+        command_task(source, "gold", "apply", options={**until, **FULL_REFRESH_OPTION}),
+    ]
 
 
 globals().update(make_dags(replication, report_errors=True))

@@ -52,6 +52,10 @@ class SettingsError(BinlakeError):
         return f"{where}: {super().__str__()}" if where else super().__str__()
 
 
+class NothingReplicatedError(SettingsError):
+    """There is no lake yet, or it has no such source: the first run makes both."""
+
+
 class InvalidSettingsError(SettingsError):
     """Several invalid settings; `mistakes` has one error for each."""
 

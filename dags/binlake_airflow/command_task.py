@@ -7,8 +7,9 @@ from typing import Any
 
 from airflow.sdk import BaseOperator, TriggerRule, XComArg
 
-from binlake_airflow.command_line import CHECK
-from binlake_airflow.local_operator import BinlakeLocalOperator
+from binlake_airflow.dag_docs import task_docs
+from binlake_airflow.operators.command_line import CHECK
+from binlake_airflow.operators.local_operator import BinlakeLocalOperator
 from binlake_airflow.source import Source
 
 
@@ -24,8 +25,8 @@ def command_task(
     `options` maps flags to values, which may be templates or results of other tasks. `overrides`
     are operator arguments that replace those shared by all tasks of the source.
     """
-    operator, arguments = _operator(source, command)
-    return operator(task_id=task_id, options=options or {}, **{**arguments, **overrides})
+    operator, arguments = _operator(source, task_id, command)
+    return operator(options=options or {}, **{**arguments, **overrides})
 
 
 def worker_task(source: Source, task_id: str, *command: str, **overrides: Any) -> BaseOperator:
@@ -35,14 +36,15 @@ def worker_task(source: Source, task_id: str, *command: str, **overrides: Any) -
     """
     own = source.options
     settings = source.conf if own.connection is None else str(source.file)
-    arguments = {**_arguments(source, command), "settings": settings, "program": own.command}
-    return BinlakeLocalOperator(task_id=task_id, options={}, **{**arguments, **overrides})
+    arguments = _arguments(source, task_id, command)
+    arguments |= {"settings": settings, "program": own.command}
+    return BinlakeLocalOperator(options={}, **{**arguments, **overrides})
 
 
 def command_tasks(source: Source, task_id: str, *command: str, options: XComArg) -> Any:
     """Return a task mapped over the list of `options` that another task returns, in order."""
-    operator, arguments = _operator(source, command)
-    return operator.partial(task_id=task_id, **arguments).expand(options=options)
+    operator, arguments = _operator(source, task_id, command)
+    return operator.partial(**arguments).expand(options=options)
 
 
 def status_check(source: Source) -> BaseOperator:
@@ -54,22 +56,24 @@ def status_check(source: Source) -> BaseOperator:
 
 
 def _operator(
-    source: Source, command: tuple[str, ...]
+    source: Source, task_id: str, command: tuple[str, ...]
 ) -> tuple[type[BaseOperator], dict[str, Any]]:
-    """Return the operator's class, and its arguments except `task_id` and `options`."""
-    own, arguments = source.options, _arguments(source, command)
+    """Return the operator's class, and its arguments except `options`."""
+    own, arguments = source.options, _arguments(source, task_id, command)
     if own.connection is None:
         return BinlakeLocalOperator, {**arguments, "program": own.command}
     # Imported on use: the Spark provider need not be installed if all sources run on the worker.
-    from binlake_airflow.spark_operator import BinlakeSparkOperator
+    from binlake_airflow.operators.spark_operator import BinlakeSparkOperator
 
     return BinlakeSparkOperator, {**arguments, "conn_id": own.connection, "submit": own.submit}
 
 
-def _arguments(source: Source, command: tuple[str, ...]) -> dict[str, Any]:
+def _arguments(source: Source, task_id: str, command: tuple[str, ...]) -> dict[str, Any]:
     """Return the arguments that both operators take."""
     own = source.options
     return {
+        "task_id": task_id,
+        "doc_md": task_docs(task_id),
         "command": command,
         "settings": source.conf,
         "pool": source.pool,

@@ -8,6 +8,8 @@ from typing import Any
 from airflow.sdk import Asset, Context, Metadata, XComArg, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
 
+from binlake_airflow.dag_docs import task_docs
+
 UNCHANGED = "nothing_to_tell"
 """The XCom key of a `published` task that was skipped because gold had not changed."""
 
@@ -20,11 +22,11 @@ def gold_asset(source: str) -> Asset:
 def publish(source: str, gold: XComArg) -> XComArg:
     """Return the task `published`, which emits an asset event with the snapshot, or is skipped.
 
-    `gold` is the result of gold's task, or the list of the results of its steps.
+    `gold` is the result of the task that applies, or the list of the results of its steps.
     """
     asset = gold_asset(source)
 
-    @task(task_id="published", outlets=[asset])
+    @task(task_id="published", outlets=[asset], doc_md=task_docs("published"))
     def published(results: Any) -> Iterable[Metadata]:
         steps: list[Mapping[str, Any]] = (
             [results] if isinstance(results, Mapping) else list(results)

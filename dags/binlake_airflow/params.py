@@ -16,8 +16,8 @@ UNTIL = Param(
     type=["null", "string"],
     pattern=POSITION,
     title="Until",
-    description_md="Where gold stops: a time (`2026-11-22T10:00:00Z`), a GTID, `FILE:POSITION`, or"
-    " an LSN. The next run without it continues from there.",
+    description_md="Where gold stops: a time (**2026-11-22T10:00:00Z**), a GTID, **FILE:POSITION**,"
+    " or an LSN. The next run without it continues from there.",
 )
 FULL_REFRESH = Param(
     False,
@@ -37,22 +37,22 @@ BINLOGS = Param(
     items={"type": "string", "minLength": 1},
     minItems=1,
     title="Binlogs",
-    description_md="Files, folders or globs, such as `/archive/2026-01/` and `/archive/2026-02/`."
-    " All are ingested together, in the log's order.",
+    description_md="Files, folders or globs, such as **/archive/2026-01/** and"
+    " **/archive/2026-02/**. All are ingested together, in the log's order.",
 )
 SINCE = Param(
     None,
     type=["null", "string"],
     format="date-time",
     title="Since",
-    description_md="With *every*: the time at which the first step begins.",
+    description_md="With **every**: the time at which the first step begins.",
 )
 EVERY = Param(
     None,
     type=["null", "integer"],
     minimum=1,
     title="Every (hours)",
-    description_md="Apply *since* to *until* in steps of this many hours; gold publishes a"
+    description_md="Apply **since** to **until** in steps of this many hours; gold publishes a"
     " consistent snapshot after each. Without it, in one step.",
 )
 

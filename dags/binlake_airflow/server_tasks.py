@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from airflow.sdk import BaseOperator, cross_downstream
+from airflow.sdk import BaseOperator, chain
 
 from binlake_airflow.command_task import command_task, worker_task
 from binlake_airflow.source import DEFAULT_POOL, Source
@@ -47,16 +47,17 @@ def verify_task(source: Source) -> BaseOperator:
     return command_task(source, "verify", "verify", options=options, **overrides)
 
 
-def before_bronze(source: Source) -> tuple[list[BaseOperator], list[BaseOperator]]:
-    """Return the capture and seed tasks, each in a list that is empty if it is not enabled.
+def before_layers(source: Source) -> list[BaseOperator]:
+    """Return the capture and seed tasks, those of them that are enabled.
 
     The seed runs after the capture: the log before its snapshot must have been landed.
     """
     own = source.options
-    capture = [capture_task(source)] if own.capture else []
-    seed = [seed_task(source)] if own.seed else []
-    cross_downstream(capture, seed)
-    return capture, seed
+    tasks = [capture_task(source)] if own.capture else []
+    if own.seed:
+        tasks.append(seed_task(source))
+    chain(*tasks)
+    return tasks
 
 
 def with_connector(submit: Mapping[str, Any]) -> dict[str, Any]:

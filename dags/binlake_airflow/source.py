@@ -37,7 +37,12 @@ _EXPECTED = {
 
 
 class SourceError(ValueError):
-    """A source's file cannot be used; the message names the file, the line and the reason."""
+    """A source's file cannot be used; each problem names the file, the line, the key, and what to
+    write instead."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
 
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -87,8 +92,10 @@ class Options(BaseModel):
 
     schedule: Schedule = "*/15 * * * *"
     """When to replicate: cron, a preset such as @hourly, or null for manual runs only."""
-    maintenance: Schedule = None
-    """When to maintain; null: after gold in every replication."""
+    task_per_layer: bool = False
+    """Whether bronze, silver and gold are a task each; by default, one task runs all three."""
+    maintenance: Schedule = "@daily"
+    """When to maintain, as a DAG of its own; null for manual runs only."""
     server: str | None = None
     """Airflow's connection to the source server, for capture, seed and verify; null: the server of
     the settings and the tasks' environment."""
@@ -152,7 +159,7 @@ class Source(BaseModel):
             options = Options.model_validate(settings.get(SECTION) or {})
         except ValidationError as error:
             problems = (f"{file}:{line}: {problem}" for line, problem in _problems(error, lines))
-            raise SourceError("; ".join(problems)) from error
+            raise SourceError(*problems) from error
         if options.capture and _captures_forever(settings):
             raise SourceError(
                 f"{file}: {SECTION}.capture and capture.forever are both set, but a task must end:"
@@ -227,8 +234,9 @@ def _key(detail: Any) -> str:
 def _problem(detail: Any) -> str:
     if detail["type"] == "extra_forbidden":
         close = get_close_matches(str(detail["loc"][-1]), Options.model_fields, n=1)
-        suggestion = f"did you mean {SECTION}.{close[0]}? " if close else ""
-        return f"is not a setting; {suggestion}settings are: {', '.join(Options.model_fields)}"
+        if close:
+            return f"is not a setting; did you mean {SECTION}.{close[0]}?"
+        return f"is not a setting; settings are: {', '.join(Options.model_fields)}"
     if expected := _EXPECTED.get(detail["type"]):
         return f"expects {expected}"
     message: str = detail["msg"].removeprefix("Value error, ")

@@ -27,11 +27,11 @@ def read_sources(*, report_errors: bool = False) -> list[Source]:
     files = _files()
     if report_errors and not files:
         where = folder()
-        unreadable(
-            where,
+        problem = (
             f"{where}, the folder of the sources ({FOLDER}), does not exist here, cannot be read,"
-            f" or has no {' or '.join(ENDINGS)} file",
+            f" or has no {' or '.join(ENDINGS)} file"
         )
+        unreadable(where, [problem])
     for file in files:
         try:
             source = Source.read(file)
@@ -41,7 +41,7 @@ def read_sources(*, report_errors: bool = False) -> list[Source]:
                 )
         except SourceError as error:
             if report_errors:
-                unreadable(file, str(error))
+                unreadable(file, error.problems)
         else:
             found[source.name] = source
     return [found[name] for name in sorted(found)]
@@ -75,7 +75,7 @@ def make_dags(
             cast("Any", dag).validate()  # untyped in Airflow
         except Exception as error:
             if report_errors:
-                unreadable(source.file, _reason(source, error))
+                unreadable(source.file, [_reason(source, error)])
         else:
             found[dag.dag_id] = dag
     return found

@@ -123,8 +123,8 @@ def next_plan(
         )
         for file in placed
     }
-    last_cuts = {} if last is None else _last_cuts(last.body)
-    to_read, more = tasks(placed, settings.segments, succeeded=set(successors), cuts=last_cuts)
+    ends = {} if last is None else _last_segments(last.body)
+    to_read, more = tasks(placed, settings.segments, succeeded=set(successors), ends=ends)
     engine = engine_of(run.spark, settings, sum(expected_size(file) for file, _ in to_read))
     with run.progress.task("bronze: reading files", len(to_read), "files") as task:
         scans = scan_all(engine, [scan_task for _, scan_task in to_read], task)
@@ -140,28 +140,28 @@ def next_plan(
     return BronzePlan(files, part_size, limit, more)
 
 
-def _last_cuts(body: Mapping[str, Any]) -> dict[tuple[str, str], SegmentBounds]:
-    """Return the last cut of each file in a plan, by the file's name and incarnation."""
+def _last_segments(body: Mapping[str, Any]) -> dict[tuple[str, str], SegmentBounds]:
+    """Return the last segment of each file in a plan, by the file's name and incarnation."""
     return {
-        (file["row"]["file"], file["row"]["incarnation"]): _cut_from_json(file["cuts"][-1])
+        (file["row"]["file"], file["row"]["incarnation"]): _bounds_from_json(file["cuts"][-1])
         for file in body["files"]
         if file["cuts"] and not file["tail"]
     }
 
 
-def _resumed(file: Placed, cut: SegmentBounds | None) -> Checkpoint | None:
+def _resumed(file: Placed, last: SegmentBounds | None) -> Checkpoint | None:
     """Return the start of the file's last segment in bronze, if it can be read from there on.
 
-    `cut`: the file's last one in the last plan. A relay log may have several FORMAT_DESCRIPTIONs,
+    `last`: the file's last one in the last plan. A relay log may have several FORMAT_DESCRIPTIONs,
     and a compressed file can only be read from its beginning.
     """
     row, binlog = file.row, file.binlog
-    if row is None or cut is None or row.state != "open" or cut.end != row.stored:
+    if row is None or last is None or row.state != "open" or last.end != row.stored:
         return None
-    if cut.transaction_pos is not None or not cut.start.position:
+    if last.transaction_pos is not None or not last.start.position:
         return None
     plain = binlog.codec is None and not binlog.head.relay
-    return cut.start if plain and binlog.stored.path == row.path else None
+    return last.start if plain and binlog.stored.path == row.path else None
 
 
 def tasks(
@@ -169,12 +169,12 @@ def tasks(
     segments: SegmentSettings,
     *,
     succeeded: Collection[int],
-    cuts: Mapping[tuple[str, str], SegmentBounds] = MappingProxyType({}),
+    ends: Mapping[tuple[str, str], SegmentBounds] = MappingProxyType({}),
 ) -> tuple[list[tuple[Placed, ScanTask]], bool]:
     """Return the files to read for one batch, and True if there are more.
 
     These are files that are new or changed, or that may be complete now. `succeeded`: the ordinals
-    of files that are followed by another. `cuts`: see `_last_cuts`.
+    of files that are followed by another. `ends`: see `_last_segments`.
     """
     chosen: list[tuple[Placed, ScanTask]] = []
     size = 0
@@ -194,7 +194,7 @@ def tasks(
             limit=int(segments.limit),
             cipher=file.binlog.cipher,
             codec=file.binlog.codec,
-            resumed=_resumed(file, cuts.get((stored.name, file.binlog.head.incarnation))),
+            resumed=_resumed(file, ends.get((stored.name, file.binlog.head.incarnation))),
         )
         chosen.append((file, task))
         size += max(expected_size(file) - (mark.position if mark else 0), 0)

@@ -82,7 +82,7 @@ class FileScan:
 
 
 def scan(task: ScanTask) -> FileScan:
-    """Find the cuts after the stored bytes, and check that the file still starts with these.
+    """Find the segments after the stored bytes, and check that the file still starts with these.
 
     A growing file is read from its last segment in bronze on, whose bytes are compared; of what
     precedes it only the head was, when the files were listed. All of it is read and compared once
@@ -118,7 +118,7 @@ def _scan_end(task: ScanTask) -> FileScan | None:
     incomplete = framer.incomplete if end != segmenter.boundary else None
     in_use = bool(beginning[FLAGS_POSITION] & EventFlag.BINLOG_IN_USE)
     return FileScan(
-        cuts=tuple(segmenter.cuts),
+        segments=tuple(segmenter.segments),
         boundary=segmenter.boundary,
         end=end,
         fault=None,

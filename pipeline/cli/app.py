@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from typer.core import TyperCommand, TyperGroup
 
 from pipeline.cli.options import (
@@ -35,6 +34,7 @@ from pipeline.cli.run_commands import (
     ingest,
     maintain,
     print_error,
+    result_console,
     retry,
     run,
     starting,
@@ -152,7 +152,7 @@ def status(
     if json:
         print(found.to_json())
     elif not quiet:
-        show_status(found, Console(), every_table=verbose)
+        show_status(found, result_console(), every_table=verbose)
     if check and not found.clean:
         raise typer.Exit(DONE_WITH_FAULTS)
 
@@ -187,7 +187,7 @@ def runs(
         for record in found:
             print(record.to_json())
     else:
-        show_runs(found, settings.lake, Console())
+        show_runs(found, settings.lake, result_console())
 
 
 def verify(
@@ -247,7 +247,7 @@ def verify(
     if json:
         print(found.to_json())
     elif not quiet:
-        show(found, Console())
+        show(found, result_console())
     raise typer.Exit(DONE if found.equal else DONE_WITH_FAULTS)
 
 

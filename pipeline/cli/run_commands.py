@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 Section: TypeAlias = tuple[str, Mapping[str, Any]]
 
+_UNWRAPPED = 10_000
+"""Columns of a result that is not on a terminal: a file, a pipe, a scheduler's log."""
+
 
 def run(
     places: InputOptions,
@@ -162,7 +165,7 @@ def maintain(
     report = look(spark, settings, progress, dry_run=True)
     if settings.log == "text":
         if not output.quiet:
-            show_preview(report, settings, Console())
+            show_preview(report, settings, result_console())
         return
     for line in report.notes:
         say("note", line, layer=report.layer)
@@ -191,7 +194,7 @@ def carry_out(
     if not logged:
         show_problems(reports, Console(stderr=True))
     if settings.log == "text" and not output.quiet:
-        show_reports(reports, settings, Console())
+        show_reports(reports, settings, result_console())
     raise typer.Exit(exit_code(reports))
 
 
@@ -251,6 +254,11 @@ def starting(name: str, *, quiet: bool = False) -> Iterator[Progress]:
         yield progress
 
 
+def result_console() -> Console:
+    """Return the console for a command's result, which wraps lines on a terminal only."""
+    return Console() if sys.stdout.isatty() else Console(width=_UNWRAPPED)
+
+
 def set_up_run(
     output: Output, *, section: Section | None = None, **options: Any
 ) -> tuple[Settings, Progress, bool]:
@@ -293,6 +301,7 @@ def print_error(error: BaseException) -> None:
             level=logging.ERROR,
             trace=error if unexpected else None,
             exit_code=exit_code_of(error),
+            error_type=type(error).__name__,
             **fields,
         )
     elif unexpected:

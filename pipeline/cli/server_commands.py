@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
 
 from pipeline.cli.options import (
     Conf,
@@ -21,7 +20,7 @@ from pipeline.cli.options import (
     reporting,
     settings_of,
 )
-from pipeline.cli.run_commands import carry_out, set_up_run, starting
+from pipeline.cli.run_commands import carry_out, result_console, set_up_run, starting
 
 
 def check(
@@ -47,7 +46,7 @@ def check(
     if json:
         print(report.to_json())
     elif not quiet:
-        show(report, Console(), explain_fit=verbose)
+        show(report, result_console(), explain_fit=verbose)
     raise typer.Exit(report.exit_code)
 
 
@@ -86,7 +85,7 @@ def capture(
     if json:
         print(state.to_json())
     elif status or (settings.log == "text" and not output.quiet):
-        show_state(state, Console())
+        show_state(state, result_console())
 
 
 def seed(

@@ -88,6 +88,7 @@ def _problems(status: Status) -> Iterator[str]:
     """Yield what needs attention, a sentence each."""
     yield from status.problems
     yield from _incomplete_tables(status)
+    yield from (source.overdue for source in status.sources if source.overdue)
     if unnamed := [_name(table) for table in status.tables if not table.named]:
         yield f"The names of their columns are not known: {', '.join(unnamed)}."
 

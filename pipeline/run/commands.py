@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from types import MappingProxyType
 
 from pipeline.bronze import job as bronze, read_files
-from pipeline.errors import DONE, DONE_WITH_FAULTS, SettingsError
+from pipeline.errors import DONE, DONE_WITH_FAULTS, NothingReplicatedError
 from pipeline.gold import job as gold
 from pipeline.gold.plan.rebuild import awaits_rebuild
 from pipeline.gold.plan.until import require_in_log
@@ -159,10 +159,10 @@ def run_layers(
 
 
 def require_source(spark: Spark, settings: Settings) -> None:
-    """Raise SettingsError if the lake has no source of this name."""
+    """Raise NothingReplicatedError if the lake has no source of this name."""
     known = Ledger(spark, settings.layout, "").sources()
     if settings.source not in known:
-        raise SettingsError(
+        raise NothingReplicatedError(
             f"lake {settings.lake} has no source named {settings.source}.",
             key="source",
             remedy=f"Its sources: {', '.join(known)}." if known else "Ingest its binlogs first.",

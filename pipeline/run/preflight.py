@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 
 from pipeline.catalog.timeline.start import read_start
-from pipeline.errors import SettingsError, UnreachableError
+from pipeline.errors import NothingReplicatedError, SettingsError, UnreachableError
 from pipeline.lake.layout import is_lake
 from pipeline.settings import Settings
 from pipeline.source.logs.encrypted import read_keys
@@ -52,7 +52,7 @@ def no_lake(settings: Settings) -> SettingsError:
     """Return the error for a folder in which no run has started."""
     reason = f"there is no lake in {settings.lake}."
     remedy = "Give the folder that binlake run was given."
-    return SettingsError(reason, key="lake", remedy=remedy)
+    return NothingReplicatedError(reason, key="lake", remedy=remedy)
 
 
 def _binlogs(settings: Settings) -> None:

@@ -8,7 +8,7 @@ import json
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from pipeline.bronze import read_files
@@ -26,6 +26,7 @@ from pipeline.gold.table.incomplete import incomplete_after_seed
 from pipeline.gold.table.names import gold_name
 from pipeline.lake import Lake, Ledger
 from pipeline.lake.ledger.ledger import Entry
+from pipeline.lake.ledger.ledger_table import FINISHED, PLANNED
 from pipeline.lake.ledger.run_record import Outcome, RunRecord
 from pipeline.lake.ledger.run_store import last_runs
 from pipeline.lake.starting import Spark
@@ -37,6 +38,8 @@ from pipeline.silver.plan.progress import silver_progress
 from pipeline.source.capture.capture_status import CaptureStatus, read_capture_status
 
 LAYERS = ("bronze", "silver", "gold", "maintenance")
+UNMAINTAINED = timedelta(days=2)
+"""How long maintenance may not run: it makes Delta keep what published snapshots name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,8 @@ class SourceStatus:
     `lag_seconds`: from `committed_at` to `published_at`. `age_seconds`: from `committed_at` to now,
     which also grows while nothing is committed on the source. All are None until something is
     published. `refresh`: progress of a full refresh that is under way. `gtid_set`: transactions in
-    gold, as the server writes them; None without GTIDs and during a full refresh.
+    gold, as the server writes them; None without GTIDs and during a full refresh. `overdue`: a
+    sentence if maintenance, last finished at `maintained_at`, is overdue.
     """
 
     source: str
@@ -108,6 +112,8 @@ class SourceStatus:
     last_run: LastRun | None
     refresh: str | None = None
     gtid_set: str | None = None
+    maintained_at: datetime | None = None
+    overdue: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +168,14 @@ def read_status(spark: Spark, settings: Settings) -> Status:
         state = GoldState.of(ledger)
         record = ledger.record("gold")
         refresh = progress(ledger)
-        sources.append(source_status(source, record, runs.get(source), now, refresh))
+        maintained_at = last_maintained(ledger)
+        sources.append(
+            replace(
+                source_status(source, record, runs.get(source), now, refresh),
+                maintained_at=maintained_at,
+                overdue=overdue(ledger, maintained_at, now),
+            )
+        )
         drifts = (record or {}).get("drift", {})
         unnamed = _unnamed(in_force(read_items(spark, lake, source)))
         tables += [
@@ -207,6 +220,28 @@ def source_status(
         last_run=_last(run) if run else None,
         refresh=refresh,
         gtid_set=(published.get("cut") or {}).get("gtid_set"),
+    )
+
+
+def last_maintained(ledger: Ledger) -> datetime | None:
+    """Return when maintenance of the ledger's source was last finished; None if it never was."""
+    last = ledger.last("maintenance")
+    return None if last is None else ledger.time_of("maintenance", last.batch, FINISHED)
+
+
+def overdue(ledger: Ledger, maintained_at: datetime | None, now: datetime) -> str | None:
+    """Return a sentence if maintenance is overdue, since it last ran or since the first ingest.
+
+    Nothing else would show that it is paused, or not scheduled.
+    """
+    since = maintained_at or ledger.time_of("bronze", 1, PLANNED) or now
+    if now - since <= UNMAINTAINED:
+        return None
+    age = f"{(now - since).days} days"
+    what = f"was last maintained {age} ago" if maintained_at else f"was not maintained in {age}"
+    return (
+        f"{ledger.source} {what}, and published snapshots may become unreadable: schedule binlake"
+        " maintain daily, or unpause its DAG."
     )
 
 

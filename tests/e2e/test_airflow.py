@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.long
 
 DEMO = Path(__file__).parents[2] / "demo"
-TASKS = ["bronze", "silver", "gold", "check"]
+TASKS = ["run", "check"]
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +53,6 @@ def ended(settings_file: Path) -> dict[str, Any]:
             "connection": "spark_here",
             "submit": {"jars": jars, "driver_memory": "2g"},
             "retries": 0,
-            # Tested separately; it takes as long as all layers.
-            "maintenance": "@daily",
         },
     }
     settings_file.write_text(json.dumps(settings))

@@ -162,6 +162,11 @@ class Ledger:
         plan = Plan(self.source, layer, batch, json.loads(planned["body"]), planned["run_id"])
         return plan, record
 
+    def time_of(self, layer: Layer, batch: int, state: str) -> datetime | None:
+        """Return when a batch was planned or finished, if it was. Reads the table."""
+        found = self._read(_of(layer) & equal("batch", batch) & equal("state", state), ("at",))
+        return next(iter(found.column("at").to_pylist()), None)
+
     def batch_with(self, layer: Layer, name: str, value: int) -> int | None:
         """Return the last finished batch whose record has `value` under `name`. Reads the table."""
         self.refresh()

@@ -30,7 +30,7 @@ REAL = f"""capture) "{sys.executable}" -c "{_TASK}" "$@"; exit $?;;"""
 DONE = '{"event": "run_finished", "outcome": "done", "cut_lsn": 7, "message": "apply is done"}'
 NOTHING = '{"event": "run_finished", "outcome": "nothing_new", "message": "nothing new"}'
 WRONG = '{"event": "failed", "message": "types.time: the tables were made with text."}'
-NEW = f"apply) echo '{DONE}';;"
+NEW = f"run | apply) echo '{DONE}';;"
 
 PASSWORD = "s3/cr:t@ w%rd"
 WRITTEN = quote(PASSWORD, safe="")
@@ -47,17 +47,20 @@ CONNECTION = {
 BOTH = {"capture": True, "seed": True, "server": "shop_db"}
 VERIFIED = {"server": "shop_db", "verify": "@daily", "verify_wait": "90 minutes"}
 SOON = {"retry_delay": "1 second"}
+LAYERED = {"task_per_layer": True}
 REPLICATED: dict[str, tuple[list[str], Mapping[str, Any]]] = {
     "new": ([NEW], {}),
-    "nothing": ([f"apply) echo '{NOTHING}';;"], {}),
-    "wrong": ([f"decode) echo '{WRONG}'; exit 2;;"], SOON),
+    "nothing": ([f"run) echo '{NOTHING}';;"], {}),
+    "wrong": ([f"run) echo '{WRONG}'; exit 2;;"], SOON),
     "held": ([NEW, "status) exit 3;;"], {}),
     "held_warned": ([NEW, "status) exit 3;;"], {"check": "warn"}),
     # Fails once: it leaves a marker in its working folder.
     "retried": (
-        ["decode) test -e {folder}/failed || { touch {folder}/failed; exit 1; };;", NEW],
+        ["run) test -e {folder}/failed || { touch {folder}/failed; exit 1; }", f"echo '{DONE}';;"],
         SOON,
     ),
+    "layered": ([NEW], LAYERED),
+    "layered_wrong": ([f"decode) echo '{WRONG}'; exit 2;;"], LAYERED | SOON),
     "all": ([], BOTH),
     "unseeded": (["seed) exit 3;;"], BOTH),
     "warned": (["seed) exit 3;;"], {**BOTH, "check": "warn"}),
@@ -72,6 +75,8 @@ COMPARED: dict[str, tuple[list[str], Mapping[str, Any]]] = {
     "differs": (["verify) exit 3;;"], {**VERIFIED, "check": "warn"}),
 }
 """The same for runs of verify."""
+REFRESH = {"until": "binlog.000002:4", "full_refresh": True}
+EARLY = '{"event": "failed", "message": "no lake.", "error_type": "NothingReplicatedError"}'
 OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
     "backfill": (
         "binlake_new_backfill",
@@ -82,14 +87,19 @@ OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
             "every": 24,
         },
     ),
-    "params": (
-        "binlake_new_replication",
-        {"until": "binlog.000002:4", "full_refresh": True},
-    ),
+    "params": ("binlake_new_replication", REFRESH),
     "maintenance": ("binlake_new_maintenance", {"dry_run": True}),
+    "layered_params": ("binlake_layered_replication", REFRESH),
+    "too_early": ("binlake_early_maintenance", {}),
 }
-"""More runs of the source `new`: the DAG, and its parameters."""
-LAYERS = ("bronze", "silver", "gold", "maintenance")
+"""More runs: the DAG, and its parameters."""
+
+
+CALLS = {
+    "new": {"new": 2, "backfill": 5, "params": 2, "maintenance": 1},
+    "layered": {"layered": 4, "layered_params": 4},
+}
+"""How many commands each of a source's runs calls, in order."""
 
 
 @dataclass
@@ -129,7 +139,8 @@ def ended(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Ended
         AIRFLOW_CONN_SHOP_DB=json.dumps(CONNECTION),
         AIRFLOW_CONN_REAL_DB=json.dumps(real),
     )
-    for name, (cases, options) in {**REPLICATED, **COMPARED}.items():
+    early = ([f"maintain) echo '{EARLY}'; exit 2;;"], {})
+    for name, (cases, options) in {**REPLICATED, **COMPARED, "early": early}.items():
         _source(airflow, folder / name, cases, options)
     runs: dict[str, tuple[str, dict[str, Any]]] = {
         **{name: (f"binlake_{name}_replication", {}) for name in REPLICATED},
@@ -137,10 +148,11 @@ def ended(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Ended
         **{name: (f"binlake_{name}_verify", {}) for name in COMPARED},
     }
     found = dict(zip(runs, airflow.run(*runs.values()), strict=True))
-    called = _called(folder / "new" / "called")
-    for name, count in {"new": 5, "backfill": 5, "params": 5, "maintenance": 1}.items():
-        found[name]["called"], called = called[:count], called[count:]
-    assert not called
+    for source, counts in CALLS.items():
+        called = _called(folder / source / "called")
+        for name, count in counts.items():
+            found[name]["called"], called = called[:count], called[count:]
+        assert not called
     return Ended(found, folder, airflow)
 
 
@@ -185,11 +197,14 @@ def test_a_wrong_configuration_fails_at_once(ended: Ended) -> None:
     """It is not retried, although three retries are configured, and nothing after it runs."""
     run = ended.runs["wrong"]
     assert (run["state"], run["events"]) == ("failed", [])
-    assert ended.states("wrong")["silver"] == "failed"
-    assert {
-        ended.states("wrong")[task] for task in ("gold", "published", "maintenance", "check")
-    } == {"upstream_failed"}
-    assert ended.tries("wrong")["silver"] == 1
+    unstarted = dict.fromkeys(("published", "check"), "upstream_failed")
+    assert ended.states("wrong") == {"run": "failed", **unstarted}
+    assert ended.tries("wrong")["run"] == 1
+    states = ended.states("layered_wrong")
+    assert (
+        states == {"bronze": "success", "silver": "failed", "gold": "upstream_failed"} | unstarted
+    )
+    assert ended.tries("layered_wrong")["silver"] == 1
 
 
 def test_a_failed_task_is_retried_and_the_rest_continues(
@@ -198,7 +213,7 @@ def test_a_failed_task_is_retried_and_the_rest_continues(
     run = ended.runs["retried"]
     assert run["state"] == "success"
     tries = ended.tries("retried")
-    assert (tries.pop("silver"), set(tries.values())) == (2, {1})
+    assert (tries.pop("run"), set(tries.values())) == (2, {1})
     assert [extra["outcome"] for _, extra in run["events"]] == ["done"]
 
 
@@ -231,14 +246,27 @@ def test_a_backfill_takes_all_pool_slots_and_runs_in_steps(ended: Ended) -> None
 
 
 def test_parameters_reach_the_commands(ended: Ended) -> None:
-    assert ended.runs["params"]["called"] == [
-        ["ingest", "--log=json"],
-        ["decode", "--log=json", "--until=binlog.000002:4", "--full-refresh"],
-        ["apply", "--log=json", "--until=binlog.000002:4", "--full-refresh"],
-        ["maintain", "--log=json"],
-        ["status", "--check"],
-    ]
+    refresh = ["--log=json", "--until=binlog.000002:4", "--full-refresh"]
+    check = ["status", "--check"]
+    assert ended.runs["params"]["called"] == [["run", *refresh], check]
     assert ended.runs["maintenance"]["called"] == [["maintain", "--log=json", "--dry-run"]]
+    layers = [["ingest", "--log=json"], ["decode", *refresh], ["apply", *refresh], check]
+    assert ended.runs["layered_params"]["called"] == layers
+
+
+def test_one_task_runs_all_layers_unless_each_is_to_have_its_own(ended: Ended) -> None:
+    names = [command for command, *_ in ended.runs["new"]["called"]]
+    assert names == ["run", "status"]
+    names = [command for command, *_ in ended.runs["layered"]["called"]]
+    assert names == ["ingest", "decode", "apply", "status"]
+    assert ended.runs["layered"]["state"] == "success"
+    (event,) = ended.runs["layered"]["events"]
+    assert event == ["binlake_layered_gold", {"outcome": "done", "cut_lsn": 7, "attempt": 1}]
+
+
+def test_maintenance_waits_for_the_first_replication_without_a_failure(ended: Ended) -> None:
+    assert ended.runs["too_early"]["state"] == "success"
+    assert ended.states("too_early") == {"maintenance": "skipped"}
 
 
 def test_server_tasks_run_first(ended: Ended) -> None:
@@ -247,10 +275,7 @@ def test_server_tasks_run_first(ended: Ended) -> None:
     assert ended.lines("all", "called") == [
         f"capture {conf} --log=json",
         f"seed {conf} --log=json",
-        f"ingest {conf} --log=json",
-        f"decode {conf} --log=json",
-        f"apply {conf} --log=json",
-        f"maintain {conf} --log=json",
+        f"run {conf} --log=json",
         f"status --check {conf}",
     ]
 
@@ -258,13 +283,7 @@ def test_server_tasks_run_first(ended: Ended) -> None:
 def test_only_server_tasks_have_the_connection_in_their_environment(ended: Ended) -> None:
     lines = ended.lines("all", "environment")
     assert lines[:2] == [f"capture {URL}", f"seed {URL}"]
-    assert [line.strip() for line in lines[2:]] == [
-        "ingest",
-        "decode",
-        "apply",
-        "maintain",
-        "status",
-    ]
+    assert [line.strip() for line in lines[2:]] == ["run", "status"]
 
 
 def test_the_password_is_nowhere_else(ended: Ended) -> None:
@@ -284,7 +303,7 @@ def test_a_failed_seed_blocks_nothing_and_fails_the_run(ended: Ended, name: str)
     """It fails at once: no retry makes a table readable or fixes settings."""
     states = ended.states(name)
     assert (ended.runs[name]["state"], states["seed"]) == ("failed", "failed")
-    assert {states[layer] for layer in LAYERS} == {"success"}
+    assert states["run"] == "success"
     assert states["check"] == "upstream_failed"
     assert ended.tries(name)["seed"] == 1
 
@@ -292,7 +311,7 @@ def test_a_failed_seed_blocks_nothing_and_fails_the_run(ended: Ended, name: str)
 def test_a_failed_seed_may_be_a_warning(ended: Ended) -> None:
     states = ended.states("warned")
     assert (ended.runs["warned"]["state"], states["seed"]) == ("success", "skipped")
-    assert {states[task] for task in (*LAYERS, "check")} == {"success"}
+    assert (states["run"], states["check"]) == ("success", "success")
 
 
 @pytest.mark.parametrize("name", ["uncaptured", "elsewhere"])
@@ -300,7 +319,7 @@ def test_landed_logs_are_replicated_after_a_failed_capture(ended: Ended, name: s
     """As nothing is seeded: after a seed, the log from before it would be missing."""
     states = ended.states(name)
     assert (ended.runs[name]["state"], states["capture"]) == ("failed", "failed")
-    assert {states[layer] for layer in LAYERS} == {"success"}
+    assert states["run"] == "success"
     assert states["check"] == states.get("seed", "upstream_failed") == "upstream_failed"
     assert "seed" not in [line.split()[0] for line in ended.lines(name, "called")]
 

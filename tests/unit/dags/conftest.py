@@ -32,6 +32,7 @@ lake: s3a://lake/crm
 airflow:
   schedule: "@hourly"
   maintenance: "0 3 * * *"
+  task_per_layer: true
   connection: spark_cluster
   submit:
     py_files: /opt/binlake.whl

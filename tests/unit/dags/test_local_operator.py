@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import stat
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,8 +16,8 @@ import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowTaskTimeout
 from airflow.sdk.execution_time.timeout import timeout
 
-from binlake_airflow import local_operator
-from binlake_airflow.local_operator import BinlakeLocalOperator
+from binlake_airflow.operators import local_operator
+from binlake_airflow.operators.local_operator import BinlakeLocalOperator
 
 
 @pytest.fixture
@@ -150,6 +151,17 @@ def test_a_stopped_task_reports_the_exit_code_of_its_command(program: Path) -> N
             run(made)
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def test_output_has_no_colours_whatever_the_workers_environment(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    print_in_red = "from rich import print; print('[bold red]held[/] shop.orders')"
+    (program.parent / "then").write_text(f'"{sys.executable}" -c "{print_in_red}"\n')
+    run(operator(program))
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "shop.orders" in line]
+    assert "held shop.orders" in line
 
 
 def test_the_traceback_of_an_error_is_logged(

@@ -7,8 +7,9 @@ import json
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
-from binlake_airflow.command_line import command_line
-from binlake_airflow.outcome import Outcome
+from binlake_airflow.operators.command_line import command_line
+from binlake_airflow.operators.outcome import Outcome
+from pipeline.errors import NothingReplicatedError, SettingsError
 
 FINISHED = json.dumps(
     {"event": "run_finished", "outcome": "done", "cut_lsn": 7, "lag_seconds": 1.5, "host": "x"}
@@ -55,6 +56,24 @@ def test_each_exit_code_has_its_exception(
 def test_the_message_about_faults_depends_on_the_command(command: list[str], meaning: str) -> None:
     with pytest.raises(AirflowFailException, match=f"exit code 3. {meaning} this task's log"):
         Outcome().raise_for_exit_code(command, 3)
+
+
+def test_maintenance_is_skipped_before_the_first_replication() -> None:
+    """Airflow starts both DAGs of a new source at once."""
+    line = '{"event": "failed", "message": "no lake.", "error_type": "NothingReplicatedError"}'
+    outcome = Outcome()
+    list(outcome.follow([line]))
+    with pytest.raises(AirflowSkipException, match="Nothing was replicated yet"):
+        outcome.raise_for_exit_code(["maintain"], 2)
+    with pytest.raises(AirflowFailException):
+        outcome.raise_for_exit_code(["status", "--check"], 2)
+    list(outcome.follow([line.replace("NothingReplicated", "Settings")]))
+    with pytest.raises(AirflowFailException):
+        outcome.raise_for_exit_code(["maintain"], 2)
+
+
+def test_the_skip_depends_on_an_error_of_binlake() -> None:
+    assert issubclass(NothingReplicatedError, SettingsError)
 
 
 def test_all_lines_are_passed_on_and_the_one_that_ends_the_run_is_kept() -> None:

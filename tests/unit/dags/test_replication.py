@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from airflow.dag_processing.dagbag import DagBag
-from airflow.sdk import Asset
+from airflow.sdk import DAG, Asset
 from airflow.sdk.exceptions import ParamValidationError
 
 from binlake_airflow.dag_arguments import dag_arguments
@@ -31,43 +32,55 @@ def test_every_dag_loads(bag: DagBag) -> None:
     }
 
 
-def test_the_layers_run_in_order(bag: DagBag) -> None:
-    dag = bag.dags["binlake_shop_replication"]
-    assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
-        "bronze": {"silver"},
-        "silver": {"gold"},
-        "gold": {"maintenance", "published"},
-        "maintenance": {"check"},
-        "check": set(),
-        "published": set(),
-    }
+@pytest.mark.parametrize(
+    ("source", "downstream"),
+    [
+        ("shop", {"run": {"check", "published"}}),
+        ("crm", {"bronze": {"silver"}, "silver": {"gold"}, "gold": {"check", "published"}}),
+    ],
+    ids=["one task", "a task per layer"],
+)
+def test_the_layers_run_in_order(bag: DagBag, source: str, downstream: dict[str, set[str]]) -> None:
+    dag = bag.dags[f"binlake_{source}_replication"]
+    found = {task.task_id: task.downstream_task_ids for task in dag.tasks}
+    assert found == {**downstream, "check": set(), "published": set()}
 
 
-def test_maintenance_with_its_own_schedule_is_not_part_of_the_replication(bag: DagBag) -> None:
-    dag = bag.dags["binlake_crm_replication"]
-    assert "maintenance" not in dag.task_ids
-    assert dag.get_task("gold").downstream_task_ids == {"check", "published"}
+def test_maintenance_has_a_schedule_of_its_own(bag: DagBag) -> None:
+    assert bag.dags["binlake_shop_maintenance"].schedule == "@daily"
     assert bag.dags["binlake_crm_maintenance"].schedule == "0 3 * * *"
-    assert bag.dags["binlake_shop_maintenance"].schedule is None
+
+
+def test_maintenance_is_not_kept_waiting_by_replications_without_a_pause(bag: DagBag) -> None:
+    (task,) = bag.dags["binlake_shop_maintenance"].tasks
+    replication = bag.dags["binlake_shop_replication"]
+    # A task's weight is by default that of all tasks after it, too.
+    total = sum(each.priority_weight for each in replication.tasks)
+    assert task.pool == replication.get_task("run").pool
+    assert task.priority_weight > total
 
 
 def test_commands_and_options(bag: DagBag) -> None:
-    dag = bag.dags["binlake_shop_replication"]
-    commands = {
-        task.task_id: (task.command, task.options)
-        for task in dag.tasks
-        if task.task_id != "published"
-    }
     until, refresh = "{{ params.until or '' }}", "{{ params.full_refresh }}"
     checked_until = "{{ params.full_refresh and params.until or '' }}"
-    assert commands == {
+    options = {"--until": until, "--full-refresh": refresh}
+    check = (("status", "--check"), {})
+    assert _commands(bag.dags["binlake_shop_replication"]) == {
+        "run": (("run",), options),
+        "check": check,
+    }
+    assert _commands(bag.dags["binlake_crm_replication"]) == {
         "bronze": (("ingest",), {}),
         # A full refresh checks first that gold can stop there.
-        "silver": (("decode",), {"--until": checked_until, "--full-refresh": refresh}),
-        "gold": (("apply",), {"--until": until, "--full-refresh": refresh}),
-        "maintenance": (("maintain",), {}),
-        "check": (("status", "--check"), {}),
+        "silver": (("decode",), {**options, "--until": checked_until}),
+        "gold": (("apply",), options),
+        "check": check,
     }
+
+
+def _commands(dag: DAG) -> dict[str, tuple[tuple[str, ...], dict[str, str]]]:
+    tasks: Any = [task for task in dag.tasks if task.task_id != "published"]
+    return {task.task_id: (task.command, task.options) for task in tasks}
 
 
 @pytest.mark.parametrize(
@@ -151,4 +164,5 @@ def test_an_invalid_source_has_a_dag_that_fails_with_the_reason(bag: DagBag) -> 
     dag = bag.dags["binlake_wrong_unreadable"]
     reason = "wrong.yml:2: airflow.schedul is not a setting; did you mean airflow.schedule?"
     assert reason in str(dag.description)
+    assert dag.dag_display_name.startswith(f"Unreadable: {reason}")
     assert dag.schedule == "@hourly"

@@ -22,7 +22,7 @@ SOURCES = {
     "cluster": f"{{{ENABLED}, connection: spark, conf: there.yml, check: warn, pool: lake,"
     " submit: {packages: 'io.delta:delta:4', executor_cores: 2}}",
     "seeded": "{seed: true}",
-    "captured": "{capture: true, maintenance: '@daily'}",
+    "captured": "{capture: true, task_per_layer: true}",
 }
 """The section `airflow` by source."""
 
@@ -57,30 +57,32 @@ def test_every_dag_loads_and_can_be_serialized(server_bag: DagBag) -> None:
     [
         (
             "here",
-            {"capture": {"seed", "bronze", "check"}, "seed": {"bronze", "check"}},
+            {"capture": {"seed", "run", "check"}, "seed": {"run", "check"}},
         ),
-        ("seeded", {"seed": {"bronze", "check"}}),
+        ("seeded", {"seed": {"run", "check"}}),
         ("captured", {"capture": {"bronze", "check"}}),
     ],
 )
-def test_capture_and_seed_run_before_bronze(
+def test_capture_and_seed_run_before_the_layers(
     server_bag: DagBag, source: str, downstream: dict[str, set[str]]
 ) -> None:
     dag = replicating(server_bag, source)
     found = {name: dag.get_task(name).downstream_task_ids for name in downstream}
     assert found == downstream
-    assert dag.get_task("bronze").upstream_task_ids == set(downstream)
+    first = "bronze" if source == "captured" else "run"
+    assert dag.get_task(first).upstream_task_ids == set(downstream)
+    assert dag.get_task(first).trigger_rule == "all_done"
     assert {t.task_id for t in dag.tasks if t.task_id in ("capture", "seed")} == set(downstream)
 
 
 def test_tasks_on_the_worker_have_the_server_and_their_timeouts(server_bag: DagBag) -> None:
     dag = replicating(server_bag, "here")
-    capture, seed, bronze = (dag.get_task(name) for name in ("capture", "seed", "bronze"))
+    capture, seed, run = (dag.get_task(name) for name in ("capture", "seed", "run"))
     (verify,) = server_bag.dags["binlake_here_verify"].tasks
     every: Any = (capture, seed, verify)
     assert {type(task).__name__ for task in every} == {"BinlakeLocalOperator"}
     assert {task.server for task in every} == {"shop_db"}
-    assert bronze.server is None
+    assert run.server is None
     assert [task.execution_timeout for task in every] == [
         timedelta(hours=4),
         timedelta(days=2),
@@ -97,17 +99,17 @@ def test_tasks_on_the_worker_have_the_server_and_their_timeouts(server_bag: DagB
 def test_with_a_spark_connection_only_capture_runs_on_the_worker(server_bag: DagBag) -> None:
     """It reads the worker's copy of the source's file."""
     dag = replicating(server_bag, "cluster")
-    capture, seed, bronze = (dag.get_task(name) for name in ("capture", "seed", "bronze"))
+    capture, seed, run = (dag.get_task(name) for name in ("capture", "seed", "run"))
     (verify,) = server_bag.dags["binlake_cluster_verify"].tasks
     assert type(capture).__name__ == "BinlakeLocalOperator"
     assert Path(capture.settings).name == "cluster.yml"
     assert Path(capture.settings).is_absolute()
-    for task in (seed, verify, bronze):
+    for task in (seed, verify, run):
         assert type(task).__name__ == "BinlakeSparkOperator"
         assert task.settings == "there.yml"
     assert seed.packages == f"io.delta:delta:4,{CONNECTOR}"
-    assert (bronze.packages, verify.packages) == ("io.delta:delta:4", "io.delta:delta:4")
-    assert [task.warn for task in (seed, bronze, verify)] == [True, True, False]
+    assert (run.packages, verify.packages) == ("io.delta:delta:4", "io.delta:delta:4")
+    assert [task.warn for task in (seed, run, verify)] == [True, True, False]
     assert (seed.pool, verify.pool) == ("lake", "default_pool")
 
 

@@ -10,7 +10,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from airflow.sdk.log import mask_logs
 from hypothesis import example, given, strategies as st
 
-from binlake_airflow.source_server import VARIABLE, server_environment
+from binlake_airflow.operators.source_server import VARIABLE, server_environment
 from pipeline.settings.server import ServerUrl
 from pipeline.source.server.login import URL_VARIABLE
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from binlake_airflow.spark_operator import APPLICATION, BinlakeSparkOperator, exit_code_in
+from binlake_airflow.operators.spark_operator import APPLICATION, BinlakeSparkOperator, exit_code_in
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from pipeline.settings import Settings
 from pipeline.spark import session as starting
 from tests.support.decoder.event_bytes import recorded
 from tests.support.observe.captured_log import captured_log
+from tests.unit.pipeline.cli.test_show import table
 
 SECRET = "0123456789abcdef" * 4
 
@@ -123,6 +124,37 @@ def test_an_empty_folder_is_no_lake_and_a_lake_whose_first_run_failed_shows_that
     document = json.loads(capsys.readouterr().out)
     assert document["sources"][0]["last_run"]["error"] == "no log."
     assert ended(monkeypatch, "status", "--check", "--conf", str(conf)) == 3
+
+
+def test_a_result_is_not_wrapped_unless_it_is_on_a_terminal(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A scheduler's log has its own width."""
+    reason = f"binlog.000002, position 4711: {'it cannot be decoded, ' * 20}see its faults"
+    held = Status("/lake", (), (table("pans", held=True, reason=reason),), ())
+    monkeypatch.setattr(cli, "lake_status", lambda *_: held)
+    assert ended(monkeypatch, "status", "--conf", str(conf)) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "pans" in line]
+    assert line.rstrip().endswith(f"1 fault: {reason}")
+    assert "\x1b" not in line
+
+    monkeypatch.setattr(cli_runs.sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert cli_runs.result_console().width == 80
+
+
+def test_a_lake_or_source_that_the_first_run_will_make_has_an_error_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Airflow skips maintenance then."""
+    for made, words in ((False, "there is no lake in"), (True, "has no source named shop")):
+        if made:
+            (tmp_path / "ledger").mkdir()
+        command = ("maintain", "--log=json", "--source=shop", f"--lake={tmp_path}")
+        assert ended(monkeypatch, *command) == 2
+        line = json.loads(capsys.readouterr().err.splitlines()[-1])
+        assert (line["event"], line["error_type"]) == ("failed", "NothingReplicatedError")
+        assert words in line["message"]
 
 
 def test_maintenance_is_a_run_and_its_dry_run_is_not(

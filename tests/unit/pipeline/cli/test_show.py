@@ -83,6 +83,13 @@ def test_the_status_has_problems_first_then_freshness_the_last_run_and_layers() 
     ]
 
 
+def test_overdue_maintenance_is_a_problem_that_fails_no_check() -> None:
+    shop = SourceStatus("shop", 5, AT, AT, 1.0, 1.0, None, overdue="shop is not maintained.")
+    problems = lines(status(shop))[2:5]
+    assert problems == ["Problems", "  It is damaged.", "  shop is not maintained."]
+    assert Status("/lake", (), (), (), (shop,)).clean
+
+
 def test_the_status_shows_the_position_of_the_capture() -> None:
     console = screen()
     capture = CaptureStatus("shop", "/landed", problem="its state cannot be read: [Errno 5].")

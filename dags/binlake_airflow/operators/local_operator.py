@@ -16,9 +16,9 @@ from typing import IO, Any, cast
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException
 
-from binlake_airflow.command_line import command_line
-from binlake_airflow.outcome import Outcome, parse_log_line
-from binlake_airflow.source_server import server_environment
+from binlake_airflow.operators.command_line import command_line
+from binlake_airflow.operators.outcome import Outcome, parse_log_line
+from binlake_airflow.operators.source_server import server_environment
 
 GRACE = 4.0
 """Seconds between SIGTERM and SIGKILL. Airflow kills a stopped task after five seconds, and the
@@ -81,7 +81,8 @@ class BinlakeLocalOperator(BaseOperator):
             text=True,
             errors="replace",
             start_new_session=True,
-            env={**os.environ, **server_environment(self.server)},
+            # No colours in the log, even if the worker's environment forces them.
+            env={**os.environ, "TERM": "dumb", **server_environment(self.server)},
         )
         if self._stopped:  # on_kill was called during Popen
             self.on_kill()

@@ -14,11 +14,11 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import Connection, Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from binlake_airflow.command_line import command_line
-from binlake_airflow.outcome import Outcome
-from binlake_airflow.source_server import server_environment
+from binlake_airflow.operators.command_line import command_line
+from binlake_airflow.operators.outcome import Outcome
+from binlake_airflow.operators.source_server import server_environment
 
-APPLICATION = Path(__file__).parents[1] / "spark_application" / "binlake_task.py"
+APPLICATION = Path(__file__).parents[2] / "spark_application" / "binlake_task.py"
 _EXIT_CODE = re.compile(r"(?:Kubernetes spark exit code is|Error code is): (\d+)")
 
 

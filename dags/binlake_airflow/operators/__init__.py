@@ -1,0 +1,1 @@
+"""The two operators, and what both do: a command's arguments, environment and outcome."""
