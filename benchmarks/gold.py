@@ -30,9 +30,10 @@ from pipeline.gold.changes.drift import Look, Watch
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut
 from pipeline.gold.changes.small_batch import Few
-from pipeline.gold.schema.evolve import TABLE_PROPERTIES
+from pipeline.gold.schema.evolve import first_properties
 from pipeline.gold.table.commits import CommitSums, written
-from pipeline.gold.table.gold_table import Write
+from pipeline.gold.table.gold_table import Write, properties_in_sql
+from pipeline.gold.table.options import TableOptions
 from pipeline.lake import delta
 from pipeline.lake.child_sessions import FEW, interpreted
 from pipeline.lake.sql_text import in_sql
@@ -127,7 +128,7 @@ def _make_table(spark: SparkSession, path: str, rows: int) -> None:
     """Create a table with even ids in order, in files of `FILE_ROWS`; odd ids are for inserts."""
     ids = spark.range(0, 2 * rows, 2, max(rows // FILE_ROWS, 1))
     whole = _rows(ids, 0).withColumns({"__lsn": sf.lit(1).cast("bigint"), "__committed_at": _now()})
-    properties = ", ".join(f"'{k}' = '{v}'" for k, v in TABLE_PROPERTIES.items())
+    properties = properties_in_sql(first_properties(whole.schema, TableOptions()))
     columns = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in whole.schema.fields)
     spark.sql(
         f"CREATE TABLE {in_sql(path)} ({columns}) USING delta CLUSTER BY (id)"

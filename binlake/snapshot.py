@@ -1,8 +1,8 @@
 """`read`: all gold tables of one published snapshot, by Spark, Polars or Arrow.
 
 Without Spark, tables are read by delta-rs's query engine, which honours renamed and dropped columns
-(column mapping) and deletion vectors: Polars and delta-rs's pyarrow reader refuse tables that have
-either. Spark is started for its own engine only.
+(column mapping) and deletion vectors: Polars refuses tables that have the former, delta-rs's
+pyarrow reader tables that have either. Spark is started for its own engine only.
 """
 
 from __future__ import annotations

@@ -136,6 +136,7 @@ def _plan(run: LayerRun, start: GoldState, known: Known) -> GoldState:
         types=settings.type_options,
         mark_faults=settings.on_fault == "mark",
         drop_rows=settings.on_drop == "drop",
+        gold=settings.gold,
     )
     return plan_batch(start, known, rules, settings.wanted)
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.bronze.tables import files_table, segments_table
+from pipeline.catalog import TableName
 from pipeline.catalog.timeline.definitions import definitions, read_items
 from pipeline.gold import GoldState
 from pipeline.gold.cascades.store import cascades_table
@@ -26,6 +27,7 @@ from pipeline.lake.sql_text import is_name
 from pipeline.lake.tables.by_spark import SparkTables
 from pipeline.lake.tables.tables import Tables
 from pipeline.layer import LayerRun
+from pipeline.maintenance.gold_options import Wanted, wanted_options
 from pipeline.silver.decode.silver_tables import (
     committer,
     emptied_changes_table,
@@ -41,13 +43,14 @@ class Table:
     """A table to maintain; `name` is its path in the lake.
 
     `named`: for gold's tables the versions in kept cuts, of the table with the Delta id `delta_id`;
-    None for other tables.
+    None for other tables. `wanted`: what conf's `gold` section wants of it.
     """
 
     name: str
     stored: LakeTable
     named: tuple[int, ...] | None = None
     delta_id: str | None = None
+    wanted: Wanted | None = None
 
     def tables_for_reading(self, run: LayerRun) -> Tables:
         """Return what reads its log: the ledger's, unless it is in a catalog of gold's own."""
@@ -96,12 +99,14 @@ def gold_tables(run: LayerRun, *, first: int = 0) -> list[Table]:
     damaged = {(t.schema, t.table) for t in state.tables.values() if t.damage is not None}
     # A table that was recreated by hand has another id, and none of the earlier versions.
     latest = {(row["schema"], row["table"]): row for row in _entries(cuts)}
+    wanted = wanted_options(run, state)
     return [
         Table(
             f"gold/{encode_part(schema)}/{encode_part(table)}",
             LakeTable(gold_name(run.settings, schema, table), pa.schema([])),
             named=tuple(sorted(row["delta_version_distinct"])),
             delta_id=row["delta_id"],
+            wanted=wanted.get(TableName(schema, table)),
         )
         for (schema, table), row in latest.items()
         if (schema, table) not in damaged

@@ -1,4 +1,4 @@
-"""Maintain one table: set properties, purge soft-deleted rows, compact and vacuum.
+"""Maintain one table: set properties, purge soft-deleted rows, compact, vacuum, apply options.
 
 Every step checks whether it is due, so that a run can resume an interrupted one. No step changes
 rows, so readers see the same data throughout. A step that keeps losing to concurrent writers is
@@ -25,6 +25,7 @@ from pipeline.lake.delta_log.table import Commit, DeltaState
 from pipeline.lake.files.compaction import TARGET_BYTES
 from pipeline.lake.sql_text import in_sql
 from pipeline.layer import LayerRun
+from pipeline.maintenance.gold_options import DROP_VECTORS, clauses
 from pipeline.maintenance.tables import Table, spark_tables
 
 DELETED, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
@@ -60,16 +61,18 @@ class FileRetention:
 @dataclass(frozen=True, slots=True)
 class Due:
     """The steps due for a table: the retention to set, the number of soft-deleted rows to purge,
-    the files to compact and their bytes, and the number of old files to delete."""
+    the files to compact and their bytes, the number of old files to delete, and the clauses of
+    ALTER TABLE that bring a gold table to conf's options."""
 
     kept: FileRetention | None = None
     soft_deleted: int = 0
     files: int = 0
     bytes: int = 0
     old: int = 0
+    options: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.kept or self.soft_deleted or self.files or self.old)
+        return bool(self.kept or self.soft_deleted or self.files or self.old or self.options)
 
     def sentences(self, name: str) -> Iterator[str]:
         """Yield the steps in words, for `--dry-run`; `name`: the table's."""
@@ -81,6 +84,8 @@ class Due:
             yield f"{name}: compact {self.files:,} files ({self.bytes / (1 << 20):,.1f} MiB)"
         if self.old:
             yield f"{name}: delete {self.old:,} old files"
+        for clause in self.options:
+            yield f"{name}: ALTER TABLE … {clause}, by gold in conf"
 
 
 def due(run: LayerRun, table: Table, now: datetime) -> Due:
@@ -104,8 +109,12 @@ def due(run: LayerRun, table: Table, now: datetime) -> Due:
     named = table.named if table.delta_id == state.id else ()
     soft_deleted = soft_deleted_rows((commit.operation, commit.metrics) for commit in commits)
     pays = soft_deleted > 0 and purge_pays(soft_deleted, _rows(run, table, state, soft_deleted))
+    wanted, reference = table.wanted, table.stored.reference
+    options = tuple(clauses(run, reference, wanted, state)) if wanted else ()
+    pays = pays and DROP_VECTORS not in options  # which purges them, too
     return replace(
         what,
+        options=options,
         kept=new_retention(kept, run.settings.retention.cuts, _reach(commits, named, now)),
         soft_deleted=soft_deleted if pays else 0,
     )
@@ -143,7 +152,7 @@ class Keeper:
     note: str
 
     def keep(self, table: Table, what: Due) -> UpkeepResult:
-        """Execute the due steps, then VACUUM; nothing if none is due.
+        """Execute the due steps with a VACUUM among them; nothing if none is due.
 
         The properties are set first: after the next write, the versions in cuts stay readable only
         for as long as the properties say.
@@ -177,6 +186,9 @@ class Keeper:
         if what.files:
             yield "OPTIMIZE", partial(by.compact, stored, note)
         yield "VACUUM", partial(by.vacuum, stored, note)
+        for clause in what.options:
+            statement = f"ALTER TABLE {in_sql(stored.reference)} {clause}"
+            yield clause, partial(self._by_spark, table, statement)
 
     def _by_spark(self, table: Table, statement: str) -> bool:
         return spark_tables(self.run).keep(table.stored, self.note, statement)

@@ -12,6 +12,7 @@ __all__ = [
     "Settings",
     "capture",
     "file",
+    "gold",
     "monitoring",
     "secret_file",
     "server",

@@ -21,6 +21,7 @@ from pipeline.lake.sql_text import quoted
 from pipeline.observe.redaction import secrets_in
 from pipeline.settings.capture import CaptureSettings
 from pipeline.settings.file import KeyPath, SettingsFile
+from pipeline.settings.gold import GoldSettings
 from pipeline.settings.mistakes import declared, mistakes_in, one_error
 from pipeline.settings.monitoring import LineageSettings, MetricsSettings, NotifySettings
 from pipeline.settings.server import ServerSettings, with_url
@@ -234,6 +235,7 @@ class Settings(Model):
     keys: Keys = Field(default_factory=dict)
     """Columns to use as a table's key, by pattern over `schema.table`. A table is held if two rows
     have the same key, or if a key value is a zero date or invalid text."""
+    gold: GoldSettings = GoldSettings()
     parallel_tables: Annotated[int, Field(ge=1, le=64)] = 8
     """How many tables are written at the same time."""
     engine: Literal["auto", "spark", "local"] = "auto"

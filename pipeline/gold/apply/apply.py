@@ -27,6 +27,7 @@ from pipeline.gold.schema.unlogged import left_out
 from pipeline.gold.table.damage import REFUSED, Damage, damage_in
 from pipeline.gold.table.gold_table import GoldTable, Write, table_progress
 from pipeline.gold.table.names import gold_name
+from pipeline.gold.table.options import TableOptions
 from pipeline.gold.table.state import GoldState, Refusal, TableRefusedError, TableState
 from pipeline.lake.child_sessions import staying_active
 from pipeline.lake.delta_log.spark_written import version_of
@@ -101,6 +102,7 @@ class _Carrier:
             f"gold/{settings.source}/{state.schema}/{state.table}",
             settings.type_options,
             max(batch.state.rebuild.batch, state.refresh),
+            TableOptions.of(settings.gold, str(state.name)),
         )
         first = batch.number * STEPS
         found = parts(state, batch.items.get(state.name, ()))

@@ -6,7 +6,7 @@ A block is always a whole transaction, since gold only ever stops between transa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from decoder import TableDefinition, TypeOptions
 from decoder.columns.registry import row_type
@@ -15,8 +15,11 @@ from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.catalog.timeline.tables import NO_NAMES
 from pipeline.gold.changes.key_checks import key_refusal
+from pipeline.gold.table.gold_table import gold_schema
 from pipeline.gold.table.names import OWN_COLUMNS
+from pipeline.gold.table.options import TableOptions
 from pipeline.gold.table.state import NO_LSN, TableState
+from pipeline.settings.gold import GoldSettings
 from pipeline.settings.settings import key_given
 from pipeline.silver.decode.decode import OFFSET_BITS
 
@@ -26,6 +29,7 @@ REFRESH_AGAIN = (
 )
 
 
+_ENDS = ("drop", "moved")
 _NEUTRAL = ("keys", "model", "rows_not_logged")
 """Items that do not change a table, and may precede its first rows."""
 
@@ -75,6 +79,7 @@ class Rules:
     types: TypeOptions
     mark_faults: bool = False
     drop_rows: bool = False
+    gold: GoldSettings = field(default_factory=GoldSettings)
 
     def marks(self, fault: OpenFault) -> bool:
         """Return True if gold skips the fault's changes and reports the table as not complete."""
@@ -120,6 +125,25 @@ def item_blocks(
         if reason:
             blocks.append(Block(item.lsn, f"{place_in_log(item.lsn, files, item.pos)}: {reason}"))
     return blocks
+
+
+def options_blocks(before: TableState, items: Iterable[TimelineItem], rules: Rules) -> list[Block]:
+    """Return the block of a table whose columns do not fit conf's `gold` section.
+
+    Only if they still do not in its last definition: conf is written for the columns that a table
+    has now, while its history may begin without them.
+    """
+    options = TableOptions.of(rules.gold, str(before.name))
+    if not (options.cluster_by or options.change_data_feed):
+        return []
+    found: list[Block] = []
+    for item in items:
+        if item.kind in _ENDS:
+            found = []
+        elif item.definition is not None and rules.refusal(item.definition) is None:
+            reason = options.misfit(gold_schema(item.definition, rules.types))
+            found = [*found, Block(item.lsn, reason)] if reason else []
+    return [replace(block, lsn=max(block.lsn, before.to_lsn + 1)) for block in found[:1]]
 
 
 def place_blocks(items: Iterable[TimelineItem], taken: str | None) -> list[Block]:

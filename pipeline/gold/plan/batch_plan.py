@@ -19,6 +19,7 @@ from pipeline.gold.changes.blockers import (
     fault_blocks,
     item_blocks,
     left_out_blocks,
+    options_blocks,
     place_blocks,
     refusal_blocks,
     seed_blocks,
@@ -78,6 +79,7 @@ def plan_batch(
             blocks = [
                 *(left_out_blocks(before, items[name]) if refreshed else ()),
                 *item_blocks(items[name], rules, known.files),
+                *options_blocks(before, items[name], rules),
                 *place_blocks(items[name], known.taken.get(name)),
                 *fault_blocks(known.faults, name, rules),
                 *refusal_blocks(before, rules, known.files),

@@ -3,12 +3,14 @@
 For metadata, each commit is the next step from the columns that the table has to those that it
 should have, so it does not matter which run made the previous one. This requires that a name means
 the same column throughout; if a statement frees a name and gives it to another column, the table is
-rewritten. A rewrite reads the table's previous version, which is first stored in its properties.
+rewritten. A table's first RENAME or DROP enables Delta's column mapping, in a commit of its own. A
+rewrite reads the table's previous version, which is first stored in its properties.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from pyspark.errors import AnalysisException
@@ -20,10 +22,11 @@ from pipeline.gold.changes.refusals import write_values
 from pipeline.gold.changes.steps import Evolve
 from pipeline.gold.schema.convert import converted
 from pipeline.gold.schema.generated import generated_value
-from pipeline.gold.schema.table_change import TableChange
+from pipeline.gold.schema.table_change import TableChange, features_clause, needed_features
 from pipeline.gold.table.names import COMMITTED_AT, LSN, OWN_COLUMNS
 from pipeline.lake import delta
-from pipeline.lake.delta_log.spark_written import clustered_by
+from pipeline.lake.delta_log.column_features import FOR_MAPPING
+from pipeline.lake.delta_log.spark_written import clustered_by, features
 from pipeline.lake.sql_text import in_sql, literal, quoted
 
 
@@ -103,20 +106,30 @@ def _next(change: TableChange, steps: Sequence[ColumnStep]) -> str | None:
         return None
     spark, reference = change.spark, change.table.reference
     present = [n for n in delta.read(spark, reference).columns if n not in OWN_COLUMNS]
-    return next_change(present, clustered_by(spark, reference), steps, change.schema)
+    table = Metadata(present, clustered_by(spark, reference), features(spark, reference))
+    return next_change(table, steps, change.schema)
 
 
-def next_change(
-    present: Sequence[str],
-    clustered: Sequence[str],
-    steps: Sequence[ColumnStep],
-    schema: st.StructType,
-) -> str | None:
-    """Return the next ALTER TABLE clause for a table of columns `present` (without gold's own)."""
-    targets = [step.name for step in steps]
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """A table's columns now (without gold's own), what it is clustered by, and its features."""
+
+    columns: Sequence[str]
+    clustered: Sequence[str]
+    features: frozenset[str]
+
+
+def next_change(now: Metadata, steps: Sequence[ColumnStep], schema: st.StructType) -> str | None:
+    """Return the next ALTER TABLE clause for a table; None if it has its columns after `steps`."""
+    present, targets = now.columns, [step.name for step in steps]
     renamed = {step.old: step.name for step in steps if step.old not in (None, step.name)}
     gone = [name for name in present if name not in targets and name not in renamed]
-    if gone and set(gone) & set(clustered):
+    needed = needed_features(schema)
+    if gone or not renamed.keys().isdisjoint(present):
+        needed |= FOR_MAPPING
+    if needed - now.features:
+        return features_clause(needed - now.features)
+    if gone and set(gone) & set(now.clustered):
         return "CLUSTER BY NONE"  # Delta drops no clustering column
     if gone:
         return f"DROP COLUMNS ({', '.join(map(quoted, gone))})"

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from pyspark.errors import AnalysisException
+from pyspark.sql import types as st
 
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.catalog.ddl.partitions import PartitionRows
 from pipeline.errors import BinlakeError
 from pipeline.gold.schema.alter_table import add_columns, alter_table
-from pipeline.gold.schema.table_change import TableChange
+from pipeline.gold.schema.table_change import TableChange, needed_features
 from pipeline.gold.table.damage import damage_in
 from pipeline.gold.table.gold_table import SOURCE, GoldTable, properties_in_sql, table_progress
+from pipeline.gold.table.options import TableOptions, clustering_clause
 from pipeline.lake import delta
+from pipeline.lake.delta_log.column_features import enabling
 from pipeline.lake.sql_text import in_sql, is_name, quoted
 from pipeline.lake.starting import Spark
 
 ENDS = ("drop", "moved")
 EMPTYING = (*ENDS, "truncate", "truncate_partitions")
 """Items that remove rows."""
-TABLE_PROPERTIES = {
-    # MySQL's names may contain spaces and characters that Parquet's may not.
-    "delta.columnMapping.mode": "name",
-    # Required for an added DATETIME, and not enabled by ALTER of the columns.
-    "delta.feature.timestampNtz": "supported",
-    # Measured: a MERGE of 1 % of a million rows takes 2.2 s with them, 4.1 s without.
-    "delta.enableDeletionVectors": "true",
-}
 _DAYS_TO_1970 = 719528
 """MySQL's TO_DAYS('1970-01-01')."""
 
@@ -125,16 +120,22 @@ def create(change: TableChange, *, done: bool = False) -> None:
     """Create an empty table in one commit; `done`: that is all that the change does."""
     spark, reference = change.spark, change.table.reference
     columns = [f"{quoted(f.name)} {f.dataType.simpleString()}" for f in change.schema.fields]
-    by = ", ".join(map(quoted, change.clustering))
+    by = f" {clustering_clause(change.clustering)}" if change.clustering else ""
     properties = change.done_properties if done else {SOURCE: change.table.source}
+    properties = {**first_properties(change.schema, change.table.options), **properties}
     if is_name(reference):
         delta.create_schema(spark, reference)
     statement = (
         f"CREATE TABLE IF NOT EXISTS {in_sql(reference)} ({', '.join(columns)}) USING delta"
-        f"{f' CLUSTER BY ({by})' if by else ''}"
-        f" TBLPROPERTIES ({properties_in_sql({**TABLE_PROPERTIES, **properties})})"
+        f"{by} TBLPROPERTIES ({properties_in_sql(properties)})"
     )
     change.commit(lambda: spark.sql(statement))
+
+
+def first_properties(schema: st.StructType, options: TableOptions) -> dict[str, str]:
+    """Return the properties of a new table that its readers depend on."""
+    features = enabling(sorted(needed_features(schema)))
+    return {**features, **options.fitting(schema).initial_properties}
 
 
 def _held_in(rows: PartitionRows) -> str:

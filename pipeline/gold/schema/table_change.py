@@ -7,8 +7,8 @@ repeated, or is not made if the table shows that it is done.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession, types as st
 
@@ -22,15 +22,21 @@ from pipeline.gold.table.gold_table import (
     SOURCE,
     GoldTable,
     TableProgress,
-    clustering,
     gold_schema,
     position_text,
     properties_in_sql,
     table_progress,
 )
+from pipeline.gold.table.options import TableOptions, clustering_clause
 from pipeline.lake import delta
-from pipeline.lake.delta_log.spark_written import clustered_by, latest_version
-from pipeline.lake.sql_text import in_sql, quoted
+from pipeline.lake.delta_log.column_features import (
+    FOR_MAPPING,
+    WALL_CLOCKS,
+    enabling,
+    needs_mapping,
+)
+from pipeline.lake.delta_log.spark_written import clustered_by, features, latest_version
+from pipeline.lake.sql_text import in_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,7 @@ class TableChange:
     @property
     def clustering(self) -> list[str]:
         """The columns that the gold table is clustered by after the change."""
-        return clustering(self.schema, self.part.key)
+        return self.table.options.clustering(self.schema, self.part.key)
 
     @property
     def done_properties(self) -> dict[str, str]:
@@ -99,6 +105,8 @@ class TableChange:
     def overwrite(self, rows: DataFrame) -> None:
         """Replace the table's rows and columns, in place, so that published cuts stay readable."""
         reference, app = self.table.reference, self.table.app
+        if lacking := needed_features(self.schema) - features(self.spark, reference):
+            self.alter(features_clause(lacking))
         delta.overwrite_once(rows, reference, app=app, version=self.version)
 
     def alter(self, clause: str) -> None:
@@ -118,8 +126,12 @@ class TableChange:
         """Cluster the table by its key after the change, unless it already is."""
         columns = self.clustering
         if clustered_by(self.spark, self.table.reference) != tuple(columns):
-            by = f"({', '.join(map(quoted, columns))})" if columns else "NONE"
-            self.alter(f"CLUSTER BY {by}")
+            self.alter(clustering_clause(columns))
+        now, asked = self.progress(), self.table.options.fitting(self.schema).cluster_by
+        applied = TableOptions.applied(now.properties if now else {})
+        if applied.cluster_by != asked:
+            record = replace(applied, cluster_by=asked).record
+            self.alter(f"SET TBLPROPERTIES ({properties_in_sql(record)})")
 
     def keep_base(self) -> int | None:
         """Return the table's version before the change, stored in its properties the first time.
@@ -141,3 +153,16 @@ class TableChange:
         self.commit(keep)
         now = self.progress()
         return now.base(self.item) if now else None
+
+
+def needed_features(schema: st.StructType) -> frozenset[str]:
+    """Return the Delta table features that a table with this schema needs."""
+    if needs_mapping(schema.names):
+        return FOR_MAPPING
+    clocks = any(isinstance(field.dataType, st.TimestampNTZType) for field in schema.fields)
+    return frozenset({WALL_CLOCKS} if clocks else ())
+
+
+def features_clause(lacking: Collection[str]) -> str:
+    """Return the clause of ALTER TABLE that enables features."""
+    return f"SET TBLPROPERTIES ({properties_in_sql(enabling(sorted(lacking)))})"

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["commits", "damage", "gold_table", "incomplete", "names", "state"]
+__all__ = ["commits", "damage", "gold_table", "incomplete", "names", "options", "state"]

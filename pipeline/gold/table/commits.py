@@ -26,7 +26,7 @@ _WITHOUT_ROWS = frozenset(
         *("SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "CLUSTER BY", "COMPUTE STATS"),
         *("ADD CONSTRAINT", "DROP CONSTRAINT", "UPGRADE PROTOCOL", "ADD FEATURE", "DROP FEATURE"),
         *("ROW TRACKING BACKFILL", "ROW TRACKING UNBACKFILL", "DOMAIN METADATA CLEANUP"),
-        "ADD DELETION VECTORS TOMBSTONES",
+        *("Deletion Vector Tombstones", "Empty Commit"),  # of DROP FEATURE deletionVectors
     }
 )
 """Delta's operations (`DeltaOperations.scala`) that change neither rows nor columns."""

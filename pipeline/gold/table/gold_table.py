@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import types as st
 
@@ -11,6 +11,7 @@ from decoder import TableDefinition, TypeOptions
 from decoder.columns.registry import row_type
 from pipeline.catalog.alter.items import Position, TimelineItem
 from pipeline.gold.table.names import COMMITTED_AT, LSN
+from pipeline.gold.table.options import TableOptions
 from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.lake.delta_log.spark_written import properties
 from pipeline.lake.starting import Spark
@@ -28,17 +29,6 @@ and applies no rows from before the change, since their columns may no longer ex
 
 _AFTER_ALL = (1 << 63, 0)
 
-CLUSTERING_TYPES = (
-    st.NumericType,
-    st.DateType,
-    st.TimestampType,
-    st.TimestampNTZType,
-    st.StringType,
-)
-CLUSTERING_COLUMNS = 4
-INDEXED_COLUMNS = 32
-"""Delta has statistics for the first 32 columns, and clusters only by columns that have them."""
-
 
 @dataclass(frozen=True, slots=True)
 class GoldTable:
@@ -52,6 +42,7 @@ class GoldTable:
     app: str
     types: TypeOptions
     refresh: int = 0
+    options: TableOptions = field(default_factory=TableOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,18 +118,6 @@ def gold_schema(definition: TableDefinition, options: TypeOptions) -> st.StructT
             st.StructField(COMMITTED_AT, st.TimestampType()),
         ]
     )
-
-
-def clustering(schema: st.StructType, key: tuple[str, ...]) -> list[str]:
-    """Return the key's columns that Delta can cluster by, at most four."""
-    leaves = 0
-    found = []
-    for field in schema.fields:
-        kind = field.dataType
-        leaves += len(kind.fields) if isinstance(kind, st.StructType) else 1
-        if field.name in key and isinstance(kind, CLUSTERING_TYPES) and leaves <= INDEXED_COLUMNS:
-            found.append(field.name)
-    return [name for name in key if name in found][:CLUSTERING_COLUMNS]
 
 
 def properties_in_sql(properties: Mapping[str, str]) -> str:

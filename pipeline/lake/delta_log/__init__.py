@@ -2,4 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["conditions", "delta_rs", "spark_types", "spark_written", "table", "table_log"]
+__all__ = [
+    "column_features",
+    "conditions",
+    "delta_rs",
+    "spark_types",
+    "spark_written",
+    "table",
+    "table_log",
+]

@@ -18,9 +18,16 @@ from deltalake import DeltaTable
 
 from pipeline.lake import delta, stores
 from pipeline.lake.child_sessions import is_elsewhere
+from pipeline.lake.delta_log.column_features import enabled
 from pipeline.lake.delta_log.delta_rs import opened_unchecked
 from pipeline.lake.delta_log.table import Commit, DeltaState
-from pipeline.lake.delta_log.table_log import commits_of, may_have_rows, names_in_files, state_of
+from pipeline.lake.delta_log.table_log import (
+    commits_of,
+    features_of,
+    may_have_rows,
+    names_in_files,
+    state_of,
+)
 from pipeline.lake.sql_text import is_name, unquoted
 from pipeline.lake.starting import Spark, started
 
@@ -42,7 +49,14 @@ def state(spark: Spark, table: str) -> DeltaState | None:
     if not delta.exists(started(spark), table):
         return None
     row = delta.described(started(spark), table)
-    return DeltaState(row["id"], row["properties"], row["numFiles"], row["sizeInBytes"], None)
+    return DeltaState(
+        row["id"],
+        row["properties"],
+        row["numFiles"],
+        row["sizeInBytes"],
+        None,
+        enabled(row["tableFeatures"] or (), row["properties"]),
+    )
 
 
 def properties(spark: Spark, table: str) -> Mapping[str, str] | None:
@@ -53,6 +67,15 @@ def properties(spark: Spark, table: str) -> Mapping[str, str] | None:
             return None if opened is None else opened.metadata().configuration
     found = state(spark, table)
     return None if found is None else found.properties
+
+
+def features(spark: Spark, table: str) -> frozenset[str]:
+    """Return an existing table's features (see `column_features.enabled`)."""
+    if has_log(spark, table):
+        with suppress(Exception):  # Spark may be able to read it
+            return features_of(_there(table))
+    row = delta.described(started(spark), table)
+    return enabled(row["tableFeatures"] or (), row["properties"])
 
 
 def has_none_within(spark: Spark, table: str, ranges: Mapping[str, tuple[Any, Any]]) -> bool | None:

@@ -43,6 +43,7 @@ class DeltaState:
     """A table's state by its log: Delta's `id`, properties, number of files and their bytes.
 
     `rows`: the rows in these files, including those marked by deletion vectors; None if unknown.
+    `features`: see `spark_written.features`.
     """
 
     id: str
@@ -50,6 +51,7 @@ class DeltaState:
     files: int
     bytes: int
     rows: int | None
+    features: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import CommitProperties, DeltaTable
 
+from pipeline.lake.delta_log.column_features import enabled
 from pipeline.lake.delta_log.table import Commit, DeltaState
 
 NOTE = "userMetadata"
@@ -37,7 +38,15 @@ def state_of(table: DeltaTable) -> DeltaState:
         len(files),
         pc.sum(files.column("size_bytes")).as_py() or 0,
         None if records.null_count else pc.sum(records).as_py() or 0,
+        features_of(table),
     )
+
+
+def features_of(table: DeltaTable) -> frozenset[str]:
+    """Return the table's features (see `column_features.enabled`)."""
+    protocol = table.protocol()
+    supported = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    return enabled(supported, table.metadata().configuration)
 
 
 def may_have_rows(table: DeltaTable, ranges: Mapping[str, tuple[Any, Any]]) -> bool:

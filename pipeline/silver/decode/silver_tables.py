@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import pyarrow as pa
@@ -12,15 +11,14 @@ from decoder.columns.registry import row_type
 from decoder.model import schemas
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.lake import Lake
+from pipeline.lake.delta_log.column_features import COLUMN_MAPPING, enabling, needs_mapping
 from pipeline.lake.delta_log.table import LakeTable
 from pipeline.lake.starting import Spark, started
 from pipeline.lake.tables.by_spark import SparkTables
 from pipeline.lake.tables.tables import Tables
 from pipeline.silver.decode.decode import STAGED_FAULTS, STAGED_TRANSACTIONS
 
-_REFUSED = re.compile(r"[ ,;{}()\n\t=]")
-"""Characters that Delta rejects in column names, unless column mapping is on."""
-_MAPPED = {"delta.columnMapping.mode": "name"}
+_MAPPED = enabling([COLUMN_MAPPING])
 _CHANGES = {
     # The columns that gold filters by; statistics of all image columns cost more than they gain.
     "delta.dataSkippingStatsColumns": "__lsn,__pos",
@@ -93,7 +91,7 @@ def changes_app(source: str, schema: str, table: str, version: int) -> str:
 
 def is_mapped(definition: TableDefinition) -> bool:
     """Return True if a column's name is stored in Delta only through column mapping."""
-    return any(_REFUSED.search(column.name) for column in definition.columns)
+    return needs_mapping(column.name for column in definition.columns)
 
 
 def mapped_tables(items: Iterable[TimelineItem]) -> frozenset[tuple[str, str, int]]:

@@ -156,7 +156,7 @@ REWRITTEN = definition(
 THEN_STEPS = (ColumnStep("n", "n"), ColumnStep("w", "i d", "cast"))
 """The name `w` is freed and given to another column."""
 
-ALTER_COMMITS = 31
+ALTER_COMMITS = 32
 """The plan, the snapshot, the record, and all commits to `t`, `u` and `v`."""
 ALTERED = {
     "t": [(5, 10), (None, 4)],

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pipeline.gold.schema.evolve import TABLE_PROPERTIES
 from pipeline.gold.table.gold_table import properties_in_sql
+from pipeline.gold.table.options import TableOptions
 from pipeline.lake import delta
+from pipeline.lake.delta_log.column_features import COLUMN_MAPPING, WALL_CLOCKS, enabling
 from tests.support.gold.gold_rows import read_gold
 
 COLUMNS = """
@@ -27,7 +28,9 @@ def test_deleted_rows_and_changed_columns(spark: SparkSession, tmp_path: Path) -
     place = str(tmp_path / "table")
     table = f"delta.`{place}`"
     nothing = ", ".join(["3", *["NULL"] * 13])
-    properties = properties_in_sql(TABLE_PROPERTIES)
+    properties = properties_in_sql(
+        {**enabling([COLUMN_MAPPING, WALL_CLOCKS]), **TableOptions().initial_properties}
+    )
     statements = (
         f"CREATE TABLE {table} ({COLUMNS}) USING delta TBLPROPERTIES ({properties})",
         f"INSERT INTO {table} VALUES {ROW.format(1)}, {ROW.format(2)}, ({nothing})",

@@ -122,17 +122,21 @@ ROOMS = {
         "verification_points"
     ),
     "pipeline.gold.schema": ("alter_table convert evolve generated renames table_change unlogged"),
-    "pipeline.gold.table": ("commits damage gold_table incomplete names state"),
+    "pipeline.gold.table": ("commits damage gold_table incomplete names options state"),
     "pipeline.lake": (
         "child_sessions dealing delta delta_conflicts delta_log/ files/ layout ledger/ locks/ "
         "sql_text starting store_options stores tables/"
     ),
-    "pipeline.lake.delta_log": ("conditions delta_rs spark_types spark_written table table_log"),
+    "pipeline.lake.delta_log": (
+        "column_features conditions delta_rs spark_types spark_written table table_log"
+    ),
     "pipeline.lake.files": ("compaction data_files rewriting scanning skipping target_writer"),
     "pipeline.lake.ledger": ("history_removed ledger ledger_table run_record run_store"),
     "pipeline.lake.locks": "lease lock",
     "pipeline.lake.tables": "actions by_spark last_rows native opening tables",
-    "pipeline.maintenance": ("batch job leftovers plan planning preview retention tables upkeep"),
+    "pipeline.maintenance": (
+        "batch gold_options job leftovers plan planning preview retention tables upkeep"
+    ),
     "pipeline.observe": (
         "current_run interruption log memory progress redaction report spark_job_progress"
     ),
@@ -149,7 +153,8 @@ ROOMS = {
     ),
     "pipeline.seed.values": "cell_bytes dates numbers rows text",
     "pipeline.settings": (
-        "capture file mistakes monitoring secret_file server settings sync time_zone until values"
+        "capture file gold mistakes monitoring secret_file server settings sync time_zone until "
+        "values"
     ),
     "pipeline.silver": "carry_out decode/ full_refresh job plan/ planning tables/",
     "pipeline.silver.decode": (

@@ -111,7 +111,7 @@ def test_durations_are_read_as_people_write_them(text: str, read: timedelta | No
             "retention.cuts: expects a duration, such as 7 days, 36 hours",
         ),
         (
-            "retention: {gold: 1 day}",
+            "retention: {rows: 1 day}",
             "Valid keys are: retention.cuts, retention.silver, retention.",
         ),
         ("lake: x\nlake: y", "conf.yml:2: lake: is given twice, first on line 1."),

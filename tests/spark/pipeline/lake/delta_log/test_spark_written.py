@@ -11,9 +11,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.lake import delta, stores
+from pipeline.lake.delta_log.column_features import (
+    COLUMN_MAPPING,
+    DELETION_VECTORS,
+    WALL_CLOCKS,
+)
 from pipeline.lake.delta_log.spark_written import (
     clustered_by,
     commits_since,
+    features,
     history,
     state,
     version_of,
@@ -29,6 +35,7 @@ LATEST = 12
 """Delta writes a checkpoint at the tenth commit."""
 MISSING = "no such key"
 CLUSTERED = ("c`d", "id")
+OF_READERS = {COLUMN_MAPPING, DELETION_VECTORS, WALL_CLOCKS}
 
 
 def asks_spark(look: Callable[[], object]) -> bool:
@@ -80,6 +87,8 @@ def assert_as_described(spark: SparkSession, table: str) -> None:
     assert found is not None
     assert (found.id, found.properties) == (row["id"], row["properties"])
     assert (found.files, found.bytes) == (row["numFiles"], row["sizeInBytes"])
+    assert found.features & OF_READERS == {*row["tableFeatures"]} & OF_READERS
+    assert features(NO_SPARK, table) == found.features
     by = tuple(map(unquoted, row["clusteringColumns"]))
     assert clustered_by(spark, table) == by
     # Clustering by a field of a struct is read by Spark.

@@ -19,6 +19,7 @@ from pipeline.gold.plan.batch_plan import LEFT_OUT, Known, plan_batch, same, tou
 from pipeline.gold.plan.reach import DROPPED, NOT_FROM_START
 from pipeline.gold.table.damage import Damage
 from pipeline.gold.table.state import Rebuild, TableState
+from pipeline.settings.gold import GoldSettings
 
 RULES = Rules(keys={}, types=TypeOptions())
 T, U = TableName("shop", "t"), TableName("shop", "u")
@@ -393,3 +394,37 @@ def test_the_faulty_table_is_reported_before_those_that_wait_for_it() -> None:
         "shop.t is held: it waits for shop.u: its key is no date",
     ]
     assert [table.to_lsn for table in state.tables.values()] == [49, 49]
+
+
+BY_DAY = Rules(keys={}, types=TypeOptions(), gold=GoldSettings(cluster_by={"shop.*": ("day",)}))
+DAY = ColumnDefinition("day", ColumnType.DATE)
+WITH_DAY = definition(columns=(*definition().columns, DAY))
+LACKS_DAY = (
+    "gold.cluster_by in conf names day, which the table does not have; correct or remove it there,"
+    " and run again"
+)
+
+
+def test_a_table_that_lacks_a_clustering_column_of_conf_is_held_from_where_it_lacks_it() -> None:
+    created, altered = item("create", 10), item("alter", 20, version=2, of=WITH_DAY)
+    dropped = item("alter", 40, version=3)
+    table = plan(100, [created], rules=BY_DAY).tables[T]
+    assert (table.to_lsn, table.held) == (9, LACKS_DAY)
+    # History may begin without the column.
+    table = plan(100, [created, altered], rules=BY_DAY).tables[T]
+    assert (table.to_lsn, table.held) == (100, None)
+    table = plan(100, [created, altered, dropped], rules=BY_DAY).tables[T]
+    assert (table.to_lsn, table.held) == (39, LACKS_DAY)
+    table = plan(100, [created, altered, dropped]).tables[T]
+    assert (table.to_lsn, table.held) == (100, None)
+
+
+def test_a_table_there_already_is_held_until_conf_fits_it() -> None:
+    items = [item("create", 10)]
+    before = plan(50, items)
+    held = plan(100, items, previous=before, rules=BY_DAY)
+    assert (held.tables[T].to_lsn, held.tables[T].held) == (50, LACKS_DAY)
+    again = plan(100, items, previous=held).tables[T]
+    assert (again.to_lsn, again.held, again.complete) == (100, None, True)
+    gone = plan(100, [*items, item("drop", 60)], previous=before, rules=BY_DAY).tables[T]
+    assert (gone.to_lsn, gone.held, gone.dropped) == (100, None, True)

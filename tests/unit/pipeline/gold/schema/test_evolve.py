@@ -10,8 +10,11 @@ from decoder import TableDefinition, TypeOptions
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.alter.items import ColumnStep
-from pipeline.gold.schema.alter_table import first_out_of_place, next_change
-from pipeline.gold.table.gold_table import clustering, gold_schema
+from pipeline.gold.schema.alter_table import Metadata, first_out_of_place, next_change
+from pipeline.gold.schema.evolve import first_properties
+from pipeline.gold.table.gold_table import gold_schema
+from pipeline.gold.table.options import TableOptions
+from pipeline.lake.delta_log.column_features import COLUMN_MAPPING, FOR_MAPPING
 
 
 def test_gold_has_the_sources_columns_and_its_own() -> None:
@@ -34,31 +37,24 @@ def schema_of(*kinds: tuple[str, st.DataType]) -> st.StructType:
     return st.StructType([st.StructField(name, kind) for name, kind in kinds])
 
 
-WIDE = schema_of(*((f"c{n}", st.LongType()) for n in range(40)))
-CLUSTERED: dict[str, tuple[st.StructType, tuple[str, ...], list[str]]] = {
-    "in the key's order": (
-        schema_of(("b", st.LongType()), ("a", st.StringType())),
-        ("a", "b"),
-        ["a", "b"],
+FIRST: dict[str, tuple[st.StructType, dict[str, str]]] = {
+    "no feature": (schema_of(("id", st.LongType()), ("a.b", st.StringType())), {}),
+    "a name that Parquet refuses": (
+        schema_of(("id", st.LongType()), ("a b", st.StringType())),
+        {"delta.columnMapping.mode": "name", "delta.feature.timestampNtz": "supported"},
     ),
-    "by no more than four": (
-        WIDE,
-        ("c1", "c2", "c3", "c4", "c5"),
-        ["c1", "c2", "c3", "c4"],
+    "a DATETIME": (
+        schema_of(("id", st.LongType()), ("at", st.TimestampNTZType())),
+        {"delta.feature.timestampNtz": "supported"},
     ),
-    "not by bytes or truth": (
-        schema_of(("a", st.BinaryType()), ("b", st.BooleanType()), ("c", st.DateType())),
-        ("a", "b", "c"),
-        ["c"],
-    ),
-    "only by columns with statistics": (WIDE, ("c35", "c31", "c32"), ["c31"]),
 }
 
 
-@pytest.mark.parametrize("name", CLUSTERED)
-def test_gold_is_clustered(name: str) -> None:
-    schema, key, columns = CLUSTERED[name]
-    assert clustering(schema, key) == columns
+@pytest.mark.parametrize("name", FIRST)
+def test_a_new_table_has_only_the_features_that_its_columns_need(name: str) -> None:
+    schema, features = FIRST[name]
+    vectors = {"delta.enableDeletionVectors": "true"}
+    assert first_properties(schema, TableOptions()) == {**features, **vectors}
 
 
 @pytest.mark.parametrize(
@@ -82,6 +78,26 @@ def step(name: str, old: str | None = "") -> ColumnStep:
     return ColumnStep(name, name if old == "" else old)
 
 
+MAPPING = (
+    "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name',"
+    " 'delta.feature.timestampNtz' = 'supported')"
+)
+
+
+def test_features_for_new_columns_are_enabled_first() -> None:
+    schema = schema_of(("id", st.LongType()), ("at", st.TimestampNTZType()), ("a;b", st.LongType()))
+    steps = [step("id"), step("at", None), step("a;b", None)]
+    features = frozenset({"deletionVectors"})
+    assert next_change(Metadata(["id"], [], features), steps, schema) == MAPPING
+    clocks = "SET TBLPROPERTIES ('delta.feature.timestampNtz' = 'supported')"
+    plain = schema_of(("id", st.LongType()), ("at", st.TimestampNTZType()))
+    assert next_change(Metadata(["id"], [], features), steps[:2], plain) == clocks
+    features |= FOR_MAPPING
+    change = next_change(Metadata(["id"], [], features), steps, schema)
+    assert change is not None
+    assert change.startswith("ADD COLUMNS")
+
+
 @given(st_.permutations("abcdef"), st_.sets(st_.sampled_from("abcdef")), st_.permutations("abcxyz"))
 def test_metadata_changes_end_with_the_wanted_columns(
     present: list[str], renamed: set[str], targets: list[str]
@@ -91,16 +107,21 @@ def test_metadata_changes_end_with_the_wanted_columns(
     steps = [step(name, old.get(name, None if name in "xyz" else name)) for name in targets]
     schema = schema_of(*((name, st.LongType()) for name in targets))
     columns = [(name, name) for name in present]  # current name, original name
-    clustered = [present[0]]
+    clustered, features = [present[0]], frozenset[str]()
     for _ in range(30):
         names = [name for name, _ in columns]
-        change = next_change(names, clustered, steps, schema)
+        change = next_change(Metadata(names, clustered, features), steps, schema)
         if change is None:
             break
+        if change == MAPPING:
+            features |= FOR_MAPPING
+        elif change.startswith(("DROP", "RENAME")):
+            assert COLUMN_MAPPING in features
         clustered = [] if change == "CLUSTER BY NONE" else clustered
         columns = changed(columns, change, clustered)
     assert [name for name, _ in columns] == targets
     assert dict(columns) == {s.name: s.old or "new" for s in steps}
+    assert (COLUMN_MAPPING in features) == (set(present) > set(targets) & set(present))
 
 
 def changed(

@@ -1,0 +1,62 @@
+"""Bring existing gold tables to conf's `gold` section; new ones are created by it.
+
+In place: rows and the versions in published cuts stay. Each clause is due until the table's log
+shows that it was applied, so an interrupted run is resumed by the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipeline.catalog import TableName
+from pipeline.catalog.timeline.definitions import read_items
+from pipeline.gold import GoldState
+from pipeline.gold.table.gold_table import gold_schema, properties_in_sql
+from pipeline.gold.table.options import TableOptions, clustering_clause
+from pipeline.lake.delta_log.column_features import DELETION_VECTORS
+from pipeline.lake.delta_log.spark_written import clustered_by
+from pipeline.lake.delta_log.table import DeltaState
+from pipeline.layer import LayerRun
+
+DROP_VECTORS = f"DROP FEATURE {DELETION_VECTORS}"
+"""Delta rewrites the files that have deletion vectors, and keeps checkpoints of earlier versions
+for readers that know the feature."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Conf's options for a gold table, and the columns by which it is then clustered."""
+
+    options: TableOptions
+    clustering: tuple[str, ...]
+
+
+def wanted_options(run: LayerRun, state: GoldState) -> dict[TableName, Wanted]:
+    """Return what conf wants of each gold table, as far as the table's columns allow it: a table
+    that they do not fit is held by gold's run."""
+    settings, types = run.settings, run.settings.type_options
+    items = read_items(run.spark, run.lake, run.source)
+    definitions = {(item.name, item.version): item.definition for item in items if item.definition}
+    found = {}
+    for name, table in state.tables.items():
+        definition = definitions.get((name, table.version))
+        if definition is None:
+            continue
+        schema = gold_schema(definition, types)
+        options = TableOptions.of(settings.gold, str(name)).fitting(schema)
+        clustering = options.clustering(schema, table.key or definition.key)
+        found[name] = Wanted(options, tuple(clustering))
+    return found
+
+
+def clauses(run: LayerRun, reference: str, wanted: Wanted, state: DeltaState) -> Iterator[str]:
+    """Yield the clauses of ALTER TABLE that are due, in order."""
+    before = TableOptions.applied(state.properties)
+    others = before.cluster_by != wanted.options.cluster_by
+    if others and clustered_by(run.spark, reference) != wanted.clustering:
+        yield clustering_clause(wanted.clustering)
+    if changes := wanted.options.changes(before):
+        yield f"SET TBLPROPERTIES ({properties_in_sql(changes)})"
+    if not wanted.options.deletion_vectors and DELETION_VECTORS in state.features:
+        yield DROP_VECTORS
