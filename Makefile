@@ -5,7 +5,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-SOURCES := decoder pipeline binlake dags demo benchmarks tests
+SOURCES := decoder pipeline pyspark_binlog binlake dags demo benchmarks tests
 
 # Downloads and results that can be deleted: Delta's jars, compiled kernels, MySQL's programs, the demo's lake.
 export BINLAKE_CACHE := $(CURDIR)/.cache/binlake
