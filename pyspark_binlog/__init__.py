@@ -3,7 +3,8 @@
     spark.read.format("binlog").option("table", "shop.orders").load("s3://…/binlogs")
 
 Spark finds `DefaultSource` by itself, as in every package named `pyspark_…` on the path of the
-driver's Python. `register` adds the push-down of filters, and sends the code to a cluster's workers.
+driver's Python. `register` adds the push-down of filters, and sends the code to the workers of a
+cluster.
 """
 
 from __future__ import annotations
