@@ -61,8 +61,8 @@ def united(
 ) -> pa.StructType:
     """Return the type of rows under any of a table's definitions, which are in log order.
 
-    Columns are in the last definition's order, those that were dropped before it at the end.
-    `chosen`: only these columns. Raises SettingsError if a column had two types that no single one
+    Columns are in the last definition's order, those that were dropped before it at the end; or
+    those that are `chosen`. Raises SettingsError if a column had two types that no single one
     holds, or if there is no such column.
     """
     rows = [row_type(definition, types) for definition in definitions]
@@ -75,8 +75,7 @@ def united(
                 key="columns",
                 remedy=f"Its columns: {', '.join(names)}.",
             )
-    kept = [name for name in names if chosen is None or name in chosen]
-    return pa.struct([pa.field(name, _type_of(name, rows, table)) for name in kept])
+    return pa.struct([pa.field(name, _type_of(name, rows, table)) for name in chosen or names])
 
 
 def _type_of(name: str, rows: Iterable[pa.StructType], table: str) -> pa.DataType:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
+from operator import is_
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -20,7 +21,7 @@ from pyspark_binlog.conform import Conformer
 from pyspark_binlog.envelope import enveloped
 from pyspark_binlog.log_definitions import LogDefinitions, read_definitions
 from pyspark_binlog.log_ranges import LogRange, names_of, whole_file
-from pyspark_binlog.log_survey import UNCUT, LogSurvey, SurveyedFile
+from pyspark_binlog.log_survey import UNCUT, LogContent, LogSurvey, SurveyedFile
 from pyspark_binlog.options import ReadOptions
 from pyspark_binlog.pushdown import Pushed
 from pyspark_binlog.xa_outcomes import XaOutcomes
@@ -76,6 +77,7 @@ class LogInput:
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
         self._settings = options.settings()
+        self._defined: tuple[Sequence[LogContent], LogDefinitions] | None = None
         self._survey = LogSurvey(
             [os.path.expanduser(location) for location in options.locations],
             read_keys(self._settings.encryption),
@@ -90,9 +92,14 @@ class LogInput:
 
     def definitions(self, files: Sequence[SurveyedFile]) -> LogDefinitions:
         """Return the definitions in the files. Raises SettingsError."""
-        found = read_definitions(files, self._settings)
-        names = names_of(found.names, self._options.table)
-        return LogDefinitions(names, found.shown, found.declared, found.consequences)
+        contents = [file.content for file in files]
+        if self._defined is None or not _are_same(contents, self._defined[0]):
+            found = read_definitions(files, self._settings)
+            self._defined = (
+                contents,
+                replace(found, names=names_of(found.names, self._options.table)),
+            )
+        return self._defined[1]
 
     def schema(self, definitions: LogDefinitions) -> pa.Schema:
         """Return the DataFrame's schema. Raises SettingsError if the table is unknown."""
@@ -119,3 +126,8 @@ class LogInput:
         ranges = (whole_file(file, definitions.names, xa) for file in files)
         cut_short = files[-1].cut_short if files else None
         return BatchPlan(self.rows(definitions), tuple(chain.from_iterable(ranges)), cut_short)
+
+
+def _are_same(contents: Sequence[LogContent], others: Sequence[LogContent]) -> bool:
+    """Return True if no file was surveyed again."""
+    return len(contents) == len(others) and all(map(is_, contents, others))

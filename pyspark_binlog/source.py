@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.errors import AnalysisException
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from typing_extensions import override
 
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from pyspark_binlog.read_plan import BatchPlan
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
-_FOUND_BY_SPARK = "DATA_SOURCE_ALREADY_EXISTS"
-"""Spark refuses to register a source that it has found by itself."""
 
 
 class DefaultSource(DataSource):
@@ -86,8 +83,4 @@ def register(spark: SparkSession) -> None:
     spark.conf.set(PUSHDOWN, "true")
     if not is_connected(spark):
         ship(spark)
-    try:
-        spark.dataSource.register(DefaultSource)
-    except AnalysisException as error:
-        if error.getCondition() != _FOUND_BY_SPARK:
-            raise
+    spark.dataSource.register(DefaultSource)
