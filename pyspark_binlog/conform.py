@@ -69,8 +69,8 @@ class Conformer:
 def _refused(changes: Changes, reason: str) -> ForeignColumnError:
     first = changes.batch.slice(0, 1).select(["__file", "__pos"]).to_pylist()[0]
     return ForeignColumnError(
-        f"{reason}. Load the DataFrame again: a stream from a new checkpoint, or with only the"
-        " columns that the option columns names.",
+        f"{reason}. Start the query again to read with the log's new schema, or name the columns"
+        " to read in the option columns.",
         file=first["__file"],
         position=first["__pos"],
         table=str(changes.definition),

@@ -173,8 +173,8 @@ ROOMS = {
         "server_file snapshot snapshot_columns"
     ),
     "pyspark_binlog": (
-        "batch columns committed_rows conform envelope log_definitions log_ranges log_survey options "
-        "pushdown read_plan source stream stream_offsets xa_outcomes"
+        "batch columns committed_rows conform envelope log_definitions log_ranges log_survey "
+        "options pushdown read_plan source stream stream_offsets xa_outcomes"
     ),
 }
 ORDER = {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql.datasource import InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import StructType
 
@@ -21,8 +23,16 @@ def rows_of(path: Path | str, **options: str) -> list[dict[str, Any]]:
     """Return all rows that a DataFrame has, in the order of the log."""
     source = DefaultSource({"path": str(path), **options})
     reader = source.reader(source.schema())
-    batches = [batch for part in reader.partitions() for batch in reader.read(part)]
-    return in_order(row for batch in batches for row in batch.to_pylist())
+    return in_order(rows_in(reader.partitions(), reader.read))
+
+
+def rows_in(
+    parts: Iterable[InputPartition], read: Callable[[Any], Iterator[Any]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of partitions as a task reads them."""
+    for part in parts:
+        for batch in read(pickle.loads(pickle.dumps(part))):
+            yield from batch.to_pylist()
 
 
 def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -67,5 +77,4 @@ class PlayedStream:
     def between(self, start: dict[str, Any], end: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the rows between two offsets, which a task reads without the planning reader."""
         task = StreamReader(read_options(self._given), self._schema)
-        parts = self._reader.partitions(start, end)
-        return in_order(row for p in parts for batch in task.read(p) for row in batch.to_pylist())
+        return in_order(rows_in(self._reader.partitions(start, end), task.read))
