@@ -5,7 +5,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-SOURCES := decoder pipeline binlake dags demo benchmarks tests
+SOURCES := decoder pipeline pyspark_binlog binlake dags demo benchmarks tests
 
 # Downloads and results that can be deleted: Delta's jars, compiled kernels, MySQL's programs, the demo's lake.
 export BINLAKE_CACHE := $(CURDIR)/.cache/binlake
@@ -19,7 +19,7 @@ SECONDS ?= 120
 SEED ?= 1
 COUNT ?= 100
 
-.PHONY: help demo airflow test test-long lint types format docs fuzz bench bench-gold bench-small bench-latency bench-peers bench-scaling bench-capture bench-seed bench-verify bench-suite mutants bench-debezium soak soak-sizes soak-sync soak-histories wheel lock setup clean distclean
+.PHONY: help demo airflow test test-long lint types format docs fuzz bench bench-gold bench-small bench-latency bench-peers bench-scaling bench-capture bench-seed bench-verify bench-source bench-suite mutants bench-debezium soak soak-sizes soak-sync soak-histories wheel lock setup clean distclean
 
 # Lists the targets by the groups that `##@` names; a description has 62 characters, so that a line has 80.
 help:
@@ -125,6 +125,9 @@ bench-seed: $(READY)  ## seed against Spark's JDBC source, which only reads
 
 bench-verify: $(READY)  ## verify a table against a real server, equal and not
 	$(BIN)/python -m benchmarks.verify $(ARGS)
+
+bench-source: $(READY)  ## Spark's format binlog against mapInArrow
+	$(BIN)/python -m benchmarks.dataframe_source $(ARGS)
 
 bench-suite: $(READY)  ## time the tests, and write the result to docs
 	$(BIN)/python -m benchmarks.suite $(ARGS)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import BinaryIO
 
 from decoder import BinlogError, Framer, Segmenter
 from decoder.constants import EventFlag, EventType
@@ -134,41 +135,62 @@ def _scan_end(task: ScanTask) -> FileScan | None:
 
 def _scan_whole(task: ScanTask) -> FileScan:
     """Read a file from its beginning."""
-    segmenter = Segmenter(target=task.target, limit=task.limit, stored=task.stored)
-    digest = hashlib.sha256()
-    size = 0
-    damage: ArchiveError | None = None
+    scanner = Scanner(task)
     with opened(task.path, task.cipher, task.codec) as stream:
+        for _ in scanner.windows(stream):
+            pass
+    return scanner.result()
+
+
+class Scanner:
+    """The scan of a file that something else may read at the same time."""
+
+    def __init__(self, task: ScanTask) -> None:
+        self._task = task
+        self._segmenter = Segmenter(target=task.target, limit=task.limit, stored=task.stored)
+        self._digest = hashlib.sha256()
+        self._size = 0
+        self._grown = False
+        self._damage: ArchiveError | None = None
+
+    def windows(self, stream: BinaryIO) -> Iterator[bytes]:
+        """Yield the open file's windows, once each is scanned; all of them must be taken."""
+        task, segmenter = self._task, self._segmenter
         try:
             for window in read_windows(stream, task.size):
                 segmenter.feed(window)
                 if segmenter.fault is not None and segmenter.changed:
                     break
-                digest.update(window)
-                size += len(window)
+                self._digest.update(window)
+                self._size += len(window)
+                yield window
         except ArchiveError as error:
-            damage = error
-        grown = task.size is not None and bool(stream.read(1))
-    segmenter.finish()
-    framer = segmenter.framer
-    end, zeros = _rest(task, segmenter.boundary, size)
-    padded = zeros and framer.last_type in _ENDS and framer.end == segmenter.boundary
-    ended = (padded or end == framer.end) and framer.last_type in _ENDS
-    fault = (None if padded else segmenter.fault) or damage
-    incomplete = framer.incomplete if end != segmenter.boundary and not padded else None
-    return FileScan(
-        segments=tuple(segmenter.segments),
-        boundary=segmenter.boundary,
-        end=end,
-        fault=_sentence(fault, task),
-        changed=segmenter.changed,
-        incomplete=_sentence(incomplete, task),
-        ended=ended,
-        in_use=framer.in_use,
-        growing=framer.in_use or grown,
-        sha256=digest.hexdigest(),
-        gtids=_gtids(task, segmenter.boundary) if task.succeeded and not ended else None,
-    )
+            self._damage = error
+        self._grown = task.size is not None and bool(stream.read(1))
+
+    def result(self) -> FileScan:
+        """Return the scan, after all windows."""
+        task, segmenter = self._task, self._segmenter
+        segmenter.finish()
+        framer = segmenter.framer
+        end, zeros = _rest(task, segmenter.boundary, self._size)
+        padded = zeros and framer.last_type in _ENDS and framer.end == segmenter.boundary
+        ended = (padded or end == framer.end) and framer.last_type in _ENDS
+        fault = (None if padded else segmenter.fault) or self._damage
+        incomplete = framer.incomplete if end != segmenter.boundary and not padded else None
+        return FileScan(
+            segments=tuple(segmenter.segments),
+            boundary=segmenter.boundary,
+            end=end,
+            fault=_sentence(fault, task),
+            changed=segmenter.changed,
+            incomplete=_sentence(incomplete, task),
+            ended=ended,
+            in_use=framer.in_use,
+            growing=framer.in_use or self._grown,
+            sha256=self._digest.hexdigest(),
+            gtids=_gtids(task, segmenter.boundary) if task.succeeded and not ended else None,
+        )
 
 
 def scan_all(

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["engine", "jars", "session", "spark_submit", "warm_kernels"]
+__all__ = ["engine", "jars", "session", "ship_code", "spark_submit", "warm_kernels"]

@@ -17,7 +17,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-PACKAGES = ("decoder", "pipeline", "binlake")
+PACKAGES = ("decoder", "pipeline", "pyspark_binlog", "binlake")
 NAME = "binlake-of-the-driver.zip"
 
 

@@ -104,11 +104,14 @@ class Decode:
             if split.seen is not None:
                 yield from _whole_and_parts(segment, marked(split.seen, seen=True))
             for piece, content in split.pieces:
-                for result in self._results(piece, content):
+                for result in self.results(piece, content):
                     yield from self._targets(segment, result, ids)
 
-    def _results(self, piece: Segment, parts: Iterator[pa.Buffer]) -> Iterator[Result]:
-        """Yield the decoder's results, with the tables of faults that are statements."""
+    def results(self, piece: Segment, parts: Iterator[pa.Buffer]) -> Iterator[Result]:
+        """Yield the decoder's results, with the tables of faults that are statements.
+
+        `parts` has at least one.
+        """
         first = next(parts)
         named = NamedTables(server_of(piece, first), lower_case=self.lower_case)
         decoder = SegmentDecoder(piece, self.types, wanted=self.wanted, names=self.names)

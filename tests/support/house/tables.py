@@ -31,7 +31,7 @@ class House:
     namesakes: Sequence[str] = ()
 
 
-PACKAGES = ("decoder", "pipeline", "binlake")
+PACKAGES = ("decoder", "pipeline", "pyspark_binlog", "binlake")
 
 ROOMS = {
     "binlake": "arguments commands logs snapshot",
@@ -180,6 +180,10 @@ ROOMS = {
     "pipeline.verify": (
         "against canonical checksums chunks gold_table live matching position report run script "
         "server_file snapshot snapshot_columns"
+    ),
+    "pyspark_binlog": (
+        "batch columns committed_rows conform envelope log_definitions log_ranges log_survey "
+        "options pushdown read_plan source stream stream_offsets xa_outcomes"
     ),
 }
 ORDER = {

@@ -1,0 +1,86 @@
+"""The definitions of the log's tables over time, from what its files' surveys found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from decoder import TableDefinition
+from pipeline.catalog import TableName, Timeline
+from pipeline.catalog.ddl.ddl import StatementContext
+from pipeline.catalog.timeline.consequences import Consequences
+from pipeline.errors import SettingsError
+from pipeline.settings import Settings
+from pipeline.silver.decode.table_names import TableNames
+from pipeline.silver.plan.known_tables import beginning
+from pipeline.silver.plan.survey import (
+    Found,
+    Surveyed,
+    catalog_options,
+    in_log_order,
+    logged_statement,
+)
+from pyspark_binlog.log_survey import SurveyedFile
+
+_START = (0, 0)
+
+
+@dataclass(frozen=True)
+class LogDefinitions:
+    """Tables' definitions in the log: `shown` by table maps, `declared` by statements alone.
+
+    `names` gives the columns of table maps without names. `consequences`: by table, all that a
+    statement on it may change (see `pipeline.catalog.timeline.consequences`).
+    """
+
+    names: TableNames
+    shown: Mapping[str, Sequence[TableDefinition]]
+    declared: Mapping[str, TableDefinition]
+    consequences: Mapping[str, Sequence[str]]
+
+    def of(self, table: TableName) -> Sequence[TableDefinition]:
+        """Return a table's definitions in the order of the log.
+
+        Raises SettingsError if there are none.
+        """
+        name = str(table)
+        if found := self.shown.get(name):
+            return found
+        if name in self.declared:
+            return [self.declared[name]]
+        known = sorted({*self.shown, *self.declared})
+        close = get_close_matches(name, known, n=1)
+        raise SettingsError(
+            f"the log has no rows of {table}, and nothing in it defines the table.",
+            key="table",
+            remedy=f"Did you mean {close[0]}?"
+            if close
+            else "Give a schema with .schema(…), or the table's definition (option definitions).",
+        )
+
+
+def read_definitions(files: Sequence[SurveyedFile], settings: Settings) -> LogDefinitions:
+    """Apply the files' statements and table maps in order. Raises SettingsError if the file of
+    `definitions` cannot be read."""
+    found = [row for file in files for row in file.content.found]
+    timeline = Timeline((), catalog_options(settings, from_start=False))
+    ordinals = {file.name: file.ordinal for file in files}
+    end = (files[-1].ordinal + 1, 0) if files else _START
+    start = beginning(settings, ordinals, _START, end, first=True)
+    surveyed = in_log_order(found, timeline, filter(None, [start]))
+    shown: dict[str, list[TableDefinition]] = {}
+    for table in surveyed.tables:
+        shown.setdefault(str(table.definition), []).append(table.definition)
+    declared = {str(item.name): item.definition for item in surveyed.items if item.definition}
+    return LogDefinitions(surveyed.names, shown, declared, _consequences(found, surveyed))
+
+
+def _consequences(found: Sequence[Found], surveyed: Surveyed) -> Mapping[str, Sequence[str]]:
+    consequences = Consequences()
+    for row in found:
+        if row["kind"] == "statement":
+            statement = logged_statement(row)
+            session = StatementContext(statement.schema, statement.sql_mode)
+            consequences.note(statement.query, session)
+    return consequences.of({item.name for item in surveyed.items})

@@ -1,0 +1,151 @@
+"""DataFrames of binary logs, compared with silver's tables of the same files.
+
+Nothing is registered by hand: Spark finds the format on the path of its Python.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import reduce
+
+import pytest
+from chispa import assert_df_equality
+from pyspark.sql import Column, DataFrame, Row, SparkSession, functions as sf
+
+from pipeline.bronze import job as bronze
+from pipeline.errors import SettingsError
+from pipeline.lake import Lake, delta
+from pipeline.observe.progress import QuietProgress
+from pipeline.settings import Settings
+from pipeline.silver import job as silver
+from pyspark_binlog import register
+from tests.support.bronze.bronze_input import FILES
+from tests.support.spark.binlog_rows import rows_of
+from tests.support.spark.no_spark import NEVER_STARTED
+
+BINLOGS = str(FILES[0].parent)
+TABLES = {"shop.orders": 2, "shop.products": 1}
+"""How many definitions each has in the log."""
+PLACE = ("__lsn", "__pos", "__row")
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """Return a lake with silver of the same files."""
+    root = str(tmp_path_factory.mktemp("lake"))
+    settings = Settings.load(None, source="shop", binlogs=BINLOGS, lake=root)
+    bronze.run(NEVER_STARTED, settings, QuietProgress())
+    silver.run(NEVER_STARTED, settings, QuietProgress())
+    return Lake(root)
+
+
+def read(spark: SparkSession, path: str = BINLOGS, **options: object) -> DataFrame:
+    return spark.read.format("binlog").options(**options).load(path)
+
+
+def flat(changes: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """Return the changes with a column for each of the images', null for those that they lack."""
+    cells = [
+        (sf.col(image)[name] if name in changes.schema[image].dataType.names else sf.lit(None))
+        .cast("string")
+        .alias(f"{image}_{name}")
+        for image in ("before", "after")
+        for name in columns
+    ]
+    header = [name for name in changes.columns if name.startswith("__")]
+    return changes.select(*header, *cells)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_rows_are_silvers(spark: SparkSession, lake: Lake, table: str) -> None:
+    changes = read(spark, table=table)
+    columns = changes.schema["after"].dataType.names
+    versions = [
+        flat(delta.read(spark, lake.changes(*table.split("."), version)), columns)
+        for version in range(1, TABLES[table] + 1)
+    ]
+    expected = reduce(DataFrame.unionByName, versions)
+    assert_df_equality(
+        flat(changes, columns).orderBy(*PLACE), expected.orderBy(*PLACE), ignore_nullable=True
+    )
+
+
+def test_options_choose_columns_images_and_partitions(spark: SparkSession) -> None:
+    whole = read(spark, table="shop.orders").select("__op", *PLACE, "after.total", "after.id")
+    chosen = read(
+        spark, table="shop.orders", columns="total, id", images="after", segmentBytes="100000"
+    )
+    assert "before" not in chosen.columns
+    assert chosen.schema["after"].dataType.names == ["total", "id"]
+    assert chosen.rdd.getNumPartitions() > len(FILES)
+    assert_df_equality(
+        chosen.select("__op", *PLACE, "after.total", "after.id").orderBy(*PLACE),
+        whole.orderBy(*PLACE),
+    )
+
+
+def test_without_a_table_rows_are_those_of_all_as_json(spark: SparkSession, lake: Lake) -> None:
+    every = read(spark)
+    assert {row["name"] for row in tables(every)} == {
+        "shop.customers",
+        "shop.order_items",
+        "shop.orders",
+        "shop.payments",
+        "shop.products",
+    }
+    typed = read(spark, table="shop.products")
+    of_json = every.where("__table = 'products'").select(
+        "__op", *PLACE, parsed("before", typed), parsed("after", typed)
+    )
+    expected = typed.select("__op", *PLACE, "before", "after")
+    assert_df_equality(of_json.orderBy(*PLACE), expected.orderBy(*PLACE), ignore_nullable=True)
+
+
+def tables(every: DataFrame) -> list[Row]:
+    return every.select(sf.concat_ws(".", "__schema", "__table").alias("name")).distinct().collect()
+
+
+def parsed(image: str, typed: DataFrame) -> Column:
+    return sf.from_json(image, typed.schema[image].dataType).alias(image)
+
+
+def test_filters_are_pushed_down_once_registered(spark: SparkSession) -> None:
+    own = spark.newSession()
+    register(own)
+    changes = read(own, table="shop.orders")
+    first = changes.agg(sf.min("__committed_at")).collect()[0][0]
+    middle = sf.lit(2 << 40)
+    chosen = changes.where(
+        (sf.col("__lsn") >= middle)
+        & sf.col("__op").isin("update", "delete")
+        & (sf.col("__committed_at") > sf.lit(first))
+        & (sf.col("after.status") == "paid")
+    )
+    plan = chosen._jdf.queryExecution().executedPlan().toString()
+    evaluated_by_spark = [line for line in plan.splitlines() if "Filter" in line.split("[")[0]]
+    assert "status" in plan
+    assert not re.search(r"__(lsn|op|committed_at)", "".join(evaluated_by_spark))
+    assert chosen.rdd.getNumPartitions() == len(FILES) - 1
+    evaluated = [
+        row
+        for row in changes.collect()
+        if row["__lsn"] >= 2 << 40 and row["__op"] != "insert" and row["after"]["status"] == "paid"
+    ]
+    assert sorted(chosen.collect()) == sorted(evaluated) != []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"tabel": "shop.orders"}, "Did you mean table?"),
+        ({"table": "orders"}, "is not schema.table"),
+        ({"table": "shop.order"}, "Did you mean shop.orders?"),
+        ({"table": "shop.orders", "columns": "id,totl"}, "has no column totl"),
+        ({"columns": "id"}, "columns needs table"),
+        ({"table": "shop.orders", "segmentBytes": "many"}, "segmentBytes"),
+    ],
+)
+def test_a_wrong_option_is_refused(options: dict[str, str], said: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(said)):
+        rows_of(BINLOGS, **options)

@@ -1,0 +1,118 @@
+"""What is read of files that are damaged, missing, compressed, encrypted or still being written."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from decoder import BinlogError
+from decoder.constants import EventType as T
+from pipeline.errors import SettingsError
+from tests.support.bronze.bronze_input import FILES, IN_USE
+from tests.support.decoder.event_bytes import DATA, event_bytes, log_bytes
+from tests.support.decoder.logs import POT, insert, query, transaction
+from tests.support.spark.binlog_rows import rows_of
+
+TABLE = "shop.orders"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with copies of the demo's files."""
+    for file in FILES:
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    return tmp_path
+
+
+def damage(folder: Path) -> None:
+    log = bytearray(FILES[1].read_bytes())
+    log[len(log) // 2] ^= 0xFF
+    (folder / FILES[1].name).write_bytes(log)
+
+
+def cut(folder: Path, number: int) -> None:
+    (folder / FILES[number].name).write_bytes(FILES[number].read_bytes()[:-40_000])
+
+
+def add_another_log(folder: Path) -> None:
+    (folder / "other.000001").write_bytes(FILES[0].read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (damage, r"binlog.000002, position \d+.*Copy the file from the server again"),
+        (lambda folder: cut(folder, 1), r"binlog.000002.*Copy the file from the server again"),
+        (lambda folder: cut(folder, 3), r"binlog.000004.*though the server closed it"),
+        (lambda folder: (folder / FILES[1].name).unlink(), r"binlog.000002 is missing before"),
+        (add_another_log, r"files of several logs"),
+    ],
+)
+def test_a_log_that_is_not_whole_is_refused(
+    folder: Path, change: Callable[[Path], None], said: str
+) -> None:
+    change(folder)
+    with pytest.raises((BinlogError, SettingsError), match=said):
+        rows_of(folder, table=TABLE)
+
+
+def test_an_accepted_gap_is_passed_over(folder: Path, tmp_path: Path) -> None:
+    conf = tmp_path / ".conf.yml"
+    conf.write_text("given_up: [1]\n")
+    expected = [row for row in rows_of(folder, table=TABLE) if row["__lsn"] >> 40 != 2]
+    (folder / FILES[1].name).unlink()
+    assert rows_of(folder, table=TABLE, conf=str(conf)) == expected
+
+
+def test_a_file_in_use_is_read_up_to_its_last_whole_transaction(folder: Path) -> None:
+    whole = rows_of(folder, table=TABLE)
+    log = bytearray(FILES[3].read_bytes()[:-30_000])
+    log[IN_USE] |= 1
+    (folder / FILES[3].name).write_bytes(log)
+    rows = rows_of(folder, table=TABLE)
+    assert rows == whole[: len(rows)]
+    assert 0 < len(rows) < len(whole)
+
+
+def test_compressed_files_are_read_like_the_logs_inside(folder: Path) -> None:
+    whole = rows_of(folder, table=TABLE, segmentBytes="50000")
+    for file in FILES[1:]:
+        (folder / file.name).unlink()
+        (folder / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes(), 1))
+    assert rows_of(folder, table=TABLE, segmentBytes="50000") == whole
+
+
+def test_encrypted_files_need_the_servers_keyring() -> None:
+    file = DATA / "encrypted" / "binlog.000001"
+    plain = rows_of(DATA / "encrypted" / "plain")
+    assert rows_of(file, keyring=str(DATA / "encrypted" / "keyring")) == [
+        {**row, "__file": file.name, "__lsn": row["__lsn"] % (1 << 40) + (1 << 40)} for row in plain
+    ]
+    with pytest.raises(BinlogError, match=r"encryption.keyring"):
+        rows_of(file)
+
+
+@pytest.mark.parametrize(
+    ("statement", "table", "said"),
+    [
+        ("UPDATE pot SET id = 1", "shop.pot", "a change is logged as a statement"),
+        ("UPDATE cup SET id = 1", "shop.pot", None),
+        ("UPDATE cup SET id = 1", None, "a change is logged as a statement"),
+        ("CALL brew()", "shop.pot", "a change is logged as a statement"),
+    ],
+)
+def test_a_change_that_is_logged_as_a_statement_is_an_error_of_its_table(
+    tmp_path: Path, statement: str, table: str | None, said: str | None
+) -> None:
+    file = tmp_path / "binlog.000001"
+    events = [transaction(1, POT.map(), insert(POT, (1,))), transaction(2, query(statement))]
+    file.write_bytes(log_bytes(*events, event_bytes(T.STOP, b"")))
+    options = {} if table is None else {"table": table}
+    if said is None:
+        assert len(rows_of(file, **options)) == 1
+    else:
+        with pytest.raises(BinlogError, match=said):
+            rows_of(file, **options)
