@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timezone
 from os.path import expanduser
 from typing import TYPE_CHECKING
 
@@ -127,14 +128,19 @@ def verification(
     from pipeline.run.preflight import require_lake
     from pipeline.settings.server import THE_SERVER, is_server
     from pipeline.spark.session import session
+    from pipeline.verify.comparison_record import keep_record
     from pipeline.verify.run import verify, verify_with_server, with_source
 
     require_lake(settings)
+    began = datetime.now(timezone.utc)
     with progress.task("Starting Spark …"):
         spark = session(settings)
     settings = with_source(spark, settings)
     require_source(spark, settings)
     if against is not None and (against == THE_SERVER or is_server(against)):
-        return verify_with_server(spark, settings, progress, tables=tables, patience=wait)
-    file = against and expanduser(against)
-    return verify(spark, settings, tables=tables, against=file, progress=progress)
+        found = verify_with_server(spark, settings, progress, tables=tables, patience=wait)
+    else:
+        file = against and expanduser(against)
+        found = verify(spark, settings, tables=tables, against=file, progress=progress)
+    keep_record(spark, settings, found, began)
+    return found

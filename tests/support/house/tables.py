@@ -169,8 +169,8 @@ ROOMS = {
     ),
     "pipeline.spark": "engine jars java session ship_code spark_submit warm_kernels",
     "pipeline.verify": (
-        "against canonical checksums chunks gold_table live matching position report run script "
-        "server_file snapshot snapshot_columns"
+        "against canonical checksums chunks comparison_record gold_table live matching position "
+        "report run script server_file snapshot snapshot_columns"
     ),
 }
 ORDER = {
