@@ -32,7 +32,15 @@ DAY_OR_TIME = (
 
 _ROOT = re.compile(r"<svg [^>]*?viewBox=\"0 0 (?P<width>[\d.]+) (?P<height>[\d.]+)\"[^>]*>")
 
+_HOUR, _DAY = 60, 24 * 60
+_STEPS = (
+    *(1, 5, 10, 15, 30, _HOUR, 2 * _HOUR, 3 * _HOUR, 6 * _HOUR, 12 * _HOUR),
+    *(_DAY, 2 * _DAY, 7 * _DAY, 14 * _DAY, 28 * _DAY),
+)
+"""Minutes between the ticks of a time axis."""
 _FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_BEYOND = re.compile("[\U00010000-\U0010ffff]")
+REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 Values = Sequence[dict[str, Any]]
 
@@ -72,20 +80,28 @@ def svg(chart: Any, title: str, least: int) -> str:
 
     It is at least `least` wide, so that the texts of all charts are equally large.
     """
-    # vl-convert ends the process at a character that XML forbids.
-    specification = printable(_themed(chart).to_dict())
+    specification = _drawable(_themed(chart).to_dict())
     version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
     return _embedded(vl_convert.vegalite_to_svg(specification, vl_version=version), title, least)
 
 
-def printable(value: Any) -> Any:
-    """Return a value without characters that XML or HTML forbids: names of tables may have them."""
+def printable(text: str) -> str:
+    """Return a text without characters that XML or HTML forbids: names of tables may have them."""
+    return _FORBIDDEN.sub(REPLACED, text)
+
+
+def _drawable(value: Any) -> Any:
+    """Return a chart's specification with texts that can be drawn.
+
+    vl-convert 1.9 ends the process at a character that XML forbids, and fails where Vega cuts a
+    label in the middle of one beyond U+FFFF.
+    """
     if isinstance(value, str):
-        return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value)
+        return _BEYOND.sub(REPLACED, printable(value))
     if isinstance(value, dict):
-        return {printable(name): printable(one) for name, one in value.items()}
+        return {name: _drawable(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [printable(one) for one in value]
+        return [_drawable(one) for one in value]
     return value
 
 
@@ -143,11 +159,19 @@ def time_axis(first: datetime, last: datetime, width: int) -> alt.X:
             title=None,
             grid=False,
             labelExpr=DAY_OR_TIME,
-            tickCount=max(2, width // 80),
+            values=ticks(first, last, width // 70),
             labelOverlap="greedy",
             labelFlush=True,
         ),
     )
+
+
+def ticks(first: datetime, last: datetime, most: int) -> list[int]:
+    """Return at most `most` round times between two, in milliseconds, with the smallest step."""
+    start, end = milliseconds(first), milliseconds(last)
+    steps = (minutes * 60_000 for minutes in _STEPS)
+    step = next((step for step in steps if (end - start) // step < most), end - start + 1)
+    return list(range(-(-start // step) * step, end + 1, step))
 
 
 def label_width(labels: Iterable[str], width: int) -> int:
