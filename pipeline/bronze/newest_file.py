@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from pipeline.observe.report import NewestFile, duration
+from pipeline.observe.quantities import duration
+from pipeline.observe.report import NewestFile
 from pipeline.source.logs.listing import Listing
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.observe import redact
-from pipeline.observe.report import duration
+from pipeline.observe.quantities import duration
 
 _RIGHT = ("seconds", "MiB", "decoded", "applied", "lag")
 STYLES = {

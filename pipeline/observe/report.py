@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from pipeline.observe.quantities import duration
+
 NAMED = 3
 """Most tables named in a sentence about several."""
 _PLACED = re.compile(
@@ -87,18 +89,3 @@ def sentences_by_cause(
 def _named(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return f"{', '.join(names[:NAMED])}{more}"
-
-
-def duration(seconds: float | None) -> str:
-    """Return `12.3 s`, `4 min 5 s`, `3 h 20 min` or `2 d 4 h`; an empty text for None."""
-    if seconds is None:
-        return ""
-    sign, whole = ("-" if seconds < 0 else ""), abs(seconds)
-    if whole < 60:
-        return f"{sign}{whole:.1f} s"
-    minutes, second = divmod(int(whole), 60)
-    hours, minute = divmod(minutes, 60)
-    days, hour = divmod(hours, 24)
-    if days:
-        return f"{sign}{days} d {hour} h"
-    return f"{sign}{hour} h {minute} min" if hour else f"{sign}{minute} min {second} s"

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["report", "run", "script", "snapshot"]
+__all__ = ["comparison_record", "report", "run", "script", "snapshot"]

@@ -294,7 +294,8 @@ def documented_tables() -> list[DocumentedTable]:
             {
                 "run_id": "The run; also in `ledger/batches` and in its log lines.",
                 "source": _SOURCE,
-                "command": "`run`, `ingest`, `decode`, `apply`, `retry`, `maintain` or `seed`.",
+                "command": "`run`, `ingest`, `decode`, `apply`, `retry`, `maintain`, `seed` or"
+                " `verify`.",
                 "layers": "The layers that it ran.",
                 "day": "Day of `started_at`, in UTC.",
                 "started_at": "When it started.",

@@ -24,7 +24,10 @@ from pipeline.lake.tables.opening import tables_of
 WINDOWS = (2, 32, None)
 """Days to look back: the next window is read only if the previous one does not suffice."""
 _STATISTICS = ("source", "command", "outcome", "started_micros")
-_LOOKS_FOR_CHANGES = ~among("command", ("maintain", "seed"))
+VERIFY = "verify"
+"""The command of the records of comparisons with a server."""
+_LOOKS_FOR_CHANGES = ~among("command", ("maintain", "seed", VERIFY))
+_FIGURES = [name for name in RUNS.names if name not in ("faults", "gaps", "notes")]
 
 
 def runs(lake: Lake) -> LakeTable:
@@ -59,10 +62,32 @@ def read_runs(
     return found
 
 
+def runs_since(
+    spark: Spark, lake: Lake, days: int, *, source: str | None = None
+) -> list[RunRecord]:
+    """Return the runs of the last `days` days, today included, the latest start first.
+
+    Their sentences are counted, but not read: thousands of runs may each have hundreds.
+    """
+    own = ALL_ROWS if source is None else equal("source", source)
+    rows = tables_of(spark, lake).read(runs(lake), own & _since(days), _FIGURES)
+    return from_arrow(rows.sort_by([("started_at", "descending")]))
+
+
 def last_runs(spark: Spark, lake: Lake) -> dict[str, RunRecord]:
-    """Return each source's last run that looked for changes (not maintain or seed), by source."""
+    """Return each source's last run that looked for changes (not maintain, seed or verify), by
+    source."""
+    return _last(spark, lake, _LOOKS_FOR_CHANGES)
+
+
+def last_verifications(spark: Spark, lake: Lake) -> dict[str, RunRecord]:
+    """Return each source's last comparison with a server, by source."""
+    return _last(spark, lake, equal("command", VERIFY))
+
+
+def _last(spark: Spark, lake: Lake, where: Condition) -> dict[str, RunRecord]:
     each = ("source", "command")
-    rows = tables_of(spark, lake).last(runs(lake), "started_micros", each, 1, _LOOKS_FOR_CHANGES)
+    rows = tables_of(spark, lake).last(runs(lake), "started_micros", each, 1, where)
     return {record.source: record for record in from_arrow(rows.sort_by("started_at"))}
 
 

@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from pipeline.cli.app import app
+from pipeline.lake import Lake
+from pipeline.lake.ledger.run_store import last_verifications
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status
 from pipeline.run.commands import run_layers
@@ -127,6 +129,10 @@ def test_differences_and_gold_that_does_not_catch_up_are_reported(
     assert found.exit_code == 3, found.output
     assert 'key ["2"]: different' in found.output
     assert "Not at the same position" not in found.output
+    record = last_verifications(spark, Lake(str(tmp_path)))["live"]
+    assert (record.outcome, record.exit_code, record.fault_count) == ("faults", 3, 1)
+    assert record.faults[0].sentence.startswith(f"{SCHEMA}.one differs: ")
+    assert record.notes[0].sentence.startswith("2 tables compared with ")
 
     mysql.execute(f"INSERT INTO {SCHEMA}.one (v) VALUES (4)")
     found = CliRunner().invoke(app, ["verify", *place, *against, "--wait", "1"])

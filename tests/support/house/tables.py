@@ -138,11 +138,17 @@ ROOMS = {
         "batch gold_options job leftovers plan planning preview retention tables upkeep"
     ),
     "pipeline.observe": (
-        "current_run interruption log memory progress redaction report spark_job_progress"
+        "current_run interruption log memory progress quantities redaction report "
+        "spark_job_progress"
     ),
-    "pipeline.run": "commands monitoring/ operations preflight recorder status sync/ totals",
     "pipeline.run.monitoring": ("datasets lineage metrics monitor problems source_state webhook"),
     "pipeline.run.sync": "capturing chores command round_recorder rounds sample",
+    "pipeline.run": "commands monitoring/ operations page/ preflight recorder status sync/ totals",
+    "pipeline.run.page": (
+        "attention chart daily_rows document freshness lake_page output run_times schema_history "
+        "stored_sizes templates/"
+    ),
+    "pipeline.run.page.templates": "macros.html page.html style.css",
     "pipeline.seed": (
         "chunks consistent dumps/ errors folder from_dump jdbc job selection server source_table "
         "values/"
@@ -178,8 +184,8 @@ ROOMS = {
     ),
     "pipeline.spark": "engine jars java session ship_code spark_submit warm_kernels",
     "pipeline.verify": (
-        "against canonical checksums chunks gold_table live matching position report run script "
-        "server_file snapshot snapshot_columns"
+        "against canonical checksums chunks comparison_record gold_table live matching position "
+        "report run script server_file snapshot snapshot_columns"
     ),
     "pyspark_binlog": (
         "batch columns committed_rows conform envelope log_definitions log_ranges log_survey "

@@ -192,6 +192,7 @@ class Compared:
     """The result of a comparison."""
 
     equal: bool
+    against: None = None
 
     def to_json(self) -> str:
         return "{}"

@@ -1,12 +1,10 @@
-"""Sentences of reports: held tables with one cause, durations, the newest file."""
+"""Sentences of reports: held tables with one cause, the newest file."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 
-import pytest
-
-from pipeline.observe.report import NewestFile, duration, sentences_by_cause
+from pipeline.observe.report import NewestFile, sentences_by_cause
 
 NO_NAMES = "the log has no column names: seed it"
 
@@ -39,22 +37,6 @@ def test_tables_with_different_causes_are_reported_one_by_one() -> None:
     twice = (("a.b", "f, position 1: x"), ("a.b", "f, position 2: x"))
     assert sentences(*twice) == [f"a.b is held: {reason}" for _, reason in twice]
     assert sentences(("a.b", waits), ("a.c", waits)) == [f"2 tables are held, a.b, a.c: {waits}."]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (None, ""),
-        (0, "0.0 s"),
-        (59.94, "59.9 s"),
-        (245, "4 min 5 s"),
-        (12_000, "3 h 20 min"),
-        (187_200, "2 d 4 h"),
-        (-1.25, "-1.2 s"),
-    ],
-)
-def test_durations_have_two_units(seconds: float | None, text: str) -> None:
-    assert duration(seconds) == text
 
 
 def test_the_newest_file_has_its_age() -> None:
