@@ -114,15 +114,7 @@ def next_plan(
     """Return the layer's next plan; None if nothing is new."""
     settings, last = run.settings, run.ledger.last("bronze")
     batch = last.batch + 1 if last else 1
-    successors = {
-        row.ordinal - 1: Successor(row.file, row.restarted, row.previous_gtids) for row in known
-    }
-    successors |= {
-        file.ordinal - 1: Successor(
-            file.binlog.stored.name, file.binlog.head.restarted, file.binlog.head.previous_gtids
-        )
-        for file in placed
-    }
+    successors = successors_of(placed, known)
     ends = {} if last is None else _last_segments(last.body)
     to_read, more = tasks(placed, settings.segments, succeeded=set(successors), ends=ends)
     engine = engine_of(run.spark, settings, sum(expected_size(file) for file, _ in to_read))
@@ -164,6 +156,20 @@ def _resumed(file: Placed, last: SegmentBounds | None) -> Checkpoint | None:
     return last.start if plain and binlog.stored.path == row.path else None
 
 
+def successors_of(placed: Sequence[Placed], known: Sequence[FileRow]) -> dict[int, Successor]:
+    """Return the file that follows each file of the source, by the ordinal of the earlier one."""
+    successors = {
+        row.ordinal - 1: Successor(row.file, row.restarted, row.previous_gtids) for row in known
+    }
+    successors |= {
+        file.ordinal - 1: Successor(
+            file.binlog.stored.name, file.binlog.head.restarted, file.binlog.head.previous_gtids
+        )
+        for file in placed
+    }
+    return successors
+
+
 def tasks(
     placed: Sequence[Placed],
     segments: SegmentSettings,
@@ -181,7 +187,7 @@ def tasks(
     for file in placed:
         stored, row = file.binlog.stored, file.row
         goes_on = file.ordinal in succeeded
-        if not _worth_reading(file, succeeded=goes_on):
+        if not worth_reading(file, succeeded=goes_on):
             continue
         mark = row.stored if row is not None and row.ingested_upto else None
         task = ScanTask(
@@ -209,7 +215,9 @@ def expected_size(file: Placed) -> int:
     return size * _EXPANSION if file.binlog.codec else size
 
 
-def _worth_reading(file: Placed, *, succeeded: bool) -> bool:
+def worth_reading(file: Placed, *, succeeded: bool) -> bool:
+    """Return True if a file is new or changed, or may be complete now; `succeeded`: another file
+    follows."""
     row, stored, size = file.row, file.binlog.stored, file.binlog.size
     if row is None:
         return True

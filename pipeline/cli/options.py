@@ -54,6 +54,14 @@ Server = Annotated[
         " environment.",
     ),
 ]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tables",
+        metavar="PATTERN",
+        help="Only tables whose schema.table matches; repeatable.",
+    ),
+]
 Log = Annotated[
     str | None,
     typer.Option(
@@ -84,6 +92,13 @@ Until = Annotated[
         help="Stop gold there: a time (2026-11-22T10:00:00Z), a GTID, FILE:POSITION or an LSN.",
     ),
 ]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Only list what would be read, decoded and applied, by file and table.",
+    ),
+]
 FullRefresh = Annotated[
     bool,
     typer.Option(
@@ -111,6 +126,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "run": (
         "binlake run --source shop --binlogs /backup/binlogs --lake /data/lake",
         "binlake run --conf conf/shop.yml --until 2026-11-22T10:00:00Z",
+        "binlake run --conf conf/shop.yml --dry-run",
     ),
     "sync": (
         "binlake sync --server mysql://binlake@db --to /data/logs --lake /data/lake",
@@ -123,6 +139,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "binlake apply --conf conf/shop.yml --full-refresh --table shop.orders",
     ),
     "retry": ("binlake retry --source shop --lake /data/lake",),
+    "init": ("binlake init --server mysql://binlake@db:3306 --to shop.yml",),
     "check": ("binlake check --server mysql://binlake@db:3306",),
     "capture": (
         "binlake capture --server mysql://binlake@db:3306 --to /backup/binlogs",
@@ -135,6 +152,11 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "status": ("binlake status --lake /data/lake",),
     "runs": ("binlake runs --lake /data/lake --source shop --last 5",),
     "report": ("binlake report --lake /data/lake --html /var/www/lake.html",),
+    "read": (
+        "binlake read --lake /data/lake --to /data/copy",
+        "binlake read --lake /data/lake --at 2026-11-22T10:00:00Z --to /data/copy",
+    ),
+    "dbt-sources": ("binlake dbt-sources --lake /data/lake --to models/sources.yml",),
     "verify": (
         "binlake verify --lake /data/lake --tables 'shop.*'",
         "binlake verify --lake /data/lake --against mysql://binlake@db:3306",

@@ -17,9 +17,11 @@ __all__ = [
     "changes",
     "job",
     "plan",
+    "preview",
     "refresh",
     "retry",
     "run",
+    "snapshot",
     "table",
 ]
 

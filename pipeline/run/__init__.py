@@ -11,10 +11,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "commands",
+    "dbt_sources",
     "operations",
     "preflight",
+    "preview",
     "read_status",
     "run_command",
+    "setup",
     "status",
     "sync",
 ]

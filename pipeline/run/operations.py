@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING
 from pipeline.errors import BinlakeError, MissingRequirementError
 
 if TYPE_CHECKING:
+    from pipeline.gold.snapshot.copy import CopiedSnapshot
     from pipeline.lake.ledger.run_record import RunRecord
     from pipeline.lake.starting import Spark
     from pipeline.observe import Progress
+    from pipeline.run.dbt_sources import Freshness
+    from pipeline.run.preview import RunPreview
     from pipeline.run.status import Status
     from pipeline.settings import Settings
     from pipeline.verify.report import Verification
@@ -121,6 +124,24 @@ def sync_record(settings: Settings, progress: Progress) -> RunRecord:
     return _made(record, "sync")
 
 
+def run_preview(command: str, settings: Settings, progress: Progress) -> RunPreview:
+    """Return what `binlake COMMAND` would do, once the lake, the source and the places it needs are
+    there; writes nothing. Raises as `session_for`."""
+    from pipeline.run.commands import require_source
+    from pipeline.run.preflight import require_lake, require_places
+    from pipeline.run.preview import LAYERS, preview
+    from pipeline.spark.session import spark_for
+
+    layers = LAYERS[command]
+    ingests = "bronze" in layers
+    settings.require("lake", *(["binlogs"] if ingests else []))
+    require_places(layers, settings if ingests else require_lake(settings))
+    spark = spark_for(settings, progress)
+    if not ingests:
+        require_source(spark, settings)
+    return preview(spark, settings, progress, command)
+
+
 @_explaining()
 def lake_status(settings: Settings, progress: Progress | None = None) -> Status:
     """Return what `binlake status` shows. Raises SettingsError if there is no lake."""
@@ -195,3 +216,35 @@ def verification(
         found = verify(spark, settings, tables=tables, against=file, progress=progress)
     keep_record(spark, settings, found, began)
     return found
+
+
+@_explaining()
+def snapshot_copy(
+    settings: Settings, to: str, at: str | None, patterns: Sequence[str], progress: Progress
+) -> CopiedSnapshot:
+    """Copy the gold tables of a published snapshot, as `binlake read` does.
+
+    Arguments as of `copy_snapshot`. Raises SettingsError if there is no such snapshot, or if other
+    tables are in `to`, LostSnapshotError.
+    """
+    from pipeline.gold.snapshot.copy import copy_snapshot
+
+    return copy_snapshot(settings.require("lake"), to, at, patterns, progress)
+
+
+@_explaining()
+def gold_sources(
+    settings: Settings, freshness: Freshness, patterns: Sequence[str], progress: Progress
+) -> str:
+    """Return the dbt sources file of the gold tables that match `patterns`.
+
+    Raises SettingsError if nothing is published, LostSnapshotError.
+    """
+    from pipeline.gold.snapshot.description import describe_tables
+    from pipeline.run.dbt_sources import dbt_sources
+    from pipeline.run.preflight import require_lake
+    from pipeline.spark.session import spark_for
+
+    spark = spark_for(require_lake(settings), progress)
+    source, tables = describe_tables(spark, settings, patterns)
+    return dbt_sources(source, tables, freshness)

@@ -13,6 +13,7 @@ __all__ = [
     "capture",
     "file",
     "gold",
+    "meanings",
     "monitoring",
     "secret_file",
     "server",

@@ -26,6 +26,7 @@ from pipeline.lake.delta_log.table_log import (
     features_of,
     may_have_rows,
     names_in_files,
+    size_within,
     state_of,
 )
 from pipeline.lake.sql_text import is_name, unquoted
@@ -84,6 +85,15 @@ def has_none_within(spark: Spark, table: str, ranges: Mapping[str, tuple[Any, An
     if has_log(spark, table):
         with suppress(Exception):  # Spark may be able to read it
             return not may_have_rows(_there(table), ranges)
+    return None
+
+
+def size_of_rows(spark: Spark, table: str, ranges: Mapping[str, tuple[Any, Any]]) -> int | None:
+    """Return the bytes of the files that may have rows within `ranges` (see `may_have_rows`); None
+    if this process cannot read the log."""
+    if has_log(spark, table):
+        with suppress(Exception):  # it is only reported
+            return size_within(_there(table), ranges)
     return None
 
 

@@ -85,8 +85,8 @@ ROOMS = {
         "silver/ source/ spark/ verify/"
     ),
     "pipeline.bronze": (
-        "batch_plan carry_out continuity copies executed_gtids files ingest job newest_file order "
-        "restore scan tables"
+        "batch_plan carry_out continuity copies executed_gtids files ingest inputs job newest_file "
+        "order preview restore scan tables"
     ),
     "pipeline.catalog": "alter/ ddl/ timeline/",
     "pipeline.catalog.alter": (
@@ -107,9 +107,11 @@ ROOMS = {
     ),
     "pipeline.cli": (
         "__main__ app databricks_task inspect inspect_events inspect_names inspect_rows options "
-        "run_commands server_commands show show_runs"
+        "run_commands server_commands show show_dry_run show_runs snapshot_commands"
     ),
-    "pipeline.gold": ("apply/ carry_out cascades/ changes/ job plan/ planning schema/ table/"),
+    "pipeline.gold": (
+        "apply/ carry_out cascades/ changes/ job plan/ planning preview schema/ snapshot/ table/"
+    ),
     "pipeline.gold.apply": "apply merge seed_rows",
     "pipeline.gold.cascades": "foresight links outlook reader replay rows store",
     "pipeline.gold.changes": (
@@ -122,6 +124,7 @@ ROOMS = {
         "verification_points"
     ),
     "pipeline.gold.schema": ("alter_table convert evolve generated renames table_change unlogged"),
+    "pipeline.gold.snapshot": "copy description engines snapshot table_versions",
     "pipeline.gold.table": ("commits damage gold_table incomplete names options state"),
     "pipeline.lake": (
         "child_sessions dealing delta delta_conflicts delta_log/ files/ layout ledger/ locks/ "
@@ -143,7 +146,11 @@ ROOMS = {
     ),
     "pipeline.run.monitoring": ("datasets lineage metrics monitor problems source_state webhook"),
     "pipeline.run.sync": "capturing chores command round_recorder rounds sample",
-    "pipeline.run": "commands monitoring/ operations page/ preflight recorder status sync/ totals",
+    "pipeline.run": (
+        "commands dbt_sources monitoring/ operations page/ preflight preview recorder setup/ "
+        "status sync/ totals"
+    ),
+    "pipeline.run.setup": "proposal settings_file settings_text",
     "pipeline.run.page": (
         "attention chart daily_rows document freshness lake_page output run_times schema_history "
         "stored_sizes templates/"
@@ -159,10 +166,10 @@ ROOMS = {
     ),
     "pipeline.seed.values": "cell_bytes dates numbers rows text",
     "pipeline.settings": (
-        "capture file gold mistakes monitoring secret_file server settings sync time_zone until "
-        "values"
+        "capture file gold meanings mistakes monitoring secret_file server settings sync "
+        "time_zone until values"
     ),
-    "pipeline.silver": "carry_out decode/ full_refresh job plan/ planning tables/",
+    "pipeline.silver": "carry_out decode/ full_refresh job plan/ planning preview tables/",
     "pipeline.silver.decode": (
         "decode decoding segment_tasks segments silver_tables splitter statement_faults table_names"
     ),
@@ -243,7 +250,7 @@ ORDER = {
         "decode",
         "plan",
         "tables",
-        "planning",
+        "planning preview",
         "full_refresh",
         "carry_out",
         "job",
@@ -253,9 +260,9 @@ ORDER = {
         "changes",
         "schema",
         "cascades plan",
-        "apply",
+        "apply snapshot",
         "planning",
-        "carry_out",
+        "carry_out preview",
         "job",
     ),
 }
