@@ -74,11 +74,10 @@ def lsn_at(ordinal: int, position: int) -> int:
 
 def whole_file(file: SurveyedFile, names: TableNames, xa: XaOutcomes) -> Iterator[LogRange]:
     """Yield the file's segments."""
-    for cut in file.cuts:
-        segment = Segment(
-            file.name, file.ordinal, cut.start.position, cut.transaction_pos, cut.preamble
-        )
-        yield _range(file, segment, cut.end.position, names, xa)
+    for bounds in file.segments:
+        start, end = bounds.start.position, bounds.end.position
+        segment = Segment(file.name, file.ordinal, start, bounds.transaction_pos, bounds.preamble)
+        yield _range(file, segment, end, names, xa)
 
 
 def part_of(

@@ -153,15 +153,15 @@ class SurveyedFile:
         return self.content.times if logged else None
 
     @property
-    def cuts(self) -> Sequence[SegmentBounds]:
+    def segments(self) -> Sequence[SegmentBounds]:
         """Its segments."""
-        return self.scan.cuts
+        return self.scan.segments
 
 
 class LogSurvey:
     """Surveys the files at some locations, and again only those that have changed since.
 
-    `cut`: about how large the files' segments are. `given_up`: numbers of files after which changes
+    `target`: about how large the files' segments are. `given_up`: numbers of files after which changes
     may be missing.
     """
 
@@ -171,13 +171,13 @@ class LogSurvey:
         keys: Keys,
         types: TypeOptions,
         *,
-        cut: int = UNCUT,
+        target: int = UNCUT,
         given_up: Collection[int] = (),
     ) -> None:
         self._locations = locations
         self._keys = keys
         self._types = types
-        self._cut = cut
+        self._target = target
         self._given_up = given_up
         self._known: dict[tuple[StoredFile, bool], SurveyedFile] = {}
 
@@ -220,7 +220,7 @@ class LogSurvey:
         return files
 
     def _survey(self, binlog: Binlog, followed: bool) -> SurveyedFile:
-        return read_with_retries(partial(_survey_file, binlog, followed, self._types, self._cut))
+        return read_with_retries(partial(_survey_file, binlog, followed, self._types, self._target))
 
     def _judged(self, file: SurveyedFile, successor: Successor | None) -> SurveyedFile:
         head = file.binlog.head
@@ -257,7 +257,7 @@ def _successor(binlog: Binlog) -> Successor:
     return Successor(binlog.stored.name, head.restarted, head.previous_gtids)
 
 
-def _survey_file(binlog: Binlog, followed: bool, types: TypeOptions, cut: int) -> SurveyedFile:
+def _survey_file(binlog: Binlog, followed: bool, types: TypeOptions, target: int) -> SurveyedFile:
     stored = binlog.stored
     task = ScanTask(
         path=stored.path,
@@ -265,7 +265,7 @@ def _survey_file(binlog: Binlog, followed: bool, types: TypeOptions, cut: int) -
         size=binlog.size,
         stored=None,
         succeeded=followed,
-        target=cut,
+        target=target,
         limit=UNCUT,
         cipher=binlog.cipher,
         codec=binlog.codec,

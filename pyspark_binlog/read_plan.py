@@ -82,7 +82,7 @@ class LogInput:
             [os.path.expanduser(location) for location in options.locations],
             read_keys(self._settings.encryption),
             self._settings.type_options,
-            cut=options.segment_bytes or UNCUT,
+            target=options.segment_bytes or UNCUT,
             given_up=self._settings.given_up,
         )
 
