@@ -161,8 +161,8 @@ class SurveyedFile:
 class LogSurvey:
     """Surveys the files at some locations, and again only those that have changed since.
 
-    `target`: about how large the files' segments are. `given_up`: numbers of files after which changes
-    may be missing.
+    `target`: about how large the files' segments are. `given_up`: numbers of files after which
+    changes may be missing.
     """
 
     def __init__(

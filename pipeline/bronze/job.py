@@ -13,7 +13,7 @@ from pipeline.bronze.batch_plan import next_plan
 from pipeline.bronze.carry_out import carry_out
 from pipeline.bronze.continuity import accepted, gaps
 from pipeline.bronze.inputs import earlier_transactions, find_input
-from pipeline.bronze.newest_file import Freshness
+from pipeline.bronze.newest_file import InputAge
 from pipeline.bronze.tables import FileRow
 from pipeline.lake.ledger.ledger_table import Layer
 from pipeline.lake.starting import Spark
@@ -45,7 +45,7 @@ def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
         if done.plan.body == body and not plan.more:
             break
     problems = copy_captured_readings(layer.lake, layer.source, settings.binlogs, _begun(known))
-    freshness = Freshness.of(listing, settings.stale)
+    freshness = InputAge.of(listing, settings.stale)
     report = batches.report(
         faults=(*listing.faults, *order.faults, *(row.fault for row in known if row.fault)),
         gaps=gaps(known, settings.given_up),
@@ -54,7 +54,7 @@ def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     return _with_freshness(report, freshness)
 
 
-def _with_freshness(report: LayerReport, freshness: Freshness) -> LayerReport:
+def _with_freshness(report: LayerReport, freshness: InputAge) -> LayerReport:
     """Return the report with the newest file; without anything new, a stale one is a fault."""
     report = replace(report, newest=freshness.newest)
     if report.worked:

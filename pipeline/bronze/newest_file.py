@@ -12,7 +12,7 @@ from pipeline.source.logs.listing import Listing
 
 
 @dataclass(frozen=True, slots=True)
-class Freshness:
+class InputAge:
     """How old the input of a run may be that finds nothing new (`stale`; None: any age).
 
     `newest` is None if the store does not say when its files were written.
@@ -22,7 +22,7 @@ class Freshness:
     stale: timedelta | None
 
     @classmethod
-    def of(cls, listing: Listing, stale: timedelta | None) -> Freshness:
+    def of(cls, listing: Listing, stale: timedelta | None) -> InputAge:
         """Return it for the files of a listing."""
         times = [
             NewestFile(binlog.stored.name, binlog.stored.written_at)

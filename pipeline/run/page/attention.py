@@ -14,7 +14,7 @@ _ENDED = {"failed": "failed", "interrupted": "was interrupted"}
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Finding:
     """A sentence on what is wrong, with its table if it is about one, and ways on.
 
     `remedies`: sentences that begin with the command to run.
@@ -32,10 +32,10 @@ class Attention:
     `drifted`: changes that found another row than logged; gold has the log's, so it may be right.
     """
 
-    held: tuple[Problem, ...]
-    problems: tuple[Problem, ...]
-    incomplete: tuple[Problem, ...]
-    drifted: tuple[Problem, ...]
+    held: tuple[Finding, ...]
+    problems: tuple[Finding, ...]
+    incomplete: tuple[Finding, ...]
+    drifted: tuple[Finding, ...]
 
     @property
     def count(self) -> int:
@@ -46,17 +46,17 @@ class Attention:
 def attention(status: Status, verifications: Iterable[RunRecord] = ()) -> Attention:
     """Return what needs attention in a lake; `verifications`: the last one of each source."""
     held = tuple(_held(status.lake, table) for table in status.tables if table.held)
-    other = [Problem(redact(sentence)) for sentence in status.problems]
-    other += [Problem(sentence) for sentence in _failed_runs(status)]
+    other = [Finding(redact(sentence)) for sentence in status.problems]
+    other += [Finding(sentence) for sentence in _failed_runs(status)]
     other += [
-        Problem(f"{run.source}: the last verification found differences: {run.fault_count:,}.")
+        Finding(f"{run.source}: the last verification found differences: {run.fault_count:,}.")
         for run in verifications
         if run.outcome == "faults"
     ]
     if unnamed := [_name(table) for table in status.tables if not table.named]:
-        other.append(Problem(f"The names of their columns are not known: {', '.join(unnamed)}."))
+        other.append(Finding(f"The names of their columns are not known: {', '.join(unnamed)}."))
     if status.capture is not None and status.capture.problem:
-        other.append(Problem(redact(f"Capture: {status.capture.problem}")))
+        other.append(Finding(redact(f"Capture: {status.capture.problem}")))
     return Attention(held, tuple(other), tuple(_incomplete(status)), tuple(_drifted(status)))
 
 
@@ -68,21 +68,21 @@ def _failed_runs(status: Status) -> Iterator[str]:
             yield f"{source.source}: the last {run.command} {_ENDED[run.outcome]}.{error}"
 
 
-def _held(lake: str, table: TableStatus) -> Problem:
+def _held(lake: str, table: TableStatus) -> Finding:
     places = shlex.join(["--source", table.source, "--lake", lake])
     retried = f"binlake retry {places} applies what was held, once the cause is fixed."
     remedies = (retried, seeding(lake, table.source, table.name))
-    return Problem(redact(table.reason or ""), _name(table), tuple(map(redact, remedies)))
+    return Finding(redact(table.reason or ""), _name(table), tuple(map(redact, remedies)))
 
 
-def _incomplete(status: Status) -> Iterator[Problem]:
+def _incomplete(status: Status) -> Iterator[Finding]:
     for table in status.tables:
         if table.state == "incomplete":
             remedies = (redact(table.remedy),) if table.remedy else ()
-            yield Problem(redact(table.reason or "Rows are missing."), _name(table), remedies)
+            yield Finding(redact(table.reason or "Rows are missing."), _name(table), remedies)
 
 
-def _drifted(status: Status) -> Iterator[Problem]:
+def _drifted(status: Status) -> Iterator[Finding]:
     for table in status.tables:
         if table.state == "drifted":
             sentence = f"{table.drift:,} changes found another row in gold than the log has."
@@ -90,7 +90,7 @@ def _drifted(status: Status) -> Iterator[Problem]:
                 f"binlake verify {shlex.join(['--lake', status.lake])} --against server names"
                 " the keys that differ."
             )
-            yield Problem(sentence, _name(table), (redact(remedy),))
+            yield Finding(sentence, _name(table), (redact(remedy),))
 
 
 def _name(table: TableStatus) -> str:

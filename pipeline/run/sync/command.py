@@ -11,7 +11,7 @@ from pipeline.run.preflight import require_places
 from pipeline.run.sync.capturing import Capturing
 from pipeline.run.sync.chores import Chore, Chores
 from pipeline.run.sync.rounds import Rounds, Shown
-from pipeline.run.sync.sample import Sample
+from pipeline.run.sync.sample import VerifiedSample
 from pipeline.settings import Settings
 from pipeline.source.capture.command import capture_logs
 from pipeline.source.capture.object_store import place_of
@@ -64,7 +64,7 @@ def stay(settings: Settings, progress: Progress, shown: Shown, *, captures: bool
     if not captures:
         require_places(["bronze"], settings)
     rounds = Rounds(settings, progress, shown, lasting=True, connector=captures)
-    capturing, sample = Capturing(settings), Sample(rounds.spark, settings)
+    capturing, sample = Capturing(settings), VerifiedSample(rounds.spark, settings)
     every = sync.every.total_seconds() if sync.every else 0.0
     found = [Chore("run", rounds.round, every, unhurried=True)]
     if captures:

@@ -25,7 +25,7 @@ _PATIENCE_SECONDS = 600.0
 """How long rounds may take to publish the server's state."""
 
 
-class Sample:
+class VerifiedSample:
     """Verifies samples; `differing`: the tables that differed in the last sample with them."""
 
     def __init__(self, spark: Spark, settings: Settings) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from pipeline.bronze.newest_file import Freshness
+from pipeline.bronze.newest_file import InputAge
 from pipeline.source.logs.listing import Binlog, Listing
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=timezone.utc)
@@ -33,7 +33,7 @@ def listing(binlog: Callable[..., Binlog]) -> Callable[..., Listing]:
 def test_the_newest_file_is_the_one_written_last_not_the_last_number(
     listing: Callable[..., Listing],
 ) -> None:
-    newest = Freshness.of(listing(5, 2, 3, None), None).newest
+    newest = InputAge.of(listing(5, 2, 3, None), None).newest
     assert newest is not None
     assert (newest.name, newest.written_at) == ("binlog.000002", NOW - 2 * HOUR)
 
@@ -57,14 +57,14 @@ def test_an_input_is_stale_if_its_newest_file_is_older(
     faults: int,
     notes: int,
 ) -> None:
-    freshness = Freshness.of(listing(*ages), None if stale is None else stale * HOUR)
+    freshness = InputAge.of(listing(*ages), None if stale is None else stale * HOUR)
     assert (len(list(freshness.faults(NOW))), len(list(freshness.notes()))) == (faults, notes)
 
 
 def test_the_sentence_stays_the_same_while_the_file_is_stale(
     listing: Callable[..., Listing],
 ) -> None:
-    freshness = Freshness.of(listing(30), 2 * HOUR)
+    freshness = InputAge.of(listing(30), 2 * HOUR)
     (sentence,) = freshness.faults(NOW)
     assert "binlog.000001, was last written at 2026-11-21 06:00:00 UTC" in sentence
     assert "stale (2 h 0 min)" in sentence

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.errors import BinlakeError
 from pipeline.run.sync import sample
-from pipeline.run.sync.sample import Sample
+from pipeline.run.sync.sample import VerifiedSample
 from pipeline.settings import Settings
 from pipeline.verify.against import Comparison, NotCompared, TableDifference
 from pipeline.verify.report import Verification
@@ -47,7 +47,7 @@ class Verifier:
         monkeypatch.setattr(sample, "GoldState", SimpleNamespace(of=lambda _: state))
         monkeypatch.setattr(sample, "verify_with_server", self._verify)
         spark: Any = SimpleNamespace()
-        self.sample = Sample(spark, SETTINGS)
+        self.sample = VerifiedSample(spark, SETTINGS)
 
     def _verify(self, *_: object, tables: list[str], **__: Any) -> Verification:
         self.asked.append(tables)
