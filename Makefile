@@ -77,7 +77,7 @@ soak: soak-sizes soak-histories  ## run both of these (hours)
 soak-sizes: $(READY)  ## a 3 GB file and a 500 MB transaction, with a 2 GB heap
 	$(BIN)/python -m benchmarks.soak
 
-soak-sync: $(READY)  ## an hour of bench-latency: flat memory, and gold equal at the end
+soak-sync: $(READY)  ## an hour of bench-latency: memory stays flat, gold is equal
 	$(BIN)/python -m benchmarks.latency --seconds 3600 $(ARGS)
 
 soak-histories: $(READY)  ## random histories of a real server (COUNT=… SEED=…)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import statistics
 import subprocess
@@ -26,6 +27,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from deltalake import DeltaTable
@@ -176,6 +178,7 @@ class Measured:
         self._lake = Lake(str(folder / "lake"))
         self._seen: list[tuple[int, float]] = []
         self._memory: list[tuple[float, int, int]] = []
+        self._processor: list[tuple[float, float]] = []
         self._ended = threading.Event()
 
     @contextmanager
@@ -194,8 +197,8 @@ class Measured:
         found = self._latencies()
         percentiles = statistics.quantiles(found, n=100)
         what = (
-            f"{machine()}; {load()}. {asked.rate:g} transactions a second over {asked.written} of"
-            f" {asked.tables} tables of {asked.rows:,} rows, rounds back to back, for"
+            f"{machine()}; load {load()}. {asked.rate:g} transactions a second over"
+            f" {asked.written} of {asked.tables} tables of {asked.rows:,} rows, rounds back to back, for"
             f" {asked.seconds:g} s after {asked.warm_up:g} s: {len(found):,} transactions."
         )
         goals = [
@@ -203,6 +206,7 @@ class Measured:
             for n, most in GOALS
         ]
         rows = [*goals, ["the same, the longest", f"{max(found):.1f} s", ""], *self._rounds()]
+        rows.append(["processor time a second, of both processes", f"{self._load():.2f} s", ""])
         rows += [[f"{name}'s memory, first to last", text, ""] for name, text in self._memories()]
         return f"{what}\n\n{table(['what', 'figure', 'goal'], rows)}"
 
@@ -230,9 +234,13 @@ class Measured:
             yield f"{name}: median and longest of {len(each)}", text, ""
 
     def _counts(self, at: str) -> bool:
-        from datetime import datetime
-
         return self.since <= datetime.fromisoformat(at).timestamp() < self.until
+
+    def _load(self) -> float:
+        """Return the processor seconds that Python and Java use in a second."""
+        counted = [one for one in self._processor if self.since <= one[0] < self.until]
+        (first, before), (last, after) = counted[0], counted[-1]
+        return (after - before) / (last - first)
 
     def _memories(self) -> Iterator[tuple[str, str]]:
         counted = [one for one in self._memory if self.since <= one[0] < self.until]
@@ -259,6 +267,8 @@ class Measured:
                 java = [process for process in _children(self._process) if _is_java(process)]
                 own = _resident(self._process)
                 self._memory.append((looked, own, sum(map(_resident, java))))
+                used = sum(map(_processor_seconds, [self._process, *java]))
+                self._processor.append((looked, used))
 
 
 def _children(process: int) -> list[int]:
@@ -269,6 +279,11 @@ def _children(process: int) -> list[int]:
 
 def _is_java(process: int) -> bool:
     return Path(f"/proc/{process}/comm").read_text().strip() == "java"
+
+
+def _processor_seconds(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _resident(process: int) -> int:

@@ -117,7 +117,7 @@ def next_plan(
     successors = successors_of(placed, known)
     ends = {} if last is None else _last_segments(last.body)
     to_read, more = tasks(placed, settings.segments, succeeded=set(successors), ends=ends)
-    engine = engine_of(run.spark, settings, sum(expected_size(file) for file, _ in to_read))
+    engine = engine_of(run.spark, settings, sum(_read(*one) for one in to_read))
     with run.progress.task("bronze: reading files", len(to_read), "files") as task:
         scans = scan_all(engine, [scan_task for _, scan_task in to_read], task)
     planned = (
@@ -213,6 +213,11 @@ def expected_size(file: Placed) -> int:
     """Return the approximate bytes of log in a file; an estimate if it is compressed."""
     size = file.binlog.stored.size
     return size * _EXPANSION if file.binlog.codec else size
+
+
+def _read(file: Placed, task: ScanTask) -> int:
+    """Return the approximate bytes that a scan reads."""
+    return expected_size(file) - (task.resumed.position if task.resumed else 0)
 
 
 def worth_reading(file: Placed, *, succeeded: bool) -> bool:

@@ -100,7 +100,7 @@ def _scan_end(task: ScanTask) -> FileScan | None:
     segmenter = Segmenter(target=task.target, limit=task.limit, stored=stored)
     with opened(task.path, task.cipher) as stream:
         beginning = stream.read(min(start.position, _HEAD))
-        description = description_bytes(beginning)
+        description = _description(beginning)
         if description is None:
             return None
         segmenter.resume(start, description)
@@ -131,6 +131,14 @@ def _scan_end(task: ScanTask) -> FileScan | None:
         sha256="",
         gtids=None,
     )
+
+
+def _description(beginning: bytes) -> bytes | None:
+    """Return the file's FORMAT_DESCRIPTION; None if it has none, or if it was replaced meanwhile."""
+    try:
+        return description_bytes(beginning)
+    except BinlogError:
+        return None
 
 
 def _scan_whole(task: ScanTask) -> FileScan:

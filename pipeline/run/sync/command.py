@@ -75,7 +75,8 @@ def stay(settings: Settings, progress: Progress, shown: Shown, *, captures: bool
     chores = Chores(found)
     if captures and sync.verify is not None:
         seconds = sync.verify.total_seconds()
-        chores.add(Chore("verify", sample.verify, seconds, essential=False), _FIRST_SAMPLE_SECONDS)
+        verifying = Chore("verify", sample.verify, seconds, unhurried=True, essential=False)
+        chores.add(verifying, _FIRST_SAMPLE_SECONDS)
     say("sync_stays", f"Staying: a round every {every:.0f} s, until SIGTERM or Ctrl-C.")
     try:
         chores.run()

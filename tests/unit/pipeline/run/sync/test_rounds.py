@@ -1,0 +1,181 @@
+"""The steps of a sync: what they wait for, what they show, and the exit code they lead to."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pipeline.errors import SettingsError
+from pipeline.lake.ledger.ledger import Entry
+from pipeline.observe import LayerReport
+from pipeline.observe.progress import QuietProgress
+from pipeline.run.sync import command, rounds
+from pipeline.run.sync.rounds import Rounds
+from pipeline.settings import Settings
+from tests.support.bronze.bronze_input import FILES
+from tests.support.spark.no_spark import NEVER_STARTED
+
+WORKED = LayerReport("bronze", (4,), {"files": 1})
+IDLE = LayerReport("bronze")
+HELD = LayerReport("gold", faults=("shop.orders is held: why.",))
+
+
+class Played:
+    """A lake whose commands report what the test says."""
+
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        self.binlogs = folder / "binlogs"
+        self.commands: list[str] = []
+        self.reports: list[LayerReport] = []
+        self.shown: list[Sequence[LayerReport]] = []
+        self.entries: list[Entry] = []
+        patch.setattr(rounds, "spark_for", lambda *_, **__: NEVER_STARTED)
+        patch.setattr(rounds, "recorded_run", self._recorded_run)
+        ledger = SimpleNamespace(last_entries=lambda: self.entries)
+        patch.setattr(rounds, "Ledger", lambda *_: ledger)
+        self.settings = Settings.load(
+            None, source="shop", lake=str(folder / "lake"), binlogs=str(self.binlogs)
+        )
+
+    def begun(self, *, lasting: bool = True) -> Rounds:
+        return Rounds(
+            self.settings, QuietProgress(), self.shown.append, lasting=lasting, connector=True
+        )
+
+    def land(self) -> None:
+        self.binlogs.mkdir()
+        shutil.copy(FILES[0], self.binlogs)
+
+    def _recorded_run(
+        self, spark: object, settings: object, progress: object, name: str, recorder: Any
+    ) -> tuple[list[LayerReport], None]:
+        self.commands.append(name)
+        found = [self.reports.pop(0)] if self.reports else [IDLE]
+        if hasattr(recorder, "args"):
+            recorder.args[0].update(found)
+        return found, None
+
+
+@pytest.fixture
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Played:
+    return Played(tmp_path, monkeypatch)
+
+
+def test_seed_and_round_wait_until_a_capture_has_landed_a_log(played: Played) -> None:
+    steps = played.begun()
+    assert [steps.seed(), steps.round(), steps.seed()] == [False] * 3
+    assert played.commands == []
+    played.land()
+    played.reports = [LayerReport("seed"), WORKED, IDLE]
+    assert [steps.seed(), steps.round(), steps.round()] == [True, True, False]
+    assert played.commands == ["seed", "run", "run"]
+
+
+@pytest.mark.parametrize(
+    ("reports", "shown", "code"),
+    [
+        ([WORKED, IDLE, IDLE], 1, 0),
+        ([HELD, HELD, HELD], 1, 3),
+        ([HELD, IDLE, IDLE], 2, 0),
+        ([IDLE, WORKED, HELD], 2, 3),
+    ],
+)
+def test_a_process_that_stays_shows_what_is_new_and_ends_as_its_last_round(
+    reports: list[LayerReport], shown: int, code: int, played: Played
+) -> None:
+    played.land()
+    played.reports = [*reports]
+    steps = played.begun()
+    for _ in reports:
+        steps.round()
+    assert (len(played.shown), steps.exit_code) == (shown, code)
+
+
+def test_a_table_that_could_not_be_seeded_is_in_the_exit_code(played: Played) -> None:
+    played.land()
+    played.reports = [HELD, WORKED]
+    steps = played.begun()
+    steps.seed()
+    steps.round()
+    assert steps.exit_code == 3
+
+
+def entry(layer: str, hours: float, *, state: str = "finished", source: str = "shop") -> Entry:
+    at = datetime.now(timezone.utc) - timedelta(hours=hours)
+    return Entry(source, layer, 1, state, "r", at)
+
+
+@pytest.mark.parametrize(
+    ("entries", "due"),
+    [
+        ([], False),
+        ([entry("bronze", 30)], False),
+        ([entry("gold", 0)], True),
+        ([entry("gold", 0), entry("maintenance", 23)], False),
+        ([entry("gold", 0), entry("maintenance", 25)], True),
+        ([entry("gold", 0), entry("maintenance", 1, state="planned")], True),
+        ([entry("gold", 0), entry("maintenance", 1, source="crm")], True),
+        ([entry("gold", 0, source="crm")], False),
+    ],
+    ids=[
+        "a new lake",
+        "nothing published",
+        "never maintained",
+        "by any command, less than a day ago",
+        "more than a day ago",
+        "killed",
+        "another source was",
+        "only another source is there",
+    ],
+)
+def test_when_maintenance_is_due(entries: list[Entry], due: bool, played: Played) -> None:
+    played.entries = entries
+    assert played.begun().maintain() is due
+    assert played.commands == ["maintain"] * due
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ({"capture": {"to": "/logs"}, "server": "mysql://me@db"}, "lake"),
+        ({"lake": "/lake", "server": "mysql://me@db"}, r"capture\.to"),
+        ({"lake": "/lake", "capture": {"to": "/logs"}}, r"server\.host"),
+        ({"lake": "/lake", "capture": {"to": "s3://logs"}, "server": "mysql://me@db"}, "spool"),
+    ],
+)
+def test_what_a_sync_cannot_do_without(given: dict[str, Any], key: str) -> None:
+    with pytest.raises(SettingsError, match=key):
+        command.ready(Settings.load(None, **given))
+
+
+@pytest.mark.parametrize(("binlogs", "read"), [("", "/logs"), ("/archive", "/archive")])
+def test_rounds_read_what_is_captured_unless_binlogs_says_otherwise(
+    binlogs: str, read: str
+) -> None:
+    given = {"lake": "/lake", "capture": {"to": "/logs"}, "server": "mysql://me@db"}
+    assert command.ready(Settings.load(None, binlogs=binlogs, **given)).binlogs == read
+
+
+def test_a_sync_captures_seeds_and_runs_in_this_order(
+    played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played.settings = played.settings.updated(
+        capture={"to": str(played.binlogs), "forever": True}, server="mysql://me@db"
+    )
+
+    def capture(settings: Settings, _: object) -> None:
+        assert not settings.capture.forever
+        played.commands.append("capture")
+        played.land()
+
+    monkeypatch.setattr(command, "capture_logs", capture)
+    played.entries = [entry("gold", 0)]
+    code, record = command.once(played.settings, QuietProgress(), played.shown.append)
+    assert played.commands == ["capture", "seed", "run", "maintain"]
+    assert (code, record, len(played.shown)) == (0, None, 3)
