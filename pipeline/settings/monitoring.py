@@ -84,7 +84,7 @@ class LineageSettings(Model):
     """The path of a file whose first line is the server's API key, unless OPENLINEAGE_API_KEY is
     set."""
     timeout: Seconds = SECONDS
-    """The timeout of an event, in seconds. After the first timeout a run sends no further events."""
+    """The timeout of an event, in seconds. After the first that fails, a run sends no more."""
 
 
 class NotifySettings(Model):
