@@ -84,7 +84,7 @@ class LineageSettings(Model):
     """The path of a file whose first line is the server's API key, unless OPENLINEAGE_API_KEY is
     set."""
     timeout: Seconds = SECONDS
-    """Seconds after which an event is given up, and with it all further events of the run."""
+    """The timeout of an event, in seconds. After the first that fails, a run sends no more."""
 
 
 class NotifySettings(Model):
@@ -101,4 +101,4 @@ class NotifySettings(Model):
     header: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*$")] = "Authorization"
     """The header with the token: `Authorization` gets `Bearer TOKEN`, any other the token alone."""
     timeout: Seconds = SECONDS
-    """Seconds after which a call is given up; the next run repeats it."""
+    """The timeout of a call, in seconds. The next run repeats the call."""

@@ -123,7 +123,7 @@ def _transport(settings: LineageSettings, place: str) -> Transport:
         return FileTransport(FileConfig(log_file_path=place, append=True))
     key = read_secret(KEY_VARIABLE, settings.api_key_file, key="lineage.api_key_file")
     auth = TokenProvider({}) if key is None else ApiKeyTokenProvider({"apiKey": key})
-    # The caller gives up first: a call that is repeated would only delay the run.
+    # No retries: they would only delay the run.
     return HttpTransport(
         HttpConfig(url=place, timeout=settings.timeout, auth=auth, retry={"total": 0})
     )

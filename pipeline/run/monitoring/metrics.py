@@ -62,7 +62,7 @@ class Sample:
 
 
 def write_textfile(settings: Settings, state: SourceState, record: RunRecord) -> None:
-    """Write the metrics of the source after the run to `metrics.textfile`, in one step.
+    """Write the metrics of the source after the run to `metrics.textfile`, atomically.
 
     Raises MissingRequirementError if prometheus-client is not installed or the file cannot be
     written.

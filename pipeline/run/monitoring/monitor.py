@@ -161,12 +161,12 @@ class Monitor:
         )
         if changes is None:
             return None
-        knows = not changes.worth_a_call or self._call(
+        is_known = not changes.worth_a_call or self._call(
             lambda: message(self._settings, record, changes, state)
         )
         if state is None:
             return None
-        return changes.open if knows else changes.known
+        return changes.open if is_known else changes.known
 
     def _call(self, body: Callable[[], Mapping[str, Any]]) -> bool:
         """Call the webhook; return True if it accepted the call."""

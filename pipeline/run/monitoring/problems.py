@@ -1,4 +1,4 @@
-"""Problems of a run that the webhook is told: which are new, which are over, which stay open.
+"""Problems of a run for the webhook: which are new, which are over, which stay open.
 
 What the webhook knows already is in the records of earlier runs, so each problem is sent once: when
 it appears, and when it is over. A call that failed is repeated by the next run.

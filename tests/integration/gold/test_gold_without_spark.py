@@ -54,7 +54,7 @@ def test_nothing_new_needs_no_spark_even_with_a_held_table(
     assert "shop.held" in "".join(report.faults)
 
 
-def test_a_held_table_is_in_the_metrics_and_the_webhook_hears_of_it_once(
+def test_a_held_table_is_in_the_metrics_and_is_sent_to_the_webhook_once(
     lake: MadeLake, tmp_path: Path
 ) -> None:
     textfile = tmp_path / "binlake.prom"

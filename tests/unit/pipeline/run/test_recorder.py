@@ -112,7 +112,7 @@ def test_a_run_that_found_nothing_says_how_old_the_newest_file_is(
     assert (kept[0].newest_file, kept[0].newest_file_at) == ("log.000007", newest.written_at)
 
 
-def test_a_signal_while_monitoring_is_told_leaves_a_record(
+def test_a_signal_during_monitoring_leaves_a_record(
     log: LogRecords, kept: list[RunRecord], jobs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder.Monitor, "ended", raising(KeyboardInterrupt()))

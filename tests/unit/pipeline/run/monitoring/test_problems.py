@@ -1,4 +1,4 @@
-"""Problems that the webhook is told: each once, and once when it is over."""
+"""Problems for the webhook: each once, and once when it is over."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def ran(
         ([ran(ALL, [FAULT])], ran(ALL, None), [], [], [], []),
     ],
 )
-def test_only_changes_are_told(
+def test_only_changes_are_sent(
     earlier: list[RunRecord],
     now: RunRecord,
     found: list[ReportedProblem],
@@ -125,7 +125,7 @@ def test_problems_are_held_tables_with_their_reason_and_all_other_faults_and_gap
         ("gold", "fault", "shop.c is incomplete", "shop.c is incomplete"),
     ]
     assert found[2].remedy.endswith("binlake retry --source shop --lake '/my lake'")
-    # What the ledger does not tell, the sentences do.
+    # Without the ledger's state, the sentences are all there is.
     assert [one.kind for one in problems_of(SETTINGS, reports[1:], None)] == ["fault"] * len(faults)
 
 
