@@ -43,7 +43,8 @@ from pipeline.cli.server_commands import capture, check, seed
 from pipeline.errors import DONE, DONE_WITH_FAULTS, exit_code_of
 from pipeline.observe.current_run import UNKNOWN, binlake_version
 from pipeline.observe.interruption import handling_signals
-from pipeline.run.operations import explained, lake_status, verification
+from pipeline.observe.quantities import size
+from pipeline.run.operations import explained, lake_report, lake_status, verification
 
 
 class Command(TyperCommand):
@@ -189,6 +190,37 @@ def runs(
         show_runs(found, settings.lake, Console())
 
 
+def report(
+    html: Annotated[
+        str,
+        typer.Option("--html", metavar="FILE", help="Write the page there: a path or URL."),
+    ],
+    lake: LakeFolder = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--source", metavar="NAME", help="Show only this source."),
+    ] = None,
+    conf: Conf = None,
+    days: Annotated[
+        int,
+        typer.Option(
+            "--days",
+            min=1,
+            max=90,
+            metavar="NUMBER",
+            help="Show runs and schema changes of the last NUMBER days.",
+        ),
+    ] = 30,
+    quiet: Annotated[bool, reporting("Print only errors.", "--quiet", "-q")] = False,
+) -> None:
+    """Write a page of the lake: one HTML file with charts, which needs no network."""
+    with starting("Reading the lake …", quiet=quiet) as progress:
+        settings = settings_of(conf, lake=lake)
+        written = lake_report(settings, html, progress, days=days, source=source)
+    if not quiet:
+        print(f"{html}: {size(written)}")
+
+
 def verify(
     source: Source = None,
     lake: LakeFolder = None,
@@ -304,7 +336,7 @@ def config(
 _GROUPS: Mapping[str, Sequence[Callable[..., None]]] = {
     "Replicate": (run, ingest, decode, apply, retry),
     "Source server": (check, capture, seed),
-    "Look at a lake or a log": (status, runs, verify, inspect),
+    "Look at a lake or a log": (status, runs, report, verify, inspect),
     "Settings and upkeep": (config, maintain),
 }
 """All commands, as `binlake --help` groups them."""

@@ -121,6 +121,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     ),
     "status": ("binlake status --lake /data/lake",),
     "runs": ("binlake runs --lake /data/lake --source shop --last 5",),
+    "report": ("binlake report --lake /data/lake --html /var/www/lake.html",),
     "verify": (
         "binlake verify --lake /data/lake --tables 'shop.*'",
         "binlake verify --lake /data/lake --against mysql://binlake@db:3306",

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pipeline.cli.show_runs import STYLES, duration
+from pipeline.cli.show_runs import STYLES
 from pipeline.observe import LayerReport, redact
+from pipeline.observe.quantities import duration
 from pipeline.run.status import LastRun, LayerStatus, SourceStatus, Status, TableStatus, seeding
 from pipeline.settings import Settings
 
@@ -132,7 +133,7 @@ def _table_lines(tables: Sequence[TableStatus], *, every_table: bool) -> Table:
     """Return the tables by state: each that needs attention, the others collapsed."""
     by_state: dict[str, list[TableStatus]] = {state: [] for state in _TABLE_STYLES}
     for table in tables:
-        by_state.setdefault(_state(table), []).append(table)
+        by_state.setdefault(table.state, []).append(table)
     lines = _grid()
     for state, found in by_state.items():
         label = f"[{_TABLE_STYLES.get(state, 'dim')}]{state}[/]"
@@ -150,16 +151,6 @@ def _described(table: TableStatus, *, with_path: bool) -> str:
     reason = f": {table.reason}" if table.reason else ""
     path = f"\n{table.gold}" if with_path else ""
     return f"{_name(table)} at LSN {table.lsn}{faults}{drift}{reason}{path}"
-
-
-def _state(table: TableStatus) -> str:
-    if table.held:
-        return "held"
-    if table.dropped:
-        return "dropped"
-    if not table.complete:
-        return "incomplete"
-    return "drifted" if table.drift else "equal"
 
 
 def _names(tables: Sequence[TableStatus]) -> str:

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.observe import redact
+from pipeline.observe.quantities import duration
 
 _RIGHT = ("seconds", "MiB", "decoded", "applied", "lag")
 STYLES = {
@@ -43,21 +44,6 @@ def show_runs(runs: Sequence[RunRecord], lake: str, out: Console) -> None:
         for line in _remarks(run):
             out.print(f"{run.started_at:%m-%d %H:%M:%S} {_text(line)}", soft_wrap=True)
     out.print(table)
-
-
-def duration(seconds: float | None) -> str:
-    """Return `12.3 s`, `4 min 5 s`, `3 h 20 min` or `2 d 4 h`; an empty text for None."""
-    if seconds is None:
-        return ""
-    sign, whole = ("-" if seconds < 0 else ""), abs(seconds)
-    if whole < 60:
-        return f"{sign}{whole:.1f} s"
-    minutes, second = divmod(int(whole), 60)
-    hours, minute = divmod(minutes, 60)
-    days, hour = divmod(hours, 24)
-    if days:
-        return f"{sign}{days} d {hour} h"
-    return f"{sign}{hour} h {minute} min" if hour else f"{sign}{minute} min {second} s"
 
 
 def _table(runs: Sequence[RunRecord]) -> Table:

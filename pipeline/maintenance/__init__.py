@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pipeline.maintenance.job import run
 
-__all__ = ["job", "run"]
+__all__ = ["job", "run", "tables"]
 
 _MODULES = {"run": "pipeline.maintenance.job"}
 

@@ -11,12 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.bronze.tables import files_table, segments_table
+from pipeline.catalog.alter.items import TimelineItem
 from pipeline.catalog.timeline.definitions import definitions, read_items
 from pipeline.gold import GoldState
 from pipeline.gold.cascades.store import cascades_table
 from pipeline.gold.plan.published_cuts import cuts_table
 from pipeline.gold.table.names import gold_name
-from pipeline.lake import Ledger
+from pipeline.lake import Lake, Ledger
 from pipeline.lake.delta_log.conditions import compare, equal
 from pipeline.lake.delta_log.table import LakeTable
 from pipeline.lake.layout import encode_part
@@ -68,11 +69,14 @@ def spark_tables(run: LayerRun) -> SparkTables:
 
 def silver_tables(run: LayerRun) -> list[Table]:
     """Return the source's tables of changes, one for each table version in its timeline."""
-    lake = run.lake
-    items = read_items(run.spark, lake, run.source)
+    return _there(run, tables_of_changes(run.lake, read_items(run.spark, run.lake, run.source)))
+
+
+def tables_of_changes(lake: Lake, items: Sequence[TimelineItem]) -> list[Table]:
+    """Return the tables of changes of a timeline; not all of them need to exist."""
     known = {(i.schema, i.table, i.version) for i in items if i.version is not None}
     mapped = mapped_tables(items)
-    found = [
+    return [
         Table(
             f"silver/{encode_part(schema)}/{encode_part(table)}/v{version}",
             emptied_changes_table(
@@ -81,7 +85,6 @@ def silver_tables(run: LayerRun) -> list[Table]:
         )
         for schema, table, version in sorted(known)
     ]
-    return _there(run, found)
 
 
 def gold_tables(run: LayerRun, *, first: int = 0) -> list[Table]:
@@ -123,8 +126,12 @@ def _entries(cuts: pa.Table) -> Iterator[dict[str, Any]]:
 
 def shared_tables(run: LayerRun) -> list[Table]:
     """Return the tables with rows of all the lake's sources."""
-    lake = run.lake
-    found = [
+    return _there(run, lake_wide_tables(run.lake))
+
+
+def lake_wide_tables(lake: Lake) -> list[Table]:
+    """Return the same tables; not all of them need to exist."""
+    return [
         Table("bronze/segments", segments_table(lake)),
         Table("bronze/files", files_table(lake)),
         Table("silver/transactions", transactions_table(lake)),
@@ -136,7 +143,6 @@ def shared_tables(run: LayerRun) -> list[Table]:
         Table("ledger/definitions", definitions(lake)),
         Table("ledger/runs", runs(lake)),
     ]
-    return _there(run, found)
 
 
 def _there(run: LayerRun, found: Sequence[Table]) -> list[Table]:

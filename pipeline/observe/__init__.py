@@ -19,6 +19,7 @@ __all__ = [
     "log",
     "memory",
     "progress",
+    "quantities",
     "redact",
     "redaction",
     "report",

@@ -5,10 +5,11 @@ What they need is imported inside: the command line's help is instant.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from os.path import expanduser
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pipeline.errors import BinlakeError, MissingRequirementError
@@ -21,25 +22,33 @@ if TYPE_CHECKING:
     from pipeline.settings import Settings
     from pipeline.verify.report import Verification
 
-_SPARK_PACKAGES = frozenset({"pyspark", "py4j", "delta", "delta-spark"})
-"""Modules and distributions of the extra `spark`."""
+_EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("pyspark", "py4j", "delta", "delta-spark"), ("spark", "Spark")),
+        **dict.fromkeys(("altair", "jinja2", "markupsafe", "vl_convert"), ("report", "Altair")),
+    }
+)
+"""The extra that brings a module or distribution, and what it is for people."""
 
 
 def explained(error: Exception) -> Exception:
-    """Return the error to report: for a package of Spark that is not installed, what to install."""
+    """Return the error to report: for a package of an extra that is not installed, what to
+    install."""
     if isinstance(error, ModuleNotFoundError):
         package = (error.name or "").partition(".")[0]
-        if package in _SPARK_PACKAGES:
+        if package in _EXTRAS:
+            extra, name = _EXTRAS[package]
             return MissingRequirementError(
-                f"Spark is not installed (no {package}).",
-                remedy="Run: pip install 'binlake[spark]', or pip install '.[spark]' in a clone.",
+                f"{name} is not installed (no {package}).",
+                remedy=f"Run: pip install 'binlake[{extra}]', or pip install '.[{extra}]' in a"
+                " clone.",
             )
     return error
 
 
 @contextmanager
 def _explaining() -> Iterator[None]:
-    """Raise MissingRequirementError if Spark is not installed and what is done needs it."""
+    """Raise MissingRequirementError if what is done needs an extra that is not installed."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -107,6 +116,31 @@ def lake_status(settings: Settings, progress: Progress | None = None) -> Status:
     if not found.layers and not found.sources:
         raise no_lake(settings)
     return found
+
+
+@_explaining()
+def lake_report(
+    settings: Settings, html: str, progress: Progress, *, days: int, source: str | None = None
+) -> int:
+    """Write a page of the lake to a path or URL and return its size in bytes.
+
+    `days`: how far back it shows runs and changes; `source`: the only one to show. The file is
+    replaced at once. Raises SettingsError if there is no lake, or if `html` cannot be a file.
+    """
+    from pipeline.run.page.document import document
+    from pipeline.run.page.lake_page import read_page
+    from pipeline.run.page.output import require_file, write_page
+    from pipeline.run.preflight import no_lake, require_lake
+    from pipeline.spark.session import spark_for
+
+    require_file(html)
+    spark = spark_for(require_lake(settings), progress)
+    page = read_page(spark, settings, progress, days=days, source=source)
+    if not page.status.layers and not page.status.sources:
+        raise no_lake(settings)
+    with progress.task("Drawing the charts …"):
+        text = document(page)
+    return write_page(html, text)
 
 
 @_explaining()

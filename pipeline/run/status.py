@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, Literal
 
 from pipeline.bronze import read_files
 from pipeline.bronze.continuity import gaps
@@ -38,6 +38,8 @@ from pipeline.source.capture.capture_status import CaptureStatus, read_capture_s
 
 LAYERS = ("bronze", "silver", "gold", "maintenance")
 
+TableCondition = Literal["held", "dropped", "incomplete", "drifted", "equal"]
+
 
 @dataclass(frozen=True, slots=True)
 class TableStatus:
@@ -63,6 +65,22 @@ class TableStatus:
     reason: str | None
     drift: int = 0
     remedy: str | None = None
+
+    @property
+    def name(self) -> TableName:
+        """The source's table."""
+        return TableName(self.schema, self.table)
+
+    @property
+    def state(self) -> TableCondition:
+        """The table's condition in one word; `equal`: to the source's table, at its LSN."""
+        if self.held:
+            return "held"
+        if self.dropped:
+            return "dropped"
+        if not self.complete:
+            return "incomplete"
+        return "drifted" if self.drift else "equal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +159,12 @@ class Status:
         return json.dumps(document, default=datetime.isoformat, ensure_ascii=False)
 
 
-def read_status(spark: Spark, settings: Settings) -> Status:
-    """Read the lake's ledger, files and quarantine; write nothing."""
+def read_status(spark: Spark, settings: Settings, only: str | None = None) -> Status:
+    """Read the lake's ledger, files and quarantine; write nothing. `only`: a single source."""
     lake = settings.layout
-    entries = Ledger(spark, lake, "").last_entries()
+    entries = Ledger(spark, lake, only or "").last_entries()
     known = {entry.source for entry in entries}
-    runs = last_runs(spark, lake)
+    runs = {name: run for name, run in last_runs(spark, lake).items() if only in (None, name)}
     now = datetime.now(timezone.utc)
     sources: list[SourceStatus] = []
     tables: list[TableStatus] = []

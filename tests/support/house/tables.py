@@ -134,9 +134,15 @@ ROOMS = {
     "pipeline.lake.tables": "actions by_spark last_rows native opening tables",
     "pipeline.maintenance": ("batch job leftovers plan planning preview retention tables upkeep"),
     "pipeline.observe": (
-        "current_run interruption log memory progress redaction report spark_job_progress"
+        "current_run interruption log memory progress quantities redaction report "
+        "spark_job_progress"
     ),
-    "pipeline.run": "commands operations preflight recorder status",
+    "pipeline.run": "commands operations page/ preflight recorder status",
+    "pipeline.run.page": (
+        "attention chart daily_rows document freshness lake_page output run_times schema_history "
+        "stored_sizes templates/"
+    ),
+    "pipeline.run.page.templates": "macros.html page.html style.css",
     "pipeline.seed": (
         "chunks consistent dumps/ errors folder from_dump jdbc job selection server source_table "
         "values/"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from pipeline.cli.show_runs import duration, show_runs
+from pipeline.cli.show_runs import show_runs
 from pipeline.lake.ledger.run_record import RecordedBatch
 from tests.unit.pipeline.lake.ledger.test_run_record import RECORD
 
@@ -61,19 +61,3 @@ def test_batches_that_a_run_planned_itself_are_not_mentioned() -> None:
 
 def test_a_lake_without_records_is_one_line() -> None:
     assert shown() == "No run is recorded in the lake /lake.\n"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (None, ""),
-        (0, "0.0 s"),
-        (59.94, "59.9 s"),
-        (245, "4 min 5 s"),
-        (12_000, "3 h 20 min"),
-        (187_200, "2 d 4 h"),
-        (-1.25, "-1.2 s"),
-    ],
-)
-def test_durations_have_two_units(seconds: float | None, text: str) -> None:
-    assert duration(seconds) == text

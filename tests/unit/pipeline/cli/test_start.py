@@ -18,15 +18,16 @@ from tests.support.decoder.event_bytes import recorded
 
 PATIENCE = 5.0
 """Seconds for the first word, which takes half a second on a quiet machine."""
-WITHOUT_SPARK = """
+WITHOUT = """
 import sys
 
-for package in ("pyspark", "py4j", "delta"):
+for package in {packages}:
     sys.modules[package] = None
 from pipeline.cli import main
 
 main()
 """
+SPARK = ("pyspark", "py4j", "delta")
 
 
 def first_words(*command: str | Path, word: str) -> float:
@@ -80,9 +81,13 @@ def test_a_terminal_sees_that_spark_starts(tmp_path: Path) -> None:
 
 def without_spark(*command: str | Path) -> subprocess.CompletedProcess[str]:
     """A command in an environment that lacks the packages of the extra `spark`."""
-    return subprocess.run(
-        [sys.executable, "-c", WITHOUT_SPARK, *command], capture_output=True, text=True
-    )
+    return without(SPARK, *command)
+
+
+def without(packages: tuple[str, ...], *command: str | Path) -> subprocess.CompletedProcess[str]:
+    """A command in an environment that lacks these packages."""
+    program = WITHOUT.format(packages=packages)
+    return subprocess.run([sys.executable, "-c", program, *command], capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("command", ["run", "status", "runs", "verify"])
@@ -95,6 +100,18 @@ def test_without_the_spark_extra_a_line_says_what_to_install(tmp_path: Path, com
     assert line.startswith("binlake: Spark is not installed")
     assert "pip install 'binlake[spark]'" in line
     assert result.stdout == ""
+
+
+def test_without_the_report_extra_a_line_says_what_to_install(tmp_path: Path) -> None:
+    html = tmp_path / "lake.html"
+    packages = ("altair", "vl_convert", "jinja2")
+    result = without(packages, "report", "--lake", tmp_path, "--html", html)
+    assert result.returncode == 1
+    assert result.stderr == (
+        "binlake: Altair is not installed (no jinja2). Run: pip install 'binlake[report]', or"
+        " pip install '.[report]' in a clone.\n"
+    )
+    assert not html.exists()
 
 
 def test_without_the_spark_extra_json_has_the_same_sentence(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""HTML and style of the page; `pipeline.run.page.document` fills them in."""
