@@ -129,12 +129,13 @@ def test_a_page_is_readable_and_fetches_nothing(
 def test_a_printed_page_is_dark_on_white(chromium: Browser, tmp_path: Path) -> None:
     file = tmp_path / "lake.html"
     file.write_text(document(busy_page()))
-    context = chromium.new_context(viewport={"width": 1000, "height": 900}, color_scheme="dark")
+    context = chromium.new_context(viewport={"width": 760, "height": 900}, color_scheme="dark")
     page = context.new_page()
     page.goto(file.as_uri())
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.locator("nav").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 760
     assert page.evaluate(PALE) == []
     printed = page.pdf(format="A4", print_background=True)
     if kept := os.environ.get("BINLAKE_SCREENSHOTS"):

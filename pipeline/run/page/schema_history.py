@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 import pyarrow as pa
 
-from pipeline.catalog.alter.items import TimelineItem
+from pipeline.catalog.alter.items import TimelineItem, in_force
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import among, compare, equal
 from pipeline.lake.starting import Spark
@@ -20,6 +20,7 @@ from pipeline.run.page.chart import (
     ACCENT,
     BAD,
     INK,
+    NARROW,
     QUIET,
     SECOND,
     DataTable,
@@ -84,7 +85,8 @@ def schema_changes(
     """
     found: list[SchemaChange] = []
     for source, timeline in items.items():
-        shown = [item for item in timeline if item.kind in WORDS and item.statement][-LOOKED_UP:]
+        logged = (item for item in in_force(timeline) if item.statement)
+        shown = [item for item in logged if item.kind in WORDS][-LOOKED_UP:]
         times = _commit_times(spark, lake, source, {item.lsn for item in shown})
         found += [
             SchemaChange(
@@ -131,7 +133,7 @@ def figure(changes: Sequence[SchemaChange], since: datetime, until: datetime) ->
         lines = alt.Axis(
             title=None, labelLimit=names, labelPadding=8, domain=False, ticks=False, grid=True
         )
-        legend = alt.Legend(title=None, columns=max(2, width // 105 - 1), symbolOpacity=1)
+        legend = alt.Legend(title=None, columns=2 if width == NARROW else 4, symbolOpacity=1)
         shapes, colours = zip(*(_SHAPES[kind] for kind in kinds), strict=True)
         shape = alt.Scale(domain=kinds, range=list(shapes))
         points = alt.Chart(data(values)).mark_point(filled=False, size=80, strokeWidth=2, opacity=1)

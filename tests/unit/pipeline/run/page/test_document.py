@@ -87,7 +87,8 @@ def test_names_of_tables_are_shown_as_they_are_and_never_markup() -> None:
         printable = re.sub(r"[\x00-\x1f]", "\N{REPLACEMENT CHARACTER}", name)
         assert f"shop.{printable}" in shown
         drawn = [words(one) for one in root.iter() if local(one.tag) == "text"]
-        assert any(printable[:6] in one for one in drawn)
+        label = printable.replace("📦", "\N{REPLACEMENT CHARACTER}")
+        assert any(label[:6] in one for one in drawn)
     assert "MySQL went away: <b>'db'</b>." in words(root)
 
 

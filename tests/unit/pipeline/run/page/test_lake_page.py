@@ -40,8 +40,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake with two tables, three runs, a comparison with a server, and DDL of two days."""
     folder = tmp_path_factory.mktemp("page") / "lake"
     silver = MadeSilver(NEVER_STARTED, str(folder))
-    created = [item("create", 2, T), item("create", 3, LATER), item("observed", 4, T)]
-    silver.batch([Tx(n).insert(T, n, "a") for n in range(2, 5)], created, [(4, ["shop.later"])])
+    items = [item("create", 2, T), item("create", 3, LATER), item("observed", 4, T)]
+    # One table was read again from its creation on.
+    items += [item("rewound", 3, LATER), item("create", 3, LATER)]
+    silver.batch([Tx(n).insert(T, n, "a") for n in range(2, 5)], items, [(4, ["shop.later"])])
     _statements(silver, {2: NOW - timedelta(days=40), 3: NOW - timedelta(hours=2)})
     for run in _runs():
         append_run(NEVER_STARTED, silver.lake, run)
