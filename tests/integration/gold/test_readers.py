@@ -1,7 +1,8 @@
 """Every reader of Delta that installs here reads gold's tables, value by value, or refuses them.
 
 Under each setting of `gold.readers`, one lake whose tables differ in what Delta needs for them:
-nothing, wall clocks, deletion vectors, column mapping from the start, or since a RENAME or DROP.
+nothing, wall clocks, deletion vectors, column mapping from the start, since a RENAME or DROP, or
+since the table was created again. Changes of a type or of a name's case rewrite a table.
 """
 
 from __future__ import annotations
@@ -54,13 +55,18 @@ PLAIN = definition(
     BYTES,
     column("shape", ColumnType.GEOMETRY),
 )
-CLOCKS = definition("clocks", ID, column("at", ColumnType.DATETIME2))
+AT = column("at", ColumnType.DATETIME2)
+CLOCKS = [
+    definition("clocks", ID, AT),
+    definition("clocks", replace(ID, type=ColumnType.LONGLONG), replace(AT, name="AT")),
+]
 CHANGED = definition("changed", ID, TEXT)
 NAMED = definition("odd", ID, replace(TEXT, name=ODD))
 RENAMED = [
     definition("renamed", ID, TEXT),
     definition("renamed", ID, replace(TEXT, name="letters")),
 ]
+RECREATED = [definition("recreated", ID, TEXT), definition("recreated", ID, replace(AT, name=ODD))]
 DROPPED = [definition("dropped", ID, NUMBER, TEXT), definition("dropped", ID, TEXT)]
 
 NOON = datetime(2024, 2, 29, 12, 0, 0, 123456)
@@ -83,13 +89,19 @@ PLAIN_ROWS: list[tuple[Any, ...]] = [
 ]
 TABLES: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {
     "plain": ([c.name for c in PLAIN.columns], PLAIN_ROWS),
-    "clocks": (["id", "at"], [(1, NOON), (2, None), (3, datetime(9999, 12, 31, 23, 59, 59))]),
+    "clocks": (["id", "AT"], [(1, NOON), (2, None), (3, datetime(9999, 12, 31, 23, 59, 59))]),
     "changed": (["id", "text"], [(1, "new"), (3, "c"), (4, "d")]),
     "odd": (["id", ODD], [(1, "x"), (2, None)]),
+    "recreated": (["id", ODD], [(1, NOON)]),
     "renamed": (["id", "letters"], [(1, "a"), (2, "B"), (3, "c")]),
     "dropped": (["id", "text"], [(1, "a"), (2, "B"), (3, "c")]),
 }
-MAPPED = ("odd", "renamed", "dropped")
+MAPPED = ("odd", "recreated", "renamed", "dropped")
+STEPS = {
+    "clocks": [ColumnStep("id", "id", "cast"), ColumnStep("AT", "at")],
+    "renamed": [ColumnStep("id", "id"), ColumnStep("letters", "text")],
+    "dropped": [ColumnStep("id", "id"), ColumnStep("text", "text")],
+}
 
 
 class Made(NamedTuple):
@@ -115,10 +127,12 @@ def made(
     with pytest.MonkeyPatch.context() as patched:
         # As in larger tables, whose files are not rewritten for a single row.
         patched.setitem(ON_SMALL_TABLES, VECTORS, "true")
-        first, tables = Tx(2), (PLAIN, CLOCKS, CHANGED, NAMED, RENAMED[0], DROPPED[0])
-        for table in (PLAIN, CLOCKS, NAMED):
+        evolving = (CLOCKS, RECREATED, RENAMED, DROPPED)
+        first, tables = Tx(2), [PLAIN, CHANGED, NAMED, *(before for before, _ in evolving)]
+        for table in (PLAIN, CLOCKS[0], NAMED):
             for row in TABLES[table.table][1]:
                 first.insert(table, *row)
+        first.insert(RECREATED[0], 1, "gone")
         for n, text in enumerate("abc", start=1):
             first.insert(CHANGED, n, text).insert(RENAMED[0], n, text)
             first.insert(DROPPED[0], n, n * 10, text)
@@ -128,15 +142,12 @@ def made(
         second.insert(CHANGED, 4, "d")
         for table in (RENAMED[1], DROPPED[1]):
             second.update(table, (2, "b"), (2, "B"), version=2)
-        steps = [
-            [ColumnStep("id", "id"), ColumnStep("letters", "text")],
-            [ColumnStep("id", "id"), ColumnStep("text", "text")],
-        ]
+        second.insert(RECREATED[1], 1, NOON, version=2)
         altered = [
-            item("alter", 3, table, 2, columns=columns)
-            for table, columns in zip((RENAMED[1], DROPPED[1]), steps, strict=True)
+            item("alter", 3, table, 2, columns=STEPS[table.table])
+            for table in (CLOCKS[1], RENAMED[1], DROPPED[1])
         ]
-        lake.silver.batch([second], altered)
+        lake.silver.batch([second], [*altered, item("create", 3, RECREATED[1], 2)])
         lake.run(gold=gold)
     return Made(request.param, lake)
 
