@@ -72,26 +72,21 @@ class LogContent:
     """What a file has besides rows.
 
     `ends`: positions of the ends of its transactions. `found`: statements and definitions, as
-    silver's survey finds them. `rolled_back`: LSNs of transactions with rows that were rolled back;
-    `unended`: starts of those whose end is not in the file. `times`: its first and last commit
-    time, in microseconds since 1970.
+    silver's survey finds them. `rolled_back`: LSNs of transactions with rows that were rolled back.
+    `times`: its first and last commit time, in microseconds since 1970.
     """
 
     ends: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     found: list[Found] = field(default_factory=list)
     xa: list[XaStep] = field(default_factory=list)
     rolled_back: set[int] = field(default_factory=set)
-    unended: list[int] = field(default_factory=list)
     times: tuple[int, int] | None = None
     head: bytes = b""
     """The event at the file's start that defines the layout."""
 
     def add(self, transactions: pa.RecordBatch) -> None:
-        """Note transactions; the last may be one that is still open at the file's end."""
-        has_end = pc.is_valid(transactions.column("end_pos"))
-        ended = transactions.filter(has_end)
-        unended = transactions.filter(pc.invert(has_end))
-        self.unended += unended.column("start_pos").to_pylist()
+        """Note the transactions that have ended."""
+        ended = transactions.filter(pc.is_valid(transactions.column("end_pos")))
         if not ended.num_rows:
             return
         self.ends = np.append(self.ends, ended.column("end_pos").to_numpy())
@@ -309,21 +304,7 @@ def _survey_stream(
         pass
     start = {"kind": "segment", "lsn": None, "pos": 0, "content": server}
     content.found.append({**place, **start})
-    found = SurveyedFile(binlog, scanner.result(), content)
-    _require_ends(found)
-    return found
-
-
-def _require_ends(file: SurveyedFile) -> None:
-    """Raise BinlogError if other transactions follow one that has no end."""
-    for start in file.content.unended:
-        if start < file.end:
-            raise BinlogError(
-                "a transaction begins here, of which neither a commit nor a rollback follows: it is"
-                " not known whether its rows count. Copy the file from the server again.",
-                file=file.name,
-                position=start,
-            )
+    return SurveyedFile(binlog, scanner.result(), content)
 
 
 def _rejoined(first: bytes, windows: Iterator[bytes]) -> Iterator[bytes]:

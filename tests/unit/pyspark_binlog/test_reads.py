@@ -14,7 +14,7 @@ from pipeline.errors import SettingsError
 from pyspark_binlog import DefaultSource
 from tests.support.bronze.bronze_input import FILES, IN_USE
 from tests.support.decoder.event_bytes import DATA, event_bytes, log_bytes
-from tests.support.decoder.logs import POT, insert, query, transaction, xid
+from tests.support.decoder.logs import POT, insert, query, transaction
 from tests.support.spark.binlog_rows import rows_of
 
 TABLE = "shop.orders"
@@ -117,17 +117,6 @@ def test_a_change_that_is_logged_as_a_statement_is_an_error_of_its_table(
     else:
         with pytest.raises(BinlogError, match=said):
             rows_of(file, **options)
-
-
-def test_a_transaction_without_an_end_is_an_error(tmp_path: Path) -> None:
-    file = tmp_path / "binlog.000001"
-    rows = POT.map() + insert(POT, (1,))
-    unended = transaction(1, rows).removesuffix(xid())
-    file.write_bytes(log_bytes(unended, transaction(2, rows), event_bytes(T.STOP, b"")))
-    with pytest.raises(
-        BinlogError, match=r"binlog.000001, position \d+: a transaction begins here"
-    ):
-        rows_of(file)
 
 
 def test_a_file_that_became_shorter_since_it_was_loaded_is_an_error(folder: Path) -> None:
