@@ -34,8 +34,7 @@ _ALL: Pushed = Pushed()
 class RangeReader:
     """Reads ranges of the log into batches with a DataFrame's `schema`.
 
-    `table`: the rows are changes of one table, with the columns `chosen` (None: all), else those of
-    all tables as JSON.
+    With one table, images have the columns `chosen` (None: all); else they are JSON.
     """
 
     rows: CommittedRows
