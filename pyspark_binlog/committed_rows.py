@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,7 +40,7 @@ class WantedTables:
 
     table: TableName | None
     included: Wanted
-    consequences: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    consequences: Mapping[str, list[str]] = field(default_factory=dict)
 
     def __call__(self, schema: str, table: str) -> bool:
         """Return True if the table's rows are read."""
@@ -54,7 +54,7 @@ class WantedTables:
         if tables is None:
             return True
         if fault["kind"] == STATEMENT_DML:
-            tables = closed(tables, {name: [*found] for name, found in self.consequences.items()})
+            tables = closed(tables, self.consequences)
         names = map(TableName.read, tables)
         return any(self(name.schema, name.table) for name in names)
 
@@ -81,10 +81,10 @@ class CommittedRows:
 
     def _kept(self, read: LogRange) -> Iterator[Changes]:
         decode = Decode(self.types, self.wanted, {}, names=read.names, lower_case=self.lower_case)
-        results = self._sound(decode.results(read.segment, read.parts()), read)
+        results = self._sound(decode.results(read.segment, read.parts()))
         return _without_rolled_back(results) if read.rolled_back else _changes_in(results)
 
-    def _sound(self, results: Iterable[Result], read: LogRange) -> Iterator[Result]:
+    def _sound(self, results: Iterable[Result]) -> Iterator[Result]:
         """Yield the results; raise BinlogError for a fault that affects a wanted table."""
         for result in results:
             if isinstance(result, Faults):

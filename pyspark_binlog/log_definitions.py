@@ -37,7 +37,7 @@ class LogDefinitions:
     names: TableNames
     shown: Mapping[str, Sequence[TableDefinition]]
     declared: Mapping[str, TableDefinition]
-    consequences: Mapping[str, Sequence[str]]
+    consequences: Mapping[str, list[str]]
 
     def of(self, table: TableName) -> Sequence[TableDefinition]:
         """Return a table's definitions in the order of the log.
@@ -76,7 +76,7 @@ def read_definitions(files: Sequence[SurveyedFile], settings: Settings) -> LogDe
     return LogDefinitions(surveyed.names, shown, declared, _consequences(found, surveyed))
 
 
-def _consequences(found: Sequence[Found], surveyed: Surveyed) -> Mapping[str, Sequence[str]]:
+def _consequences(found: Sequence[Found], surveyed: Surveyed) -> Mapping[str, list[str]]:
     consequences = Consequences()
     for row in found:
         if row["kind"] == "statement":

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
 from decoder import Segment
 from decoder.encryption.stream_cipher import StreamCipher
+from decoder.errors import TruncatedError
 from pipeline.errors import SettingsError
 from pipeline.silver.decode.decode import OFFSET_BITS
 from pipeline.silver.decode.table_names import TableNames
-from pipeline.source.logs.storage import WINDOW, opened, read_windows
+from pipeline.source.logs.storage import opened, read_windows
 from pyspark_binlog.log_survey import SurveyedFile
 from pyspark_binlog.xa_outcomes import XaOutcomes
 
@@ -23,8 +24,7 @@ class LogRange(InputPartition):
     """The bytes of a file from the start of `segment` to `end`, and what decoding them needs.
 
     `rolled_back`: it has transactions with rows that were rolled back. `times`: the first and last
-    commit time of the file's transactions, in microseconds since 1970; None: unknown. `again`: it
-    is one prepared XA transaction, which an earlier micro-batch has passed over.
+    commit time of the file's transactions, in microseconds since 1970; None: unknown.
     """
 
     path: str
@@ -36,7 +36,6 @@ class LogRange(InputPartition):
     xa: XaOutcomes
     rolled_back: bool
     times: tuple[int, int] | None
-    again: bool = False
 
     @property
     def lsns(self) -> tuple[int, int]:
@@ -53,18 +52,23 @@ class LogRange(InputPartition):
         at = [commit.committed_at for commit in self.xa.commits.values()]
         return min([self.times[0], *at]), max([self.times[1], *at])
 
-    @property
-    def may_have_rows(self) -> bool:
-        """False if it is an XA transaction that is still open, or was rolled back."""
-        return not self.again or bool(self.xa.commits)
-
     def parts(self) -> Iterator[pa.Buffer]:
-        """Yield the bytes, in windows. Raises OSError if the file cannot be read."""
+        """Yield the bytes, in windows.
+
+        Raises OSError if the file cannot be read, BinlogError if it has become shorter.
+        """
+        position = self.segment.start_pos
         with opened(self.path, self.cipher, self.codec) as stream:
-            stream.seek(self.segment.start_pos)
-            size = self.end - self.segment.start_pos
-            for window in read_windows(stream, size, min(size, WINDOW)):
+            stream.seek(position)
+            for window in read_windows(stream, self.end - position):
+                position += len(window)
                 yield pa.py_buffer(window)
+        if position < self.end:
+            raise TruncatedError(
+                f"the file had {self.end} bytes when the DataFrame was loaded. Load it again.",
+                file=self.segment.file,
+                position=position,
+            )
 
 
 def lsn_at(ordinal: int, position: int) -> int:
@@ -81,16 +85,10 @@ def whole_file(file: SurveyedFile, names: TableNames, xa: XaOutcomes) -> Iterato
 
 
 def part_of(
-    file: SurveyedFile,
-    start: int,
-    end: int,
-    names: TableNames,
-    xa: XaOutcomes,
-    *,
-    again: bool = False,
+    file: SurveyedFile, start: int, end: int, names: TableNames, xa: XaOutcomes
 ) -> LogRange:
     """Return the file's range between two transactions. Raises SettingsError for a relay log."""
-    return replace(_range(file, _segment_at(file, start), end, names, xa), again=again)
+    return _range(file, _segment_at(file, start), end, names, xa)
 
 
 def _segment_at(file: SurveyedFile, start: int) -> Segment:

@@ -31,10 +31,12 @@ from pipeline.silver.plan.survey import Found, table_statements
 from pipeline.source import find_binlogs
 from pipeline.source.logs.listing import Binlog
 from pipeline.source.logs.server_logs import logs_by_server
-from pipeline.source.logs.storage import THREADS, StoredFile, opened, read_with_retries
+from pipeline.source.logs.storage import StoredFile, opened, read_with_retries
 
 UNCUT = 1 << 62
 """A target size that no file reaches."""
+_AT_ONCE = 4
+"""Files that are surveyed at the same time: each takes some 50 MB."""
 _SIZE = slice(9, 13)
 """The event's size in its header."""
 
@@ -188,7 +190,7 @@ class LogSurvey:
         warm()
         followed = {binlog.stored: binlog is not binlogs[-1] for binlog in binlogs}
         new = [one for one in binlogs if (one.stored, followed[one.stored]) not in self._known]
-        with ThreadPoolExecutor(THREADS) as threads:
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
             surveyed = list(threads.map(self._survey, new, (followed[one.stored] for one in new)))
         keys = ((one.stored, followed[one.stored]) for one in new)
         found = self._known | dict(zip(keys, surveyed, strict=True))

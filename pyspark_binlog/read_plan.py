@@ -13,6 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from decoder.model.results import Changes
+from decoder.stream.precompile import warm
 from pipeline.settings import Settings
 from pipeline.source.logs.encrypted import read_keys
 from pyspark_binlog.columns import IMAGES, envelope_schema, require_columns, table_schema, united
@@ -33,8 +34,7 @@ _ALL: Pushed = Pushed()
 class RangeReader:
     """Reads ranges of the log into batches with a DataFrame's `schema`.
 
-    `table`: the rows are changes of one table, with the columns `chosen` (None: all), else those of
-    all tables as JSON.
+    With one table, images have the columns `chosen` (None: all); else they are JSON.
     """
 
     rows: CommittedRows
@@ -50,6 +50,7 @@ class RangeReader:
 
     def __call__(self, read: LogRange, pushed: Pushed = _ALL) -> Iterator[pa.RecordBatch]:
         """Yield the range's rows that meet the filters. Raises BinlogError."""
+        warm()  # once on each machine
         typed = self.rows.wanted.table is not None
         conform = Conformer(self.schema, self.chosen)
         for changes in self.rows(read):

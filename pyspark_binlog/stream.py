@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 from typing_extensions import override
 
 from pyspark_binlog.committed_rows import CommittedRows
-from pyspark_binlog.log_ranges import LogRange, divided, part_of
+from pyspark_binlog.log_ranges import LogRange, divided, lsn_at, part_of
 from pyspark_binlog.log_survey import SurveyedFile
 from pyspark_binlog.options import ReadOptions
 from pyspark_binlog.read_plan import LogInput, RangeReader
@@ -98,13 +98,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         xa = outcomes(files, begin, stop.place)
         found = []
         for number, first, last in begin.prepared.values():
-            file = _file_of(files, number)
-            found.append(part_of(file, first, last, names, xa, again=True))
+            if lsn_at(number, first) in xa.commits:
+                file = _file_of(files, number)
+                found.append(part_of(file, first, last, names, xa))
         for file, first, last in parts_between(files, begin.place, stop.place):
             for next_one in divided(file, first, last, self._options.segment_bytes):
                 found.append(part_of(file, first, next_one, names, xa))
                 first = next_one
-        return [StreamRange(read, rows) for read in found if read.may_have_rows]
+        return [StreamRange(read, rows) for read in found]
 
     @override
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -127,8 +128,8 @@ def _file_of(files: Sequence[SurveyedFile], number: int) -> SurveyedFile:
     found = next((file for file in files if file.ordinal == number), None)
     if found is None:
         raise LostLogError(
-            f"the log has no file of number {number}, in which a transaction was prepared"
-            " (XA PREPARE) that is still open.",
-            remedy="Put the file back until the transaction is committed or rolled back.",
+            f"the log has no file of number {number}, with the rows of an XA transaction that is"
+            " committed now.",
+            remedy="Put the file back.",
         )
     return found

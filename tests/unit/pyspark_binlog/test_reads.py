@@ -11,9 +11,10 @@ import pytest
 from decoder import BinlogError
 from decoder.constants import EventType as T
 from pipeline.errors import SettingsError
+from pyspark_binlog import DefaultSource
 from tests.support.bronze.bronze_input import FILES, IN_USE
 from tests.support.decoder.event_bytes import DATA, event_bytes, log_bytes
-from tests.support.decoder.logs import POT, insert, query, transaction
+from tests.support.decoder.logs import CUP, POT, insert, query, transaction
 from tests.support.spark.binlog_rows import rows_of
 
 TABLE = "shop.orders"
@@ -116,3 +117,24 @@ def test_a_change_that_is_logged_as_a_statement_is_an_error_of_its_table(
     else:
         with pytest.raises(BinlogError, match=said):
             rows_of(file, **options)
+
+
+def test_a_statement_is_an_error_of_what_its_triggers_change(tmp_path: Path) -> None:
+    trigger = "CREATE TRIGGER pours AFTER UPDATE ON cup FOR EACH ROW UPDATE pot SET id = 1"
+    rows = transaction(1, insert(CUP, (1, "a")), insert(POT, (1,)))
+    events = [rows, query(trigger), transaction(2, query("UPDATE cup SET id = 2"))]
+    file = tmp_path / "binlog.000001"
+    file.write_bytes(log_bytes(*events, event_bytes(T.STOP, b"")))
+    with pytest.raises(BinlogError, match="a change is logged as a statement"):
+        rows_of(file, table="shop.pot")
+
+
+def test_a_file_that_became_shorter_since_it_was_loaded_is_an_error(folder: Path) -> None:
+    source = DefaultSource({"path": str(folder), "table": TABLE})
+    reader = source.reader(source.schema())
+    first = reader.partitions()[0]
+    log = FILES[0].read_bytes()
+    for size in (0, len(log) // 2, len(log) - 1):
+        (folder / FILES[0].name).write_bytes(log[:size])
+        with pytest.raises(BinlogError, match=rf"binlog.000001, position {size}: .*Load it again"):
+            list(reader.read(first))
