@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 from demo.in_airflow import REPOSITORY, settings
 from tests.support.servers.server import free_port
@@ -33,9 +34,11 @@ class StandaloneAirflow:
         self.sources = self.home / "sources"
         self.sources.mkdir(parents=True)
         self._log = folder / "airflow.log"
+        environment = settings(self.home, str(free_port()))
+        self._url = environment["AIRFLOW__API__BASE_URL"]
         self._environment = {
             **os.environ,
-            **settings(self.home, str(free_port())),
+            **environment,
             # Its two log servers: another Airflow may use their default ports.
             "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(free_port()),
             "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(free_port()),
@@ -46,7 +49,7 @@ class StandaloneAirflow:
     @contextmanager
     def running(self, pools: Mapping[str, Any]) -> Iterator[None]:
         """Run Airflow with these pools until the end of the `with`; start once all DAGs are
-        parsed.
+        parsed and the server, which tasks report to, answers.
         """
         file = self.home / "pools.json"
         file.write_text(json.dumps(pools))
@@ -62,6 +65,8 @@ class StandaloneAirflow:
             )
         try:
             until(self._has_dags, "Airflow knows the DAGs", patience=START_SECONDS)
+            # A task that starts earlier fails.
+            until(self._answers, "Airflow's server answers", patience=START_SECONDS)
             yield
         except TimeoutError as error:
             raise AssertionError(self._log.read_text(errors="replace")[-4000:]) from error
@@ -94,6 +99,13 @@ class StandaloneAirflow:
         found = {dag for (dag,) in self._asked("SELECT dag_id FROM dag")}
         wanted = {f"binlake_{file.stem}_replication" for file in self.sources.glob("*.yml")}
         return wanted <= found
+
+    def _answers(self) -> bool:
+        try:
+            with urlopen(f"{self._url}/api/v2/monitor/health", timeout=10):
+                return True
+        except OSError:
+            return False
 
     def _asked(self, query: str) -> list[tuple[Any, ...]]:
         """Query the database directly: an `airflow` command takes seconds."""
