@@ -39,7 +39,7 @@ from pipeline.cli.run_commands import (
     run,
     starting,
 )
-from pipeline.cli.server_commands import capture, check, seed
+from pipeline.cli.server_commands import capture, check, init, seed
 from pipeline.errors import DONE, DONE_WITH_FAULTS, exit_code_of
 from pipeline.observe.current_run import UNKNOWN, binlake_version
 from pipeline.observe.interruption import handling_signals
@@ -303,7 +303,7 @@ def config(
 
 _GROUPS: Mapping[str, Sequence[Callable[..., None]]] = {
     "Replicate": (run, ingest, decode, apply, retry),
-    "Source server": (check, capture, seed),
+    "Source server": (init, check, capture, seed),
     "Look at a lake or a log": (status, runs, verify, inspect),
     "Settings and upkeep": (config, maintain),
 }

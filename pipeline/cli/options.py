@@ -110,6 +110,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "binlake apply --conf conf/shop.yml --full-refresh --table shop.orders",
     ),
     "retry": ("binlake retry --source shop --lake /data/lake",),
+    "init": ("binlake init --server mysql://binlake@db:3306 --to shop.yml",),
     "check": ("binlake check --server mysql://binlake@db:3306",),
     "capture": (
         "binlake capture --server mysql://binlake@db:3306 --to /backup/binlogs",

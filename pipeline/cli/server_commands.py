@@ -1,16 +1,18 @@
-"""Commands for the source server: `check`, `capture` and `seed`.
+"""Commands for the source server: `init`, `check`, `capture` and `seed`.
 
 They import what they need when they run, so that help is instant.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, NoReturn
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 
 from pipeline.cli.options import (
+    Binlogs,
     Conf,
     ExitCodeOnly,
     Json,
@@ -22,6 +24,34 @@ from pipeline.cli.options import (
     settings_of,
 )
 from pipeline.cli.run_commands import carry_out, set_up_run, starting
+
+
+def init(
+    server: Server = None,
+    source: Source = None,
+    binlogs: Binlogs = None,
+    lake: LakeFolder = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--to", metavar="FILE", help="File to write; by default, the source's name and .yml."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Write a commented settings file for a server, from what the server reports.
+
+    The password is not written: it comes from the environment or a file.
+    """
+    with starting("Asking the server …"):
+        from pipeline.run.setup.proposal import Given
+        from pipeline.run.setup.settings_file import show, write_settings
+        from pipeline.source.server.login import login
+
+        settings = settings_of(source=source, binlogs=binlogs, lake=lake, server=server)
+        given = Given.of(settings)
+        written = write_settings(login(settings), given, to and to.expanduser(), force=force)
+    show(written, Console())
 
 
 def check(
@@ -146,5 +176,5 @@ def seed(
     """
     given = {"tables": table, "dump": dump, "form": form, "create": create, "at": at}
     section = ("seed", {**given, "consistent": consistent or None})
-    places = {"conf": conf, "server": server, "source": source, "lake": lake}
+    places: dict[str, Any] = {"conf": conf, "server": server, "source": source, "lake": lake}
     carry_out("seed", output, section=section, **places)

@@ -15,6 +15,7 @@ __all__ = [
     "preflight",
     "read_status",
     "run_command",
+    "setup",
     "status",
 ]
 

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pipeline.settings.settings import Settings
 
-__all__ = ["Settings", "capture", "file", "server", "settings", "time_zone", "until"]
+__all__ = [
+    "Settings",
+    "capture",
+    "file",
+    "meanings",
+    "server",
+    "settings",
+    "time_zone",
+    "until",
+]
 
 _MODULES = {"Settings": "pipeline.settings.settings"}
 

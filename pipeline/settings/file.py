@@ -253,7 +253,7 @@ def _remedy(problem: str) -> str:
 def as_yaml(settings: BaseModel) -> str:
     """Return all settings as YAML, which can be used as a `--conf` file."""
     values = _shown(settings)
-    written = {key: one if key == LITERAL else _escaped(one) for key, one in values.items()}
+    written = {key: one if key == LITERAL else escaped(one) for key, one in values.items()}
     return yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=100)
 
 
@@ -274,6 +274,6 @@ def _shown(settings: BaseModel) -> dict[str, Any]:
     return values
 
 
-def _escaped(value: Any) -> Any:
+def escaped(value: Any) -> Any:
     """Escape `${` in all texts, where it would begin a variable."""
     return _mapped(value, lambda _, one: one.replace("${", "$${") if isinstance(one, str) else one)

@@ -17,10 +17,11 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT / "tools" / "docs"))
 
-from hooks import field_meanings, settings_models  # noqa: E402
+from hooks import settings_models  # noqa: E402
 from lake_columns import GOLD_COLUMNS, DocumentedTable, documented_tables  # noqa: E402
 
 from pipeline.gold.table.names import COMMITTED_AT, LSN  # noqa: E402
+from pipeline.settings.meanings import field_meanings  # noqa: E402
 
 ELSEWHERE = re.compile(r"<(?:script|link|img)[^>]+(?:src|href)=\"?https?://")
 MESSAGE = re.compile(r"^### `(.+)`$", re.MULTILINE)

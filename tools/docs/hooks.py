@@ -6,11 +6,8 @@ lake's columns from `lake_columns`, the server's refusals from `pipeline.source.
 
 from __future__ import annotations
 
-import ast
-import inspect
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +18,7 @@ from typer.main import get_command
 
 from pipeline.cli.app import app
 from pipeline.settings import Settings
+from pipeline.settings.meanings import field_meanings, sections
 from pipeline.settings.mistakes import declared, expected
 from pipeline.source.server.refusals import BY_CODE, DUMP_ENDS
 
@@ -40,7 +38,7 @@ def settings_page() -> Iterator[str]:
     yield "# Settings"
     yield "\nKeys of the YAML file that `--conf` names: a commented example is `conf/binlake.yml`."
     yield "[Configuration](../guides/configuration.md) says how files and options combine."
-    for section, model in _sections(Settings, ""):
+    for section, model in sections():
         yield f"\n## {section or 'Top level'}\n"
         yield "| key | default | expects | meaning |\n|---|---|---|---|"
         for name, meaning in field_meanings(model).items():
@@ -50,33 +48,9 @@ def settings_page() -> Iterator[str]:
             yield _row(f"`{path}`", _default(model, name), _plain(words), meaning)
 
 
-def field_meanings(model: type[BaseModel]) -> dict[str, str]:
-    """Return the docstring below each field of a settings model, except sections; may be empty."""
-    definition = ast.parse(inspect.getsource(model)).body[0]
-    documented = {
-        ast.unparse(field.target): " ".join(ast.literal_eval(text.value).split())
-        for field, text in pairwise(getattr(definition, "body", ()))
-        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr)
-    }
-    fields = model.model_fields.items()
-    return {name: documented.get(name, "") for name, one in fields if not _model_of(one.annotation)}
-
-
-def _sections(model: type[BaseModel], path: str) -> Iterator[tuple[str, type[BaseModel]]]:
-    yield path, model
-    for name, field in model.model_fields.items():
-        if inner := _model_of(field.annotation):
-            yield from _sections(inner, f"{path}.{name}" if path else name)
-
-
 def settings_models() -> list[type[BaseModel]]:
     """Return all models of a settings file."""
-    return [model for _, model in _sections(Settings, "")]
-
-
-def _model_of(annotation: Any) -> type[BaseModel] | None:
-    is_model = isinstance(annotation, type) and issubclass(annotation, BaseModel)
-    return annotation if is_model else None
+    return [model for _, model in sections()]
 
 
 def _default(model: type[BaseModel], name: str) -> str:

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["report", "run"]
+__all__ = ["facts", "finding", "report", "run", "tables", "variables"]

@@ -61,7 +61,7 @@ def show(report: CheckReport, out: Console, *, explain_fit: bool = False) -> Non
         found = [finding for finding in report.findings if finding.verdict == verdict]
         if verdict != "fit" or explain_fit:
             for finding in found:
-                has = ": ".join(filter(None, (finding.has, _tables(finding.tables))))
+                has = ": ".join(filter(None, (finding.has, shown_tables(finding.tables))))
                 out.print(_row(finding.verdict, f"{finding.check}: {has}", finding.why))
         elif found:
             names = ", ".join(dict.fromkeys(finding.check for finding in found))
@@ -80,7 +80,8 @@ def _row(verdict: Verdict, *texts: str) -> Table:
     return row
 
 
-def _tables(names: tuple[str, ...]) -> str:
+def shown_tables(names: tuple[str, ...]) -> str:
+    """Return the first names of tables, and how many more there are."""
     more = len(names) - SHOWN_TABLES
     shown = ", ".join(names[:SHOWN_TABLES])
     return f"{shown} and {more} more" if more > 0 else shown

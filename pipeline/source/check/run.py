@@ -40,15 +40,20 @@ CHECKS: tuple[Check, ...] = (
 
 
 def check_server(login: Login, settings: Settings) -> CheckReport:
-    """Check the server and return the report. Raises what `connect` and `asked` raise."""
-    with connect(login, read_timeout=READ_SECONDS) as connection, asked(login):
-        facts = read_facts(connection)
+    """Check the server and return the report; raises as `server_facts`."""
+    facts = server_facts(login)
     return CheckReport(
         server=facts.version.name,
         address=login.address,
         user=facts.user,
         findings=findings(facts, settings),
     )
+
+
+def server_facts(login: Login) -> ServerFacts:
+    """Query all facts that checks judge. Raises what `connect` and `asked` raise."""
+    with connect(login, read_timeout=READ_SECONDS) as connection, asked(login):
+        return read_facts(connection)
 
 
 def findings(facts: ServerFacts, settings: Settings) -> tuple[Finding, ...]:

@@ -102,6 +102,12 @@ def kinds(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
             yield _unsupported(kind.lower().replace("_", " "), names, verdict, why)
 
 
+def unsupported_tables(facts: ServerFacts, settings: Settings) -> list[str]:
+    """Return the names of tables that gold could not equal, as their findings are unfit."""
+    found = (*engines(facts, settings), *kinds(facts, settings))
+    return sorted({name for one in found if one.verdict == "unfit" for name in one.tables})
+
+
 def _unsupported(check: str, names: list[str], verdict: Verdict, why: str) -> Finding:
     """Return the finding for such tables; unfit ones should be excluded, as gold would be wrong."""
     listed = ", ".join(json.dumps(name, ensure_ascii=False) for name in names)

@@ -300,7 +300,7 @@ def encryption(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
 
 def system_time_zone(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     """Compare the current UTC offset of the server with that of conf."""
-    has = _offset(facts.utc_offset)
+    has = offset_text(facts.utc_offset)
     expected = facts.at.astimezone(zone(settings.system_time_zone)).utcoffset() or timedelta()
     why = (
         "A DEFAULT that is a time of day is in the server's time zone, which the log does not"
@@ -315,7 +315,7 @@ def system_time_zone(facts: ServerFacts, settings: Settings) -> Iterator[Finding
     yield Finding("system_time_zone", has, "unfit", why, RemedySteps(conf=conf))
 
 
-def _offset(seconds: int) -> str:
+def offset_text(seconds: int) -> str:
     """Return an offset such as `+02:00`, rounded to the minute since the clocks differ slightly."""
     minutes = round(seconds / 60)
     return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"

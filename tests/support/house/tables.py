@@ -136,7 +136,8 @@ ROOMS = {
     "pipeline.observe": (
         "current_run interruption log memory progress redaction report spark_job_progress"
     ),
-    "pipeline.run": "commands operations preflight recorder status",
+    "pipeline.run": "commands operations preflight recorder setup/ status",
+    "pipeline.run.setup": "proposal settings_file settings_text",
     "pipeline.seed": (
         "chunks consistent dumps/ errors folder from_dump jdbc job selection server source_table "
         "values/"
@@ -146,7 +147,7 @@ ROOMS = {
         "text_chunks"
     ),
     "pipeline.seed.values": "cell_bytes dates numbers rows text",
-    "pipeline.settings": "capture file mistakes server settings time_zone until values",
+    "pipeline.settings": "capture file meanings mistakes server settings time_zone until values",
     "pipeline.silver": "carry_out decode/ full_refresh job plan/ planning tables/",
     "pipeline.silver.decode": (
         "decode decoding segment_tasks segments silver_tables splitter statement_faults table_names"
