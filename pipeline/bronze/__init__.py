@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pipeline.bronze.files import read_files
     from pipeline.bronze.job import run
 
-__all__ = ["continuity", "executed_gtids", "files", "job", "read_files", "run", "tables"]
+__all__ = ["continuity", "executed_gtids", "files", "job", "preview", "read_files", "run", "tables"]
 
 _MODULES = {"read_files": "pipeline.bronze.files", "run": "pipeline.bronze.job"}
 

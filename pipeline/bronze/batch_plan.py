@@ -113,15 +113,7 @@ def next_plan(
     """Return the layer's next plan; None if nothing is new."""
     settings, last = run.settings, run.ledger.last("bronze")
     batch = last.batch + 1 if last else 1
-    successors = {
-        row.ordinal - 1: Successor(row.file, row.restarted, row.previous_gtids) for row in known
-    }
-    successors |= {
-        file.ordinal - 1: Successor(
-            file.binlog.stored.name, file.binlog.head.restarted, file.binlog.head.previous_gtids
-        )
-        for file in placed
-    }
+    successors = successors_of(placed, known)
     to_read, more = tasks(placed, settings.segments, succeeded=set(successors))
     engine = engine_of(run.spark, settings, sum(expected_size(file) for file, _ in to_read))
     with run.progress.task("bronze: reading files", len(to_read), "files") as task:
@@ -138,6 +130,20 @@ def next_plan(
     return BronzePlan(files, part_size, limit, more)
 
 
+def successors_of(placed: Sequence[Placed], known: Sequence[FileRow]) -> dict[int, Successor]:
+    """Return the file that follows each file of the source, by the ordinal of the earlier one."""
+    successors = {
+        row.ordinal - 1: Successor(row.file, row.restarted, row.previous_gtids) for row in known
+    }
+    successors |= {
+        file.ordinal - 1: Successor(
+            file.binlog.stored.name, file.binlog.head.restarted, file.binlog.head.previous_gtids
+        )
+        for file in placed
+    }
+    return successors
+
+
 def tasks(
     placed: Sequence[Placed], segments: SegmentSettings, *, succeeded: Collection[int]
 ) -> tuple[list[tuple[Placed, ScanTask]], bool]:
@@ -151,7 +157,7 @@ def tasks(
     for file in placed:
         stored, row = file.binlog.stored, file.row
         goes_on = file.ordinal in succeeded
-        if not _worth_reading(file, succeeded=goes_on):
+        if not worth_reading(file, succeeded=goes_on):
             continue
         mark = row.stored if row is not None and row.ingested_upto else None
         task = ScanTask(
@@ -178,7 +184,9 @@ def expected_size(file: Placed) -> int:
     return size * _EXPANSION if file.binlog.codec else size
 
 
-def _worth_reading(file: Placed, *, succeeded: bool) -> bool:
+def worth_reading(file: Placed, *, succeeded: bool) -> bool:
+    """Return True if a file is new or changed, or may be complete now; `succeeded`: another file
+    follows."""
     row, stored, size = file.row, file.binlog.stored, file.binlog.size
     if row is None:
         return True

@@ -84,6 +84,13 @@ Until = Annotated[
         help="Stop gold there: a time (2026-11-22T10:00:00Z), a GTID, FILE:POSITION or an LSN.",
     ),
 ]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Only list what would be read, decoded and applied, by file and table.",
+    ),
+]
 FullRefresh = Annotated[
     bool,
     typer.Option(
@@ -102,6 +109,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "run": (
         "binlake run --source shop --binlogs /backup/binlogs --lake /data/lake",
         "binlake run --conf conf/shop.yml --until 2026-11-22T10:00:00Z",
+        "binlake run --conf conf/shop.yml --dry-run",
     ),
     "ingest": ("binlake ingest --source shop --binlogs /backup/binlogs --lake /data/lake",),
     "decode": ("binlake decode --source shop --lake /data/lake",),

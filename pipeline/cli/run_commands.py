@@ -15,8 +15,10 @@ from rich.console import Console
 
 from pipeline.cli.options import (
     Conf,
+    DryRun,
     FullRefresh,
     InputOptions,
+    Json,
     LakeFolder,
     Output,
     Source,
@@ -43,16 +45,20 @@ def run(
     *,
     until: Until = None,
     full_refresh: FullRefresh = False,
+    dry_run: DryRun = False,
+    json: Json = False,
     output: Output,
 ) -> None:
     """Ingest, decode and apply what is new: from binlog files to gold tables."""
-    command = "run --full-refresh" if full_refresh else "run"
-    carry_out(command, output, **asdict(places), until=until)
+    options = {**asdict(places), "until": until}
+    run_or_preview("run", output, options, full_refresh=full_refresh, dry_run=dry_run, json=json)
 
 
-def ingest(places: InputOptions, *, output: Output) -> None:
+def ingest(
+    places: InputOptions, *, dry_run: DryRun = False, json: Json = False, output: Output
+) -> None:
     """Store new binlog files in bronze, byte for byte."""
-    carry_out("ingest", output, **asdict(places))
+    run_or_preview("ingest", output, asdict(places), dry_run=dry_run, json=json)
 
 
 def decode(
@@ -67,13 +73,15 @@ def decode(
         ),
     ] = None,
     full_refresh: FullRefresh = False,
+    dry_run: DryRun = False,
+    json: Json = False,
     output: Output,
 ) -> None:
     """Decode what is in bronze into typed change rows in silver."""
     if until is not None and not full_refresh:
         raise typer.BadParameter("--until is for gold: with decode it needs --full-refresh.")
-    command = "decode --full-refresh" if full_refresh else "decode"
-    carry_out(command, output, **asdict(places), until=until)
+    options = {**asdict(places), "until": until}
+    run_or_preview("decode", output, options, full_refresh=full_refresh, dry_run=dry_run, json=json)
 
 
 def apply(
@@ -89,13 +97,15 @@ def apply(
             help="With --full-refresh: only tables whose schema.table matches; repeatable.",
         ),
     ] = None,
+    dry_run: DryRun = False,
+    json: Json = False,
     output: Output,
 ) -> None:
     """Apply changes in silver to the gold tables, and publish a snapshot."""
     if table and not full_refresh:
         raise typer.BadParameter("--table selects tables to rebuild: it needs --full-refresh.")
-    command = "apply --full-refresh" if full_refresh else "apply"
-    carry_out(command, output, **asdict(places), until=until, refresh_tables=table)
+    options = {**asdict(places), "until": until, "refresh_tables": table}
+    run_or_preview("apply", output, options, full_refresh=full_refresh, dry_run=dry_run, json=json)
 
 
 def retry(places: InputOptions, *, output: Output) -> None:
@@ -133,29 +143,71 @@ def maintain(
         say("note", line, layer=report.layer)
 
 
+def run_or_preview(
+    command: str,
+    output: Output,
+    options: Mapping[str, Any],
+    *,
+    full_refresh: bool = False,
+    dry_run: bool,
+    json: bool,
+) -> None:
+    """Run a command, or only show what it would do; `options` as of `set_up_run`."""
+    if dry_run and full_refresh:
+        raise typer.BadParameter("--dry-run shows no full refresh, which processes everything.")
+    if dry_run:
+        show_only(command, output, json=json, **options)
+    else:
+        full_command = f"{command} --full-refresh" if full_refresh else command
+        carry_out(full_command, output, json=json, **options)
+
+
+def show_only(command: str, output: Output, *, json: bool, **options: Any) -> None:
+    """Show what a command would do; it is neither carried out nor recorded."""
+    with starting("Starting …", quiet=output.silent):
+        settings, progress, _ = set_up_run(output, **options)
+        from pipeline.cli.show_dry_run import show_dry_run
+        from pipeline.run.operations import run_preview
+
+    found = run_preview(command, settings, progress)
+    if json:
+        print(found.to_json())
+    elif not output.quiet:
+        show_dry_run(found, Console())
+
+
 def carry_out(
-    command: str, output: Output, *, section: Section | None = None, **options: Any
+    command: str,
+    output: Output,
+    *,
+    section: Section | None = None,
+    json: bool = False,
+    **options: Any,
 ) -> NoReturn:
-    """Run a command, record it, report it, and exit with its code; arguments as of `set_up_run`."""
+    """Run a command, record it, report it, and exit with its code; arguments as of `set_up_run`.
+
+    `json`: print the run's record instead of the report.
+    """
     with starting("Starting …", quiet=output.silent):
         from pipeline.observe.memory import keep_freed
 
         keep_freed()
         settings, progress, logged = set_up_run(output, section=section, **options)
         from pipeline.cli.show import show_problems, show_reports
-        from pipeline.run import run_command
-        from pipeline.run.commands import exit_code
+        from pipeline.run.commands import exit_code, recorded_run
 
     spark, settings = session_for(command, settings, progress)
     try:
-        reports = run_command(spark, settings, progress, command)
+        reports, record = recorded_run(spark, settings, progress, command)
     except (Exception, KeyboardInterrupt) as error:
         if not logged:
             raise
         raise typer.Exit(exit_code_of(error)) from error
     if not logged:
         show_problems(reports, Console(stderr=True))
-    if settings.log == "text" and not output.quiet:
+    if json and record is not None:
+        print(record.to_json())
+    elif not json and settings.log == "text" and not output.quiet:
         show_reports(reports, settings, Console())
     raise typer.Exit(exit_code(reports))
 

@@ -17,6 +17,7 @@ __all__ = [
     "changes",
     "job",
     "plan",
+    "preview",
     "refresh",
     "retry",
     "run",

@@ -37,6 +37,7 @@ from pipeline.gold.table.commits import signs
 from pipeline.gold.table.damage import Damage
 from pipeline.gold.table.names import gold_name, why_no_name
 from pipeline.gold.table.state import NO_LSN, GoldState, Rebuild
+from pipeline.lake import Ledger
 from pipeline.lake.ledger.history_removed import Removed, removed
 from pipeline.layer import LayerRun
 from pipeline.silver.plan.progress import silver_progress, silver_progress_ahead
@@ -70,6 +71,26 @@ class Planned:
     awaits_silver: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The next batch as decided without foreign key cascades, and what it was decided from.
+
+    `start` is gold's state before it, `state` after it. `refreshed`: tables to rebuild from silver.
+    `wanted`: LSN of the last transaction that gold may reach, in this batch or later ones;
+    `decoded`: of silver's last one.
+    """
+
+    previous: GoldState
+    start: GoldState
+    state: GoldState
+    known: Known
+    seen: Seen
+    refreshed: Collection[TableName]
+    batch: int
+    wanted: int
+    decoded: int
+
+
 def plan_next(
     run: LayerRun, *, again: bool = False, refresh: Collection[TableName] = ()
 ) -> Planned:
@@ -78,12 +99,52 @@ def plan_next(
     `again`: also retry what was refused. `refresh`: tables to rebuild from silver. Raise
     RefreshRefusedError if silver no longer has all of their changes.
     """
+    if awaits_silver(run.ledger):
+        return Planned(awaits_silver=True)
+    draft = draft_next(run, again=again, refresh=refresh)
+    if draft is None:
+        return Planned()
+    previous, state, known, seen = draft.previous, draft.state, draft.known, draft.seen
+    waits, foreseen = draft.wanted < draft.decoded, Foreseen(known.cut_lsn)
+    if not same(previous, state):
+        # Rows of a table that is damaged or about to be emptied must not be used.
+        unusable = {*known.damaged, *draft.refreshed}
+        versions = without(published(run.ledger.record("gold")), unusable)
+        state, foreseen = _with_cascades(run, draft.start, known, seen, versions)
+    if same(previous, state):
+        return Planned(_only_published(previous, state), seen, waits=waits)
+    prepared = seen.facts.prepared
+    decided = [p.tables for p in prepared if p.committed_in(previous.cut_lsn, state.cut_lsn)]
+    reached = [table.to_lsn for table in state.tables.values()]
+    partly = foreseen.again or state.cut_lsn < draft.wanted
+    ends = not partly or (not foreseen.again and state.cut_held is not None)
+    cascaded = {table for table, _ in foreseen.changes}
+    state = replace(
+        touch(state, seen.facts.changed.union(*decided), previous.cut_lsn, cascaded),
+        xa_from=first_open(prepared, reached, state.cut_lsn),
+        signed=signs(run.spark),
+        rebuild=after_batch(previous.rebuild, ends=ends),
+        cascades=keep(run.spark, run.lake, run.source, draft.batch, foreseen.changes),
+    )
+    return Planned(state, seen, partly, waits)
+
+
+def awaits_silver(ledger: Ledger) -> bool:
+    """Return True if a full refresh of silver is under way, or gold was not rebuilt since."""
+    return silver_progress_ahead(ledger).refresh.under_way or is_stale(ledger)
+
+
+def draft_next(
+    run: LayerRun, *, again: bool = False, refresh: Collection[TableName] = ()
+) -> Draft | None:
+    """Decide the next batch without cascades; None if silver has nothing. Writes nothing.
+
+    Arguments and errors as of `plan_next`.
+    """
     ledger = run.ledger
     previous, silver = GoldState.of(ledger), silver_progress(ledger)
-    if silver_progress_ahead(ledger).refresh.under_way or is_stale(ledger):
-        return Planned(awaits_silver=True)
     if silver.plan is None:
-        return Planned()
+        return None
     if previous.rebuild.under_way:
         # Maintenance that ran while a batch was set aside did not see the refresh that began there.
         require_all_of_silver(ledger)
@@ -94,7 +155,6 @@ def plan_next(
     batch = last.batch + 1 if last else 1
     decoded = silver.plan.cut_lsn
     wanted = last_wanted(run, run.settings.until, previous.cut_lsn, decoded)
-    waits = wanted < decoded
     cut, seen = _look_ahead(run, previous, wanted)
     start = previous.without_refusals() if again else previous
     damaged, moved = inspect(run, start)
@@ -106,27 +166,8 @@ def plan_next(
     seen = replace(seen, moved=moved)
     damaged = without(damaged, refreshed)
     known = _known(run, silver.batch, cut, seen, previous, damaged)
-    state, foreseen = _plan(run, start, known), Foreseen(cut)
-    if not same(previous, state):
-        # Rows of a table that is damaged or about to be emptied must not be used.
-        versions = without(published(ledger.record("gold")), {*damaged, *refreshed})
-        state, foreseen = _with_cascades(run, start, known, seen, versions)
-    if same(previous, state):
-        return Planned(_only_published(previous, state), seen, waits=waits)
-    prepared = seen.facts.prepared
-    decided = [p.tables for p in prepared if p.committed_in(previous.cut_lsn, state.cut_lsn)]
-    reached = [table.to_lsn for table in state.tables.values()]
-    partly = foreseen.again or state.cut_lsn < wanted
-    ends = not partly or (not foreseen.again and state.cut_held is not None)
-    cascaded = {table for table, _ in foreseen.changes}
-    state = replace(
-        touch(state, seen.facts.changed.union(*decided), previous.cut_lsn, cascaded),
-        xa_from=first_open(prepared, reached, state.cut_lsn),
-        signed=signs(run.spark),
-        rebuild=after_batch(previous.rebuild, ends=ends),
-        cascades=keep(run.spark, run.lake, run.source, batch, foreseen.changes),
-    )
-    return Planned(state, seen, partly, waits)
+    state = _plan(run, start, known)
+    return Draft(previous, start, state, known, seen, refreshed, batch, wanted, decoded)
 
 
 def _plan(run: LayerRun, start: GoldState, known: Known) -> GoldState:

@@ -13,6 +13,7 @@ __all__ = [
     "commands",
     "operations",
     "preflight",
+    "preview",
     "read_status",
     "run_command",
     "setup",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pipeline.lake.ledger.run_record import RunRecord
     from pipeline.lake.starting import Spark
     from pipeline.observe import Progress
+    from pipeline.run.preview import RunPreview
     from pipeline.run.status import Status
     from pipeline.settings import Settings
     from pipeline.verify.report import Verification
@@ -92,6 +93,25 @@ def run_record(settings: Settings, progress: Progress, command: str) -> RunRecor
             remedy="Logger binlake has the reason, as record_not_written.",
         )
     return record
+
+
+@_explaining()
+def run_preview(command: str, settings: Settings, progress: Progress) -> RunPreview:
+    """Return what `binlake COMMAND` would do, once the lake, the source and the places it needs are
+    there; writes nothing. Raises as `session_for`."""
+    from pipeline.run.commands import require_source
+    from pipeline.run.preflight import require_lake, require_places
+    from pipeline.run.preview import LAYERS, preview
+    from pipeline.spark.session import spark_for
+
+    layers = LAYERS[command]
+    ingests = "bronze" in layers
+    settings.require("lake", *(["binlogs"] if ingests else []))
+    require_places(layers, settings if ingests else require_lake(settings))
+    spark = spark_for(settings, progress)
+    if not ingests:
+        require_source(spark, settings)
+    return preview(spark, settings, progress, command)
 
 
 @_explaining()

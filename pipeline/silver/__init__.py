@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["decode", "full_refresh", "job", "plan", "tables"]
+__all__ = ["decode", "full_refresh", "job", "plan", "preview", "tables"]

@@ -20,7 +20,13 @@ from pipeline.lake import delta, stores
 from pipeline.lake.child_sessions import is_elsewhere
 from pipeline.lake.delta_log.delta_rs import opened_unchecked
 from pipeline.lake.delta_log.table import Commit, DeltaState
-from pipeline.lake.delta_log.table_log import commits_of, may_have_rows, names_in_files, state_of
+from pipeline.lake.delta_log.table_log import (
+    commits_of,
+    may_have_rows,
+    names_in_files,
+    size_within,
+    state_of,
+)
 from pipeline.lake.sql_text import is_name, unquoted
 from pipeline.lake.starting import Spark, started
 
@@ -61,6 +67,15 @@ def has_none_within(spark: Spark, table: str, ranges: Mapping[str, tuple[Any, An
     if has_log(spark, table):
         with suppress(Exception):  # Spark may be able to read it
             return not may_have_rows(_there(table), ranges)
+    return None
+
+
+def size_of_rows(spark: Spark, table: str, ranges: Mapping[str, tuple[Any, Any]]) -> int | None:
+    """Return the bytes of the files that may have rows within `ranges` (see `may_have_rows`); None
+    if this process cannot read the log."""
+    if has_log(spark, table):
+        with suppress(Exception):  # it is only reported
+            return size_within(_there(table), ranges)
     return None
 
 

@@ -43,6 +43,19 @@ def state_of(table: DeltaTable) -> DeltaState:
 def may_have_rows(table: DeltaTable, ranges: Mapping[str, tuple[Any, Any]]) -> bool:
     """Return True if, by the log's statistics, a file may have a row whose columns are all within
     `ranges` (minimum and maximum by column, both inclusive)."""
+    return bool(pc.any(_files_within(table, ranges)[1]).as_py())
+
+
+def size_within(table: DeltaTable, ranges: Mapping[str, tuple[Any, Any]]) -> int:
+    """Return the bytes of the files that may have such rows."""
+    files, within = _files_within(table, ranges)
+    return int(pc.sum(files.filter(within).column("size_bytes")).as_py() or 0)
+
+
+def _files_within(
+    table: DeltaTable, ranges: Mapping[str, tuple[Any, Any]]
+) -> tuple[pa.Table, pa.ChunkedArray]:
+    """Return the table's files, and which of them may have rows within `ranges`."""
     files = pa.table(table.get_add_actions())
     names = names_in_files(table)
     found = pa.chunked_array([pa.repeat(pa.scalar(True), len(files))])
@@ -50,7 +63,7 @@ def may_have_rows(table: DeltaTable, ranges: Mapping[str, tuple[Any, Any]]) -> b
         least, greatest = (statistic(files, end, names[name]) for end in ("min", "max"))
         within = pc.and_kleene(pc.less_equal(least, high), pc.greater_equal(_sure(greatest), low))
         found = pc.and_(found, pc.fill_null(within, fill_value=True))
-    return bool(pc.any(found).as_py())
+    return files, found
 
 
 def names_in_files(table: DeltaTable) -> dict[str, str]:

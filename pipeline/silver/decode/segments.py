@@ -44,6 +44,7 @@ class SegmentRef:
 
     `gtids` are those of the transactions that begin in it; `unnamed`: some have none; `continues`:
     it begins within a transaction. `stored_in` are the data files of bronze that contain it.
+    `transactions` end in it (None: not counted).
     """
 
     file: str
@@ -55,6 +56,7 @@ class SegmentRef:
     unnamed: bool = False
     continues: bool = False
     stored_in: tuple[str, ...] = ()
+    transactions: int | None = None
 
     @property
     def place(self) -> FilePosition:
@@ -110,6 +112,7 @@ def _of_one_file(segments: Iterable[Sequence[Mapping[str, Any]]]) -> Iterator[Se
             unnamed=left > known,
             continues=first["transaction_pos"] is not None,
             stored_in=tuple(dict.fromkeys(row[FILE] for row in parts)),
+            transactions=first["transactions"],
         )
 
 

@@ -113,6 +113,18 @@ def find(
     return found
 
 
+def tables_named(run: LayerRun, refs: Sequence[SegmentRef]) -> tuple[set[TableName], int]:
+    """Return the replicated tables that have rows in the segments, by their excerpts alone, and the
+    number of segments that have no excerpt."""
+    survey = Survey(run.settings.type_options, run.settings.wanted)
+    names, without = set(), len(refs)
+    for segment, events in _excerpts(run, refs):
+        without -= 1
+        rows = survey.of_excerpt(segment, events)
+        names |= {shown_name(row) for row in rows if row["kind"] == "definition"}
+    return names, without
+
+
 def _excerpts(run: LayerRun, refs: Sequence[SegmentRef]) -> Iterator[tuple[Segment, Events]]:
     """Yield the segments that have an excerpt, with it, in no order; `refs` are in order."""
     for start in range(0, len(refs), _AT_ONCE):

@@ -85,8 +85,8 @@ ROOMS = {
         "silver/ source/ spark/ verify/"
     ),
     "pipeline.bronze": (
-        "batch_plan carry_out continuity copies executed_gtids files ingest job order restore "
-        "scan tables"
+        "batch_plan carry_out continuity copies executed_gtids files ingest inputs job order "
+        "preview restore scan tables"
     ),
     "pipeline.catalog": "alter/ ddl/ timeline/",
     "pipeline.catalog.alter": (
@@ -107,9 +107,11 @@ ROOMS = {
     ),
     "pipeline.cli": (
         "__main__ app databricks_task inspect inspect_events inspect_names inspect_rows options "
-        "run_commands server_commands show show_runs"
+        "run_commands server_commands show show_dry_run show_runs"
     ),
-    "pipeline.gold": ("apply/ carry_out cascades/ changes/ job plan/ planning schema/ table/"),
+    "pipeline.gold": (
+        "apply/ carry_out cascades/ changes/ job plan/ planning preview schema/ table/"
+    ),
     "pipeline.gold.apply": "apply merge seed_rows",
     "pipeline.gold.cascades": "foresight links outlook reader replay rows store",
     "pipeline.gold.changes": (
@@ -136,7 +138,7 @@ ROOMS = {
     "pipeline.observe": (
         "current_run interruption log memory progress redaction report spark_job_progress"
     ),
-    "pipeline.run": "commands operations preflight recorder setup/ status",
+    "pipeline.run": ("commands operations preflight preview recorder setup/ status"),
     "pipeline.run.setup": "proposal settings_file settings_text",
     "pipeline.seed": (
         "chunks consistent dumps/ errors folder from_dump jdbc job selection server source_table "
@@ -148,7 +150,7 @@ ROOMS = {
     ),
     "pipeline.seed.values": "cell_bytes dates numbers rows text",
     "pipeline.settings": "capture file meanings mistakes server settings time_zone until values",
-    "pipeline.silver": "carry_out decode/ full_refresh job plan/ planning tables/",
+    "pipeline.silver": "carry_out decode/ full_refresh job plan/ planning preview tables/",
     "pipeline.silver.decode": (
         "decode decoding segment_tasks segments silver_tables splitter statement_faults table_names"
     ),
@@ -225,7 +227,7 @@ ORDER = {
         "decode",
         "plan",
         "tables",
-        "planning",
+        "planning preview",
         "full_refresh",
         "carry_out",
         "job",
@@ -237,7 +239,7 @@ ORDER = {
         "cascades plan",
         "apply",
         "planning",
-        "carry_out",
+        "carry_out preview",
         "job",
     ),
 }

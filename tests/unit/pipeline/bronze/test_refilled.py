@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.bronze import job
+from pipeline.bronze import inputs
 from pipeline.lake.ledger.history_removed import ABANDONED, position_before_refresh
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
@@ -22,9 +22,9 @@ BEGINS = replace(DECODED, begins=Begins("a", 1, (), SETTINGS.decoding, DECODED.e
 
 def looked_up(monkeypatch: pytest.MonkeyPatch, ledger: MemoryLedger) -> tuple[int | None, int, int]:
     """Silver's commit time of `u:1`, until when its history is removed, and the file it reached."""
-    monkeypatch.setattr(job, "commits", lambda *_: {"u:1": 7}.get)
-    committed, removed_until = job._lookup(LayerRun(None, SETTINGS, ledger, QuietProgress()))
-    return committed("u:1"), removed_until, job._reached(ledger)
+    monkeypatch.setattr(inputs, "commits", lambda *_: {"u:1": 7}.get)
+    earlier = inputs.earlier_transactions(LayerRun(None, SETTINGS, ledger, QuietProgress()))
+    return earlier.committed("u:1"), earlier.removed_until, inputs._reached(ledger)
 
 
 def test_during_a_full_refresh_nothing_is_looked_up_and_silvers_earlier_position_counts(

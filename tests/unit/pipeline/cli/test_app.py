@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.cli import app as cli, run_commands as cli_runs
 from pipeline.errors import DONE_WITH_FAULTS, INTERRUPTED_SENTENCE, MissingRequirementError
+from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.observe import LayerReport
 from pipeline.run.commands import COMMANDS
 from pipeline.run.status import LastRun, SourceStatus, Status
@@ -130,16 +131,16 @@ def test_maintenance_is_a_run_and_its_dry_run_is_not(
 ) -> None:
     done: list[object] = []
 
-    def run(_spark: object, _settings: object, _progress: object, command: str) -> list[object]:
+    def run(_spark: object, _settings: object, _progress: object, command: str) -> Any:
         done.append(command)
-        return []
+        return [], None
 
     def look(*_: object, dry_run: bool) -> LayerReport:
         done.append(dry_run)
         return LayerReport("maintenance", notes=("bronze/segments: remove 7 rows",))
 
     monkeypatch.setattr(cli_runs, "session_for", lambda _, settings, __: (None, settings))
-    monkeypatch.setattr("pipeline.run.commands.run_command", run)
+    monkeypatch.setattr("pipeline.run.commands.recorded_run", run)
     monkeypatch.setattr("pipeline.maintenance.job.run", look)
     assert ended(monkeypatch, "maintain", "--conf", str(conf)) == 0
     assert ended(monkeypatch, "maintain", "--conf", str(conf), "--dry-run") == 0
@@ -153,6 +154,20 @@ def test_maintenance_is_a_run_and_its_dry_run_is_not(
     assert [(line["event"], line["message"]) for line in logged] == [
         ("note", "bronze/segments: remove 7 rows")
     ]
+
+
+def test_a_run_prints_its_record_as_json(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = datetime.now(timezone.utc)
+    record = RunRecord("r", "shop", "run", ("bronze",), now, now, "done", 0)
+    found: list[RunRecord | None] = [record, None]
+    monkeypatch.setattr(cli_runs, "session_for", lambda _, settings, __: (None, settings))
+    monkeypatch.setattr("pipeline.run.commands.recorded_run", lambda *_: ([], found.pop(0)))
+    assert ended(monkeypatch, "run", "--json", "--conf", str(conf)) == 0
+    assert capsys.readouterr().out == f"{record.to_json()}\n"
+    assert ended(monkeypatch, "run", "--json", "--conf", str(conf)) == 0
+    assert capsys.readouterr().out == ""  # it could not be made
 
 
 @dataclass

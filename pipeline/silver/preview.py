@@ -1,0 +1,53 @@
+"""What silver's next run would decode, by bronze's records: nothing is decoded for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipeline.catalog.timeline.definitions import read_items
+from pipeline.layer import LayerRun
+from pipeline.silver.plan import take_seeds as seeding
+from pipeline.silver.plan.new_segments import new_segments
+from pipeline.silver.plan.progress import silver_progress
+from pipeline.silver.plan.survey import tables_named
+
+
+@dataclass(frozen=True, slots=True)
+class SilverPreview:
+    """What silver would do. `open_batch`: the one that an earlier run left, to be finished first;
+    its segments count as not decoded.
+
+    `segments`, `bytes`, `transactions`: of what bronze has and silver does not, up to the first of
+    `gaps`; `transactions` is None if bronze has not counted them. `tables` have rows there, as far
+    as bronze's excerpts name them: `unnamed_segments` have none. How many rows is unknown until
+    they are decoded. `seeds`: tables whose initial snapshot has been read and not been loaded.
+    """
+
+    open_batch: int | None
+    segments: int
+    bytes: int
+    transactions: int | None
+    tables: tuple[str, ...]
+    unnamed_segments: int
+    seeds: tuple[str, ...]
+    gaps: tuple[str, ...]
+
+
+def preview(run: LayerRun) -> SilverPreview:
+    """Return what a run would decode; writes nothing."""
+    of_source, open_plan = (run.spark, run.lake, run.source), run.ledger.open("silver")
+    before = silver_progress(run.ledger).plan
+    new = new_segments(*of_source, before, run.settings.given_up)
+    counts = [ref.transactions for ref in new.segments]
+    names, unnamed = tables_named(run, new.segments)
+    waiting = seeding.waiting(run.settings, read_items(*of_source))
+    return SilverPreview(
+        open_batch=open_plan.batch if open_plan else None,
+        segments=len(new.segments),
+        bytes=sum(ref.size for ref in new.segments),
+        transactions=None if None in counts else sum(filter(None, counts)),
+        tables=tuple(sorted(map(str, names))),
+        unnamed_segments=unnamed,
+        seeds=tuple(sorted(str(seed.name) for seed in waiting)),
+        gaps=new.gaps,
+    )
