@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from binlake.commands import check, run, status, verify
     from binlake.logs import decode
-    from binlake.snapshot import LostSnapshotError, Snapshot, read
+    from binlake.snapshot import read
     from decoder import BinlogError, TypeOptions
     from decoder.model.results import Changes
     from pipeline.errors import BinlakeError, SettingsError
+    from pipeline.gold.snapshot.snapshot import Snapshot
+    from pipeline.gold.snapshot.table_versions import LostSnapshotError
     from pipeline.lake.ledger.run_record import RunRecord
     from pipeline.run.status import Status
     from pipeline.settings import Settings
@@ -58,11 +60,11 @@ _MODULES = {
     "BinlogError": "decoder.errors",
     "Changes": "decoder.model.results",
     "CheckReport": "pipeline.source.check.report",
-    "LostSnapshotError": "binlake.snapshot",
+    "LostSnapshotError": "pipeline.gold.snapshot.table_versions",
     "RunRecord": "pipeline.lake.ledger.run_record",
     "Settings": "pipeline.settings.settings",
     "SettingsError": "pipeline.errors",
-    "Snapshot": "binlake.snapshot",
+    "Snapshot": "pipeline.gold.snapshot.snapshot",
     "Status": "pipeline.run.status",
     "TypeOptions": "decoder.model.options",
     "Verification": "pipeline.verify.report",

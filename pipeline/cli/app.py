@@ -24,6 +24,7 @@ from pipeline.cli.options import (
     LakeFolder,
     Server,
     Source,
+    Tables,
     examples,
     reporting,
     settings_of,
@@ -40,6 +41,7 @@ from pipeline.cli.run_commands import (
     starting,
 )
 from pipeline.cli.server_commands import capture, check, init, seed
+from pipeline.cli.snapshot_commands import dbt_sources, read
 from pipeline.errors import DONE, DONE_WITH_FAULTS, exit_code_of
 from pipeline.observe.current_run import UNKNOWN, binlake_version
 from pipeline.observe.interruption import handling_signals
@@ -193,14 +195,7 @@ def verify(
     source: Source = None,
     lake: LakeFolder = None,
     conf: Conf = None,
-    tables: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--tables",
-            metavar="PATTERN",
-            help="Only tables whose schema.table matches; repeatable.",
-        ),
-    ] = None,
+    tables: Tables = None,
     against: Annotated[
         str | None,
         typer.Option(
@@ -304,15 +299,16 @@ def config(
 _GROUPS: Mapping[str, Sequence[Callable[..., None]]] = {
     "Replicate": (run, ingest, decode, apply, retry),
     "Source server": (init, check, capture, seed),
-    "Look at a lake or a log": (status, runs, verify, inspect),
+    "Look at a lake or a log": (status, runs, verify, read, dbt_sources, inspect),
     "Settings and upkeep": (config, maintain),
 }
 """All commands, as `binlake --help` groups them."""
 
 for _group, _commands in _GROUPS.items():
     for _command in _commands:
-        _epilog = examples(*EXAMPLES[_command.__name__])
-        app.command(cls=Command, rich_help_panel=_group, epilog=_epilog)(spread(_command))
+        _name = _command.__name__.replace("_", "-")
+        _epilog = examples(*EXAMPLES[_name])
+        app.command(_name, cls=Command, rich_help_panel=_group, epilog=_epilog)(spread(_command))
 
 
 def main(*command: str) -> None:

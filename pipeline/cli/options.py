@@ -54,6 +54,14 @@ Server = Annotated[
         " environment.",
     ),
 ]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tables",
+        metavar="PATTERN",
+        help="Only tables whose schema.table matches; repeatable.",
+    ),
+]
 Log = Annotated[
     str | None,
     typer.Option(
@@ -130,6 +138,11 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     ),
     "status": ("binlake status --lake /data/lake",),
     "runs": ("binlake runs --lake /data/lake --source shop --last 5",),
+    "read": (
+        "binlake read --lake /data/lake --to /data/copy",
+        "binlake read --lake /data/lake --at 2026-11-22T10:00:00Z --to /data/copy",
+    ),
+    "dbt-sources": ("binlake dbt-sources --lake /data/lake --to models/sources.yml",),
     "verify": (
         "binlake verify --lake /data/lake --tables 'shop.*'",
         "binlake verify --lake /data/lake --against mysql://binlake@db:3306",

@@ -21,6 +21,7 @@ __all__ = [
     "refresh",
     "retry",
     "run",
+    "snapshot",
     "table",
 ]
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "commands",
+    "dbt_sources",
     "operations",
     "preflight",
     "preview",

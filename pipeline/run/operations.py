@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 from pipeline.errors import BinlakeError, MissingRequirementError
 
 if TYPE_CHECKING:
+    from pipeline.gold.snapshot.copy import CopiedSnapshot
     from pipeline.lake.ledger.run_record import RunRecord
     from pipeline.lake.starting import Spark
     from pipeline.observe import Progress
+    from pipeline.run.dbt_sources import Freshness
     from pipeline.run.preview import RunPreview
     from pipeline.run.status import Status
     from pipeline.settings import Settings
@@ -158,3 +160,35 @@ def verification(
         return verify_with_server(spark, settings, progress, tables=tables, patience=wait)
     file = against and expanduser(against)
     return verify(spark, settings, tables=tables, against=file, progress=progress)
+
+
+@_explaining()
+def snapshot_copy(
+    settings: Settings, to: str, at: str | None, patterns: Sequence[str], progress: Progress
+) -> CopiedSnapshot:
+    """Copy the gold tables of a published snapshot, as `binlake read` does.
+
+    Arguments as of `copy_snapshot`. Raises SettingsError if there is no such snapshot, or if other
+    tables are in `to`, LostSnapshotError.
+    """
+    from pipeline.gold.snapshot.copy import copy_snapshot
+
+    return copy_snapshot(settings.require("lake"), to, at, patterns, progress)
+
+
+@_explaining()
+def gold_sources(
+    settings: Settings, freshness: Freshness, patterns: Sequence[str], progress: Progress
+) -> str:
+    """Return the dbt sources file of the gold tables that match `patterns`.
+
+    Raises SettingsError if nothing is published, LostSnapshotError.
+    """
+    from pipeline.gold.snapshot.description import describe_tables
+    from pipeline.run.dbt_sources import dbt_sources
+    from pipeline.run.preflight import require_lake
+    from pipeline.spark.session import spark_for
+
+    spark = spark_for(require_lake(settings), progress)
+    source, tables = describe_tables(spark, settings, patterns)
+    return dbt_sources(source, tables, freshness)

@@ -17,6 +17,7 @@ __all__ = [
     "settings",
     "time_zone",
     "until",
+    "values",
 ]
 
 _MODULES = {"Settings": "pipeline.settings.settings"}

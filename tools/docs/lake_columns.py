@@ -15,6 +15,7 @@ from pipeline.bronze.tables import files_table, segments_table
 from pipeline.catalog.timeline.definitions import definitions
 from pipeline.gold.cascades.store import cascades_table
 from pipeline.gold.plan.cut import cuts_table
+from pipeline.gold.table.names import LSN, MEANINGS
 from pipeline.lake import Lake
 from pipeline.lake.ledger.ledger_table import batches
 from pipeline.lake.ledger.run_record import RUNS
@@ -341,9 +342,7 @@ def documented_tables() -> list[DocumentedTable]:
 
 
 GOLD_COLUMNS = {
-    "__lsn": "[LSN](../glossary.md#lsn) of the transaction that last changed the row; for a row of"
-    " an initial snapshot that has not changed since, the LSN of the snapshot.",
-    "__committed_at": "When the source committed that transaction. Null for a row from an initial"
-    " snapshot that has not changed since.",
+    **MEANINGS,
+    LSN: MEANINGS[LSN].replace("LSN", "[LSN](../glossary.md#lsn)", 1),
 }
 """Gold's own columns, after the source's."""

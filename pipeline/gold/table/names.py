@@ -6,7 +6,8 @@ A reference is a path or, with a catalog, a quoted name; `pipeline.lake.delta` t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from pipeline.catalog import TableName
 from pipeline.lake.sql_text import quoted
@@ -16,7 +17,15 @@ LSN = "__lsn"
 COMMITTED_AT = "__committed_at"
 OWN_COLUMNS = (LSN, COMMITTED_AT)
 """Columns that gold adds after the source's: the transaction that last changed the row."""
-
+MEANINGS: Mapping[str, str] = MappingProxyType(
+    {
+        LSN: "LSN of the transaction that last changed the row; for a row of an initial snapshot"
+        " that has not changed since, the LSN of the snapshot.",
+        COMMITTED_AT: "When the source committed that transaction. Null for a row from an initial"
+        " snapshot that has not changed since.",
+    }
+)
+"""What these columns mean, for people."""
 
 _FORBIDDEN = re.compile(r"[./\s\x00-\x1f\x7f]")
 """Characters that Unity Catalog allows in no name."""

@@ -132,6 +132,15 @@ class NativeTables:
 
         return self._commit(table, step, actions, creates=True)
 
+    def create(self, table: LakeTable, files: Sequence[DataFile], note: str) -> bool:
+        """Create a table with these files in one commit, whose note is `note`; return False, and
+        commit nothing, if there is a table already."""
+
+        def actions(opened: DeltaTable | None) -> Actions:
+            return Actions(files if opened is None else ())
+
+        return self._commit(table, None, actions, creates=True, note=note)
+
     def replace(self, table: LakeTable, where: Condition, rows: pa.Table, step: Step) -> bool:
         """Replace the rows matching `where` by `rows`, which must match it too, in one commit;
         creates the table if necessary. Partitions that match as a whole are not read."""

@@ -18,15 +18,19 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import yaml
 from pyspark.sql import SparkSession
+from typer.testing import CliRunner
 
 import binlake
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.bronze.files import write_files
 from pipeline.catalog.alter.items import ColumnStep
+from pipeline.cli.app import app
 from pipeline.gold.changes.small_batch import ON_SMALL_TABLES
 from pipeline.gold.plan.published_cuts import find_cut
+from pipeline.gold.snapshot.description import describe_tables
 from pipeline.lake import Lake
 from pipeline.lake.tables.by_spark import SparkTables
 from pipeline.lake.tables.native import NativeTables
@@ -43,6 +47,7 @@ from tests.support.silver.made_silver import (
     item,
     lsn,
 )
+from tests.support.spark.no_spark import NEVER_STARTED
 
 ROOT = Path(__file__).parents[3]
 ENGINES = ["spark", "arrow", "polars"]
@@ -326,6 +331,114 @@ def test_invalid_arguments_are_refused(
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(binlake.BinlakeError, match=r"pip install 'binlake\[polars\]'"):
         binlake.read(lake.root, engine="polars")
+
+
+def copied(lake: MadeLake, to: Path, *options: str, code: int = 0) -> Any:
+    """Run `binlake read`; return what it prints as JSON, or its message if it is refused."""
+    command = ["read", "--lake", lake.root, "--to", str(to), "--json", *options]
+    result = CliRunner().invoke(app, command)
+    if isinstance(result.exception, binlake.BinlakeError):
+        assert result.exception.exit_code == code
+        return str(result.exception)
+    assert result.exit_code == code, result.output
+    return json.loads(result.stdout)
+
+
+def test_a_snapshot_is_copied_to_delta_tables_and_an_interrupted_copy_is_continued(
+    lake: MadeLake, tmp_path: Path
+) -> None:
+    to = tmp_path / "copy"
+    first = copied(lake, to, "--tables", "shop.items")
+    assert [(t["table"], t["already_there"]) for t in first["tables"]] == [("items", False)]
+    found = copied(lake, to)
+    assert (found["source"], found["lsn"]) == (SOURCE, lsn(5))
+    assert {t["table"]: (t["already_there"], t["complete"]) for t in found["tables"]} == {
+        "gone": (False, False),
+        "items": (True, True),
+        "orders": (False, True),
+    }
+    assert [t["path"] for t in found["tables"]] == [
+        str(to / "shop" / t["table"]) for t in found["tables"]
+    ]
+    snapshot = binlake.read(lake.root, engine="arrow")
+    for table in found["tables"]:
+        expected = snapshot[f"shop.{table['table']}"].sort_by("id")
+        by_spark = lake.spark.read.format("delta").load(table["path"])
+        assert by_spark.toArrow().sort_by("id").to_pylist() == expected.to_pylist()
+        assert [str(t) for t in by_spark.toArrow().schema.types] == [
+            str(t) for t in expected.schema.types
+        ]
+        assert len(list(Path(table["path"], "_delta_log").glob("*.json"))) == 1
+    refused = copied(lake, to, "--at", str(lsn(3)), code=2)
+    assert f"{to}/shop/" in refused
+    assert "is a table already, and not shop." in refused
+    assert copied(lake, to)["tables"] == [{**t, "already_there": True} for t in found["tables"]]
+
+
+def test_an_earlier_snapshot_is_copied(lake: MadeLake, tmp_path: Path) -> None:
+    found = copied(lake, tmp_path, "--at", "2024-01-01T00:00:03Z")
+    assert found["lsn"] == lsn(3)
+    rows = lake.spark.read.format("delta").load(str(tmp_path / "shop" / "items")).count()
+    assert rows == len(SECOND["shop.items"])
+
+
+def test_a_copy_is_not_made_in_the_lake_or_over_other_tables(
+    lake: MadeLake, tmp_path: Path
+) -> None:
+    before = sorted(Path(lake.root).rglob("*"))
+    assert "is in the lake" in copied(lake, Path(lake.root, "gold"), code=2)
+    other = tmp_path / "shop" / "orders"
+    lake.spark.range(3).write.format("delta").save(str(other))
+    assert f"{other} is a table already" in copied(lake, tmp_path, code=2)
+    mistake = copied(lake, tmp_path / "none", "--tables", "shop.order", code=2)
+    assert "no table of the snapshot matches shop.order." in mistake
+    assert lake.spark.read.format("delta").load(str(other)).count() == 3
+    assert sorted(Path(lake.root).rglob("*")) == before
+
+
+def test_spark_copies_a_lake_that_only_it_can_read(
+    lake: MadeLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.gold.snapshot.copy.native_tables", lambda _: None)
+    found = copied(lake, tmp_path, "--tables", "shop.items")
+    again = copied(lake, tmp_path, "--tables", "shop.items")
+    assert [t["already_there"] for t in (*found["tables"], *again["tables"])] == [False, True]
+    rows = lake.spark.read.format("delta").load(str(tmp_path / "shop" / "items")).toArrow()
+    expected = binlake.read(lake.root, engine="arrow")["shop.items"]
+    assert rows.sort_by("id").to_pylist() == expected.sort_by("id").to_pylist()
+    refused = copied(lake, tmp_path, "--tables", "shop.items", "--at", str(lsn(3)), code=2)
+    assert "is a table already" in refused
+
+
+def test_tables_are_described_as_spark_reads_them(lake: MadeLake) -> None:
+    source, tables = describe_tables(NEVER_STARTED, lake.settings(keys={"shop.items": ["id"]}))
+    assert source == SOURCE
+    assert [(t.name.table, t.key, t.complete, t.dropped) for t in tables] == [
+        ("gone", ("id",), False, True),
+        ("items", ("id",), True, False),
+        ("orders", ("id",), True, False),
+    ]
+    for table in tables:
+        fields = lake.spark.read.format("delta").load(table.reference).schema.fields
+        assert [(c.name, c.type) for c in table.columns] == [
+            (field.name, field.dataType.simpleString()) for field in fields
+        ]
+        assert [c.name for c in table.columns if c.required] == ["id"]
+
+
+def test_the_sources_file_for_dbt_is_printed_or_written(lake: MadeLake, tmp_path: Path) -> None:
+    command = ["dbt-sources", "--lake", lake.root, "--tables", "shop.i*"]
+    printed = CliRunner().invoke(app, command)
+    assert printed.exit_code == 0, printed.output
+    ((table,),) = (source["tables"] for source in yaml.safe_load(printed.stdout)["sources"])
+    columns = [column["name"] for column in table["columns"]]
+    assert columns == ["id", "a.b ü", "price", "shape", "__lsn", "__committed_at"]
+    assert table["columns"][0]["data_tests"] == ["not_null", "unique"]
+    file = tmp_path / "sources.yml"
+    assert CliRunner().invoke(app, [*command, "--to", str(file)]).stdout == ""
+    assert file.read_text() == printed.stdout
+    wrong = CliRunner().invoke(app, [*command, "--warn-after", "30"])
+    assert (wrong.exit_code, "not a duration" in wrong.stderr) == (2, True)
 
 
 @pytest.mark.skipif(find_spec("polars") is None, reason="Polars is not installed")

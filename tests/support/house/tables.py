@@ -107,10 +107,10 @@ ROOMS = {
     ),
     "pipeline.cli": (
         "__main__ app databricks_task inspect inspect_events inspect_names inspect_rows options "
-        "run_commands server_commands show show_dry_run show_runs"
+        "run_commands server_commands show show_dry_run show_runs snapshot_commands"
     ),
     "pipeline.gold": (
-        "apply/ carry_out cascades/ changes/ job plan/ planning preview schema/ table/"
+        "apply/ carry_out cascades/ changes/ job plan/ planning preview schema/ snapshot/ table/"
     ),
     "pipeline.gold.apply": "apply merge seed_rows",
     "pipeline.gold.cascades": "foresight links outlook reader replay rows store",
@@ -124,6 +124,7 @@ ROOMS = {
         "verification_points"
     ),
     "pipeline.gold.schema": ("alter_table convert evolve generated renames table_change unlogged"),
+    "pipeline.gold.snapshot": "copy description engines snapshot table_versions",
     "pipeline.gold.table": ("commits damage gold_table incomplete names state"),
     "pipeline.lake": (
         "child_sessions dealing delta delta_conflicts delta_log/ files/ layout ledger/ locks/ "
@@ -138,7 +139,7 @@ ROOMS = {
     "pipeline.observe": (
         "current_run interruption log memory progress redaction report spark_job_progress"
     ),
-    "pipeline.run": ("commands operations preflight preview recorder setup/ status"),
+    "pipeline.run": ("commands dbt_sources operations preflight preview recorder setup/ status"),
     "pipeline.run.setup": "proposal settings_file settings_text",
     "pipeline.seed": (
         "chunks consistent dumps/ errors folder from_dump jdbc job selection server source_table "
@@ -237,7 +238,7 @@ ORDER = {
         "changes",
         "schema",
         "cascades plan",
-        "apply",
+        "apply snapshot",
         "planning",
         "carry_out preview",
         "job",

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
+from rlcompleter import Completer
 
 import pytest
 
@@ -46,6 +47,14 @@ def test_every_name_is_listed_and_there() -> None:
         assert name == "__version__" or found.__doc__, name
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         getattr(binlake, "nothing")  # noqa: B009 - mypy knows that it is not there
+
+
+def test_a_shell_completes_the_names() -> None:
+    shell = Completer({"binlake": binlake})
+    found = {*shell.attr_matches("binlake.")}
+    names = ("run", "read", "status", "decode", "check", "verify", "Snapshot", "RunRecord")
+    assert {f"binlake.{name}(" for name in names} <= found
+    assert not {name for name in found if "MODULES" in name or "TYPE_CHECKING" in name}
 
 
 def test_the_version_is_the_packages() -> None:

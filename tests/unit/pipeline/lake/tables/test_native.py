@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ from pipeline.errors import UnreachableError
 from pipeline.lake.delta_log import delta_rs
 from pipeline.lake.delta_log.conditions import among, compare, equal
 from pipeline.lake.delta_log.delta_rs import AlteredTableError
-from pipeline.lake.delta_log.table import LakeTable, Step
-from pipeline.lake.files.data_files import DataFileWriter
+from pipeline.lake.delta_log.table import DataFile, LakeTable, Step
+from pipeline.lake.files.data_files import DataFileWriter, write_rows
+from pipeline.lake.tables import native
 from pipeline.lake.tables.native import NativeTables
 from pipeline.lake.tables.tables import constant
 from tests.support.lake.native_rows import SCHEMA, numbers, paths, rows, version
@@ -58,6 +60,32 @@ def test_a_folder_without_a_commit_is_not_a_table(tables: NativeTables, table: L
     assert not tables.exists(table)
     tables.append(table, rows(1), Step("a", 1))
     assert tables.exists(table)
+
+
+def test_a_table_is_created_once_with_all_its_rows_whoever_comes_first(
+    tables: NativeTables, table: LakeTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def files(*values: int) -> list[DataFile]:
+        return write_rows(table.reference, table, rows(*values))
+
+    assert tables.create(table, files(1, 2), "first")
+    assert not tables.create(table, files(3), "second")
+    assert (numbers(tables, table), version(table)) == ([1, 2], 0)
+    assert [commit.note for commit in tables.history(table, None)] == ["first"]
+
+    other = replace(table, reference=f"{table.reference}2")
+    real = native.create_table_with_add_actions
+
+    def late(*given: Any, **options: Any) -> None:
+        """Create the table after another writer has."""
+        monkeypatch.setattr(native, "create_table_with_add_actions", real)
+        assert tables.create(other, write_rows(other.reference, other, rows(7)), "other's")
+        real(*given, **options)
+
+    monkeypatch.setattr(native, "exclusive", lambda _: nullcontext())
+    monkeypatch.setattr(native, "create_table_with_add_actions", late)
+    assert not tables.create(other, write_rows(other.reference, other, rows(8)), "late")
+    assert numbers(tables, other) == [7]
 
 
 def garbage(table: LakeTable) -> None:

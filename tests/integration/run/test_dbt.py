@@ -1,0 +1,112 @@
+"""dbt and dbt-duckdb parse the sources file, and run its tests and its freshness on Delta tables.
+
+DuckDB's extension for Delta is a download of its own: a macro of its name reads the tables' files
+instead, which are all that these tables ever had.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from pipeline.catalog import TableName
+from pipeline.gold.snapshot.description import DescribedColumn, DescribedTable
+from pipeline.gold.table.names import COMMITTED_AT, LSN
+from pipeline.lake import Lake
+from pipeline.run.dbt_sources import Freshness, dbt_sources
+from tests.support.dbt.dbt_install import dbt, programs, why_unavailable
+
+pytestmark = pytest.mark.long
+
+NOW = datetime.now(timezone.utc)
+PROJECT = "{name: shop, version: '1.0', profile: shop, config-version: 2}"
+PROFILE = "shop: {target: dev, outputs: {dev: {type: duckdb, path: shop.duckdb}}}"
+MACRO = "CREATE MACRO delta_scan(place) AS TABLE SELECT * FROM read_parquet(place || '/*.parquet')"
+FRESHNESS = Freshness(timedelta(hours=36), timedelta(days=30))
+
+
+def make(
+    root: Path, name: TableName, columns: dict[str, list[Any]], key: tuple[str, ...], age: timedelta
+) -> DescribedTable:
+    """Write a table, and return what `describe_tables` does of it."""
+    path = Lake(str(root)).gold(name.schema, name.table)
+    count = len(next(iter(columns.values())))
+    own = {LSN: [1] * count, COMMITTED_AT: [NOW - age] * count}
+    write_deltalake(path, pa.table({**columns, **own}))
+    described = [DescribedColumn(each, "bigint", each in key) for each in columns]
+    described += [DescribedColumn(LSN, "bigint", False)]
+    described += [DescribedColumn(COMMITTED_AT, "timestamp", False)]
+    return DescribedTable(name, path, tuple(described), key, None, True, False)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a dbt project whose sources have names of all kinds, and some keys twice."""
+    if reason := why_unavailable():
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("dbt")
+    hour, week = timedelta(hours=1), timedelta(days=7)
+    lines = {"order": [1, 1], "Line no.": [1, 2]}
+    tables = [
+        make(folder, TableName("shop", "lines"), lines, tuple(lines), hour),
+        make(folder, TableName("shop", "orders"), {"id": [1, 2], "größe": [3, 3]}, ("id",), hour),
+        make(folder, TableName("shop", "pairs"), {"a": [1, 1], "b": [2, 2]}, ("a", "b"), week),
+        make(folder, TableName("shop", "repeated"), {"id": [1, 1]}, ("id",), week),
+        make(folder, TableName("web shop", "it's"), {"{{ x }}": [1]}, ("{{ x }}",), week),
+    ]
+    (folder / "models").mkdir()
+    (folder / "models" / "sources.yml").write_text(dbt_sources("shop", tables, FRESHNESS))
+    (folder / "models" / "totals.sql").write_text(
+        "select count(*) as n from {{ source('shop', 'orders') }}"
+    )
+    (folder / "dbt_project.yml").write_text(PROJECT)
+    (folder / "profiles.yml").write_text(PROFILE)
+    connect = f"import duckdb; duckdb.connect('shop.duckdb').execute({MACRO!r})"
+    subprocess.run([programs() / "python", "-c", connect], cwd=folder, check=True)
+    return folder
+
+
+def outcomes(project: Path, file: str) -> dict[str, str]:
+    """Return the status of each node in a result of dbt, by the end of its id."""
+    results = json.loads((project / "target" / file).read_text())["results"]
+    return {result["unique_id"].split(".", 2)[2]: result["status"] for result in results}
+
+
+def test_dbt_parses_the_file_without_a_warning(project: Path) -> None:
+    parsed = dbt(project, "--warn-error", "parse", "--no-partial-parse")
+    assert parsed.returncode == 0, parsed.stdout
+    manifest = json.loads((project / "target" / "manifest.json").read_text())
+    names = {(one["source_name"], one["name"]) for one in manifest["sources"].values()}
+    assert {("shop", "orders"), ("shop", "lines")} < names
+    orders = manifest["sources"]["source.shop.shop.orders"]
+    assert orders["loaded_at_field"] == COMMITTED_AT
+    assert orders["freshness"]["warn_after"] == {"count": 36, "period": "hour"}
+
+
+def test_dbt_reads_the_tables_and_finds_repeated_keys(project: Path) -> None:
+    dbt(project, "build")
+    found = outcomes(project, "run_results.json")
+    failed = {name.split(".")[0] for name, status in found.items() if status == "fail"}
+    assert failed == {"unique_key_shop_pairs", "source_unique_shop_repeated__id_"}
+    passed = [name for name, status in found.items() if status in ("pass", "success")]
+    assert len(passed) == len(found) - len(failed) == 9
+    assert "totals" in passed
+
+
+def test_dbt_judges_freshness_by_the_last_change(project: Path) -> None:
+    dbt(project, "source", "freshness")
+    found = outcomes(project, "sources.json")
+    assert {name: status for name, status in found.items() if name.startswith("shop.")} == {
+        "shop.lines": "pass",
+        "shop.orders": "pass",
+        "shop.pairs": "warn",
+        "shop.repeated": "warn",
+    }
+    assert set(found.values()) == {"pass", "warn"}
