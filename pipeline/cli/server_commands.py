@@ -38,7 +38,7 @@ def init(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Write a commented settings file for a server, from what the server says of itself.
+    """Write a commented settings file for a server, from what the server reports.
 
     The password is not written: it comes from the environment or a file.
     """

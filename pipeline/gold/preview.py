@@ -19,11 +19,13 @@ from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.gold.changes.transactions import chosen_rows, entries, slices
 from pipeline.gold.changes.xa import Prepared
-from pipeline.gold.planning import Draft, awaits_silver, draft_next, facts_of
+from pipeline.gold.plan.until import last_wanted
+from pipeline.gold.planning import awaits_silver, draft_next, facts_of, timeline
 from pipeline.gold.table.state import GoldState, TableState
 from pipeline.lake.delta_log.conditions import equal
 from pipeline.lake.delta_log.spark_written import size_of_rows
 from pipeline.layer import LayerRun
+from pipeline.silver.plan.progress import silver_progress
 
 _COLUMNS = ("__lsn", "rows", "xa_end")
 
@@ -67,52 +69,83 @@ class GoldPreview:
     until_stops: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Ahead:
+    """Gold's state now (`before`) and after the next batch (`after`), with the timeline.
+
+    `wanted`: the last transaction that a run may apply, in that batch or later ones; `decoded`:
+    silver's last one.
+    """
+
+    before: GoldState
+    after: GoldState
+    items: Sequence[TimelineItem]
+    wanted: int
+    decoded: int
+
+    @property
+    def cut(self) -> int:
+        """The last transaction that would be applied, to all tables that nothing holds."""
+        return self.after.cut_lsn if self.after.cut_held else max(self.wanted, self.after.cut_lsn)
+
+
 def preview(run: LayerRun) -> GoldPreview:
     """Return what a run would apply of what silver has now; writes nothing."""
     open_plan, before = run.ledger.open("gold"), GoldState.of(run.ledger)
     batch, cut = open_plan.batch if open_plan else None, before.cut_lsn
-    if awaits_silver(run.ledger):
+    after = None if open_plan is None else GoldState.from_body(open_plan.body)
+    begins = after is not None and after.rebuild.batch != before.rebuild.batch
+    if begins or awaits_silver(run.ledger):
         return GoldPreview(batch, cut, cut, (), awaits_silver=True)
+    ahead = _drafted(run) if after is None else _left(run, before, after)
+    if ahead is None:
+        return GoldPreview(batch, cut, cut, ())
+    tables, stops = tuple(_tables(run, ahead)), ahead.wanted < ahead.decoded
+    return GoldPreview(batch, cut, ahead.cut, tables, until_stops=stops)
+
+
+def _drafted(run: LayerRun) -> _Ahead | None:
+    """Return what the next plan will be, but for cascades; None if silver has nothing."""
     draft = draft_next(run)
     if draft is None:
-        return GoldPreview(batch, cut, cut, ())
-    reached = _reached(draft)
-    return GoldPreview(
-        batch,
-        cut,
-        draft.state.cut_lsn if draft.state.cut_held else draft.wanted,
-        tuple(_tables(run, draft, reached)),
-        until_stops=draft.wanted < draft.decoded,
-    )
+        return None
+    return _Ahead(draft.start, draft.state, draft.seen.items, draft.wanted, draft.decoded)
 
 
-def _reached(draft: Draft) -> dict[TableName, tuple[int, int]]:
+def _left(run: LayerRun, before: GoldState, after: GoldState) -> _Ahead:
+    """Return what an earlier run has planned and left. It may be carried out in part, so that a new
+    plan would take what it finds in gold for somebody else's."""
+    silver = silver_progress(run.ledger).plan
+    decoded = silver.cut_lsn if silver else after.cut_lsn
+    wanted = last_wanted(run, run.settings.until, before.cut_lsn, decoded)
+    return _Ahead(before, after, timeline(run), wanted, decoded)
+
+
+def _reached(ahead: _Ahead) -> dict[TableName, tuple[int, int]]:
     """Return the range (low, high] of LSNs that would be applied to each table, in all batches.
 
-    One that the first batch neither holds nor leaves out goes on to the last wanted transaction.
+    One that the next batch neither holds nor leaves out goes on to the last wanted transaction.
     """
-    state = draft.state
-    cut = state.cut_lsn if state.cut_held else draft.wanted
+    before, after = ahead.before.tables, ahead.after
     return {
         name: (
-            draft.start.tables[name].to_lsn if name in draft.start.tables else 0,
-            table.to_lsn if table.held or table.to_lsn < state.cut_lsn else cut,
+            before[name].to_lsn if name in before else 0,
+            table.to_lsn if table.held or table.to_lsn < after.cut_lsn else ahead.cut,
         )
-        for name, table in state.tables.items()
+        for name, table in after.tables.items()
     }
 
 
-def _tables(
-    run: LayerRun, draft: Draft, reached: Mapping[TableName, tuple[int, int]]
-) -> Iterator[PendingTable]:
-    changes = _changes(run, draft, reached)
+def _tables(run: LayerRun, ahead: _Ahead) -> Iterator[PendingTable]:
+    reached = _reached(ahead)
+    changes = _changes(run, ahead.before, reached)
     items: dict[TableName, list[TimelineItem]] = {}
-    for item in draft.seen.items:
+    for item in ahead.items:
         items.setdefault(item.name, []).append(item)
     for name, (low, high) in sorted(reached.items()):
-        table, own = draft.state.tables[name], items.get(name, [])
+        own = items.get(name, [])
         new = [item for item in own if low < item.lsn <= high]
-        held = draft.state.holds(table)
+        held = ahead.after.holds(ahead.after.tables[name])
         count = changes[str(name)]
         if not (count or held or _alter(new)):
             continue
@@ -124,7 +157,7 @@ def _tables(
             sum(item.kind not in ("version", "seeded") for item in new),
             any(item.kind == "seeded" for item in new),
             held,
-            _is_new(draft.start.tables.get(name)),
+            _is_new(ahead.before.tables.get(name)),
         )
 
 
@@ -152,7 +185,7 @@ def _size(
 
 
 def _changes(
-    run: LayerRun, draft: Draft, reached: Mapping[TableName, tuple[int, int]]
+    run: LayerRun, before: GoldState, reached: Mapping[TableName, tuple[int, int]]
 ) -> Counter[str]:
     """Return the number of changes by table (`schema.table`); those of an XA transaction count if
     it is committed within its range."""
@@ -164,7 +197,6 @@ def _changes(
     for rows in slices(run.spark, run.lake, run.source, low, high, _COLUMNS):
         prepared = pc.fill_null(pc.equal(rows.column("xa_end"), "prepare"), False)
         found += _counted(rows.filter(pc.invert(prepared)), moving)
-    before = draft.previous
     facts = facts_of(run, low, high, before.xa_from, cut_before=before.cut_lsn)
     for one in facts.prepared:
         found += _prepared(run, one, moving)

@@ -21,7 +21,7 @@ import pyarrow as pa
 from pipeline.errors import SettingsError
 from pipeline.gold.plan.published_cuts import CutRow
 from pipeline.gold.snapshot.engines import by_spark
-from pipeline.gold.snapshot.snapshot import find_tables, moment
+from pipeline.gold.snapshot.snapshot import find_some_tables, moment
 from pipeline.gold.snapshot.table_versions import Entry, arrow_batches, name_of
 from pipeline.gold.table.names import gold_name
 from pipeline.lake import Lake
@@ -81,18 +81,18 @@ def copy_snapshot(
     """Copy the tables that match `patterns`, in the last snapshot that has nothing later than `at`,
     to Delta tables below the folder `to`.
 
-    Raises SettingsError if there is no such snapshot, or if another table is at a copy's place;
-    tables copied before that stay.
+    Raises SettingsError if there is no such snapshot or table, or if another table is at a copy's
+    place; tables copied before that stay.
     """
     root = _folder(settings, to)
     until = None if at is None else moment(at)
     native, target = native_tables(settings.layout), native_tables(Lake(root))
     if native is not None and target is not None and settings.catalog is None:
-        cut, entries = find_tables(settings, native, until, patterns)
+        cut, entries = find_some_tables(settings, native, until, patterns)
         copy, note_of = _natively(settings, target)
     else:
         tables, _ = by_spark(settings)
-        cut, entries = find_tables(settings, tables, until, patterns)
+        cut, entries = find_some_tables(settings, tables, until, patterns)
         copy, note_of = _through_spark(settings)
     with progress.task("copying tables", len(entries), "tables") as task:
 

@@ -12,7 +12,7 @@ from decoder import TableDefinition
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem, in_force
 from pipeline.catalog.timeline.definitions import read_items
-from pipeline.gold.snapshot.snapshot import find_tables
+from pipeline.gold.snapshot.snapshot import find_some_tables
 from pipeline.gold.snapshot.table_versions import Entry, opened, schema_of
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import GoldState, TableState
@@ -54,10 +54,10 @@ def describe_tables(
 ) -> tuple[str, list[DescribedTable]]:
     """Return the snapshot's source, and its tables that match `patterns`, in order of their names.
 
-    Raises SettingsError if nothing is published, LostSnapshotError if a table is gone.
+    Raises SettingsError if nothing is published or matches, LostSnapshotError if a table is gone.
     """
     lake = settings.layout
-    cut, entries = find_tables(settings, tables_of(spark, lake), None, patterns)
+    cut, entries = find_some_tables(settings, tables_of(spark, lake), None, patterns)
     state = GoldState.of(Ledger(spark, lake, cut.source))
     known = _definitions(in_force(read_items(spark, lake, cut.source)), state.tables)
 

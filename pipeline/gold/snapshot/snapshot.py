@@ -74,6 +74,18 @@ def read_snapshot(
     return Snapshot(cut, dict(zip(entries, frames, strict=True)))
 
 
+def find_some_tables(
+    settings: Settings, tables: Tables, until: Until | None, patterns: Sequence[str]
+) -> tuple[CutRow, dict[str, Entry]]:
+    """Return the same as `find_tables`; raise SettingsError if no table matches `patterns`, which
+    may be a mistake in them."""
+    cut, entries = find_tables(settings, tables, until, patterns)
+    if patterns and not entries:
+        reason = f"no table of the snapshot matches {', '.join(patterns)}."
+        raise SettingsError(reason, key="tables", remedy="binlake status -v lists the tables.")
+    return cut, entries
+
+
 def find_tables(
     settings: Settings, tables: Tables, until: Until | None, patterns: Sequence[str]
 ) -> tuple[CutRow, dict[str, Entry]]:

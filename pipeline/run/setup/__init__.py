@@ -1,4 +1,4 @@
-"""`binlake init`: a settings file for a server, from what the server says of itself."""
+"""`binlake init`: a settings file for a server, from what the server reports."""
 
 from __future__ import annotations
 

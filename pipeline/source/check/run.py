@@ -51,7 +51,7 @@ def check_server(login: Login, settings: Settings) -> CheckReport:
 
 
 def server_facts(login: Login) -> ServerFacts:
-    """Query what the server says of itself. Raises what `connect` and `asked` raise."""
+    """Query all facts that checks judge. Raises what `connect` and `asked` raise."""
     with connect(login, read_timeout=READ_SECONDS) as connection, asked(login):
         return read_facts(connection)
 

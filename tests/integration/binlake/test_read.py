@@ -390,6 +390,8 @@ def test_a_copy_is_not_made_in_the_lake_or_over_other_tables(
     other = tmp_path / "shop" / "orders"
     lake.spark.range(3).write.format("delta").save(str(other))
     assert f"{other} is a table already" in copied(lake, tmp_path, code=2)
+    mistake = copied(lake, tmp_path / "none", "--tables", "shop.order", code=2)
+    assert "no table of the snapshot matches shop.order." in mistake
     assert lake.spark.read.format("delta").load(str(other)).count() == 3
     assert sorted(Path(lake.root).rglob("*")) == before
 

@@ -11,6 +11,7 @@ from pipeline.gold.preview import GoldPreview, preview
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
 from tests.support.gold.made_lake import MadeLake
+from tests.support.lake.kills import Executioner, Killed, at_commits
 from tests.support.silver.made_silver import MadeTransaction as Tx, definition, item, lsn
 from tests.support.spark.no_spark import NEVER_STARTED
 
@@ -49,14 +50,33 @@ def test_the_run_applies_what_was_listed_and_xa_transactions_once_they_are_commi
     assert held["plain"] is None
     assert {one.table for one in found.tables if one.new} == {"plain", "xa", "faulty"}
     assert (found.from_lsn, found.to_lsn) == (0, lsn(5))
-    assert changes(found) == dict(_applied(lake))
+    assert changes(found) == _applied(lake)
     assert changes(previewed(lake)) == {}
 
     lake.silver.batch([Tx(6, xa=("x", "commit")), Tx(7).delete(PLAIN, 1, "a")])
     found = previewed(lake)
     assert changes(found) == {"shop.plain": 1, "shop.xa": 2}
     assert [one.table for one in found.tables if one.held] == ["faulty"]
-    assert changes(found) == dict(_applied(lake))
+    assert changes(found) == _applied(lake)
+
+
+def test_a_batch_that_was_killed_is_listed_as_it_was_planned(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its table is in gold by then, where a new plan would take it for somebody else's."""
+    lake = MadeLake(spark, tmp_path / "lake")
+    lake.silver.batch([Tx(2).insert(PLAIN, 1, "a")], [item("create", 2, PLAIN)])
+    with monkeypatch.context() as patched:
+        at_commits(patched, Executioner(1, after=True, layer="gold"))
+        with pytest.raises(Killed):
+            lake.run()
+    assert Path(lake.root, "gold", "shop", "plain").is_dir()
+    lake.silver.batch([Tx(3).insert(PLAIN, 2, "b")])
+    found = previewed(lake)
+    assert (found.open_batch, found.to_lsn, changes(found)) == (1, lsn(3), {"shop.plain": 2})
+    (table,) = found.tables
+    assert (table.held, table.new) == (None, True)
+    assert changes(found) == _applied(lake)
 
 
 def _applied(lake: MadeLake) -> dict[str, int]:

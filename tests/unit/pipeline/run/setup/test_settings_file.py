@@ -1,4 +1,4 @@
-"""The settings file that `binlake init` writes, of what servers say; no server is asked."""
+"""The settings file that `binlake init` writes, from made facts; no server is asked."""
 
 from __future__ import annotations
 
