@@ -14,7 +14,7 @@ _ENDED = {"failed": "failed", "interrupted": "was interrupted"}
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AttentionItem:
     """A sentence on what is wrong, with its table if it is about one, and ways on.
 
     `remedies`: sentences that begin with the command to run.
@@ -32,10 +32,10 @@ class Attention:
     `drifted`: changes that found another row than logged; gold has the log's, so it may be right.
     """
 
-    held: tuple[Finding, ...]
-    problems: tuple[Finding, ...]
-    incomplete: tuple[Finding, ...]
-    drifted: tuple[Finding, ...]
+    held: tuple[AttentionItem, ...]
+    problems: tuple[AttentionItem, ...]
+    incomplete: tuple[AttentionItem, ...]
+    drifted: tuple[AttentionItem, ...]
 
     @property
     def count(self) -> int:
@@ -46,17 +46,21 @@ class Attention:
 def attention(status: Status, verifications: Iterable[RunRecord] = ()) -> Attention:
     """Return what needs attention in a lake; `verifications`: the last one of each source."""
     held = tuple(_held(status.lake, table) for table in status.tables if table.held)
-    other = [Finding(redact(sentence)) for sentence in status.problems]
-    other += [Finding(sentence) for sentence in _failed_runs(status)]
+    other = [AttentionItem(redact(sentence)) for sentence in status.problems]
+    other += [AttentionItem(sentence) for sentence in _failed_runs(status)]
     other += [
-        Finding(f"{run.source}: the last verification found differences: {run.fault_count:,}.")
+        AttentionItem(
+            f"{run.source}: the last verification found differences: {run.fault_count:,}."
+        )
         for run in verifications
         if run.outcome == "faults"
     ]
     if unnamed := [_name(table) for table in status.tables if not table.named]:
-        other.append(Finding(f"The names of their columns are not known: {', '.join(unnamed)}."))
+        other.append(
+            AttentionItem(f"The names of their columns are not known: {', '.join(unnamed)}.")
+        )
     if status.capture is not None and status.capture.problem:
-        other.append(Finding(redact(f"Capture: {status.capture.problem}")))
+        other.append(AttentionItem(redact(f"Capture: {status.capture.problem}")))
     return Attention(held, tuple(other), tuple(_incomplete(status)), tuple(_drifted(status)))
 
 
@@ -68,21 +72,21 @@ def _failed_runs(status: Status) -> Iterator[str]:
             yield f"{source.source}: the last {run.command} {_ENDED[run.outcome]}.{error}"
 
 
-def _held(lake: str, table: TableStatus) -> Finding:
+def _held(lake: str, table: TableStatus) -> AttentionItem:
     places = shlex.join(["--source", table.source, "--lake", lake])
     retried = f"binlake retry {places} applies what was held, once the cause is fixed."
     remedies = (retried, seeding(lake, table.source, table.name))
-    return Finding(redact(table.reason or ""), _name(table), tuple(map(redact, remedies)))
+    return AttentionItem(redact(table.reason or ""), _name(table), tuple(map(redact, remedies)))
 
 
-def _incomplete(status: Status) -> Iterator[Finding]:
+def _incomplete(status: Status) -> Iterator[AttentionItem]:
     for table in status.tables:
         if table.state == "incomplete":
             remedies = (redact(table.remedy),) if table.remedy else ()
-            yield Finding(redact(table.reason or "Rows are missing."), _name(table), remedies)
+            yield AttentionItem(redact(table.reason or "Rows are missing."), _name(table), remedies)
 
 
-def _drifted(status: Status) -> Iterator[Finding]:
+def _drifted(status: Status) -> Iterator[AttentionItem]:
     for table in status.tables:
         if table.state == "drifted":
             sentence = f"{table.drift:,} changes found another row in gold than the log has."
@@ -90,7 +94,7 @@ def _drifted(status: Status) -> Iterator[Finding]:
                 f"binlake verify {shlex.join(['--lake', status.lake])} --against server names"
                 " the keys that differ."
             )
-            yield Finding(sentence, _name(table), (redact(remedy),))
+            yield AttentionItem(sentence, _name(table), (redact(remedy),))
 
 
 def _name(table: TableStatus) -> str:
