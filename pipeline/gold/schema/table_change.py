@@ -123,7 +123,10 @@ class TableChange:
         self.alter(f"SET TBLPROPERTIES ({properties_in_sql(self.done_properties)})")
 
     def cluster(self) -> None:
-        """Cluster the table by its key after the change, unless it already is."""
+        """Cluster the table by conf's columns, or by its key after the change, if it is not yet.
+
+        Record conf's columns as applied, so that maintenance finds nothing to do.
+        """
         columns = self.clustering
         if clustered_by(self.spark, self.table.reference) != tuple(columns):
             self.alter(clustering_clause(columns))

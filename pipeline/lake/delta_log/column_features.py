@@ -8,7 +8,7 @@ and "Timestamp without timezone".
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 COLUMN_MAPPING, WALL_CLOCKS = "columnMapping", "timestampNtz"
 """Column mapping stores a column under another name in files: for names that Parquet refuses, and
@@ -39,17 +39,12 @@ def enabling(features: Iterable[str]) -> dict[str, str]:
     return dict(_PROPERTIES[feature] for feature in features)
 
 
-def enabled(supported: Collection[str], properties: Mapping[str, str]) -> frozenset[str]:
+def enabled(supported: Iterable[str], properties: Mapping[str, str]) -> frozenset[str]:
     """Return a table's features by its protocol, with column mapping by its mode.
 
     A protocol without a list of features may support column mapping as well, and one that lists it
     may have it off.
     """
-    mapped = properties.get(MAPPING_MODE, "none") != "none"
-    return frozenset(_with_mapping(supported, mapped=mapped))
-
-
-def _with_mapping(supported: Iterable[str], *, mapped: bool) -> Iterator[str]:
-    yield from (feature for feature in supported if feature != COLUMN_MAPPING)
-    if mapped:
-        yield COLUMN_MAPPING
+    others = frozenset(supported) - {COLUMN_MAPPING}
+    is_mapped = properties.get(MAPPING_MODE, "none") != "none"
+    return others | {COLUMN_MAPPING} if is_mapped else others

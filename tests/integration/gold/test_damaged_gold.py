@@ -34,9 +34,10 @@ SCHEMA, SOURCE = "damage", "hands"
 Damages = Mapping[str, Callable[[SparkSession, str], object]]
 
 
-def _sql(statement: str) -> Callable[[SparkSession, str], object]:
-    def act(spark: SparkSession, path: str) -> object:
-        return spark.sql(statement.replace("TABLE_", f"delta.`{path}`")).collect()
+def _sql(*statements: str) -> Callable[[SparkSession, str], object]:
+    def act(spark: SparkSession, path: str) -> None:
+        for statement in statements:
+            spark.sql(statement.replace("TABLE_", f"delta.`{path}`")).collect()
 
     return act
 
@@ -112,7 +113,13 @@ HELD: Mapping[str, tuple[Callable[[SparkSession, str], object], str]] = {
     "restored": (_sql("RESTORE TABLE TABLE_ TO VERSION AS OF 0"), "by somebody else: RESTORE"),
     "deleted_rows": (_sql("DELETE FROM TABLE_ WHERE id = 2"), "by somebody else: DELETE"),
     "added_column": (_sql("ALTER TABLE TABLE_ ADD COLUMN mine INT"), "else: ADD COLUMNS"),
-    "dropped_column": (_sql("ALTER TABLE TABLE_ DROP COLUMN n"), "else: DROP COLUMNS"),
+    "dropped_column": (
+        _sql(
+            "ALTER TABLE TABLE_ SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
+            "ALTER TABLE TABLE_ DROP COLUMN n",
+        ),
+        "else: DROP COLUMNS",
+    ),
     "overwritten": (_overwrite, "by somebody else: WRITE"),
     "another": (_another, "another table is at"),
     "no_files": (_data_files, "FAILED_READ_FILE"),
