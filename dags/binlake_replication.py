@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from airflow.sdk import DAG, BaseOperator, TriggerRule, chain
 
-from binlake_airflow.command_task import command_task, status_check
+from binlake_airflow.command_task import command_task, report_task, status_check
 from binlake_airflow.dag_arguments import dag_arguments
 from binlake_airflow.dag_docs import document
 from binlake_airflow.gold_asset import publish
@@ -43,6 +43,8 @@ def replication(source: Source) -> DAG:
         before >> check
         chain(*layers, check)
         publish(source.name, layers[-1].output)
+        if source.options.report is not None:
+            layers[-1] >> report_task(source)
     document(dag, source, __doc__ or "")
     return dag
 

@@ -29,7 +29,13 @@ def command_task(
     return operator(options=options or {}, **{**arguments, **overrides})
 
 
-def worker_task(source: Source, task_id: str, *command: str, **overrides: Any) -> BaseOperator:
+def worker_task(
+    source: Source,
+    task_id: str,
+    *command: str,
+    options: Mapping[str, Any] | None = None,
+    **overrides: Any,
+) -> BaseOperator:
     """Return the task of a command without Spark, which always runs on the Airflow worker.
 
     With a Spark connection, its settings are the worker's copy of the file, not `airflow.conf`.
@@ -38,7 +44,7 @@ def worker_task(source: Source, task_id: str, *command: str, **overrides: Any) -
     settings = source.conf if own.connection is None else str(source.file)
     arguments = _arguments(source, task_id, command)
     arguments |= {"settings": settings, "program": own.command}
-    return BinlakeLocalOperator(options={}, **{**arguments, **overrides})
+    return BinlakeLocalOperator(options=options or {}, **{**arguments, **overrides})
 
 
 def command_tasks(source: Source, task_id: str, *command: str, options: XComArg) -> Any:
@@ -53,6 +59,13 @@ def status_check(source: Source) -> BaseOperator:
     It also runs if a seed that only warns was skipped.
     """
     return command_task(source, "check", *CHECK, trigger_rule=TriggerRule.NONE_FAILED)
+
+
+def report_task(source: Source) -> BaseOperator:
+    """Return the task that writes the page of the lake, also after a run that failed."""
+    options = {"--html": source.options.report}
+    rule = TriggerRule.ALL_DONE
+    return worker_task(source, "report", "report", options=options, trigger_rule=rule)
 
 
 def _operator(

@@ -59,6 +59,10 @@ TASKS: Mapping[str, TaskDocs] = MappingProxyType(
             "Looks for held tables, open faults and missing files.",
             "Its log names them and what to do. All other tables are published.",
         ),
+        "report": TaskDocs(
+            "Writes the page of the lake, also after a run that failed.",
+            "The page shows an earlier state. The lake is not affected.",
+        ),
         "maintenance": TaskDocs("Applies retention, compacts and vacuums.", _RESUMES),
         "verify": TaskDocs(
             "Compares gold with a snapshot of the server.",
@@ -87,6 +91,7 @@ def document(dag: DAG, source: Source, text: str) -> None:
             f"**DAGs of {plain(source.name)}:** {' · '.join(_links(source))}",
             _table(dag),
             f"**Settings:** {plain(str(source.file))}",
+            *_page(source),
             f"**Guides:** {' · '.join(guides)}",
         ]
     )
@@ -132,6 +137,14 @@ def _links(source: Source) -> Iterator[str]:
     for kind, schedule in schedules.items():
         when = "by hand" if schedule is None else plain(schedule)
         yield f"[{kind}]({root}/dags/{source.dag_id(kind)}) {when}"
+
+
+def _page(source: Source) -> Iterator[str]:
+    """Yield a line with the page of the lake, if it is written."""
+    own = source.options
+    if own.report is not None:
+        place = f"[open]({own.report_url})" if own.report_url else plain(own.report)
+        yield f"**Page of the lake:** {place}"
 
 
 def _guide(page: str, title: str) -> str:

@@ -109,6 +109,11 @@ class Options(BaseModel):
     """When to compare gold with the server; null: never."""
     verify_wait: Duration = timedelta(hours=1)
     """How long verify waits for gold to catch up with the server."""
+    report: str | None = None
+    """Where to write the page of the lake after each replication, as a path or URL; null: nowhere.
+    The worker needs the extra `report`."""
+    report_url: str | None = None
+    """Where people open that page, for the link in the DAGs' documentation."""
     connection: str | None = None
     """Airflow's connection to Spark; null: Spark runs on the worker itself."""
     submit: dict[str, Any] = Field(default_factory=dict)

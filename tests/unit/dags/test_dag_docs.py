@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from airflow.dag_processing.dagbag import DagBag
-from airflow.sdk import DAG
+from airflow.sdk import DAG, TriggerRule
 
 from binlake_airflow.dag_docs import TASKS, diagram, plain, task_docs
 
@@ -15,9 +16,12 @@ ROOT = Path(__file__).parents[3]
 DAGS = ROOT / "dags"
 EVERYTHING = """\
 source: shop
-airflow: {server: db, capture: true, seed: true, verify: "@weekly", maintenance: null}
+airflow:
+  {server: db, capture: true, seed: true, verify: "@weekly", maintenance: null,
+   report: /srv/lake.html, report_url: "https://example.com/lake.html"}
 """
 LAYERED = "source: crm\nairflow: {task_per_layer: true, seed: true}\n"
+PAGE = "https://example.com/lake.html"
 LINK = re.compile(r"\[[^]]+\]\(([^)]+)\)")
 
 
@@ -41,7 +45,7 @@ def bag(tmp_path_factory: pytest.TempPathFactory) -> DagBag:
 @pytest.mark.parametrize(
     ("dag", "expected"),
     [
-        ("shop_replication", "capture → seed → run → check\nrun → published"),
+        ("shop_replication", "capture → seed → run → check\nrun → published\nrun → report"),
         ("crm_replication", "seed → bronze → silver → gold → check\ngold → published"),
         (
             "shop_backfill",
@@ -87,7 +91,8 @@ def _schemas(dag: DAG) -> list[dict[str, str]]:
 def test_links_lead_to_the_sources_dags(bag: DagBag) -> None:
     """They have the path under which Airflow is served, and no guide's, which is not published."""
     for name, kinds in {"shop": 4, "crm": 3}.items():
-        links = LINK.findall(str(bag.dags[f"binlake_{name}_replication"].doc_md))
+        text = str(bag.dags[f"binlake_{name}_replication"].doc_md)
+        links = [link for link in LINK.findall(text) if link != PAGE]
         assert len(links) == kinds
         for link in links:
             assert link.removeprefix("/airflow/dags/") in bag.dags
@@ -96,6 +101,16 @@ def test_links_lead_to_the_sources_dags(bag: DagBag) -> None:
     for guide in re.findall(r"docs/guides/\S+", text):
         assert (ROOT / guide).is_file()
     assert "shop.yml" in text
+
+
+def test_the_page_of_the_lake_is_linked_and_written_also_after_a_failed_run(bag: DagBag) -> None:
+    for kind in ("replication", "maintenance"):
+        text = str(bag.dags[f"binlake_shop_{kind}"].doc_md)
+        assert f"**Page of the lake:** [open]({PAGE})" in text
+    task: Any = bag.dags["binlake_shop_replication"].get_task("report")
+    assert (task.command, task.options) == (("report",), {"--html": "/srv/lake.html"})
+    assert task.trigger_rule == TriggerRule.ALL_DONE
+    assert "Page of the lake" not in str(bag.dags["binlake_crm_replication"].doc_md)
 
 
 def test_guides_are_links_if_the_documentation_is_published(tmp_path: Path) -> None:
