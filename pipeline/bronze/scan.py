@@ -134,7 +134,7 @@ def _scan_end(task: ScanTask) -> FileScan | None:
 
 
 def _description(beginning: bytes) -> bytes | None:
-    """Return the file's FORMAT_DESCRIPTION; None if it has none, or if it was replaced meanwhile."""
+    """Return the file's FORMAT_DESCRIPTION; None if it has none, or was replaced meanwhile."""
     try:
         return description_bytes(beginning)
     except BinlogError:
