@@ -198,8 +198,8 @@ class Measured:
         percentiles = statistics.quantiles(found, n=100)
         what = (
             f"{machine()}; load {load()}. {asked.rate:g} transactions a second over"
-            f" {asked.written} of {asked.tables} tables of {asked.rows:,} rows, rounds back to back,"
-            f" for {asked.seconds:g} s after {asked.warm_up:g} s: {len(found):,} transactions."
+            f" {asked.written} of {asked.tables} tables of {asked.rows:,} rows, rounds back to"
+            f" back, {asked.seconds:g} s after {asked.warm_up:g} s: {len(found):,} transactions."
         )
         goals = [
             [f"commit → readable in gold, p{n}", f"{percentiles[n - 1]:.1f} s", f"{most:g} s"]

@@ -101,6 +101,7 @@ def has_sentence(error: BaseException) -> bool:
 
 
 DONE = 0
+FAILED = 1
 DONE_WITH_FAULTS = 3
 """The exit code of a run that completed with held tables, gaps or differences."""
 INTERRUPTED = 130

@@ -134,7 +134,7 @@ def _scan_end(task: ScanTask) -> FileScan | None:
 
 
 def _description(beginning: bytes) -> bytes | None:
-    """Return the file's FORMAT_DESCRIPTION; None if it has none, or was replaced meanwhile."""
+    """Return the FORMAT_DESCRIPTION; None if there is none, or the file was just replaced."""
     try:
         return description_bytes(beginning)
     except BinlogError:

@@ -18,9 +18,10 @@ class SyncSettings(Model):
     ended. Unset: end after one round."""
     maintain: Duration | None = timedelta(days=1)
     """Maintain the lake, as `binlake maintain` does, this long after the last maintenance of the
-    source, by whichever command. `null`: never."""
+    source, by whichever command, or after its first snapshot. `null`: never."""
     verify: Duration | None = timedelta(days=1)
     """Compare a sample of tables with the server this often, beside the rounds; first after a
-    quarter of an hour, or this long if that is shorter. `null`: never."""
+    quarter of an hour, or this long if that is shorter. It takes a short read lock there, as
+    `binlake verify` does. `null`: never."""
     verify_tables: Annotated[int, Field(ge=1, le=1000)] = 3
     """How many tables are in such a sample. They are chosen at random, and read in full."""

@@ -6,15 +6,14 @@ thread, by `tend`, so that no failure of it is silent.
 
 from __future__ import annotations
 
+import logging
 import threading
-import time
 
+from pipeline.observe import say
 from pipeline.settings import Settings
 from pipeline.source import Capture
 from pipeline.source.server.login import login
 
-STEADY_SECONDS = 60.0
-"""How long a capture must have run to count as one that works."""
 _ENDING_SECONDS = 30.0
 """How long the end of a capture is waited for: its last bytes are made durable and uploaded."""
 
@@ -28,15 +27,14 @@ class Capturing:
         self._capture: Capture | None = None
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
-        self._began = 0.0
 
     def tend(self) -> bool:
-        """Start the capture, also after it has failed; return True if it has run for long.
+        """Start the capture if it does not run; return True if it did run.
 
         Raises the error with which it has ended since, and SettingsError if no server is set.
         """
         if self._thread is not None and self._thread.is_alive():
-            return time.monotonic() - self._began > STEADY_SECONDS
+            return True
         self._thread = None
         error, self._error = self._error, None
         if error is not None:
@@ -46,7 +44,6 @@ class Capturing:
         self._thread = threading.Thread(
             target=self._run, args=(self._capture,), name="capture", daemon=True
         )
-        self._began = time.monotonic()
         self._thread.start()
         return False
 
@@ -56,6 +53,9 @@ class Capturing:
             return
         self._capture.stop()
         self._thread.join(_ENDING_SECONDS)
+        if self._thread.is_alive():
+            message = "The capture did not end; the next one continues at its last checkpoint."
+            say("capture_abandoned", message, level=logging.WARNING)
         if self._error is not None:
             raise self._error
 

@@ -31,7 +31,8 @@ class Chore:
     """Something to do every so many seconds, or once (`every` is None); `work` returns True if
     there was something to do.
 
-    `due`: when, by the clock; `failures`: in a row. A signal lets an `unhurried` chore end, and
+    `due`: when, by the clock. `failures`: in a row, forgotten by a success `steady` seconds after
+    the last one; `failing`: the last try failed. A signal lets an `unhurried` chore end, and
     interrupts others. An error that cannot pass ends the process only if the chore is `essential`.
     """
 
@@ -41,7 +42,10 @@ class Chore:
     due: float = 0.0
     unhurried: bool = False
     essential: bool = True
+    steady: float = 0.0
     failures: int = 0
+    failed_at: float = 0.0
+    failing: bool = False
 
 
 class Chores:
@@ -77,6 +81,11 @@ class Chores:
                 else:
                     self._carry_out(chore)
 
+    @property
+    def failing(self) -> bool:
+        """True if the last try of an essential chore failed."""
+        return any(chore.failing for chore in self._chores if chore.essential)
+
     def stop(self) -> None:
         """End after the chore that is being carried out."""
         self.stopping = True
@@ -89,7 +98,8 @@ class Chores:
         except Exception as error:
             self._failed(chore, error)
             return
-        if worked:
+        chore.failing = False
+        if self._clock() - chore.failed_at >= chore.steady:
             chore.failures = 0
         pause = 0.0 if worked else IDLE_SECONDS
         chore.due = max(began + (chore.every or 0), self._clock() + pause)
@@ -98,6 +108,7 @@ class Chores:
 
     def _failed(self, chore: Chore, error: Exception) -> None:
         chore.failures += 1
+        chore.failing, chore.failed_at = True, self._clock()
         if chore.essential and not may_pass(error, chore.failures):
             raise error
         pause = min(FIRST_SECONDS * 2.0 ** min(chore.failures - 1, 32), LONGEST_SECONDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from pipeline.errors import DONE_WITH_FAULTS
+from pipeline.errors import DONE_WITH_FAULTS, FAILED
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.observe import Progress, say
 from pipeline.run.preflight import require_places
@@ -19,6 +19,8 @@ from pipeline.source.server.login import login
 
 _CAPTURE_SECONDS = 1.0
 """How often the capture's thread is looked after."""
+_STEADY_SECONDS = 60.0
+"""How long after a failure a capture must still run to count as one that works again."""
 _MAINTENANCE_SECONDS = 600.0
 """How often it is looked up whether maintenance is due; another command may have done it."""
 _FIRST_SAMPLE_SECONDS = 900.0
@@ -53,7 +55,8 @@ def once(settings: Settings, progress: Progress, shown: Shown) -> tuple[int, Run
 
 
 def stay(settings: Settings, progress: Progress, shown: Shown, *, captures: bool) -> int:
-    """Run again and again, as `sync.every` says, until a signal; return the exit code.
+    """Run again and again, as `sync.every` says, until a signal; return the exit code: 1 if
+    the last try of something failed.
 
     `captures`: capture the server beside, and first seed what gold lacks. Without, what lands in
     `binlogs` is taken in, by whatever means it lands there. A signal ends the round under way, a
@@ -68,7 +71,9 @@ def stay(settings: Settings, progress: Progress, shown: Shown, *, captures: bool
     every = sync.every.total_seconds() if sync.every else 0.0
     found = [Chore("run", rounds.round, every, unhurried=True)]
     if captures:
-        tending = Chore("capture", capturing.tend, _CAPTURE_SECONDS, unhurried=True)
+        tending = Chore(
+            "capture", capturing.tend, _CAPTURE_SECONDS, unhurried=True, steady=_STEADY_SECONDS
+        )
         found = [tending, Chore("seed", rounds.seed, None), *found]
     if sync.maintain is not None:
         found.append(Chore("maintain", rounds.maintain, _MAINTENANCE_SECONDS, essential=False))
@@ -88,4 +93,6 @@ def stay(settings: Settings, progress: Progress, shown: Shown, *, captures: bool
         sample.end()
     capturing.end()
     say("sync_ended", "Ended after the last round.")
+    if chores.failing:
+        return FAILED
     return DONE_WITH_FAULTS if sample.differing else rounds.exit_code

@@ -92,14 +92,19 @@ class Rounds:
         return self._run("run")
 
     def maintain(self) -> bool:
-        """Maintain the lake if that is due; return True if it was."""
-        every, ledger = self._settings.sync.maintain, Ledger(self.spark, self._settings.layout, "")
-        if every is None:
+        """Maintain the lake if that is due; return True if it was.
+
+        It is due some time after the last maintenance, or after gold's first batch; and if the last
+        maintenance was killed.
+        """
+        every, settings = self._settings.sync.maintain, self._settings
+        ledger = Ledger(self.spark, settings.layout, settings.source)
+        last = [one for one in ledger.last_entries() if one.layer == "maintenance"]
+        done = last or ledger.history("gold")[:1]
+        if every is None or not done:
             return False
-        own = [one for one in ledger.last_entries() if one.source == self._settings.source]
-        since = datetime.now(timezone.utc) - every
-        done = [one for one in own if one.layer == "maintenance" and one.state == FINISHED]
-        if any(one.at > since for one in done) or not any(one.layer == "gold" for one in own):
+        killed = bool(last) and last[0].state != FINISHED
+        if not killed and done[0].at > datetime.now(timezone.utc) - every:
             return False
         self._run("maintain")
         return True

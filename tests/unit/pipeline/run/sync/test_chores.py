@@ -70,7 +70,7 @@ def log() -> Iterator[LogRecords]:
         (0.0, [-0.2, -0.2, 5], [0, 1.2, 2.4]),
         (30.0, [-0.2, 5], [0, 30]),
         (30.0, [5, GONE, GONE, GONE, 5, 5], [0, 30, 31, 33, 37, 67]),
-        (30.0, [RuntimeError("Java"), 5, RuntimeError("Java"), 5], [0, 1, 31, 32]),
+        (30.0, [RuntimeError("Java"), -5, RuntimeError("Java"), 5], [0, 1, 31, 32]),
         (None, [-0.1, GONE, 5], [0, 1.1, 2.1]),
     ],
     ids=[
@@ -134,6 +134,27 @@ def test_what_cannot_pass_ends_the_process(
     with pytest.raises(raised):
         played.run(chore)
     assert played.left["run"] == []
+
+
+@pytest.mark.parametrize(
+    ("steps", "failing"),
+    [([5, GONE], True), ([GONE, 5], False), ([GONE, -1], False)],
+)
+def test_a_process_knows_at_its_end_whether_the_last_try_failed(
+    steps: list[float | Exception], failing: bool, log: LogRecords
+) -> None:
+    played = Played()
+    played.run(played.chore("run", steps, every=30.0))
+    assert played.chores is not None
+    assert played.chores.failing is failing
+
+
+def test_failures_are_in_a_row_until_a_success_long_enough_after_them(log: LogRecords) -> None:
+    played = Played()
+    steps: list[float | Exception] = [GONE, 0.1, GONE, 0.1, 0.1, 0.1, GONE, 0.1]
+    began = played.run(played.chore("capture", steps, every=30.0, steady=60.0))["capture"]
+    # 1 s after the first failure, 2 s after the second, 1 s again after the third
+    assert began == [0, 1, 31, 33, 63, 93, 123, 124]
 
 
 def signalled(number: signal.Signals) -> bool:

@@ -37,8 +37,7 @@ class Played:
         self.entries: list[Entry] = []
         patch.setattr(rounds, "spark_for", lambda *_, **__: NEVER_STARTED)
         patch.setattr(rounds, "recorded_run", self._recorded_run)
-        ledger = SimpleNamespace(last_entries=lambda: self.entries)
-        patch.setattr(rounds, "Ledger", lambda *_: ledger)
+        patch.setattr(rounds, "Ledger", self._ledger)
         self.settings = Settings.load(
             None, source="shop", lake=str(folder / "lake"), binlogs=str(self.binlogs)
         )
@@ -51,6 +50,14 @@ class Played:
     def land(self) -> None:
         self.binlogs.mkdir()
         shutil.copy(FILES[0], self.binlogs)
+
+    def _ledger(self, spark: object, lake: object, source: str) -> Any:
+        own = sorted((one for one in self.entries if one.source == source), key=lambda one: one.at)
+        last = {one.layer: one for one in own}
+        return SimpleNamespace(
+            last_entries=lambda: [*last.values()],
+            history=lambda layer: [one for one in own if one.layer == layer],
+        )
 
     def _recorded_run(
         self, spark: object, settings: object, progress: object, name: str, recorder: Any
@@ -116,16 +123,18 @@ def entry(layer: str, hours: float, *, state: str = "finished", source: str = "s
     [
         ([], False),
         ([entry("bronze", 30)], False),
-        ([entry("gold", 0)], True),
-        ([entry("gold", 0), entry("maintenance", 23)], False),
-        ([entry("gold", 0), entry("maintenance", 25)], True),
-        ([entry("gold", 0), entry("maintenance", 1, state="planned")], True),
-        ([entry("gold", 0), entry("maintenance", 1, source="crm")], True),
-        ([entry("gold", 0, source="crm")], False),
+        ([entry("gold", 23), entry("gold", 0)], False),
+        ([entry("gold", 25), entry("gold", 0)], True),
+        ([entry("gold", 99), entry("maintenance", 23)], False),
+        ([entry("gold", 99), entry("maintenance", 25)], True),
+        ([entry("gold", 99), entry("maintenance", 1, state="planned")], True),
+        ([entry("gold", 99), entry("maintenance", 1, source="crm")], True),
+        ([entry("gold", 99, source="crm")], False),
     ],
     ids=[
         "a new lake",
         "nothing published",
+        "less than a day old",
         "never maintained",
         "by any command, less than a day ago",
         "more than a day ago",
@@ -175,7 +184,7 @@ def test_a_sync_captures_seeds_and_runs_in_this_order(
         played.land()
 
     monkeypatch.setattr(command, "capture_logs", capture)
-    played.entries = [entry("gold", 0)]
+    played.entries = [entry("gold", 99)]
     code, record = command.once(played.settings, QuietProgress(), played.shown.append)
     assert played.commands == ["capture", "seed", "run", "maintain"]
     assert (code, record, len(played.shown)) == (0, None, 3)
