@@ -68,6 +68,16 @@ def test_an_accepted_gap_is_passed_over(folder: Path, tmp_path: Path) -> None:
     assert rows_of(folder, table=TABLE, conf=str(conf)) == expected
 
 
+def test_settings_leave_tables_out(folder: Path) -> None:
+    conf = folder / ".conf.yml"
+    conf.write_text("exclude: [shop.order*]\ntypes: {time: micros}\n")
+    assert {(row["__schema"], row["__table"]) for row in rows_of(folder, conf=str(conf))} == {
+        ("shop", "customers"),
+        ("shop", "payments"),
+        ("shop", "products"),
+    }
+
+
 def test_a_file_in_use_is_read_up_to_its_last_whole_transaction(folder: Path) -> None:
     whole = rows_of(folder, table=TABLE)
     log = bytearray(FILES[3].read_bytes()[:-30_000])
