@@ -269,8 +269,7 @@ def synchronize(
         settings, progress, logged = set_up_run(output, section=section, **options)
         settings = settings.with_section("sync", every=every)
         from pipeline.run.sync.command import once, stay
-    silent = logged or output.quiet
-    shown = _silent if silent else _on_terminal(settings)
+    shown = _silent if logged or output.quiet else _on_terminal()
     if settings.sync.every is not None:
         raise typer.Exit(stay(settings, progress, shown, captures=captures))
     code, _ = once(settings, progress, shown)
@@ -281,13 +280,13 @@ def _silent(reports: Sequence[LayerReport]) -> None:
     """Show nothing: the log has it."""
 
 
-def _on_terminal(settings: Settings) -> Callable[[Sequence[LayerReport]], None]:
+def _on_terminal() -> Callable[[Sequence[LayerReport]], None]:
     """Return what shows the reports of a round: problems, then a line."""
     from pipeline.cli.show import round_line, show_problems
 
     def show(reports: Sequence[LayerReport]) -> None:
         show_problems(reports, Console(stderr=True))
-        print(f"{datetime.now():%H:%M:%S} {round_line(reports)}", file=sys.stdout, flush=True)
+        print(f"{datetime.now():%H:%M:%S} {round_line(reports)}", flush=True)
 
     return show
 

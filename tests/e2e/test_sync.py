@@ -22,6 +22,7 @@ from pipeline.lake import Lake
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.lake.ledger.run_store import read_runs
 from pipeline.observe.interruption import handling_signals
+from pipeline.run.sync import sample
 from pipeline.source import GtidSet
 from tests.support.gold.compare import assert_gold_equals_source
 from tests.support.servers.mysql import MySQLServer
@@ -59,6 +60,7 @@ class Synced:
             "capture": {"to": str(folder / "logs")},
             "lake": self.lake.root,
             "include": [f"{SCHEMA}.*"],
+            "sync": {"verify": "2s"},
         }
         self.conf.write_text(json.dumps(settings))
 
@@ -118,8 +120,10 @@ class Synced:
 
 
 def test_gold_follows_a_server_through_a_restart_without_doubles(
-    mysql: MySQLServer, spark: SparkSession, tmp_path: Path
+    mysql: MySQLServer, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    samples: list[str] = []
+    monkeypatch.setattr(sample, "say", lambda event, message, **_: samples.append(event))
     mysql.reset_logs()
     mysql.execute(OLDER_THAN_THE_LOG)
     synced = Synced(mysql, tmp_path)
@@ -133,8 +137,13 @@ def test_gold_follows_a_server_through_a_restart_without_doubles(
         time.sleep(3)
         assert len(synced.runs()) <= len(worked) + len(seeds) + 1
         synced.write_and_wait(slice(None))
+        patience = time.monotonic() + PATIENCE
+        while "verified" not in samples:
+            assert time.monotonic() < patience, samples
+            time.sleep(0.1)
 
     assert synced.stays(idle_then_write) == 0
+    assert "differs" not in samples
     seeded = [run for run in synced.runs() if run.command == "seed" and run.batches]
     assert not seeded
     mysql.execute(CHANGES[0])

@@ -269,6 +269,38 @@ def test_a_full_refresh_is_a_command_with_its_own_jobs(
     assert plain != refresh
 
 
+@pytest.mark.parametrize(
+    ("command", "carried_out"),
+    [
+        (["sync"], ("once", None, True)),
+        (["sync", "--every", "30s"], ("stay", 30, True)),
+        (["run", "--every", "0s"], ("stay", 0, False)),
+        (["run", "--every", "30s", "--full-refresh"], None),
+    ],
+)
+def test_every_makes_a_command_stay(
+    command: list[str],
+    carried_out: tuple[str, int | None, bool] | None,
+    conf: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: list[tuple[str, int | None, bool]] = []
+
+    def once(settings: Settings, *_: object) -> tuple[int, None]:
+        done.append(("once", None, True))
+        return 3, None
+
+    def stay(settings: Settings, *_: object, captures: bool) -> int:
+        assert settings.sync.every is not None
+        done.append(("stay", settings.sync.every.seconds, captures))
+        return 3
+
+    monkeypatch.setattr("pipeline.run.sync.command.once", once)
+    monkeypatch.setattr("pipeline.run.sync.command.stay", stay)
+    code = ended(monkeypatch, *command, "--conf", str(conf))
+    assert (code, done) == ((2, []) if carried_out is None else (3, [carried_out]))
+
+
 def test_single_tables_are_rebuilt_by_a_full_refresh_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

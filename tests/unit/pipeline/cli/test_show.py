@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from pipeline.catalog import TableName
-from pipeline.cli.show import show_problems, show_reports, show_status
+from pipeline.cli.show import round_line, show_problems, show_reports, show_status
 from pipeline.observe import LayerReport
 from pipeline.observe.report import NewestFile
 from pipeline.run.status import LastRun, LayerStatus, SourceStatus, Status, TableStatus, seeding
@@ -41,6 +41,21 @@ def status(*sources: SourceStatus) -> str:
     layer = LayerStatus("shop", "gold", 7, "finished", AT)
     show_status(Status("/data/[prod]/lake", (layer,), (), ("It is damaged.",), sources), console)
     return shown(console)
+
+
+@pytest.mark.parametrize(
+    ("reports", "line"),
+    [
+        (REPORTS, "0.0 s: bronze 2 files, 12,345 bytes"),
+        ([LayerReport("bronze"), LayerReport("gold")], "0.0 s: nothing new"),
+        (
+            [LayerReport("gold", (1,), {"a.a": 1000, "a.b": 7, "a.c": 0}, seconds=1.25)],
+            "1.2 s: gold 1,007 changes in 2 tables",
+        ),
+    ],
+)
+def test_a_round_is_a_line(reports: list[LayerReport], line: str) -> None:
+    assert round_line(reports) == line
 
 
 def test_a_report_is_a_line_per_layer_and_problems_are_separate_lines() -> None:
