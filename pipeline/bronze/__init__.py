@@ -14,6 +14,7 @@ __all__ = [
     "executed_gtids",
     "files",
     "job",
+    "newest_file",
     "preview",
     "read_files",
     "run",

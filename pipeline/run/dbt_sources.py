@@ -9,6 +9,7 @@ Source: https://docs.getdbt.com/reference/source-properties
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -72,7 +73,9 @@ def write_sources(file: Path, text: str) -> None:
         if file.exists() and not file.read_text(encoding="utf-8").startswith(HEADER):
             remedy = "Give another file: only one that binlake dbt-sources has written is replaced."
             raise SettingsError(f"{file} exists.", key="to", remedy=remedy)
-        file.write_text(text, encoding="utf-8")
+        written = file.with_name(f".{file.name}.{os.getpid()}")
+        written.write_text(text, encoding="utf-8")
+        written.replace(file)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
         raise SettingsError(f"{file} cannot be written: {reason}.", key="to") from error

@@ -17,7 +17,14 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pipeline.errors import BinlakeError, Interrupted, exit_code_of, has_sentence, sentence_of
+from pipeline.errors import (
+    BinlakeError,
+    Interrupted,
+    LakeLostError,
+    exit_code_of,
+    has_sentence,
+    sentence_of,
+)
 from pipeline.lake.ledger.run_record import Outcome, RunRecord, Sentence
 from pipeline.lake.ledger.run_store import append_run
 from pipeline.lake.starting import Spark, running
@@ -141,13 +148,22 @@ class Recorder:
                     self._known |= self._spark_known()
             ending = _log_failure(self._known["command"], self._run, error)
             with self._only_warning():
-                record = self._record(**ending)
-                if isinstance(error, KeyboardInterrupt):
-                    # The process ends in some seconds: the record comes first.
-                    self._write(record)
-                    self.monitor.ended(record, self.reports, error)
-                else:
-                    self._write(self.monitor.ended(record, self.reports, error))
+                self._record_failure(self._record(**ending), error)
+
+    def _record_failure(self, record: RunRecord, error: BaseException) -> None:
+        if isinstance(error, LakeLostError):
+            # Its record is refused, and the run that has the lake now reports what it finds.
+            self._write(record)
+            return
+        if isinstance(error, KeyboardInterrupt):
+            # The process ends in some seconds: the record comes first.
+            self._write(record)
+            self.monitor.ended(record, self.reports, error)
+            return
+        try:
+            record = self.monitor.ended(record, self.reports, error)
+        finally:  # also if a signal ends the wait for a webhook
+            self._write(record)
 
     def _spark_known(self) -> dict[str, str | None]:
         """Return Spark's version and application id, read early: Spark may end with the run."""

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pipeline.bronze import read_files
 from pipeline.bronze.continuity import gaps
 from pipeline.bronze.executed_gtids import log_base
+from pipeline.bronze.newest_file import InputAge
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem, in_force
 from pipeline.catalog.timeline.definitions import read_items
@@ -31,6 +32,7 @@ from pipeline.lake.ledger.run_record import Outcome, RunRecord
 from pipeline.lake.ledger.run_store import last_runs
 from pipeline.lake.starting import Spark
 from pipeline.observe import redact
+from pipeline.observe.report import NewestFile
 from pipeline.run.totals import cut_of
 from pipeline.settings import Settings
 from pipeline.silver.plan.new_segments import new_segments
@@ -170,7 +172,8 @@ def read_status(spark: Spark, settings: Settings, only: str | None = None) -> St
     lake = settings.layout
     entries = Ledger(spark, lake, only or "").last_entries()
     known = {entry.source for entry in entries}
-    runs = {name: run for name, run in last_runs(spark, lake).items() if only in (None, name)}
+    ended = [run for run in last_runs(spark, lake) if only in (None, run.source)]
+    runs = {run.source: run for run in ended}
     now = datetime.now(timezone.utc)
     sources: list[SourceStatus] = []
     tables: list[TableStatus] = []
@@ -203,6 +206,8 @@ def read_status(spark: Spark, settings: Settings, only: str | None = None) -> St
             )
             for name in sorted(state.tables)
         ]
+        if source == settings.source:
+            problems += stale_input(ended, settings, now)
         given_up = settings.given_up if source == settings.source else ()
         problems += _missing(spark, ledger, lake, source, given_up)
         problems += in_words(faults)
@@ -239,6 +244,15 @@ def source_status(
         refresh=refresh,
         gtid_set=(published.get("cut") or {}).get("gtid_set"),
     )
+
+
+def stale_input(ended: Iterable[RunRecord], settings: Settings, now: datetime) -> Iterator[str]:
+    """Yield a sentence if the newest file that the last ingest saw is older than `stale`."""
+    own = [run for run in ended if run.source == settings.source and run.newest_file_at]
+    for run in own[-1:]:
+        if run.newest_file is not None and run.newest_file_at is not None:
+            newest = NewestFile(run.newest_file, run.newest_file_at)
+            yield from InputAge(newest, settings.stale).faults(now)
 
 
 def last_maintained(ledger: Ledger) -> datetime | None:

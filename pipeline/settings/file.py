@@ -251,7 +251,7 @@ def _remedy(problem: str) -> str:
 
 
 def as_yaml(settings: BaseModel) -> str:
-    """Return all settings as YAML, which can be used as a `--conf` file."""
+    """Return all settings as YAML, which can be used as a `--conf` file if it has no secrets."""
     values = _shown(settings)
     written = {key: one if key == LITERAL else escaped(one) for key, one in values.items()}
     return yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=100)

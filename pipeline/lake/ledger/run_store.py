@@ -34,7 +34,7 @@ def runs(lake: Lake) -> LakeTable:
     """Return the table of the lake's run records."""
     # Few statistics keep the table's log small: each run adds a file.
     properties = {"delta.dataSkippingStatsColumns": ",".join(_STATISTICS)}
-    return LakeTable(lake.ledger("runs"), RUNS, ("day",), _STATISTICS, properties)
+    return LakeTable(lake.ledger("runs"), RUNS, ("day",), _STATISTICS, properties, grows=True)
 
 
 def append_run(spark: Spark, lake: Lake, record: RunRecord) -> None:
@@ -74,21 +74,21 @@ def runs_since(
     return from_arrow(rows.sort_by([("started_at", "descending")]))
 
 
-def last_runs(spark: Spark, lake: Lake) -> dict[str, RunRecord]:
-    """Return each source's last run that looked for changes (not maintain, seed or verify), by
-    source."""
+def last_runs(spark: Spark, lake: Lake) -> list[RunRecord]:
+    """Return each source's last run of each command that looks for changes (not maintain, seed or
+    verify), the latest start last."""
     return _last(spark, lake, _LOOKS_FOR_CHANGES)
 
 
 def last_verifications(spark: Spark, lake: Lake) -> dict[str, RunRecord]:
     """Return each source's last comparison with a server, by source."""
-    return _last(spark, lake, equal("command", VERIFY))
+    return {one.source: one for one in _last(spark, lake, equal("command", VERIFY))}
 
 
-def _last(spark: Spark, lake: Lake, where: Condition) -> dict[str, RunRecord]:
+def _last(spark: Spark, lake: Lake, where: Condition) -> list[RunRecord]:
     each = ("source", "command")
     rows = tables_of(spark, lake).last(runs(lake), "started_micros", each, 1, where)
-    return {record.source: record for record in from_arrow(rows.sort_by("started_at"))}
+    return from_arrow(rows.sort_by("started_at"))
 
 
 def last_runs_by_outcome(spark: Spark, lake: Lake, source: str) -> list[RunRecord]:

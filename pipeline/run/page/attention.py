@@ -48,6 +48,7 @@ def attention(status: Status, verifications: Iterable[RunRecord] = ()) -> Attent
     held = tuple(_held(status.lake, table) for table in status.tables if table.held)
     other = [AttentionItem(redact(sentence)) for sentence in status.problems]
     other += [AttentionItem(sentence) for sentence in _failed_runs(status)]
+    other += [AttentionItem(one.overdue) for one in status.sources if one.overdue]
     other += [
         AttentionItem(
             f"{run.source}: the last verification found differences: {run.fault_count:,}."

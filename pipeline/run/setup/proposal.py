@@ -29,6 +29,7 @@ _PASSWORD = (
     " the first line of a file that nobody else may read, and name that here:"
 )
 _PASSWORD_FILE = "  password_file: /etc/binlake/password"
+_SEES_NOTHING = "This user can see no tables, so all schemas are replicated."
 _NAMED_LATER = "A schema that is created later is not replicated until it is added here."
 
 
@@ -80,7 +81,7 @@ def propose(facts: ServerFacts, login: Login, given: Given) -> Proposal:
         **({"capture": {"to": binlogs[0]}} if _is_folder(binlogs) else {}),
         "binlogs": binlogs[0] if len(binlogs) == 1 else binlogs,
         "lake": given.lake or LAKE,
-        "include": include,
+        **({"include": include} if include else {}),
         **_excluded(facts, include),
         **_charset(facts),
         "system_time_zone": _time_zone(facts),
@@ -143,10 +144,10 @@ def _notes(
         f"{name} ({count} table{'' if count == 1 else 's'})"
         for name, count in sorted(schemas.items())
     )
-    seen = f"What this user can see: {tables}." if tables else "This user can see no tables."
+    seen = f"What this user can see: {tables}."
     return {
         "server": (_PASSWORD, _PASSWORD_FILE),
-        "include": (seen, _NAMED_LATER),
+        "include": (seen, _NAMED_LATER) if tables else (_SEES_NOTHING,),
         "exclude": ("Gold cannot equal these tables: see the findings above.",),
         **({} if given.lake else {"lake": (_REPLACE,)}),
         **({} if given.binlogs else {"binlogs": (_REPLACE,), "capture.to": (_REPLACE,)}),

@@ -10,6 +10,7 @@ import logging
 import random
 import threading
 from collections.abc import Sequence
+from datetime import datetime, timezone
 
 from pipeline.errors import BinlakeError, sentence_of
 from pipeline.gold import GoldState
@@ -18,6 +19,7 @@ from pipeline.lake.starting import Spark, started
 from pipeline.observe import say
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
+from pipeline.verify.comparison_record import keep_record
 from pipeline.verify.report import Verification
 from pipeline.verify.run import verify_with_server
 
@@ -65,9 +67,11 @@ class VerifiedSample:
         return random.sample(whole, min(len(whole), settings.sync.verify_tables))
 
     def _verify(self, names: Sequence[str]) -> None:
+        began = datetime.now(timezone.utc)
         try:
+            spark = started(self._spark)
             found = verify_with_server(
-                started(self._spark),
+                spark,
                 self._settings,
                 QuietProgress(),
                 tables=[glob.escape(name) for name in names],
@@ -81,6 +85,7 @@ class VerifiedSample:
             say("verify_failed", message, level=logging.WARNING, trace=unexpected)
         else:
             self._report(names, found)
+            keep_record(spark, self._settings, found, began)
 
     def _report(self, names: Sequence[str], found: Verification) -> None:
         against = found.against

@@ -88,7 +88,7 @@ def test_a_comparison_leaves_a_record_without_values_of_rows(
     assert "4711" not in record.to_json()
     # It published nothing, and looked for no changes.
     assert (record.cut_lsn, record.lag_seconds) == (None, None)
-    assert last_runs(NEVER_STARTED, Lake(str(tmp_path))) == {}
+    assert last_runs(NEVER_STARTED, Lake(str(tmp_path))) == []
 
 
 def test_checksums_that_are_compared_with_nothing_leave_none(tmp_path: Path) -> None:

@@ -152,6 +152,17 @@ def test_a_run_without_a_webhook_changes_nothing(lake: Runs, server: Receiver) -
     assert len(server.bodies) == 1
 
 
+def test_a_failed_run_is_recorded_even_if_a_signal_ends_the_wait_for_the_webhook(
+    lake: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise Interrupted(signal.SIGTERM)
+
+    monkeypatch.setattr(monitor, "changes_since", interrupted)
+    record = lake.run(gold=OSError("gone"))
+    assert (record.outcome, record.error_type) == ("failed", "OSError")
+
+
 def test_every_run_writes_the_textfile(lake: Runs) -> None:
     first = lake.run()
     assert lake.metric("binlake_last_run_exit_code") == "0.0"

@@ -34,6 +34,12 @@ def test_tables_that_differ_from_the_server_are_a_problem(outcome: Outcome, coun
     assert found.count == count
 
 
+def test_overdue_maintenance_is_a_problem() -> None:
+    source = replace(source_of(made_run(NOW)), overdue="shop was not maintained in 2 days.")
+    (found,) = attention(Status("/lake", (), (), (), (source,))).problems
+    assert found.sentence == source.overdue
+
+
 def test_a_held_table_has_the_commands_that_help() -> None:
     table = made_table("cu[p]", held=True, reason="binlog.000001, position 4: it is damaged.")
     (held,) = attention(Status("/my lake", (), (table,), ())).held

@@ -36,6 +36,7 @@ class Verifier:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, whole: dict[str, bool]) -> None:
         self.found: list[Comparison | Exception] = []
         self.asked: list[list[str]] = []
+        self.recorded: list[Verification] = []
         state = SimpleNamespace(
             tables={
                 name: SimpleNamespace(complete=complete, dropped=name.endswith("gone"))
@@ -46,6 +47,7 @@ class Verifier:
         monkeypatch.setattr(sample, "Ledger", lambda *_: None)
         monkeypatch.setattr(sample, "GoldState", SimpleNamespace(of=lambda _: state))
         monkeypatch.setattr(sample, "verify_with_server", self._verify)
+        monkeypatch.setattr(sample, "keep_record", lambda *given: self.recorded.append(given[2]))
         spark: Any = SimpleNamespace()
         self.sample = VerifiedSample(spark, SETTINGS)
 
@@ -72,6 +74,7 @@ def test_only_tables_that_gold_claims_to_have_in_full_are_compared(
     verifier = Verifier(monkeypatch, whole)
     assert verifier.verify(EQUAL)
     assert [sorted(names) for names in verifier.asked] == [["shop.a[[]1]", "shop.b"]]
+    assert len(verifier.recorded) == 1
     assert sorted(log.of("verified")[0]["tables"]) == ["shop.a[1]", "shop.b"]
     none = Verifier(monkeypatch, {"shop.seeding": False})
     assert not none.verify(EQUAL)
