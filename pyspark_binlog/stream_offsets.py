@@ -107,7 +107,7 @@ def reach(files: Sequence[SurveyedFile], begin: Place, limit: ReadLimit) -> Plac
 def _within(file: SurveyedFile, start: int, end: int, budget: int, *, whatever: bool) -> int | None:
     """Return the last place in [`start`, `end`) that the budget allows.
 
-    None if there is none; with `whatever`, the first one.
+    None if there is none; with `whatever`, the first one, or the end of a part without any.
     """
     if end - start <= budget:
         return end
@@ -116,7 +116,9 @@ def _within(file: SurveyedFile, start: int, end: int, budget: int, *, whatever: 
     last = int(np.searchsorted(ends, start + budget, side="right"))
     if last > first:
         return int(ends[last - 1])
-    return int(ends[first]) if whatever and first < len(ends) else None
+    if not whatever:
+        return None
+    return int(ends[first]) if first < len(ends) else end
 
 
 def _after(file: SurveyedFile, position: int) -> Place:

@@ -19,7 +19,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from pipeline.errors import ConcurrentRunError, LakeLostError
+from pyspark.errors import PySparkException
+
+from pipeline.errors import ConcurrentRunError, LakeLostError, sentence_of
 from pipeline.lake import delta
 from pipeline.lake.delta_log.table import Commit, DeltaState
 from pipeline.lake.files.compaction import TARGET_BYTES
@@ -173,6 +175,13 @@ class Keeper:
                 )
                 if name == PROPERTIES:
                     break  # with the old properties, VACUUM may remove files that cuts need
+            except PySparkException as error:
+                if name not in what.options:
+                    raise
+                left.append(
+                    f"{table.name}: Spark refused {name}: {sentence_of(error)} Change the table's"
+                    " settings under gold in conf, or the table, until they agree."
+                )
         return UpkeepResult(any(did), tuple(left))
 
     def _steps(self, table: Table, what: Due) -> Iterator[tuple[str, Callable[[], bool]]]:

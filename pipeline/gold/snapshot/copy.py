@@ -164,7 +164,9 @@ def _natively(settings: Settings, target: NativeTables) -> tuple[Copy, NoteOf]:
 def _through_spark(settings: Settings) -> tuple[Copy, NoteOf]:
     from pyspark.errors import AnalysisException
 
+    from pipeline.gold.schema.table_change import needed_features
     from pipeline.lake import delta
+    from pipeline.lake.delta_log.column_features import enabling
     from pipeline.lake.delta_log.spark_written import history
     from pipeline.lake.starting import started
     from pipeline.spark.session import spark_for
@@ -174,10 +176,10 @@ def _through_spark(settings: Settings) -> tuple[Copy, NoteOf]:
 
     def copy(entry: Entry, place: str) -> bool:
         rows = read_table(gold_name(settings, entry["schema"], entry["table"]), entry)
-        writer = rows.write.format("delta").option("userMetadata", _note(entry))
+        features = enabling(sorted(needed_features(rows.schema)))
+        writer = rows.write.format("delta").options(**features, userMetadata=_note(entry))
         try:
-            # Names of columns may have characters that Delta refuses otherwise.
-            writer.option("delta.columnMapping.mode", "name").mode("errorifexists").save(place)
+            writer.mode("errorifexists").save(place)
         except AnalysisException:
             if note_of(place) is None:
                 raise

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 
-from pipeline.errors import DONE_WITH_FAULTS, FAILED
+from pipeline.errors import DONE_WITH_FAULTS, FAILED, BinlakeError, sentence_of
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.observe import Progress, say
 from pipeline.run.preflight import require_places
@@ -50,7 +51,11 @@ def once(settings: Settings, progress: Progress, shown: Shown) -> tuple[int, Run
     rounds = Rounds(settings, progress, shown, lasting=False, connector=True)
     rounds.seed()
     rounds.round()
-    rounds.maintain()
+    try:
+        rounds.maintain()
+    except BinlakeError as error:  # gold is published
+        message = f"maintain failed: {sentence_of(error)} The next sync tries it again."
+        say("sync_retries", message, level=logging.WARNING, chore="maintain", failures=1)
     return rounds.exit_code, rounds.record
 
 

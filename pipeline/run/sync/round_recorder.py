@@ -23,10 +23,12 @@ has completed a layer."""
 class Reported:
     """What the last round reported: kind, layer and text of each sentence, in order.
 
-    `monitored`: when monitoring had the last report, by a clock that only goes forward.
+    `failed`: it ended with an error. `monitored`: when monitoring had the last report, by a clock
+    that only goes forward.
     """
 
     sentences: dict[tuple[str, str, str], None] = field(default_factory=dict)
+    failed: bool = False
     monitored: float = -IDLE_SECONDS
 
     def update(self, reports: list[LayerReport]) -> bool:
@@ -62,9 +64,18 @@ class RoundRecorder(Recorder):
         self.keep(report)
         self.monitor.layer_done(report)
 
+    def failed(self, error: BaseException) -> None:
+        """Record a round that an error or a signal ended."""
+        self._reported.failed = True
+        super().failed(error)
+
     def done(self, exit_code: int) -> RunRecord | None:
-        """Log what has changed, and record the round if it worked or anything has."""
-        changed = self._reported.update(self.reports)
+        """Log what has changed, and record the round if it worked or anything has.
+
+        So is the first one after a failure: it shows that the failure has passed.
+        """
+        changed = self._reported.update(self.reports) or self._reported.failed
+        self._reported.failed = False
         worked = any(report.worked for report in self.reports)
         now = time.monotonic()
         if worked or changed:

@@ -93,11 +93,12 @@ class VerifiedSample:
             self.differing -= frozenset(names)
             say("verified", f"Equal to the server: {', '.join(names)}.", tables=list(names))
             return
-        # Elsewhere than at the server's position, rows may well differ.
-        for one in () if against.position else against.differences:
-            name = f"{one.schema}.{one.table}"
-            self.differing |= {name}
-            say("differs", f"{name}: {one.reason}", level=logging.WARNING, table=name)
+        if not against.position:  # elsewhere than there, rows may well differ
+            self.differing -= frozenset(names) - {str(one.name) for one in against.not_compared}
+            self.differing |= {f"{one.schema}.{one.table}" for one in against.differences}
+            for one in against.differences:
+                name = f"{one.schema}.{one.table}"
+                say("differs", f"{name}: {one.reason}", level=logging.WARNING, table=name)
         unsure = [against.position, *(f"{one.name}: {one.reason}" for one in against.not_compared)]
         for reason in filter(None, unsure):
             say("verify_failed", f"Not verified: {reason}", level=logging.WARNING)

@@ -59,6 +59,12 @@ _REMEDIES: tuple[tuple[type[BinlogError], str], ...] = (
 )
 
 
+_MOST_HEADS = 20_000
+_heads: dict[StoredFile, tuple[str | None, StreamCipher | None, Head]] = {}
+"""Codec and head of files that are not encrypted: a process that stays lists the same thousands of
+files again and again, and opens only those that have changed since."""
+
+
 @dataclass(frozen=True, slots=True)
 class Binlog:
     """A binary log file among the input; `base` and `number` are the two parts of its name.
@@ -145,7 +151,7 @@ def split_name(name: str) -> tuple[str, int]:
 
 def _inspect(file: StoredFile, keys: Keys) -> Binlog | _Refused:
     try:
-        codec, cipher, head = read_with_retries(partial(_inspect_file, file, keys))
+        codec, cipher, head = _heads.get(file) or _inspected(file, keys)
     except BinlogError as error:
         if file.name.endswith(_IN_INNODB):
             reason = "it contains InnoDB pages (binlog_storage_engine), not events"
@@ -162,6 +168,16 @@ def _inspect(file: StoredFile, keys: Keys) -> Binlog | _Refused:
         # Each turn of a capture has files of its own (see `server_folders`).
         head = replace(head, incarnation=f"{head.incarnation}, turn {turn}")
     return Binlog(file, head, *split_name(file.name), cipher, codec)
+
+
+def _inspected(file: StoredFile, keys: Keys) -> tuple[str | None, StreamCipher | None, Head]:
+    """Return codec, cipher and head of a file, and keep them unless they depend on keys."""
+    found = read_with_retries(partial(_inspect_file, file, keys))
+    if found[1] is None:
+        if len(_heads) >= _MOST_HEADS:
+            _heads.clear()
+        _heads[file] = found
+    return found
 
 
 def _inspect_file(file: StoredFile, keys: Keys) -> tuple[str | None, StreamCipher | None, Head]:

@@ -97,10 +97,10 @@ def test_what_rounds_record_and_log(
     assert codes == [0 if report.clean else 3 for report in reports]
 
 
-def test_a_round_that_fails_is_recorded_each_time(
+def test_a_round_that_fails_is_recorded_each_time_and_so_is_the_first_after_it(
     monkeypatch: pytest.MonkeyPatch, log: LogRecords, kept: list[RunRecord]
 ) -> None:
     gone = UnreachableError("It does not answer.", key="lake")
-    assert rounds(monkeypatch, WORKED, gone, gone, IDLE) == [0, 1, 1, 0]
-    assert [record.outcome for record in kept] == ["done", "failed", "failed"]
+    assert rounds(monkeypatch, WORKED, gone, gone, IDLE, IDLE) == [0, 1, 1, 0, 0]
+    assert [record.outcome for record in kept] == ["done", "failed", "failed", "nothing_new"]
     assert len(log.of("run_failed")) == 2
