@@ -169,7 +169,7 @@ def _write(server: MySQLServer, asked: argparse.Namespace, writer: int, end: flo
 
 
 class Measured:
-    """What a reader of gold saw, the processes' memory, and the rounds' log lines."""
+    """The snapshots that a reader of gold saw, the processes' memory, the rounds' log lines."""
 
     def __init__(self, folder: Path, process: int) -> None:
         self.since = self.until = 0.0

@@ -69,7 +69,7 @@ class XaStep:
 
 @dataclass(slots=True)
 class LogContent:
-    """What a file has besides rows.
+    """The contents of a file besides rows.
 
     `ends`: positions of the ends of its transactions. `found`: statements and definitions, as
     silver's survey finds them. `rolled_back`: LSNs of transactions with rows that were rolled back.

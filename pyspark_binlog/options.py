@@ -38,7 +38,7 @@ class ReadOptions(Model):
     """The options, as Spark gives them: text, under names of any case."""
 
     path: str | None = None
-    """What `load` is given: a binlog file, a folder (with its subfolders), or a glob."""
+    """The paths that `load` is given: a binlog file, a folder (with its subfolders), or a glob."""
     paths: Names | None = None
     """The same, if `load` is given a list."""
     table: Annotated[str, BeforeValidator(_table_name)] | None = None

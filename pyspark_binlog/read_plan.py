@@ -1,4 +1,4 @@
-"""What is read: the log that the options name, the DataFrame's columns, and its tasks' ranges."""
+"""The plan of a read: the log that the options name, the DataFrame's columns, and its tasks' ranges."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ START: Place = (0, 0)
 _UNLIMITED = 1 << 62
 _REMEDY = (
     "Put the missing files back, or start the stream with a new checkpoint; what it has not read of"
-    " the lost files must then be read anew from the server."
+    " the lost files must then be read again from the server."
 )
 
 

@@ -1,4 +1,4 @@
-"""What became of XA transactions: their rows are logged at XA PREPARE, and count from XA COMMIT."""
+"""Outcomes of XA transactions: their rows are logged at XA PREPARE, and count from XA COMMIT."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ DOCUMENTATION = "BINLAKE_DOCS"
 
 
 class TaskDocs(NamedTuple):
-    """What a task does, and what its failure means."""
+    """A task's purpose, and the meaning of its failure."""
 
     does: str
     failed: str

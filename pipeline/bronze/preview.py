@@ -1,4 +1,4 @@
-"""What bronze's next run would ingest, by listing the input: nothing is read but file heads."""
+"""Preview of bronze's next run, by listing the input: nothing is read but file heads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PendingFile:
 
 @dataclass(frozen=True, slots=True)
 class BronzePreview:
-    """What bronze would do. `open_batch`: the one that an earlier run left, to be finished first;
+    """The work of bronze's next run. `open_batch`: the one that an earlier run left, to be finished first;
     its files count as not ingested. The bytes after a file's last whole transaction wait."""
 
     open_batch: int | None

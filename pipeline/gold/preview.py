@@ -1,4 +1,4 @@
-"""What gold's next run would apply, by silver's records: no row is read for it.
+"""Preview of gold's next run, by silver's records: no row is read for it.
 
 A table is planned as gold's next batch plans it, but for what foreign keys do unlogged, which needs
 the rows. Later batches of the same run are not planned: a table that only they would hold is not
@@ -53,7 +53,7 @@ class PendingTable:
 
 @dataclass(frozen=True, slots=True)
 class GoldPreview:
-    """What gold would do. `open_batch`: the one that an earlier run left, to be finished first; its
+    """The work of gold's next run. `open_batch`: the one that an earlier run left, to be finished first; its
     changes count as not applied.
 
     `from_lsn`: the last transaction in gold; `to_lsn`: the last one that would be. `awaits_silver`:

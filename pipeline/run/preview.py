@@ -39,7 +39,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class RunPreview:
-    """What `binlake run --dry-run` shows; None for a layer that the command does not run."""
+    """The preview that `binlake run --dry-run` shows; None for a layer that the command does not run."""
 
     lake: str
     source: str

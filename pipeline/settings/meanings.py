@@ -1,4 +1,4 @@
-"""What each setting does, from the docstrings of the settings models.
+"""The meaning of each setting, from the docstrings of the settings models.
 
 The reference of settings and the files that `binlake init` writes are made of them.
 """

@@ -11,7 +11,7 @@ from pipeline.settings.values import Duration, Model
 
 
 class SyncSettings(Model):
-    """What a `binlake sync` that stays does, and how often."""
+    """How often a `binlake sync` that stays runs, maintains and verifies."""
 
     every: Duration | None = None
     """Stay, and begin a round this often (`--every`); `0s`: each as soon as the one before it has

@@ -1,4 +1,4 @@
-"""What silver's next run would decode, by bronze's records: nothing is decoded for it."""
+"""Preview of silver's next run, by bronze's records: nothing is decoded for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.silver.plan.survey import tables_named
 
 @dataclass(frozen=True, slots=True)
 class SilverPreview:
-    """What silver would do. `open_batch`: the one that an earlier run left, to be finished first;
+    """The work of silver's next run. `open_batch`: the one that an earlier run left, to be finished first;
     its segments count as not decoded.
 
     `segments`, `bytes`, `transactions`: of what bronze has and silver does not, up to the first of

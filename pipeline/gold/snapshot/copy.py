@@ -51,7 +51,7 @@ class CopiedTable:
 
 @dataclass(frozen=True, slots=True)
 class CopiedSnapshot:
-    """What `binlake read` prints: the snapshot that was copied, and its tables."""
+    """The output of `binlake read`: the snapshot that was copied, and its tables."""
 
     lake: str
     source: str

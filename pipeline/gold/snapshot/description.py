@@ -1,4 +1,4 @@
-"""What gold's tables look like at the last published snapshot: columns, types, keys, state."""
+"""Description of gold's tables at the last published snapshot: columns, types, keys, state."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class DescribedColumn:
 
 @dataclass(frozen=True, slots=True)
 class DescribedTable:
-    """A gold table. `key`: the columns by which gold tells its rows apart; empty for a keyless one.
+    """A gold table. `key`: the columns that identify its rows in gold; empty for a keyless one.
 
     `held`: why its changes are not applied; `complete`, `dropped`: as in `TableState`.
     """

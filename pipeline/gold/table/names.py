@@ -25,7 +25,7 @@ MEANINGS: Mapping[str, str] = MappingProxyType(
         " snapshot that has not changed since.",
     }
 )
-"""What these columns mean, for people."""
+"""The meaning of these columns, for people."""
 
 _FORBIDDEN = re.compile(r"[./\s\x00-\x1f\x7f]")
 """Characters that Unity Catalog allows in no name."""

@@ -62,7 +62,7 @@ class LineageDataset:
 
 @dataclass(frozen=True, slots=True)
 class LayerDatasets:
-    """What a layer read and wrote."""
+    """The datasets that a layer read and wrote."""
 
     inputs: tuple[LineageDataset, ...] = ()
     outputs: tuple[LineageDataset, ...] = ()

@@ -1,4 +1,4 @@
-"""What the lake has of a source at the end of a run: its published snapshot, tables and last runs.
+"""State of a source in the lake at the end of a run: its published snapshot, tables and last runs.
 
 Metrics and notifications are made of it, and not of the run alone, which may have failed, found
 nothing new, or run only one layer.

@@ -1,4 +1,4 @@
-"""What on a page needs somebody's attention, and the commands that help."""
+"""Problems that need somebody's attention, and the commands that help."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AttentionItem:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """What needs attention: held tables first, then other problems, then incomplete tables.
+    """All that needs attention: held tables first, then other problems, then incomplete tables.
 
     `drifted`: changes that found another row than logged; gold has the log's, so it may be right.
     """

@@ -1,4 +1,4 @@
-"""What a page shows of a lake, read from the lake's own records at one moment."""
+"""The contents of a page, read from the lake's own records at one moment."""
 
 from __future__ import annotations
 

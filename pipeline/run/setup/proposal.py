@@ -29,13 +29,15 @@ _PASSWORD = (
     " the first line of a file that nobody else may read, and name that here:"
 )
 _PASSWORD_FILE = "  password_file: /etc/binlake/password"
+_TLS = "By default, TLS is used if the server has it. To verify the server, too:"
+_TLS_MODE = "  tls: {mode: verify_identity, ca: /etc/ssl/ca.pem}"
 _SEES_NOTHING = "This user can see no tables, so all schemas are replicated."
 _NAMED_LATER = "A schema that is created later is not replicated until it is added here."
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the command line says; None if it does not."""
+    """Values from the command line; None if it does not give them."""
 
     source: str | None = None
     lake: str | None = None
@@ -146,7 +148,7 @@ def _notes(
     )
     seen = f"What this user can see: {tables}."
     return {
-        "server": (_PASSWORD, _PASSWORD_FILE),
+        "server": (_PASSWORD, _PASSWORD_FILE, _TLS, _TLS_MODE),
         "include": (seen, _NAMED_LATER) if tables else (_SEES_NOTHING,),
         "exclude": ("Gold cannot equal these tables: see the findings above.",),
         **({} if given.lake else {"lake": (_REPLACE,)}),

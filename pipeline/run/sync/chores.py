@@ -1,4 +1,4 @@
-"""What a process that stays does again and again: when each chore is due, and what errors mean.
+"""Chores that a process repeats: when each is due, and what its errors mean.
 
 One chore is carried out at a time, the one that has been due for longest. A chore that fails is
 tried again after a pause that doubles with each failure in a row, unless that cannot help.

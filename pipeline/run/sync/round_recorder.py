@@ -21,7 +21,7 @@ has completed a layer."""
 
 @dataclass(slots=True)
 class Reported:
-    """What the last round reported: kind, layer and text of each sentence, in order.
+    """The sentences that the last round reported: kind, layer and text of each sentence, in order.
 
     `failed`: it ended with an error. `monitored`: when monitoring had the last report, by a clock
     that only goes forward.

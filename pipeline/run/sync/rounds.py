@@ -1,4 +1,4 @@
-"""What a sync does with the lake: seed, round, maintenance, each a run as of its own command.
+"""The work of a sync on the lake: seed, round, maintenance, each a run as of its own command.
 
 All share one Spark. Each holds the lake's lease only while it runs, so that other commands can work
 on the lake in between.

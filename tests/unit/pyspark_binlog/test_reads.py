@@ -1,4 +1,4 @@
-"""What is read of files that are damaged, missing, compressed, encrypted or still being written."""
+"""Reading of files that are damaged, missing, compressed, encrypted or still being written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page says needs attention: a failed run and unequal tables too, not only the status."""
+"""A page's list of what needs attention: a failed run and unequal tables too, not only the status."""
 
 from __future__ import annotations
 

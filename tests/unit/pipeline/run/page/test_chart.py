@@ -1,4 +1,4 @@
-"""What all charts share: ticks, labels, and texts that can be drawn."""
+"""Parts that all charts share: ticks, labels, and texts that can be drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rounds report to monitoring: those without news once a minute, and no lineage of them."""
+"""Reports of rounds to monitoring: those without news once a minute, and no lineage of them."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def log() -> Iterator[LogRecords]:
 
 
 class Verifier:
-    """What verify finds, in turn, and the tables that it was asked for."""
+    """The findings of verify, in turn, and the tables that it was asked for."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, whole: dict[str, bool]) -> None:
         self.found: list[Comparison | Exception] = []
