@@ -1,4 +1,4 @@
-"""The plan of a read: the log that the options name, the DataFrame's columns, and its tasks' ranges."""
+"""The plan of a read: the log that the options name, the columns, and the tasks' ranges."""
 
 from __future__ import annotations
 

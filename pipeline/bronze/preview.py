@@ -28,8 +28,8 @@ class PendingFile:
 
 @dataclass(frozen=True, slots=True)
 class BronzePreview:
-    """The work of bronze's next run. `open_batch`: the one that an earlier run left, to be finished first;
-    its files count as not ingested. The bytes after a file's last whole transaction wait."""
+    """The work of bronze's next run. `open_batch`: the one that an earlier run left, to be finished
+    first; its files count as not ingested. The bytes after a file's last whole transaction wait."""
 
     open_batch: int | None
     files: tuple[PendingFile, ...]

@@ -53,8 +53,8 @@ class PendingTable:
 
 @dataclass(frozen=True, slots=True)
 class GoldPreview:
-    """The work of gold's next run. `open_batch`: the one that an earlier run left, to be finished first; its
-    changes count as not applied.
+    """The work of gold's next run. `open_batch`: the one that an earlier run left, to be finished
+    first; its changes count as not applied.
 
     `from_lsn`: the last transaction in gold; `to_lsn`: the last one that would be. `awaits_silver`:
     gold would be rebuilt, or waits until silver is. `until_stops`: silver has transactions that

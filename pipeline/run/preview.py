@@ -39,7 +39,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class RunPreview:
-    """The preview that `binlake run --dry-run` shows; None for a layer that the command does not run."""
+    """The output of `binlake run --dry-run`; None for a layer that the command does not run."""
 
     lake: str
     source: str

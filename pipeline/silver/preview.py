@@ -14,8 +14,8 @@ from pipeline.silver.plan.survey import tables_named
 
 @dataclass(frozen=True, slots=True)
 class SilverPreview:
-    """The work of silver's next run. `open_batch`: the one that an earlier run left, to be finished first;
-    its segments count as not decoded.
+    """The work of silver's next run. `open_batch`: the one that an earlier run left, to be finished
+    first; its segments count as not decoded.
 
     `segments`, `bytes`, `transactions`: of what bronze has and silver does not, up to the first of
     `gaps`; `transactions` is None if bronze has not counted them. `tables` have rows there, as far

@@ -15,9 +15,9 @@ COLUMN_MAPPING, WALL_CLOCKS = "columnMapping", "timestampNtz"
 to rename and drop columns by metadata. The other is required for TIMESTAMP_NTZ, MySQL's
 DATETIME."""
 FOR_MAPPING = frozenset({COLUMN_MAPPING, WALL_CLOCKS})
-"""The features of a gold table with mapped columns. With column mapping alone, its protocol would have
-reader version 2, which lists no features: delta-rs's pyarrow reader (1.6) then does not refuse the
-table, and returns NULL for every column that has another name in the files."""
+"""The features of a gold table with mapped columns. With column mapping alone, its protocol would
+have reader version 2, which lists no features: delta-rs's pyarrow reader (1.6) then does not refuse
+the table, and returns NULL for every column that has another name in the files."""
 DELETION_VECTORS = "deletionVectors"
 MAPPING_MODE = "delta.columnMapping.mode"
 

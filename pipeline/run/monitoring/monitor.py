@@ -1,4 +1,4 @@
-"""The reports of one run to monitoring: lineage of its layers, and metrics and a webhook at its end.
+"""Reports of one run to monitoring: lineage of its layers, and metrics and a webhook at its end.
 
 Nothing that fails there stops a run, or delays it by more than some seconds: a failure is logged
 and kept in the run's record.

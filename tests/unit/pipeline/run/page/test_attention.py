@@ -1,4 +1,4 @@
-"""A page's list of what needs attention: a failed run and unequal tables too, not only the status."""
+"""The problems on a page: a failed run and unequal tables too, not only the status."""
 
 from __future__ import annotations
 
