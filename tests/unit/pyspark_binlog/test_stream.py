@@ -62,6 +62,20 @@ def test_a_micro_batch_keeps_its_limit(options: dict[str, str], batches: int) ->
         assert found + stream.next(limited=False) == expected
 
 
+def test_a_limit_that_is_smaller_than_the_end_of_a_file_does_not_stop_the_stream(
+    tmp_path: Path,
+) -> None:
+    rotate = 19 + 8 + len(FILES[1].name) + 4
+    land(tmp_path, 0, FILES[0].stat().st_size - rotate)
+    stream = PlayedStream(tmp_path, table=TABLE, maxBytesPerTrigger="1")
+    stream.next(limited=False)
+    first = stream.offset["file"]
+    land(tmp_path, 0)
+    land(tmp_path, 1, 60_000)
+    assert stream.next() == []
+    assert stream.offset["file"] == first + 1
+
+
 def test_available_now_ends_where_the_log_ended(tmp_path: Path) -> None:
     land(tmp_path, 0)
     land(tmp_path, 1, 60_000)
