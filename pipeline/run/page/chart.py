@@ -166,6 +166,19 @@ def time_axis(first: datetime, last: datetime, width: int) -> alt.X:
     )
 
 
+def bar_axis(**more: Any) -> alt.Axis:
+    """Return the axis below bars: level labels, of which those that would overlap are left out."""
+    return alt.Axis(
+        title=None,
+        labelAngle=0,
+        labelOverlap="greedy",
+        labelSeparation=12,
+        ticks=False,
+        labelPadding=6,
+        **more,
+    )
+
+
 def ticks(first: datetime, last: datetime, most: int) -> list[int]:
     """Return at most `most` round times between two, in milliseconds, with the smallest step."""
     start, end = milliseconds(first), milliseconds(last)

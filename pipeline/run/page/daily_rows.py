@@ -17,6 +17,7 @@ from pipeline.run.page.chart import (
     QUIET,
     DataTable,
     Figure,
+    bar_axis,
     bar_size,
     data,
     drawn,
@@ -134,15 +135,7 @@ def _of_tables(rows: DailyRows) -> Figure:
 
 
 def _day_axis() -> alt.X:
-    axis = alt.Axis(
-        title=None,
-        labelAngle=0,
-        labelOverlap="greedy",
-        labelSeparation=12,
-        ticks=False,
-        labelPadding=6,
-    )
-    return alt.X("day:O", sort=None, axis=axis)
+    return alt.X("day:O", sort=None, axis=bar_axis())
 
 
 def _label(day: date) -> str:

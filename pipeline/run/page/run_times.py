@@ -17,6 +17,7 @@ from pipeline.run.page.chart import (
     DataTable,
     Figure,
     Values,
+    bar_axis,
     bar_size,
     data,
     drawn,
@@ -70,15 +71,7 @@ def _chart(values: Values, layers: Sequence[str], count: int, width: int, unit: 
     names = 70
     inner = width - names - 30
     labels = {row["run"]: row["started"] for row in values}
-    axis = alt.Axis(
-        title=None,
-        labelAngle=0,
-        labelOverlap="greedy",
-        labelSeparation=12,
-        ticks=False,
-        labelPadding=6,
-        labelExpr=f"{json.dumps(labels)}[datum.value]",
-    )
+    axis = bar_axis(labelExpr=f"{json.dumps(labels)}[datum.value]")
     x = alt.X("run:O", axis=axis)
     y = alt.Y("seconds:Q", axis=alt.Axis(title=None, tickCount=2, domain=False, ticks=False))
     bars = (
