@@ -48,6 +48,7 @@ class Options(TypedDict, total=False):
     on_fault: Literal["hold", "mark"]
     on_drop: Literal["keep", "drop"]
     keys: Mapping[str, Sequence[str]]
+    gold: Mapping[str, Any]
     parallel_tables: int
     engine: Literal["auto", "spark", "local"]
     keep_runs: int
