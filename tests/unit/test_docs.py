@@ -94,10 +94,16 @@ def test_links_of_pages_outside_of_the_site_lead_somewhere(page: str) -> None:
     assert [target for target in targets if not (ROOT / target).exists()] == []
 
 
+FOLDERS = (
+    *("binlake", "conf", "dags", "decoder", "docs", "pipeline", "pyspark_binlog", "resources"),
+    *("tests", "tools"),
+)
+
+
 @pytest.mark.parametrize("page", ["architecture", "testing", "where-to-change"])
 def test_files_that_contributors_are_sent_to_exist(page: str) -> None:
     text = (DOCS / "contributing" / f"{page}.md").read_text()
-    files = set(re.findall(r"`((?:binlake|conf|decoder|docs|pipeline|tests)/[\w./-]+\.\w+)`", text))
+    files = set(re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+\.\w+)`", text))
     assert files
     assert [file for file in sorted(files) if not (ROOT / file).exists()] == []
 
