@@ -22,7 +22,7 @@ from pipeline.observe.progress import QuietProgress
 from pipeline.observe.report import NewestFile
 from pipeline.run import commands as runs, recorder, run_command
 from pipeline.settings import Settings
-from tests.support.observe.captured_log import LogRecords, captured_log
+from tests.support.observe.captured_log import LogRecords
 
 SPARK: Any = SimpleNamespace(version="4.2.0", conf={"spark.app.id": "app-1"})
 SECRET = "0123456789abcdef" * 4
@@ -30,22 +30,6 @@ SETTINGS = Settings.load(
     None, source="shop", lake="/lake", encryption={"passwords": {"log.000001": SECRET}}
 )
 BRONZE = LayerReport("bronze", (4,), {"files": 1}, notes=("log.index is left out.",), seconds=1.25)
-
-
-@pytest.fixture
-def log() -> Iterator[LogRecords]:
-    with captured_log() as lines:
-        yield lines
-
-
-@pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> list[RunRecord]:
-    """The records that runs write."""
-    records: list[RunRecord] = []
-    monkeypatch.setattr(
-        recorder, "append_run", lambda _spark, _lake, record: records.append(record)
-    )
-    return records
 
 
 @pytest.fixture

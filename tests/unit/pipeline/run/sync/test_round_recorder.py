@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -13,31 +12,16 @@ from pipeline.errors import UnreachableError
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
-from pipeline.run import commands, recorder
+from pipeline.run import commands
 from pipeline.run.sync.round_recorder import Reported, RoundRecorder
 from pipeline.settings import Settings
-from tests.support.observe.captured_log import LogRecords, captured_log
+from tests.support.observe.captured_log import LogRecords
 
 SPARK: Any = SimpleNamespace(version="4.2.0", conf={})
 SETTINGS = Settings.load(None, source="shop", lake="/lake")
 IDLE = LayerReport("gold", notes=("binlog.index is skipped",))
 WORKED = LayerReport("gold", (4,), {"shop.orders": 9}, notes=IDLE.notes)
 HELD = LayerReport("gold", faults=("shop.orders is held: why.",), notes=IDLE.notes)
-
-
-@pytest.fixture
-def log() -> Iterator[LogRecords]:
-    with captured_log() as lines:
-        yield lines
-
-
-@pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> list[RunRecord]:
-    records: list[RunRecord] = []
-    monkeypatch.setattr(
-        recorder, "append_run", lambda _spark, _lake, record: records.append(record)
-    )
-    return records
 
 
 def rounds(monkeypatch: pytest.MonkeyPatch, *reports: LayerReport | Exception) -> list[int]:
