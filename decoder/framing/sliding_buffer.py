@@ -122,9 +122,7 @@ class SlidingBuffer:
             kept = self.buffer[self.start : self.end]
             if needed > len(self.buffer) or len(self.buffer) > 2 * most:
                 self.buffer = np.empty(most, np.uint8)
-            else:
-                kept = kept.copy()  # source and target may overlap
-            self.buffer[HEAD_SLACK : HEAD_SLACK + left] = kept
+            self.buffer[HEAD_SLACK : HEAD_SLACK + left] = kept  # NumPy allows them to overlap
             self.start, self.end = HEAD_SLACK, HEAD_SLACK + left
         self._taken.append((self._taken_end, self._part[:size]))
         self._taken_end += size
