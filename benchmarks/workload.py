@@ -79,7 +79,7 @@ class Recording:
 
     @property
     def figures(self) -> dict[str, list[int]]:
-        """What SELECT gave on the source, once everything was written."""
+        """The results of SELECT on the source, once everything was written."""
         figures: dict[str, list[int]] = json.loads((self.folder / "figures.json").read_text())
         return figures
 
@@ -105,7 +105,7 @@ def recorded(
     options: tuple[str, ...],
     sources: list[Path],
 ) -> Recording:
-    """What `write` does to a server, from the cache if its `sources` have not changed since."""
+    """The recording of `write` on a server, from the cache if its `sources` are unchanged."""
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
     folder = CACHE / f"{name}-{digest[:12]}"
     if folder.exists():

@@ -1,4 +1,4 @@
-"""What bronze, silver and gold share: the context of a layer's run, and its batches.
+"""The parts that bronze, silver and gold share: the context of a layer's run, and its batches.
 
 A layer finishes the open plan, if there is one, then proposes and carries out plans until nothing
 is new. `Batches` keeps their results for the report.

@@ -1,6 +1,6 @@
 """Streams over a folder into which a capture lands a server's log.
 
-What lies between two offsets never changes, so a micro-batch that is repeated has the same rows.
+The rows between two offsets never change, so a micro-batch that is repeated has the same rows.
 """
 
 from __future__ import annotations

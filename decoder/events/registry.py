@@ -1,6 +1,6 @@
 """The table of event types and the classes that read them.
 
-What happens to an event is decided elsewhere: `decoder.transactions.state` and `control_events`.
+How an event is handled is decided elsewhere: `decoder.transactions.state` and `control_events`.
 """
 
 from __future__ import annotations

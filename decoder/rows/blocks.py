@@ -64,7 +64,7 @@ class _Arena:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What the rows of a block share: the table's slot, the kind of events, the images' layouts.
+    """The common parts of a block's rows: the table's slot, the kind of events, the layouts.
 
     `layouts` is empty if the rows are not walked; `error`: why they cannot be decoded, if so.
     """

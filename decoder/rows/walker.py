@@ -54,7 +54,7 @@ Groups = tuple[Array, Array, Array, Array]
 Blocks = tuple[Array, Array, Array, Array]
 """Starts of runs, NULL masks, "any NULL" by run, spans."""
 
-# What to do with each event type: nothing, look up a TABLE_MAP, or walk rows of a kind.
+# The action for each event type: nothing, look up a TABLE_MAP, or walk rows of a kind.
 _NOTHING, _MAP, _FIRST_KIND = range(3)
 STEPS: npt.NDArray[np.int64] = np.full(256, _NOTHING, np.int64)
 STEPS[EventType.TABLE_MAP] = _MAP

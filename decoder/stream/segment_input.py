@@ -1,4 +1,4 @@
-"""What a segment's input has besides windows of whole events: its start, its end, a large payload.
+"""A segment's input besides windows of whole events: its start, its end, a large payload.
 
 A TRANSACTION_PAYLOAD larger than a window is kept in the pieces in which it was read.
 """

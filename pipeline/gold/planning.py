@@ -45,7 +45,7 @@ from pipeline.silver.plan.progress import silver_progress, silver_progress_ahead
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was read to plan a batch, and is used again to carry it out.
+    """The data read to plan a batch, which is used again to carry it out.
 
     `moved`: Delta versions of tables on which only maintenance has committed since the last cut.
     """

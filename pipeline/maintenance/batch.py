@@ -1,6 +1,6 @@
 """Execute one maintenance plan: removals, then the upkeep of each table, then the record.
 
-What a batch did is summed up from the metrics of its commits. Each has the batch in its user
+A batch's results are summed up from the metrics of its commits. Each has the batch in its user
 metadata, so that those of an interrupted run are counted.
 """
 

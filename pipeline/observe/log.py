@@ -97,7 +97,7 @@ def json_formatter() -> logging.Formatter:
     return JsonFormatter(
         ["levelname", "name", "message", "event"],
         rename_fields={"levelname": "level", "name": "logger"},
-        # What has a default comes first.
+        # Parameters with a default come first.
         defaults={"time": None},
         timestamp="time",
     )

@@ -1,6 +1,6 @@
 """Operations on a lake from settings to a result: the same for the command line and for `binlake`.
 
-What they need is imported inside: the command line's help is instant.
+Their dependencies are imported inside: the command line's help is instant.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ class CaptureSettings(Model):
     """Acknowledge events once they are durable, if the server waits for it (semi-synchronous
     replication)."""
     purged: Literal["stop", "continue"] = "stop"
-    """What to do when the server purged files that were not landed: `stop`, or `continue` after the
-    gap, which is recorded and reported."""
+    """The action when the server has purged files that were not landed: `stop`, or `continue` after
+    the gap, which is recorded and reported."""
     queue: Size = ByteSize(64 * _MIB)
     """Bytes that may wait to be written. When the queue is full, the server waits."""
     checkpoint: CheckpointSettings = CheckpointSettings()

@@ -79,7 +79,7 @@ class SeedSettings(Model):
     dump: Location | None = None
     """Read a dump, or CSV or Parquet files, instead of the server (`--from`)."""
     form: Literal["dump", "csv", "parquet"] = "dump"
-    """What `dump` is (`--form`): a dump of mysqldump, mariadb-dump, MySQL Shell or mydumper, or
+    """The form of `dump` (`--form`): a dump of mysqldump, mariadb-dump, MySQL Shell or mydumper, or
     files of one table."""
     create: Location | None = None
     """For CSV and Parquet: a file with the table's CREATE TABLE (`--create`)."""
@@ -116,12 +116,12 @@ class TypeSettings(Model):
     """How TIME is stored: `text` as MySQL prints it, or `micros`, microseconds in a long. In a lake
     that has tables, a change needs a full refresh."""
     zero_dates: Literal["null", "string"] = "null"
-    """What zero and impossible dates become: `null` (counted per column), or `string`: dates are
-    stored as text. In a lake that has tables, a change needs a full refresh."""
+    """The replacement of zero and impossible dates: `null` (counted per column), or `string`: dates
+    are stored as text. In a lake that has tables, a change needs a full refresh."""
 
 
 class EncryptionSettings(Model):
-    """What opens encrypted logs."""
+    """The keys of encrypted logs."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
@@ -199,8 +199,8 @@ class Settings(Model):
     """The character set of text whose column, table and schema name none. Only logs of MySQL before
     8.0 and of MariaDB (`NO_LOG`) need it."""
     system_time_zone: TimeZone = "UTC"
-    """What the time zone SYSTEM means on the source, as `Europe/Paris` or `+02:00`. The log does
-    not record it, and DEFAULTs that are a time of day depend on it."""
+    """The time zone that SYSTEM stands for on the source, as `Europe/Paris` or `+02:00`. The log
+    does not record it, and DEFAULTs that are a time of day depend on it."""
     foreign_keys_logged: bool | Literal["auto"] = "auto"
     """Whether the log contains what foreign keys do to child tables (CASCADE, SET NULL). With
     `auto` or `false`, gold does it wherever the log's flags say that the server did not log it;
@@ -227,10 +227,10 @@ class Settings(Model):
     a file it applies to every full refresh of gold."""
     retention: RetentionSettings = RetentionSettings()
     on_fault: Literal["hold", "mark"] = "hold"
-    """What a fault does to the tables it affects: `hold` stops them just before it; `mark`
+    """The effect of a fault on its tables: `hold` stops them just before it; `mark`
     continues and marks them as not equal to their source."""
     on_drop: Literal["keep", "drop"] = "keep"
-    """What DROP TABLE on the source does to the gold table: `keep` its last rows, or `drop`
+    """The effect of the source's DROP TABLE on the gold table: `keep` its last rows, or `drop`
     them."""
     keys: Keys = Field(default_factory=dict)
     """Columns to use as a table's key, by pattern over `schema.table`. A table is held if two rows
@@ -252,7 +252,7 @@ class Settings(Model):
     lineage: LineageSettings = LineageSettings()
     notify: NotifySettings = NotifySettings()
     log: Literal["text", "json"] = "text"
-    """What a run writes to standard error: `text` (bars on a terminal, lines elsewhere) or `json`
+    """The form of a run's standard error: `text` (bars on a terminal, lines elsewhere) or `json`
     (one object per line). `--log` and `BINLAKE_LOG` override it."""
     spark: SparkSettings = SparkSettings()
     airflow: dict[str, Any] = Field(default_factory=dict)

@@ -145,7 +145,7 @@ def test_parameters_of_the_job_reach_the_layers_that_know_them() -> None:
 
 
 def _params(parameters: list[str], given: dict[str, str]) -> dict[str, Any]:
-    """What the command of a task takes for its options, where the job is given these values."""
+    """The options that a task's command gets, where the job is given these values."""
     said = [PARAMETER.sub(lambda found: given[found[1]], one) for one in parameters]
     name, *options = arguments(said)
     command = typer.main.get_command(app).commands[name]

@@ -1,4 +1,4 @@
-"""What `make airflow` sets up before it becomes Airflow."""
+"""The set-up of `make airflow` before it becomes Airflow."""
 
 from __future__ import annotations
 

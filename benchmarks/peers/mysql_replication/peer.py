@@ -40,7 +40,7 @@ SETTINGS: dict[str, Any] = {
 
 
 class NoServer:
-    """What it asks of its connection to a server, as long as the log has full metadata."""
+    """The only use of its connection to a server, as long as the log has full metadata."""
 
     charset = "utf8mb4"
 

@@ -34,7 +34,7 @@ ItemKind = Literal[
     "schema",
     "rewound",
     "seeded",
-    "told",
+    "mentioned",
 ]
 """The kinds, and what they mean from the item's position on:
 
@@ -58,14 +58,14 @@ ItemKind = Literal[
 - `schema`: the default charset of the schema of its name, which has no table, is that of `model`.
 - `rewound`: earlier items of the table no longer count; it is read again from here.
 - `seeded`: its rows are those of a `seed`, plus later changes from the log.
-- `told`: a statement named a table, or every table of a schema, that is unknown or held; only
+- `mentioned`: a statement named a table, or every table of a schema, that is unknown or held; only
   seeds depend on it.
 """
 
-KINDS_IGNORED_BY_GOLD = ("temporary", "declared", "schema", "told")
+KINDS_IGNORED_BY_GOLD = ("temporary", "declared", "schema", "mentioned")
 """Kinds that do not affect gold, only the interpretation of later items."""
 
-UNOWNED_KINDS = ("schema", "told", "declared")
+UNOWNED_KINDS = ("schema", "mentioned", "declared")
 """Kinds that do not make a table the source's: another source of the lake may have it."""
 
 Position = tuple[int, int]

@@ -55,7 +55,7 @@ class TableItems:
 
     def _mentioned(self, statement: LoggedStatement, name: TableName) -> None:
         """Record a statement on an unknown or held table."""
-        self._log(statement, name, "told")
+        self._log(statement, name, "mentioned")
 
     def _unsupported(
         self,

@@ -158,7 +158,7 @@ class Tables:
         if item.kind == "schema":
             self.charsets[item.schema] = item.model.charset if item.model else None
             return
-        if item.kind == "told":
+        if item.kind == "mentioned":
             return
         table = self[item.name]
         if item.kind == "temporary":

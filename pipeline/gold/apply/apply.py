@@ -44,7 +44,7 @@ no two commits may share one. A step uses batch * STEPS + step * STEP_COMMITS an
 
 @dataclass(frozen=True, slots=True)
 class GoldBatch:
-    """What all tables of a batch have in common; `state` is gold's after it.
+    """The context that all tables of a batch share; `state` is gold's after it.
 
     `touched`: the tables with something to apply; `items`: every table's timeline; `facts`: of
     silver's transactions in the batch; `since_seeds`: of those since the first seed whose rows it

@@ -33,7 +33,7 @@ Identity = tuple[Any, ...]
 _STAYS = ("version", "keys", "temporary")
 """Items that keep a table's columns and, unless the model says otherwise, its foreign keys."""
 _SAME = ("type", "unsigned", "precision", "scale", "fraction", "labels")
-"""What two columns must have in common for their equal values to be equal in gold."""
+"""The properties that two columns must share for their equal values to be equal in gold."""
 _FIXED = (ColumnType.STRING, ColumnType.BIT)
 """Types that must also have the same length: InnoDB compares CHARs with their padding. If a
 collation counts it (NO PAD), a CHAR only refers to one of the same length (on 9.7 it is kept when a

@@ -56,7 +56,7 @@ class TableChange:
 
     @property
     def item(self) -> TimelineItem:
-        """What happened to the table."""
+        """The event in the table's history."""
         return self.part.item
 
     @property

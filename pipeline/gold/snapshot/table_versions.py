@@ -108,7 +108,7 @@ def _errors_of_the_engine(reference: str, entry: Entry) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # What the engine says of files is a bare Exception; object stores' clients say it so, too.
+        # The engine raises a bare Exception for files, and so do object stores' clients.
         if _NOT_FOUND in str(error):
             version = entry["delta_version"]
             raise LostSnapshotError(name_of(entry), version, _line(error)) from error

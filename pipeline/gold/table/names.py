@@ -31,7 +31,7 @@ _FORBIDDEN = re.compile(r"[./\s\x00-\x1f\x7f]")
 """Characters that Unity Catalog allows in no name."""
 _SPARK_CATALOG = "spark_catalog"
 _WORD = re.compile("[A-Za-z0-9_]+")
-"""What a name in Spark's own catalog consists of."""
+"""A valid name in Spark's own catalog."""
 
 
 def why_no_name(settings: Settings, name: TableName, others: Iterable[TableName]) -> str | None:

@@ -1,6 +1,6 @@
 """Problems of a run for the webhook: which are new, which are over, which stay open.
 
-What the webhook knows already is in the records of earlier runs, so each problem is sent once: when
+The problems already sent are in the records of earlier runs, so each problem is sent once: when
 it appears, and when it is over. A call that failed is repeated by the next run.
 """
 

@@ -28,7 +28,16 @@ from pipeline.silver.plan.take_seeds import SilverReached
 from pipeline.source.logs.kept_statements import kept
 
 _LOG_START = 0, 0
-_BEFORE_GOLD = ("declared", "unsupported", "model", "keys", "temporary", "drop", "moved", "told")
+_BEFORE_GOLD = (
+    "declared",
+    "unsupported",
+    "model",
+    "keys",
+    "temporary",
+    "drop",
+    "moved",
+    "mentioned",
+)
 """Kinds of items of a table that was never in gold."""
 _BEGINS = ("observed", "create", "renamed")
 _REPLACED = ("create", "seeded", "renamed")

@@ -269,7 +269,7 @@ def _gap(ended: Turn, chosen: FirstLog, noticed: str) -> Gap | None:
 
 def _is_of_takeover(gap: Gap, ended: Turn) -> bool:
     """True if the gap follows that turn, and is not between two files of one server."""
-    return bool(gap.gtids) and gap.behind == str(LogPosition(ended.file, ended.position))
+    return bool(gap.gtids) and gap.after == str(LogPosition(ended.file, ended.position))
 
 
 def _log_failover(state: CaptureState, successor: CaptureState, source: Source) -> None:

@@ -279,10 +279,10 @@ class Capture:
     def _note_gap(self, landed: Landed, start: DumpStart) -> None:
         gap = Gap(str(landed.end), start.at.file, now())
         state = self._checkpoints.state
-        if gap.behind not in {known.behind for known in state.gaps}:
+        if gap.after not in {known.after for known in state.gaps}:
             self._checkpoints.state = replace(state, gaps=(*state.gaps, gap))
             self._checkpoints.write()  # once more is landed, a later run cannot detect the gap
-            say("gap", f"The server has purged its log between {gap.behind} and {gap.first}.")
+            say("gap", f"The server has purged its log between {gap.after} and {gap.first}.")
         self._gap = True
 
     def _follow(

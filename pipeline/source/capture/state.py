@@ -45,12 +45,12 @@ class Replica:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A gap in the landed log: everything between the position `behind` and the file `first`.
+    """A gap in the landed log: everything between the position `after` and the file `first`.
 
     `gtids` names the missing transactions if the gap is at a failover.
     """
 
-    behind: str
+    after: str
     first: str
     noticed: str
     gtids: str = ""
@@ -59,7 +59,7 @@ class Gap:
     def text(self) -> str:
         """The gap as text."""
         named = f": {self.gtids}" if self.gtids else ""
-        return f"everything between {self.behind} and {self.first}{named} (noticed {self.noticed})"
+        return f"everything between {self.after} and {self.first}{named} (noticed {self.noticed})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def test_the_file_of_a_real_server_is_accepted(
     assert "init shop.*" in shown["include"]
     assert shown["server"]["host"] == "127.0.0.1"
     assert Settings.load(tmp_path / "shop.yml").wanted("init shop", "orders")
-    # What it takes from the server is what `check` compares with the server.
+    # It takes from the server what `check` compares with the server.
     report = json.loads(binlake(tmp_path, "check", "--conf", "shop.yml", "--json", **secret).stdout)
     found = {one["check"]: one["verdict"] for one in report["findings"]}
     assert (found["lower_case_table_names"], found["system_time_zone"]) == ("fit", "fit")

@@ -127,7 +127,7 @@ def test_a_primary_and_its_replica_are_compared_with_the_same_lake(
     monkeypatch.setattr(against, "NAMED_CHUNKS", 100 if kind == "mysql" else 1)
     factory = request.getfixturevalue(f"{kind}_factory")
     keep = "--log-replica-updates" if kind == "mysql" else "--log-slave-updates"
-    # What the replica logs itself is at other places, in files that begin at another number.
+    # The replica's own log has other positions, in files that begin at another number.
     primary, replica = (factory(f"--server-id={n}", keep) for n in (11, 12))
     for server in (primary, replica):
         server.reset_logs()

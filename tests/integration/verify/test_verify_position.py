@@ -38,7 +38,7 @@ PLACES = [
     (None, None, "had no binary log"),
 ]
 GTIDS = [
-    # What was before the lake's first file is no difference.
+    # Rows from before the lake's first file are no difference.
     (f"{SERVER}:3-9", f"{SERVER}:1-9", ""),
     (f"{SERVER}:3-9", f"{SERVER}:1-12", f"The snapshot has {SERVER}:10-12"),
     (f"{SERVER}:3-9", f"{SERVER}:1-7", f"Gold's cut has {SERVER}:8-9"),

@@ -103,7 +103,7 @@ def test_gold_equals_a_server_under_writes(
             halts = tmp_path / "gold" / "_halts" / "live"
             while not (verifying.done() or (halts.exists() and [*halts.glob("*.json")])):
                 threading.Event().wait(0.05)
-            # What is written behind the snapshot is in the same run as what is before it.
+            # Rows written after the snapshot are in the same run as those before it.
             threading.Event().wait(1)
             run_layers(spark, settings, QuietProgress())
         found = verifying.result()

@@ -73,7 +73,7 @@ def rooms_between(root: Path, importer: str, imported: str) -> Iterator[tuple[st
 
 @cache
 def face(path: Path) -> frozenset[str]:
-    """What a room's `__init__.py` has in `__all__`."""
+    """The names in `__all__` of a room's `__init__.py`."""
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return frozenset(ast.literal_eval(node.value))

@@ -1,4 +1,4 @@
-"""What the functions take: settings, a file of them, a lake's folder, and keyword options."""
+"""The functions' arguments: settings, a file of them, a lake's folder, and keyword options."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ FOUND = Verification(
 def printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *command: str
 ) -> str:
-    """What a command prints."""
+    """A command's output."""
     monkeypatch.setattr(sys, "argv", ["binlake", *command])
     with pytest.raises(SystemExit) as ended:
         main()

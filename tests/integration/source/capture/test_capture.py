@@ -211,7 +211,7 @@ def test_purged_files_stop_a_capture_and_are_named(mysql: MySQLServer, tmp_path:
     assert not (tmp_path / "binlog.000003").exists()
 
     state = capture(mysql, tmp_path, purged="continue")
-    assert [(gap.behind.split(":")[0], gap.first) for gap in state.gaps] == [
+    assert [(gap.after.split(":")[0], gap.first) for gap in state.gaps] == [
         ("binlog.000001", "binlog.000003")
     ]
     assert not differing(mysql, tmp_path)

@@ -83,7 +83,7 @@ def test_objects_equal_the_servers_files(
     found = stored(store)
     assert found.pop(STATE)
     assert found == logs
-    # What is closed and in the store is not kept twice.
+    # A closed file that is in the store is not kept twice.
     assert [path.name for path in tmp_path.glob("binlog.*")] == [mysql.binlogs()[-1].name]
     listing = find_binlogs(URL)
     assert [log.stored.name for log in listing.binlogs] == list(logs)

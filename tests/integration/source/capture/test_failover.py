@@ -335,7 +335,7 @@ def test_an_interrupted_failover_is_resumed(mysql_factory: MySQLFactory, tmp_pat
         Capture(CaptureSettings(to=str(tmp_path)), login_of(second), write=write).run()
     assert (state_of(tmp_path).turn, state_of(tmp_path).position) == (2, 0)
     assert state_of(tmp_path).first_file == "binlog.000001"
-    # What was to be begun with is purged in between.
+    # The file to begin with is purged in between.
     second.flush_logs()
     second.execute("PURGE BINARY LOGS TO 'binlog.000002'")
     with pytest.raises(

@@ -60,7 +60,7 @@ def test_a_run_that_finds_nothing_knows_the_newest_file_and_whether_it_is_stale(
         bronze.put(file)
         os.utime(bronze.input / file.name, (written_at, written_at))
     first = bronze.run(stale="1 hour")
-    # What brings something new is not stale, however old it is.
+    # A run that brings something new is not stale, however old it is.
     assert (first.clean, first.newest and first.newest.name) == (True, FILES[0].name)
     second = bronze.run(stale="1 hour")
     assert second.newest == first.newest

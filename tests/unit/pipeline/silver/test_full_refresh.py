@@ -151,7 +151,7 @@ def test_data_removed_before_a_spared_batch_stays_removed(ledger: MemoryLedger) 
     begins = starting_plan(ledger).begins
     assert begins is not None
     assert begins.maintained == 3
-    # What the first batch removed exists again, though later ones record it.
+    # Tables that the first batch removed exist again, though later ones record it.
     ledger.did("silver", replace(DECODED, refresh=Refresh(2, maintained=1)).to_body())
     assert removed(ledger) == Removed()
 

@@ -37,7 +37,7 @@ def test_a_table_belongs_to_one_source_unless_it_was_only_mentioned(tmp_path: Pa
     lake = Lake(str(tmp_path))
     require_own_tables(NO_SPARK, lake, "shop", [ORDERS])
     unowned: list[ItemKind] = [
-        kind for kind in ("schema", "told", "declared") if kind in UNOWNED_KINDS
+        kind for kind in ("schema", "mentioned", "declared") if kind in UNOWNED_KINDS
     ]
     items = [item(ORDERS, 5), *(item(PARTS, 6, kind) for kind in unowned)]
     append_items(NO_SPARK, lake, "blog", 1, items)

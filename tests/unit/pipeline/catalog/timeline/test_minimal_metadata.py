@@ -73,7 +73,7 @@ class Log:
     @property
     def new(self) -> list[TimelineItem]:
         """The items, without those that only seeds use."""
-        return [item for item in self.timeline.new if item.kind != "told"]
+        return [item for item in self.timeline.new if item.kind != "mentioned"]
 
     @property
     def names(self) -> list[list[str]]:

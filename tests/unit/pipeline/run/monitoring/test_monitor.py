@@ -256,7 +256,7 @@ def test_a_lake_that_cannot_be_read_is_reported_and_the_failure_is_still_sent(
         failed = lake.run(gold=OSError("gone"))
     assert [line["outlet"] for line in lake.log] == ["metrics"]
     assert [one["subject"] for one in server.bodies[1]["new"]] == ["OSError"]
-    # What the webhook knows is still in the record before.
+    # The problems already sent are still in the previous record.
     assert failed.notified is None
     lake.run()
     assert [one["subject"] for one in server.bodies[2]["resolved"]] == [GAP]
