@@ -28,8 +28,6 @@ class CaptureRecords:
     def __init__(self, spark: Spark, settings: Settings) -> None:
         self._spark = spark
         self._settings = settings
-        self._well = False
-        """True once it is known that the last record, if any, is not of a failure."""
 
     @contextmanager
     def failures(self) -> Iterator[None]:
@@ -37,22 +35,22 @@ class CaptureRecords:
         try:
             yield
         except Exception as error:
-            self._well = False
             with self._recorder() as recorder:
                 recorder.failed(error)
             raise
 
     def works(self) -> bool:
         """Record that the capture works, if the last record is of a failure, or if the webhook has
-        yet to accept that the failure is over; return True if so."""
-        if self._well:
-            return False
+        yet to accept that the failure is over; return True if so.
+
+        The record may be of another process, such as one that found the folder in use.
+        """
         last = self._last()
-        self._well = last is None or (last.outcome != "failed" and not last.notified)
-        if not self._well:
-            with self._recorder() as recorder:
-                recorder.works_again(repeated=last is not None and last.outcome != "failed")
-        return not self._well
+        if last is None or not (last.outcome == "failed" or last.notified):
+            return False
+        with self._recorder() as recorder:
+            recorder.works_again(repeated=last.outcome != "failed")
+        return True
 
     def _last(self) -> RunRecord | None:
         own = last_runs_by_outcome(self._spark, self._settings.layout, self._settings.source)

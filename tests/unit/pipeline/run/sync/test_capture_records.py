@@ -95,6 +95,17 @@ def test_a_failed_capture_is_recorded_and_sent_and_so_is_the_next_that_works(
     assert (len(syncs.runs), len(server.bodies)) == (3, 2)
 
 
+def test_a_failure_of_another_process_is_over_too_while_the_capture_works(
+    syncs: Syncs, server: Receiver, log: LogRecords
+) -> None:
+    assert not syncs.records.works()
+    first = syncs.records
+    syncs.start()
+    syncs.fail()
+    assert first.works()
+    assert [body["event"] for body in server.bodies] == ["problem", "resolved"]
+
+
 def test_the_end_of_a_failure_is_sent_until_the_webhook_accepts_it(
     syncs: Syncs, server: Receiver, log: LogRecords
 ) -> None:
