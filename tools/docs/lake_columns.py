@@ -295,8 +295,8 @@ def documented_tables() -> list[DocumentedTable]:
             {
                 "run_id": "The run; also in `ledger/batches` and in its log lines.",
                 "source": _SOURCE,
-                "command": "`run`, `ingest`, `decode`, `apply`, `retry`, `maintain`, `seed` or"
-                " `verify`.",
+                "command": "`run`, `ingest`, `decode`, `apply`, `retry`, `maintain`,"
+                " `seed`, `verify`, or `capture` (of a sync, if it failed or works again).",
                 "layers": "The layers that it ran.",
                 "day": "Day of `started_at`, in UTC.",
                 "started_at": "When it started.",

@@ -139,6 +139,39 @@ def test_a_statement_is_an_error_of_what_its_triggers_change(tmp_path: Path) -> 
         rows_of(file, table="shop.pot")
 
 
+@pytest.mark.parametrize("segment_bytes", [None, "50000"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_that_was_replaced_since_it_was_loaded_is_an_error(
+    *, packed: bool, segment_bytes: str | None, tmp_path: Path
+) -> None:
+    """By one that is longer, so that all positions are still there."""
+    pack = gzip.compress if packed else bytes
+    file = tmp_path / ("binlog.000002.gz" if packed else "binlog.000002")
+    log = FILES[1].read_bytes()
+    file.write_bytes(pack(log))
+    segments = {} if segment_bytes is None else {"segmentBytes": segment_bytes}
+    source = DefaultSource({"path": str(tmp_path), "table": TABLE, **segments})
+    reader = source.reader(source.schema())
+    ranges = reader.partitions()
+    assert (len(ranges) > 1) is (segment_bytes is not None)
+    file.write_bytes(pack(FILES[2].read_bytes() + bytes(len(log))))
+    for one in ranges:
+        with pytest.raises(BinlogError, match=r"binlog.000002.*was replaced. Load it again"):
+            list(reader.read(one))
+
+
+def test_a_file_that_has_grown_since_it_was_loaded_is_read_as_it_was(folder: Path) -> None:
+    whole, last = FILES[3].read_bytes(), folder / FILES[3].name
+    short = bytearray(whole[:-30_000])
+    short[IN_USE] |= 1
+    last.write_bytes(short)
+    source = DefaultSource({"path": str(folder), "table": TABLE, "segmentBytes": "20000"})
+    reader = source.reader(source.schema())
+    before = [list(reader.read(one)) for one in reader.partitions()]
+    last.write_bytes(whole)  # the server has closed it: its flag is gone
+    assert [list(reader.read(one)) for one in reader.partitions()] == before
+
+
 def test_a_file_that_became_shorter_since_it_was_loaded_is_an_error(folder: Path) -> None:
     source = DefaultSource({"path": str(folder), "table": TABLE})
     reader = source.reader(source.schema())

@@ -20,6 +20,7 @@ from pipeline.run.commands import COMMANDS
 from pipeline.run.status import LastRun, SourceStatus, Status
 from pipeline.settings import Settings
 from pipeline.spark import session as starting
+from tests.support.bronze.bronze_input import FILES
 from tests.unit.pipeline.cli.conftest import SECRET
 from tests.unit.pipeline.cli.test_show import table
 
@@ -78,11 +79,13 @@ def test_an_unexpected_error_has_a_stack_trace_without_secrets(
     conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     not_starting(monkeypatch, RuntimeError(f"no port for {SECRET}"))
+    monkeypatch.setattr(starting, "spark_for", starting.session)
     assert ended(monkeypatch, "verify", "--conf", str(conf)) == 1
     trace = capsys.readouterr().err
     assert trace.startswith("Traceback")
     assert trace.endswith("RuntimeError: no port for ***\n")
     not_starting(monkeypatch, MissingRequirementError(f"no {SECRET}."))
+    monkeypatch.setattr(starting, "spark_for", starting.session)
     assert ended(monkeypatch, "verify", "--conf", str(conf)) == 1
     assert capsys.readouterr().err == "binlake: no ***.\n"
 
@@ -134,6 +137,29 @@ def test_a_lake_or_source_that_the_first_run_will_make_has_an_error_of_its_own(
         line = json.loads(capsys.readouterr().err.splitlines()[-1])
         assert (line["event"], line["error_type"]) == ("failed", "NothingReplicatedError")
         assert words in line["message"]
+
+
+def test_there_is_nothing_to_verify_before_the_first_run_has_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Airflow skips verify then. Spark is not started to find it out."""
+    monkeypatch.setattr(starting, "session", lambda *_, **__: pytest.fail("Spark was started"))
+    options = ("--source=shop", f"--lake={tmp_path}/lake")
+    ingested = ("--binlogs", str(FILES[0].parent))
+    assert ended(monkeypatch, "ingest", *options, *ingested) == 0
+    for against in ((), ("--against=server",), ("--against=shop.jsonl.gz",)):
+        capsys.readouterr()
+        assert ended(monkeypatch, "verify", *options, *against) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err == (
+            "binlake: source: there is nothing to verify yet: gold has no published snapshot of"
+            f" shop in {tmp_path}/lake. Run binlake run first; if it has run, give its --source and"
+            " --lake.\n"
+        )
+    assert ended(monkeypatch, "verify", *options, "--log=json") == 2
+    line = json.loads(capsys.readouterr().err)
+    assert (line["event"], line["error_type"]) == ("failed", "NothingReplicatedError")
 
 
 def test_maintenance_is_a_run_and_its_dry_run_is_not(
@@ -293,7 +319,10 @@ def test_single_tables_are_rebuilt_by_a_full_refresh_only(
     assert "--full-refresh" in capsys.readouterr().err
 
 
-NO_LAKE = "lake: there is no lake in {folder}/lak. Give the folder that binlake run was given."
+NO_LAKE = (
+    "lake: there is no lake in {folder}/lak: nothing was replicated there yet. Run binlake run"
+    " first, or give the folder that it was given."
+)
 
 
 @pytest.mark.parametrize(
