@@ -14,7 +14,7 @@ from pipeline.errors import SettingsError
 from pyspark_binlog import DefaultSource
 from tests.support.bronze.bronze_input import FILES, IN_USE
 from tests.support.decoder.event_bytes import DATA, event_bytes, log_bytes
-from tests.support.decoder.logs import CUP, POT, insert, query, transaction
+from tests.support.decoder.logs import CUP, POT, gtid, insert, query, transaction
 from tests.support.spark.binlog_rows import rows_of
 
 TABLE = "shop.orders"
@@ -170,6 +170,17 @@ def test_a_file_that_has_grown_since_it_was_loaded_is_read_as_it_was(folder: Pat
     before = [list(reader.read(one)) for one in reader.partitions()]
     last.write_bytes(whole)  # the server has closed it: its flag is gone
     assert [list(reader.read(one)) for one in reader.partitions()] == before
+
+
+@pytest.mark.parametrize("segment_bytes", ["1", "100", "1000"])
+def test_a_transaction_that_never_ended_has_no_rows(tmp_path: Path, segment_bytes: str) -> None:
+    file = tmp_path / "binlog.000001"
+    torn = [gtid(1), query("BEGIN"), insert(POT, (1,))]
+    again = transaction(1, insert(POT, (1,)), insert(POT, (2,)))
+    other = [transaction(number, insert(POT, (number,))) for number in (3, 4)]
+    file.write_bytes(log_bytes(*other, *torn, again, *torn, *other, event_bytes(T.STOP, b"")))
+    rows = rows_of(file, table="shop.pot", segmentBytes=segment_bytes)
+    assert [next(iter(row["after"].values())) for row in rows] == [3, 4, 1, 2, 3, 4]
 
 
 def test_a_file_that_became_shorter_since_it_was_loaded_is_an_error(folder: Path) -> None:
