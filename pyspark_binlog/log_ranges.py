@@ -25,6 +25,7 @@ class LogRange(InputPartition):
     """The bytes of a file from the start of `segment` to `end`, and what decoding them needs.
 
     `incarnation`: what tells the file from others of its name (see `decoder.segments.log_header`).
+    `surveyed`: the end of the last whole transaction in the file when it was surveyed.
     `rolled_back`: it has transactions with rows that were rolled back. `times`: the first and last
     commit time of the file's transactions, in microseconds since 1970; None: unknown.
     """
@@ -33,6 +34,7 @@ class LogRange(InputPartition):
     cipher: StreamCipher | None
     codec: str | None
     incarnation: str
+    surveyed: int
     segment: Segment
     end: int
     names: TableNames
@@ -80,7 +82,7 @@ class LogRange(InputPartition):
         """Raise BinlogError if the file begins as another log does. A file that grows is the same,
         though its size, time and ETag are not."""
         try:
-            found = head_of(self.path, self.cipher, self.codec, self.end).incarnation
+            found = head_of(self.path, self.cipher, self.codec, self.surveyed).incarnation
         except BinlogError:
             found = ""
         # Files of a capture's later turns have the turn after it.
@@ -135,6 +137,7 @@ def _range(
         cipher=file.binlog.cipher,
         codec=file.binlog.codec,
         incarnation=file.binlog.head.incarnation,
+        surveyed=file.end,
         segment=segment,
         end=end,
         names=names,
