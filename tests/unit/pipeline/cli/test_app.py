@@ -343,6 +343,7 @@ NO_LAKE = "lake: there is no lake in {folder}/lak. Give the folder that binlake 
             {"lake": "{folder}/new", "seed": "{{dump: '{folder}/log.sql'}}"},
             "seed.dump: no files at {folder}/log.sql. ",
         ),
+        ("seed", {"lake": "{folder}/new"}, "server.host: is not set. Give --server mysql://"),
     ],
 )
 def test_a_wrong_place_is_one_line_before_spark_starts_and_changes_nothing(
