@@ -111,7 +111,7 @@ def _rows(file: Path, json: bool, keys: Keys, names: LoggedNames) -> Iterator[Li
 
 
 def _begun(lines: Iterator[Line], file: Path) -> Iterator[Line]:
-    """Read the first line: the first use on a machine compiles the decoder, which takes minutes."""
+    """Read the first line: the first use on a machine compiles the decoder for up to a minute."""
     with starting(f"Reading {file.name} …"):
         first = list(islice(lines, 1))
     return chain(first, lines)

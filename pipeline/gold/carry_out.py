@@ -138,7 +138,7 @@ def _apply_tables(batch: GoldBatch) -> tuple[dict[str, int], list[StoppedTable]]
     """Apply all tables, several in parallel; return the numbers of changes, and where tables
     stopped."""
     run = batch.run
-    with run.progress.task("apply", len(batch.touched), "tables") as task:
+    with run.progress.task("applying changes", len(batch.touched), "tables") as task:
 
         def apply(
             tables: Sequence[TableState],

@@ -105,7 +105,7 @@ def _maintain(
     run: LayerRun, tables: Sequence[Table], note: str, now: datetime
 ) -> list[tuple[Table, UpkeepResult]]:
     keeper = Keeper(run, note)
-    with run.progress.task("maintenance: tables", len(tables), "tables") as task:
+    with run.progress.task("maintaining tables", len(tables), "tables") as task:
 
         def keep(table: Table) -> UpkeepResult:
             try:

@@ -170,7 +170,7 @@ class _Seeding:
         )
 
     def _seed_in_snapshot(self, server: SourceServer, tables: Sequence[SourceTable]) -> None:
-        seeding = self._run.progress.task("seed in one snapshot", len(tables), "tables")
+        seeding = self._run.progress.task("seeding in one snapshot", len(tables), "tables")
         with seeding as task, snapshot(server.login, server.version) as found:
             for table in tables:
                 with self._collecting_faults(), table_errors(table.name):

@@ -147,7 +147,7 @@ def checksums(
 
     `chunkings`: the chunks of tables that are compared.
     """
-    with run.progress.task("checksum gold tables", len(cut.tables), "tables") as task:
+    with run.progress.task("computing gold's checksums", len(cut.tables), "tables") as task:
 
         def summed(table: PublishedTable) -> SummedTable:
             chunking = chunkings.get(table.name, WHOLE)
