@@ -155,7 +155,8 @@ def status(
     if json:
         print(found.to_json())
     elif not quiet:
-        show_status(found, result_console(), every_table=verbose)
+        with result_console() as out:
+            show_status(found, out, every_table=verbose)
     if check and not found.clean:
         raise typer.Exit(DONE_WITH_FAULTS)
 
@@ -190,7 +191,8 @@ def runs(
         for record in found:
             print(record.to_json())
     else:
-        show_runs(found, settings.lake, result_console())
+        with result_console() as out:
+            show_runs(found, settings.lake, out)
 
 
 def report(
@@ -274,7 +276,8 @@ def verify(
     if json:
         print(found.to_json())
     elif not quiet:
-        show(found, result_console())
+        with result_console() as out:
+            show(found, out)
     raise typer.Exit(DONE if found.equal else DONE_WITH_FAULTS)
 
 

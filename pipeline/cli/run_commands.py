@@ -175,7 +175,8 @@ def maintain(
     report = look(spark, settings, progress, dry_run=True)
     if settings.log == "text":
         if not output.quiet:
-            show_preview(report, settings, result_console())
+            with result_console() as out:
+                show_preview(report, settings, out)
         return
     for line in report.notes:
         say("note", line, layer=report.layer)
@@ -211,7 +212,8 @@ def show_only(command: str, output: Output, *, json: bool, **options: Any) -> No
     if json:
         print(found.to_json())
     elif not output.quiet:
-        show_dry_run(found, result_console())
+        with result_console() as out:
+            show_dry_run(found, out)
 
 
 def carry_out(
@@ -246,7 +248,8 @@ def carry_out(
     if json and record is not None:
         print(record.to_json())
     elif not json and settings.log == "text" and not output.quiet:
-        show_reports(reports, settings, result_console())
+        with result_console() as out:
+            show_reports(reports, settings, out)
     raise typer.Exit(exit_code(reports))
 
 
@@ -305,9 +308,18 @@ def starting(name: str, *, quiet: bool = False) -> Iterator[Progress]:
         yield progress
 
 
-def result_console() -> Console:
-    """Return the console for a command's result, which wraps lines on a terminal only."""
-    return Console() if sys.stdout.isatty() else Console(width=_UNWRAPPED)
+@contextmanager
+def result_console() -> Iterator[Console]:
+    """Yield the console for a command's result. Lines are wrapped on a terminal only; elsewhere
+    they end without the spaces that align a table."""
+    if sys.stdout.isatty():
+        yield Console()
+        return
+    out = Console(width=_UNWRAPPED)
+    with out.capture() as printed:
+        yield out
+    for line in printed.get().splitlines():
+        print(line.rstrip())
 
 
 def set_up_run(

@@ -113,13 +113,16 @@ def test_a_result_is_not_wrapped_unless_it_is_on_a_terminal(
     held = Status("/lake", (), (table("pans", held=True, reason=reason),), ())
     monkeypatch.setattr(cli, "lake_status", lambda *_: held)
     assert ended(monkeypatch, "status", "--conf", str(conf)) == 0
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if "pans" in line]
-    assert line.rstrip().endswith(f"1 fault: {reason}")
+    printed = capsys.readouterr().out.splitlines()
+    assert [line for line in printed if line != line.rstrip()] == []
+    (line,) = [line for line in printed if "pans" in line]
+    assert line.endswith(f"1 fault: {reason}")
     assert "\x1b" not in line
 
     monkeypatch.setattr(cli_runs.sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
-    assert cli_runs.result_console().width == 80
+    with cli_runs.result_console() as out:
+        assert out.width == 80
 
 
 def test_a_lake_or_source_that_the_first_run_will_make_has_an_error_of_its_own(
