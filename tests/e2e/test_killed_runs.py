@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 
 from pipeline.lake import Lake, delta
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from tests.e2e.conftest import Run
 from tests.support.gold.compare import assert_gold_equals_source
 from tests.support.lake.kills import AfterEachCommit, Executioner, Killed, Killer, at_commits
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers import traffic
 from tests.support.servers.mysql import MySQLFactory, MySQLServer
 

@@ -20,10 +20,11 @@ from pipeline.lake.starting import Spark, StartingSpark
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status, run_command
-from pipeline.run.commands import exit_code, run_layers
+from pipeline.run.commands import exit_code
 from pipeline.seed import chunks
 from pipeline.settings import Settings
 from pipeline.verify.run import verify_with_server
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.server import Server
 
 SCHEMA = "seeded"

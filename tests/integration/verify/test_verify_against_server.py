@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 from pipeline.cli.app import app
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from pipeline.verify import against as against_server
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.mysql import MySQLServer
 from tests.support.servers.server import Server
 from tests.support.zoo import type_zoo

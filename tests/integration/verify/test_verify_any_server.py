@@ -10,12 +10,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from pipeline.verify import against, gold_table
 from pipeline.verify.against import Comparison
 from pipeline.verify.matching import BehindGoldError, OtherLogError
 from pipeline.verify.run import verify_with_server
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.mysql import MySQLFactory
 from tests.support.servers.replicas import follow, replicate
 from tests.support.servers.server import Server
