@@ -81,7 +81,7 @@ def _apply(run: LayerRun, plan: Plan, state: GoldState, seen: Seen | None) -> Ap
     ledger.refresh()
     if rebuild.is_overtaken(ledger, state):
         began = f"A full refresh of silver began after gold's batch {plan.batch} was planned"
-        reason = f"{began}: no cut is published."
+        reason = f"{began}: no snapshot is published."
         raise ConcurrentRunError(reason, remedy="Run it again.")
     looking = batch.few.looking if batch.few else run.session
     moved = seen.moved if seen else {}

@@ -123,11 +123,13 @@ def require_published(run: LayerRun) -> Plan:
     last = run.ledger.last("gold")
     if last is None:
         remedy = "Check --source and --lake: use those of binlake run."
-        reason = f"{run.source} has no published cut in {run.settings.lake}."
+        reason = f"{run.source} has no published snapshot in {run.settings.lake}."
         raise SettingsError(reason, key="source", remedy=remedy)
     if refresh_under_way(run.ledger):
         reason = f"a full refresh of {run.source} is under way."
-        remedy = "Finish it with binlake run first; the previous cut stays readable until then."
+        remedy = (
+            "Finish it with binlake run first; the previous snapshot stays readable until then."
+        )
         raise ConcurrentRunError(reason, remedy=remedy)
     return last
 

@@ -31,8 +31,8 @@ OTHER = "5" + SERVER[1:]
 PLACES = [
     ("log.000001", 2500, ""),
     ("log.000002", 4, "1 transactions before that"),
-    ("log.000001", 1500, "gold's cut is after that"),
-    ("log.000001", 3500, "gold's cut is 1 transactions before that"),
+    ("log.000001", 1500, "gold's snapshot is after that"),
+    ("log.000001", 3500, "gold's snapshot is 1 transaction before that"),
     ("log.000001", 5500, "the lake has 5000 bytes"),
     ("log.000009", 4, "not in the lake"),
     (None, None, "had no binary log"),
@@ -41,15 +41,15 @@ GTIDS = [
     # Rows from before the lake's first file are no difference.
     (f"{SERVER}:3-9", f"{SERVER}:1-9", ""),
     (f"{SERVER}:3-9", f"{SERVER}:1-12", f"The snapshot has {SERVER}:10-12"),
-    (f"{SERVER}:3-9", f"{SERVER}:1-7", f"Gold's cut has {SERVER}:8-9"),
-    (f"{SERVER}:3-9:tag:1", f"{SERVER}:1-9", f"Gold's cut has {SERVER}:tag:1"),
+    (f"{SERVER}:3-9", f"{SERVER}:1-7", f"Gold's snapshot has {SERVER}:8-9"),
+    (f"{SERVER}:3-9:tag:1", f"{SERVER}:1-9", f"Gold's snapshot has {SERVER}:tag:1"),
     (f"{SERVER}:3-9", f"{SERVER}:1-9,{OTHER}:1", f"The snapshot has {OTHER}:1"),
     ("0-1-7,1-1-2", "1-1-2,0-1-7", ""),
     ("0-1-7", "0-1-8", "The snapshot has 0-1-8"),
     # Two servers that used one number, of which the lake has the other one's.
     ("0-1-7", "0-2-7", "The snapshot has 0-2-7"),
     ("0-1-6,0-2-7", "0-2-7", ""),
-    ("0-1-7,1-1-3", "0-1-7,1-1-2", "Gold's cut has 1-1-3"),
+    ("0-1-7,1-1-3", "0-1-7,1-1-2", "Gold's snapshot has 1-1-3"),
 ]
 
 
@@ -111,7 +111,7 @@ def test_a_server_that_has_executed_nothing_is_before_gold(lake: MadeLake) -> No
     cut = PublishedCut(SOURCE, lsn(2), f"{SERVER}:3-9", (), frozenset(), ())
     found = replace(server_file(lake.spark, "", "log.000001", 2500), has_gtids=True)
     sentence = other_position(run_of(lake), cut, found)
-    assert f"Gold's cut has {SERVER}:3-9" in sentence
+    assert f"Gold's snapshot has {SERVER}:3-9" in sentence
 
 
 def test_log_positions_of_another_server_are_not_comparable(lake: MadeLake) -> None:
@@ -132,7 +132,7 @@ def test_in_a_reset_log_only_later_transactions_count(
         (f"{SERVER}:1-2", ""),
         (f"{SERVER}:1-2,{OTHER}:1", ""),
         (f"{SERVER}:1-3", f"The snapshot has {SERVER}:3"),
-        (f"{SERVER}:1", f"Gold's cut has {SERVER}:2"),
+        (f"{SERVER}:1", f"Gold's snapshot has {SERVER}:2"),
     ]:
         found = server_file(lake.spark, gtids, "log.000001", 2500)
         sentence = other_position(run_of(lake), cut, found)
