@@ -30,7 +30,7 @@ OTHER = "5" + SERVER[1:]
 
 PLACES = [
     ("log.000001", 2500, ""),
-    ("log.000002", 4, "1 transactions before that"),
+    ("log.000002", 4, "1 transaction before that"),
     ("log.000001", 1500, "gold's snapshot is after that"),
     ("log.000001", 3500, "gold's snapshot is 1 transaction before that"),
     ("log.000001", 5500, "the lake has 5000 bytes"),
