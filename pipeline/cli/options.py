@@ -125,8 +125,8 @@ Every = Annotated[
     typer.Option(
         "--every",
         metavar="DURATION",
-        help="Stay, and begin a round this often (30s, 5m; 0s: one after the other) until SIGTERM"
-        " or Ctrl-C, which let the round under way end.",
+        help="Keep running, and start a round this often (30s, 5m; 0s: one after the other) until"
+        " SIGTERM or Ctrl-C, which let the round under way end.",
     ),
 ]
 

@@ -86,7 +86,7 @@ def sync(
 ) -> NoReturn:
     """Capture a server, seed what gold lacks, and run: once, or again and again.
 
-    With --every it stays until SIGTERM or Ctrl-C, which let the round under way end.
+    With --every it keeps running until SIGTERM or Ctrl-C, which let the round under way end.
     """
     places = {"conf": conf, "server": server, "source": source, "binlogs": binlogs, "lake": lake}
     synchronize(output, ("capture", {"to": to}), every=every, captures=True, **places)
@@ -263,7 +263,7 @@ def synchronize(
 ) -> NoReturn:
     """Carry out a sync, and exit with its code.
 
-    `captures`: see `pipeline.run.sync.command.stay`; `section`, `options`: of `set_up_run`.
+    `captures`: see `pipeline.run.sync.command.continuously`; `section`, `options`: of `set_up_run`.
     """
     with starting("Starting …", quiet=output.silent):
         from pipeline.observe.memory import keep_freed
@@ -271,10 +271,10 @@ def synchronize(
         keep_freed()
         settings, progress, logged = set_up_run(output, section=section, **options)
         settings = settings.with_section("sync", every=every)
-        from pipeline.run.sync.command import once, stay
+        from pipeline.run.sync.command import continuously, once
     shown = _silent if logged or output.quiet else _on_terminal()
     if settings.sync.every is not None:
-        raise typer.Exit(stay(settings, progress, shown, captures=captures))
+        raise typer.Exit(continuously(settings, progress, shown, captures=captures))
     code, _ = once(settings, progress, shown)
     raise typer.Exit(code)
 

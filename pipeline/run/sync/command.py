@@ -59,13 +59,13 @@ def once(settings: Settings, progress: Progress, shown: Shown) -> tuple[int, Run
     return rounds.exit_code, rounds.record
 
 
-def stay(settings: Settings, progress: Progress, shown: Shown, *, captures: bool) -> int:
+def continuously(settings: Settings, progress: Progress, shown: Shown, *, captures: bool) -> int:
     """Run again and again, as `sync.every` says, until a signal; return the exit code: 1 if
     the last try of something failed.
 
-    `captures`: capture the server beside, and first seed what gold lacks. Without, what lands in
-    `binlogs` is taken in, by whatever means it lands there. A signal ends the round under way, a
-    second one the process. Raises the error that doing it again cannot cure.
+    `captures`: also capture the server, and first seed what gold lacks. Otherwise ingest what other
+    means bring to `binlogs`. A signal lets the round under way end, a second one ends the process.
+    Raises an error that a retry cannot cure.
     """
     sync = settings.sync
     settings = ready(settings) if captures else settings.require("lake", "binlogs")
@@ -87,7 +87,7 @@ def stay(settings: Settings, progress: Progress, shown: Shown, *, captures: bool
         seconds = sync.verify.total_seconds()
         verifying = Chore("verify", sample.verify, seconds, unhurried=True, essential=False)
         chores.add(verifying, _FIRST_SAMPLE_SECONDS)
-    say("sync_stays", f"Staying: a round every {every:.0f} s, until SIGTERM or Ctrl-C.")
+    say("sync_started", f"A round every {every:.0f} s, until SIGTERM or Ctrl-C.")
     try:
         chores.run()
     except BaseException:

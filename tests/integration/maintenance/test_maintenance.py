@@ -174,7 +174,7 @@ def test_maintenance_killed_after_each_commit_has_the_same_result(
             with pytest.raises(Killed):
                 lake.maintain(**AT_ONCE)
             assert all(lake.states().values())  # every published snapshot is readable
-    (planner,) = {line["planned_by"] for line in records.of("plan_taken_up")}
+    (planner,) = {line["planned_by"] for line in records.of("plan_resumed")}
     assert planner is not None
     kinds = [Path(table).relative_to(lake.root).as_posix() for table in executioner.commits]
     assert kinds[:2] == ["ledger/batches", "gold/_cuts"]

@@ -254,8 +254,8 @@ def test_a_full_refresh_is_a_command_with_its_own_jobs(
     ("command", "carried_out"),
     [
         (["sync"], ("once", None, True)),
-        (["sync", "--every", "30s"], ("stay", 30, True)),
-        (["run", "--every", "0s"], ("stay", 0, False)),
+        (["sync", "--every", "30s"], ("continuously", 30, True)),
+        (["run", "--every", "0s"], ("continuously", 0, False)),
         (["run", "--every", "30s", "--full-refresh"], None),
     ],
 )
@@ -271,13 +271,13 @@ def test_every_makes_a_command_stay(
         done.append(("once", None, True))
         return 3, None
 
-    def stay(settings: Settings, *_: object, captures: bool) -> int:
+    def continuously(settings: Settings, *_: object, captures: bool) -> int:
         assert settings.sync.every is not None
-        done.append(("stay", settings.sync.every.seconds, captures))
+        done.append(("continuously", settings.sync.every.seconds, captures))
         return 3
 
     monkeypatch.setattr("pipeline.run.sync.command.once", once)
-    monkeypatch.setattr("pipeline.run.sync.command.stay", stay)
+    monkeypatch.setattr("pipeline.run.sync.command.continuously", continuously)
     code = ended(monkeypatch, *command, "--conf", str(conf))
     assert (code, done) == ((2, []) if carried_out is None else (3, [carried_out]))
 

@@ -180,6 +180,6 @@ def test_warnings_of_libraries_are_logged_except_py4js(kind: Kind) -> None:
 def test_the_manual_documents_every_event() -> None:
     code = "".join(file.read_text() for file in (ROOT / "pipeline").rglob("*.py"))
     events = {*re.findall(r'\bsay\(\s*"(\w+)"', code), *re.findall(r'\._say\(\s*"(\w+)"', code)}
-    assert {"run_started", "plan_taken_up", "progress", "failed"} < events
+    assert {"run_started", "plan_resumed", "progress", "failed"} < events
     manual = (ROOT / "docs" / "reference" / "log.md").read_text()
     assert not [event for event in events if f"`{event}`" not in manual]

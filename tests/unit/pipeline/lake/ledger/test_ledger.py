@@ -220,7 +220,7 @@ def test_a_run_knows_what_it_finished_and_whose_plan_it_was(lake: Lake) -> None:
     assert batch.record["changes"] == {"a": 2, "b": 3}
     planned, taken_up, done = said.lines
     assert [line["event"] for line in said.lines] == [
-        *("plan_committed", "plan_taken_up", "batch_finished"),
+        *("plan_committed", "plan_resumed", "batch_finished"),
     ]
     assert "planned_by" not in planned
     assert (taken_up["planned_by"], taken_up["run_id"]) == (killed.id, run.id)
