@@ -123,9 +123,9 @@ def verify(lake: Path, *options: str | Path) -> tuple[int, dict[str, Any]]:
 
 
 def keys(difference: dict[str, Any]) -> list[tuple[list[str | None], str, int, int]]:
-    told = [(k["key"], k["what"], k["source"], k["gold"]) for k in difference["keys"]]
-    assert difference["count"] == len(told)
-    return sorted(told, key=str)
+    found = [(k["key"], k["what"], k["source"], k["gold"]) for k in difference["keys"]]
+    assert difference["count"] == len(found)
+    return sorted(found, key=str)
 
 
 def test_all_is_equal_until_something_changes_outside_the_log(

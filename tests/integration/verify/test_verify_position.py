@@ -78,18 +78,18 @@ def server_file(spark: SparkSession, gtids: str, file: str | None, at: int | Non
 
 
 def test_log_positions_and_gtids_determine_what_a_snapshot_contains(lake: MadeLake) -> None:
-    for name, position, told in PLACES:
+    for name, position, expected in PLACES:
         cut = PublishedCut(SOURCE, lsn(2), None, (), frozenset(), ())
         found = server_file(lake.spark, "", name, position)
         sentence = other_position(run_of(lake), cut, found)
-        assert told in sentence, (name, position)
-        assert bool(sentence) == bool(told), (name, position)
-    for gold, snapshot, told in GTIDS:
+        assert expected in sentence, (name, position)
+        assert bool(sentence) == bool(expected), (name, position)
+    for gold, snapshot, expected in GTIDS:
         cut = PublishedCut(SOURCE, lsn(2), gold, (), frozenset(), ())
         found = server_file(lake.spark, snapshot, "log.000001", 2500)
         sentence = other_position(run_of(lake), cut, found)
-        assert told in sentence, (gold, snapshot)
-        assert bool(sentence) == bool(told), (gold, snapshot)
+        assert expected in sentence, (gold, snapshot)
+        assert bool(sentence) == bool(expected), (gold, snapshot)
 
 
 def test_a_domain_that_a_server_only_once_replicated_is_ignored(lake: MadeLake) -> None:
@@ -124,11 +124,11 @@ def test_in_a_reset_log_only_later_transactions_count(
     lake: MadeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lake's transactions are from the second log; its server also reports one from before."""
-    anew = file_row("log.000001", 1, source=SOURCE, previous_gtids=f"{OTHER}:1")
-    files = [file_row("log.000003", 0, source=SOURCE, gtids=f"{SERVER}:1-99"), anew]
+    after_reset = file_row("log.000001", 1, source=SOURCE, previous_gtids=f"{OTHER}:1")
+    files = [file_row("log.000003", 0, source=SOURCE, gtids=f"{SERVER}:1-99"), after_reset]
     monkeypatch.setattr("pipeline.verify.position.read_files", lambda *_: files)
     cut = PublishedCut(SOURCE, lsn(2), f"{SERVER}:1-99", (), frozenset(), ())
-    for gtids, told in [
+    for gtids, expected in [
         (f"{SERVER}:1-2", ""),
         (f"{SERVER}:1-2,{OTHER}:1", ""),
         (f"{SERVER}:1-3", f"The snapshot has {SERVER}:3"),
@@ -136,5 +136,5 @@ def test_in_a_reset_log_only_later_transactions_count(
     ]:
         found = server_file(lake.spark, gtids, "log.000001", 2500)
         sentence = other_position(run_of(lake), cut, found)
-        assert told in sentence, gtids
-        assert bool(sentence) == bool(told), gtids
+        assert expected in sentence, gtids
+        assert bool(sentence) == bool(expected), gtids
