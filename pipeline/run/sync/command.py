@@ -1,4 +1,4 @@
-"""The command `binlake sync`, without its options: one round, or staying."""
+"""The command `binlake sync`, without its options: one round, or round after round."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from pipeline.source.capture.object_store import place_of
 from pipeline.source.server.login import login
 
 _CAPTURE_SECONDS = 1.0
-"""How often the capture's thread is looked after."""
+"""Seconds between checks of the capture's thread."""
 _STEADY_SECONDS = 60.0
-"""How long after a failure a capture must still run to count as one that works again."""
+"""Seconds that a capture must run after a failure to count as working again."""
 _MAINTENANCE_SECONDS = 600.0
-"""How often it is looked up whether maintenance is due; another command may have done it."""
+"""Seconds between checks whether maintenance is due; another command may have done it."""
 _FIRST_SAMPLE_SECONDS = 900.0
-"""When the first sample is verified, so that also a process that is restarted daily verifies."""
+"""Seconds until the first sample: a process that is restarted daily is to verify, too."""
 
 
 def ready(settings: Settings) -> Settings:
