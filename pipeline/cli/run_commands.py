@@ -318,8 +318,8 @@ def result_console() -> Iterator[Console]:
     out = Console(width=_UNWRAPPED)
     with out.capture() as printed:
         yield out
-    for line in printed.get().splitlines():
-        print(line.rstrip())
+    lines = (line.rstrip(" ") for line in printed.get().split("\n"))
+    print("\n".join(lines), end="")
 
 
 def set_up_run(
