@@ -21,9 +21,9 @@ from benchmarks.workload import SCHEMA, TABLES, Recording, workload
 from pipeline.lake import Lake
 from pipeline.observe.memory import keep_freed
 from pipeline.observe.progress import for_terminal
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from pipeline.spark.session import session
+from tests.support.lake.run_layers import run_layers
 
 MASTER = "local[2]"
 HEAP = "2g"

@@ -15,8 +15,8 @@ from rich.console import Console
 from pipeline.lake import delta
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.mysql import MySQLServer
 
 SCHEMA = "many"

@@ -26,9 +26,9 @@ from benchmarks.peak import sampled
 from benchmarks.workload import SCHEMA, TABLES, Recording, workload
 from pipeline.lake import Lake, delta
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from pipeline.spark.session import session
+from tests.support.lake.run_layers import run_layers
 
 WARM_UP = Fraction(1, 70)
 GB = 1e9

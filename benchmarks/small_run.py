@@ -20,8 +20,8 @@ from rich.console import Console
 from benchmarks.end_to_end import settings_for, started
 from pipeline.lake import delta
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.mysql import MySQLServer
 
 SCHEMA = "small"

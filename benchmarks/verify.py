@@ -22,10 +22,10 @@ from pyspark.sql import SparkSession
 from benchmarks.marked import table
 from benchmarks.seed import SCHEMA, fill
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from pipeline.spark.session import session
 from pipeline.verify.run import verify_with_server
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.mysql import MySQLServer
 
 ROWS = 1_500_000

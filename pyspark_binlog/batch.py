@@ -39,7 +39,7 @@ class BatchReader(DataSourceReader):
 
     @override
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a range; if there are no ranges, Spark gives a partition without."""
+        """Yield the rows of a range. Without ranges, Spark passes a partition that has none."""
         if isinstance(partition, LogRange):
             yield from self._read(partition, self._pushed)
 

@@ -1,4 +1,4 @@
-"""The columns of the DataFrame: silver's, with the columns that a table ever had in the files."""
+"""The columns of the DataFrame: silver's, with every column that a table has had in the files."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _type_of(name: str, rows: Iterable[pa.StructType], table: str) -> pa.DataTyp
 def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     """Return the type that holds every value of both exactly; None if there is none.
 
-    Numbers widen; other types have only text in common, as which each is exact.
+    Numbers widen; all other types have only text in common, which is exact for each.
     """
     if one == other:
         return one

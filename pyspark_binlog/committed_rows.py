@@ -111,7 +111,7 @@ def _changes_in(results: Iterable[Result]) -> Iterator[Changes]:
 
 
 def _without_rolled_back(results: Iterable[Result]) -> Iterator[Changes]:
-    """Hold changes until their transactions follow, which tell what was rolled back."""
+    """Hold changes until their transactions follow, which show what was rolled back."""
     held: list[Changes] = []
     for result in results:
         if isinstance(result, Changes):

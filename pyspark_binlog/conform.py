@@ -1,6 +1,6 @@
 """Give changes the schema of the DataFrame, whatever definition they were logged under.
 
-Spark checks the schema of a task's first batch only, and takes the buffers of all others for it.
+Spark checks the schema of a task's first batch only, and reads the buffers of all others by it.
 """
 
 from __future__ import annotations

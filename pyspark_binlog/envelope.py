@@ -1,7 +1,7 @@
 """Changes of any table in one form: the table's name, and the images as JSON.
 
 Values are written as `binlake inspect --json` does: decimals, times and binary values (as hex) are
-text. What JSON needs no escapes for is made by Arrow, column by column.
+text. Values that need no escapes in JSON are written by Arrow, column by column.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from decoder.model import schemas
 from decoder.model.results import Changes
 
 _ESCAPED = r'["\\\x00-\x1f]'
-"""Characters that JSON does not have in text as they are."""
+"""Characters that must be escaped in JSON text."""
 _INSTANT, _WALL_CLOCK = "%Y-%m-%dT%H:%M:%S+00:00", "%Y-%m-%dT%H:%M:%S"
 
 

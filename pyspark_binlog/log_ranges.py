@@ -148,7 +148,7 @@ def _range(
 
 
 def names_of(names: TableNames, table: str | None) -> TableNames:
-    """Return the names that a task needs that reads only one table."""
+    """Return the names needed by a task that reads only one table."""
     if table is None:
         return names
     kept = {

@@ -41,12 +41,12 @@ _CAN_MATCH: dict[type[Filter], Callable[[int, int, int], bool]] = {
     LessThan: lambda value, low, high: low < value,
     LessThanOrEqual: lambda value, low, high: low <= value,
 }
-"""Whether a value between `low` and `high` can meet the comparison."""
+"""Tests of a range: can a value between `low` and `high` meet the comparison?"""
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """Filters of which a row must meet all."""
+    """Filters that a row must all meet."""
 
     filters: tuple[Filter, ...] = ()
 

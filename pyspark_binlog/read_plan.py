@@ -115,7 +115,7 @@ class LogInput:
     def rows(self, definitions: LogDefinitions) -> CommittedRows:
         """Return the decoder of ranges."""
         settings = self._settings
-        # Tasks get no more of the settings than this: others may be secret.
+        # Tasks get only these settings: others may be secret.
         included = Settings(include=settings.include, exclude=settings.exclude)
         wanted = WantedTables(self._options.table_name, included.wanted, definitions.consequences)
         folded = settings.lower_case_table_names in (1, 2)

@@ -39,7 +39,7 @@ from pyspark_binlog.stream_offsets import (
 
 @dataclass(frozen=True)
 class StreamRange(InputPartition):
-    """A range of the log, with what decodes it: tasks know nothing else of the plan."""
+    """A range of the log, with what decodes it: tasks get nothing else of the plan."""
 
     read: LogRange
     rows: CommittedRows

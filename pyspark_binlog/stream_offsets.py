@@ -1,4 +1,4 @@
-"""Positions of a stream in its log, and how far a micro-batch goes."""
+"""Positions of a stream in its log, and where a micro-batch ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class LostLogError(BinlakeError):
 
 @dataclass(frozen=True)
 class StreamOffset:
-    """All before `place` was given, except the rows of the XA transactions in `prepared`.
+    """Everything before `place` has been returned, except the rows of the XA transactions in
+    `prepared`.
 
     `prepared`: by xid, the number of the file, and the transaction's start and end in it.
     `incarnation`: that of the file of `place`, if it has been begun (see `decoder`'s `Head`).
@@ -122,7 +123,7 @@ def _within(file: SurveyedFile, start: int, end: int, budget: int, *, whatever: 
 
 
 def _after(file: SurveyedFile, position: int) -> Place:
-    """Return the place, at the end of a complete file that of the next one."""
+    """Return the position; at the end of a complete file, the start of the next."""
     done = file.complete and position == file.end
     return (file.ordinal + 1, 0) if done else (file.ordinal, position)
 

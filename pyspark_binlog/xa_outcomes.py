@@ -59,7 +59,7 @@ class XaOutcomes:
 
     @property
     def uncommitted(self) -> frozenset[int]:
-        """LSNs of the prepared transactions whose rows must not be given."""
+        """LSNs of the prepared transactions whose rows must not be returned."""
         return self.left_out | {step.lsn for step in self.prepared.values()}
 
     def __bool__(self) -> bool:

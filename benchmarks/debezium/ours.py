@@ -18,7 +18,8 @@ from benchmarks.end_to_end import settings_for, started
 from benchmarks.figures import gold_figures
 from benchmarks.peers.programs import output
 from pipeline.lake import Lake
-from pipeline.run.commands import LAYERS, run_layers
+from pipeline.run.commands import LAYERS
+from tests.support.lake.run_layers import run_layers
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ def next_plan(
     ends = {} if last is None else _last_segments(last.body)
     to_read, more = tasks(placed, settings.segments, succeeded=set(successors), ends=ends)
     engine = engine_of(run.spark, settings, sum(_read(*one) for one in to_read))
-    with run.progress.task("bronze: reading files", len(to_read), "files") as task:
+    with run.progress.task("reading new files", len(to_read), "files") as task:
         scans = scan_all(engine, [scan_task for _, scan_task in to_read], task)
     planned = (
         plan_file(settings.source, file, scans[index], successors.get(file.ordinal), batch=batch)

@@ -87,7 +87,7 @@ def _write(run: LayerRun, tables: Tables, plan: BronzePlan, batch: int) -> list[
         segments = planned_segments(plan, batch, ciphers)
         return write_all(engine, folder, table, segments, task)
 
-    with run.progress.task("bronze: ingesting", size, "bytes") as task:
+    with run.progress.task("ingesting files", size, "bytes") as task:
         try:
             return write(plan)
         except Exception:

@@ -15,6 +15,7 @@ from pipeline.cli.options import (
     EXAMPLES,
     REPORTING,
     WHAT,
+    WHERE,
     Binlogs,
     Conf,
     ExitCodeOnly,
@@ -25,6 +26,7 @@ from pipeline.cli.options import (
     Server,
     Source,
     Tables,
+    between,
     examples,
     reporting,
     settings_of,
@@ -55,12 +57,12 @@ class Command(TyperCommand):
     """A command, whose help page shows places first, then what to do, then how to report."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, each in its group."""
+        """Return the parameters, each in its group, in the order of the groups."""
         params = without_types(super().get_params(ctx))
         for param in params:
             if param.param_type_name == "option" and not param.rich_help_panel:
                 param.rich_help_panel = REPORTING if param.name == "help" else WHAT
-        return params
+        return sorted(params, key=lambda param: _ORDER.index(param.rich_help_panel))
 
 
 class Commands(TyperGroup):
@@ -79,11 +81,17 @@ class Commands(TyperGroup):
             raise typer.Exit(exit_code_of(error)) from error
 
 
+_ORDER = (None, WHERE, WHAT, REPORTING)
+"""Groups of a help page; arguments have none."""
+
+
 def without_types(params: list[Any]) -> list[Any]:
     """Return the parameters, so that help names no Python type: flags take no value, and an
-    argument has its name."""
+    argument has its name, `FILE...` if it can be repeated."""
     for param in params:
         if param.param_type_name == "argument":
+            usage = f"{param.metavar}..." if param.nargs == -1 else param.metavar
+            param.get_usage_pieces = lambda ctx, usage=usage: [usage]
             param.display_type_rich = lambda ctx: None
         elif param.is_flag:
             param.metavar = ""
@@ -156,7 +164,8 @@ def status(
     if json:
         print(found.to_json())
     elif not quiet:
-        show_status(found, result_console(), every_table=verbose)
+        with result_console() as out:
+            show_status(found, out, every_table=verbose)
     if check and not found.clean:
         raise typer.Exit(DONE_WITH_FAULTS)
 
@@ -168,7 +177,13 @@ def runs(
         typer.Option("--source", metavar="NAME", help="List only runs of this source."),
     ] = None,
     last: Annotated[
-        int, typer.Option("--last", min=1, metavar="NUMBER", help="List the newest NUMBER runs.")
+        int,
+        typer.Option(
+            "--last",
+            callback=between(1),
+            metavar="NUMBER",
+            help="List the newest NUMBER runs, at least 1.",
+        ),
     ] = 20,
     conf: Conf = None,
     json: JsonLines = False,
@@ -191,7 +206,8 @@ def runs(
         for record in found:
             print(record.to_json())
     else:
-        show_runs(found, settings.lake, result_console())
+        with result_console() as out:
+            show_runs(found, settings.lake, out)
 
 
 def report(
@@ -209,10 +225,9 @@ def report(
         int,
         typer.Option(
             "--days",
-            min=1,
-            max=90,
+            callback=between(1, 90),
             metavar="NUMBER",
-            help="Show runs and schema changes of the last NUMBER days.",
+            help="Show runs and schema changes of the last NUMBER days, 1 to 90.",
         ),
     ] = 30,
     quiet: Annotated[bool, reporting("Print only errors.", "--quiet", "-q")] = False,
@@ -243,10 +258,10 @@ def verify(
         int,
         typer.Option(
             "--wait",
-            min=0,
+            callback=between(0),
             metavar="SECONDS",
             help="How long to wait until gold catches up with the server, and before that until"
-            " a replica catches up with gold.",
+            " a replica catches up with gold; 0: do not wait.",
         ),
     ] = 600,
     script: Annotated[
@@ -280,7 +295,8 @@ def verify(
     if json:
         print(found.to_json())
     elif not quiet:
-        show(found, result_console())
+        with result_console() as out:
+            show(found, out)
     raise typer.Exit(DONE if found.equal else DONE_WITH_FAULTS)
 
 

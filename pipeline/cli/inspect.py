@@ -47,7 +47,6 @@ from pipeline.source.logs.encrypted import ENCRYPTION_REMEDY
 _CATALOG = CatalogOptions()
 _PAGE = 500
 """Lines over which a table's columns are aligned."""
-_WIDTH_OF_A_PIPE = 250
 _ROOM_FOR_DETAILS = 120
 """Columns of a terminal that shows details as a column of the table."""
 _RIGHT = frozenset({"position", "size", "server", "row"})
@@ -72,8 +71,6 @@ def inspect_files(
     settings that column names depend on besides the log.
     """
     out = Console()
-    if not out.is_terminal:
-        out = Console(width=_WIDTH_OF_A_PIPE)
     names = LoggedNames(catalog, keys, _content)
     worst = 0
     with _pipe_may_close():
@@ -111,7 +108,7 @@ def _rows(file: Path, json: bool, keys: Keys, names: LoggedNames) -> Iterator[Li
 
 
 def _begun(lines: Iterator[Line], file: Path) -> Iterator[Line]:
-    """Read the first line: the first use on a machine compiles the decoder, which takes minutes."""
+    """Read the first line: the first use on a machine compiles the decoder for up to a minute."""
     with starting(f"Reading {file.name} …"):
         first = list(islice(lines, 1))
     return chain(first, lines)
@@ -156,8 +153,9 @@ def _show(lines: Iterator[Line], columns: Sequence[str], out: Console, title: st
 def _print_page(
     page: Sequence[Sequence[str]], columns: Sequence[str], out: Console, title: str | None
 ) -> None:
-    if out.width < _ROOM_FOR_DETAILS:
-        _print_list(page, columns, out, title)
+    if not out.is_terminal or out.width < _ROOM_FOR_DETAILS:
+        for line in _page_lines(page, columns, title, below=out.is_terminal):
+            out.print(line, soft_wrap=True)
         return
     table = Table(title=title and Text(title), title_justify="left", box=box.SIMPLE_HEAD)
     for column in columns:
@@ -169,24 +167,34 @@ def _print_page(
     out.print(table)
 
 
-def _print_list(
-    page: Sequence[Sequence[str]], columns: Sequence[str], out: Console, title: str | None
-) -> None:
-    """Print each line's details on a line of their own, below the other columns."""
+def _page_lines(
+    page: Sequence[Sequence[str]], columns: Sequence[str], title: str | None, *, below: bool
+) -> Iterator[Text]:
+    """Yield a page as lines of any length, for a pipe; `below`: details, the last column, are lines
+    of their own, for a narrow terminal."""
     if title:
-        out.print(title, "", sep="\n", markup=False, highlight=False, soft_wrap=True)
-    *headings, _ = columns
-    rows = [headings, *(list(cells[:-1]) for cells in page)]
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    for row, details in zip(rows, ["", *(cells[-1] for cells in page)], strict=True):
-        cells = [
-            cell.rjust(width) if name in _RIGHT else cell.ljust(width)
-            for name, cell, width in zip(headings, row, widths, strict=True)
-        ]
-        style = "bold" if row is headings else ""
-        out.print(Text("  ".join(cells).rstrip(), style), soft_wrap=True)
-        for line in details.splitlines():
-            out.print(Text(f"    {line}"), soft_wrap=True)
+        yield from (Text(title), Text())
+    *headings, details = columns
+    widths = [
+        max(map(cell_len, column))
+        for column in zip(headings, *(cells[:-1] for cells in page), strict=True)
+    ]
+    yield Text(_aligned(headings, headings, widths, "" if below else details), "bold")
+    for *cells, last in page:
+        first, *more = ["", *last.splitlines()] if below else last.splitlines() or [""]
+        yield Text(_aligned(cells, headings, widths, first))
+        indent = 4 if below else sum(widths) + 2 * len(widths)
+        yield from (Text(" " * indent + line) for line in more)
+
+
+def _aligned(
+    cells: Sequence[str], headings: Sequence[str], widths: Sequence[int], details: str
+) -> str:
+    aligned = (
+        cell.rjust(width) if name in _RIGHT else cell.ljust(width)
+        for name, cell, width in zip(headings, cells, widths, strict=True)
+    )
+    return "  ".join([*aligned, details]).rstrip()
 
 
 def _print_error(message: str) -> None:

@@ -25,6 +25,20 @@ def _where(name: str, metavar: str, text: str) -> Any:
     return typer.Option(name, metavar=metavar, help=text, rich_help_panel=WHERE)
 
 
+def between(least: int, most: int | None = None) -> Callable[[int], int]:
+    """Return a callback that refuses numbers below `least` or above `most`; help pages show a range
+    of typer's as symbols."""
+
+    def checked(number: int) -> int:
+        if number < least:
+            raise typer.BadParameter(f"{number} is less than {least}.")
+        if most is not None and number > most:
+            raise typer.BadParameter(f"{number} is more than {most}.")
+        return number
+
+    return checked
+
+
 def reporting(text: str, *names: str) -> Any:
     """Return a flag that chooses how a command reports."""
     return typer.Option(*names, help=text, rich_help_panel=REPORTING)
@@ -111,8 +125,8 @@ Every = Annotated[
     typer.Option(
         "--every",
         metavar="DURATION",
-        help="Stay, and begin a round this often (30s, 5m; 0s: one after the other) until SIGTERM"
-        " or Ctrl-C, which let the round under way end.",
+        help="Keep running, and start a round this often (30s, 5m; 0s: one after the other) until"
+        " SIGTERM or Ctrl-C, which let the round under way end.",
     ),
 ]
 

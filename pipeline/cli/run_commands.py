@@ -86,7 +86,7 @@ def sync(
 ) -> NoReturn:
     """Capture a server, seed what gold lacks, and run: once, or again and again.
 
-    With --every it stays until SIGTERM or Ctrl-C, which let the round under way end.
+    With --every it keeps running until SIGTERM or Ctrl-C, which let the round under way end.
     """
     places = {"conf": conf, "server": server, "source": source, "binlogs": binlogs, "lake": lake}
     synchronize(output, ("capture", {"to": to}), every=every, captures=True, **places)
@@ -175,7 +175,8 @@ def maintain(
     report = look(spark, settings, progress, dry_run=True)
     if settings.log == "text":
         if not output.quiet:
-            show_preview(report, settings, result_console())
+            with result_console() as out:
+                show_preview(report, settings, out)
         return
     for line in report.notes:
         say("note", line, layer=report.layer)
@@ -211,7 +212,8 @@ def show_only(command: str, output: Output, *, json: bool, **options: Any) -> No
     if json:
         print(found.to_json())
     elif not output.quiet:
-        show_dry_run(found, result_console())
+        with result_console() as out:
+            show_dry_run(found, out)
 
 
 def carry_out(
@@ -246,7 +248,8 @@ def carry_out(
     if json and record is not None:
         print(record.to_json())
     elif not json and settings.log == "text" and not output.quiet:
-        show_reports(reports, settings, result_console())
+        with result_console() as out:
+            show_reports(reports, settings, out)
     raise typer.Exit(exit_code(reports))
 
 
@@ -260,7 +263,7 @@ def synchronize(
 ) -> NoReturn:
     """Carry out a sync, and exit with its code.
 
-    `captures`: see `pipeline.run.sync.command.stay`; `section`, `options`: of `set_up_run`.
+    `captures`: see `pipeline.run.sync.command.continuously`; `section`, `options`: of `set_up_run`.
     """
     with starting("Starting …", quiet=output.silent):
         from pipeline.observe.memory import keep_freed
@@ -268,10 +271,10 @@ def synchronize(
         keep_freed()
         settings, progress, logged = set_up_run(output, section=section, **options)
         settings = settings.with_section("sync", every=every)
-        from pipeline.run.sync.command import once, stay
+        from pipeline.run.sync.command import continuously, once
     shown = _silent if logged or output.quiet else _on_terminal()
     if settings.sync.every is not None:
-        raise typer.Exit(stay(settings, progress, shown, captures=captures))
+        raise typer.Exit(continuously(settings, progress, shown, captures=captures))
     code, _ = once(settings, progress, shown)
     raise typer.Exit(code)
 
@@ -305,9 +308,18 @@ def starting(name: str, *, quiet: bool = False) -> Iterator[Progress]:
         yield progress
 
 
-def result_console() -> Console:
-    """Return the console for a command's result, which wraps lines on a terminal only."""
-    return Console() if sys.stdout.isatty() else Console(width=_UNWRAPPED)
+@contextmanager
+def result_console() -> Iterator[Console]:
+    """Yield the console for a command's result. Lines are wrapped on a terminal only; elsewhere
+    they end without the spaces that align a table."""
+    if sys.stdout.isatty():
+        yield Console()
+        return
+    out = Console(width=_UNWRAPPED)
+    with out.capture() as printed:
+        yield out
+    lines = (line.rstrip(" ") for line in printed.get().split("\n"))
+    print("\n".join(lines), end="")
 
 
 def set_up_run(

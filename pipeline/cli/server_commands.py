@@ -52,7 +52,8 @@ def init(
         settings = settings_of(conf, source=source, binlogs=binlogs, lake=lake, server=server)
         given = Given.of(settings)
         written = write_settings(login(settings), given, to and to.expanduser(), force=force)
-    show(written, result_console())
+    with result_console() as out:
+        show(written, out)
 
 
 def check(
@@ -78,7 +79,8 @@ def check(
     if json:
         print(report.to_json())
     elif not quiet:
-        show(report, result_console(), explain_fit=verbose)
+        with result_console() as out:
+            show(report, out, explain_fit=verbose)
     raise typer.Exit(report.exit_code)
 
 
@@ -117,7 +119,8 @@ def capture(
     if json:
         print(state.to_json())
     elif status or (settings.log == "text" and not output.quiet):
-        show_state(state, result_console())
+        with result_console() as out:
+            show_state(state, out)
 
 
 def seed(

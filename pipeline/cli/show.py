@@ -43,7 +43,7 @@ def show_problems(reports: Sequence[LayerReport], errors: Console) -> None:
 
 
 def round_line(reports: Sequence[LayerReport]) -> str:
-    """Return a line about a run of a command that stays: how long it took, and what it did."""
+    """Return a line about a round of a long-running process: how long it took, and what it did."""
     seconds = sum(report.seconds for report in reports)
     done = [f"{report.layer} {_brief(report)}" for report in reports if report.worked]
     return f"{seconds:.1f} s: {'; '.join(done) or 'nothing new'}"

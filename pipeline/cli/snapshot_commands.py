@@ -60,7 +60,8 @@ def read(
     if json:
         print(found.to_json())
     elif not quiet:
-        _show(found, result_console())
+        with result_console() as out:
+            _show(found, out)
 
 
 def _show(found: CopiedSnapshot, out: Console) -> None:

@@ -81,7 +81,7 @@ def _apply(run: LayerRun, plan: Plan, state: GoldState, seen: Seen | None) -> Ap
     ledger.refresh()
     if rebuild.is_overtaken(ledger, state):
         began = f"A full refresh of silver began after gold's batch {plan.batch} was planned"
-        reason = f"{began}: no cut is published."
+        reason = f"{began}: no snapshot is published."
         raise ConcurrentRunError(reason, remedy="Run it again.")
     looking = batch.few.looking if batch.few else run.session
     moved = seen.moved if seen else {}
@@ -138,7 +138,7 @@ def _apply_tables(batch: GoldBatch) -> tuple[dict[str, int], list[StoppedTable]]
     """Apply all tables, several in parallel; return the numbers of changes, and where tables
     stopped."""
     run = batch.run
-    with run.progress.task("apply", len(batch.touched), "tables") as task:
+    with run.progress.task("applying changes", len(batch.touched), "tables") as task:
 
         def apply(
             tables: Sequence[TableState],

@@ -1,8 +1,8 @@
-"""Preview of gold's next run, by silver's records: no row is read for it.
+"""Preview of gold's next run, from silver's records, without reading a row.
 
-A table is planned as gold's next batch plans it, but for what foreign keys do unlogged, which needs
-the rows. Later batches of the same run are not planned: a table that only they would hold is not
-found here.
+A table is planned as gold's next batch plans it, except for what foreign keys do unlogged, which
+needs the rows. Later batches of the same run are not planned: a table that only they would hold is
+not found here.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def preview(run: LayerRun) -> GoldPreview:
 
 
 def _drafted(run: LayerRun) -> _Ahead | None:
-    """Return what the next plan will be, but for cascades; None if silver has nothing."""
+    """Return what the next plan will be, except for cascades; None if silver has nothing."""
     draft = draft_next(run)
     if draft is None:
         return None
@@ -113,8 +113,8 @@ def _drafted(run: LayerRun) -> _Ahead | None:
 
 
 def _left(run: LayerRun, before: GoldState, after: GoldState) -> _Ahead:
-    """Return what an earlier run has planned and left. It may be carried out in part, so that a new
-    plan would take what it finds in gold for somebody else's."""
+    """Return what an earlier run has planned and not finished. Parts of it may be carried out,
+    which a new plan would mistake for somebody else's changes."""
     silver = silver_progress(run.ledger).plan
     decoded = silver.cut_lsn if silver else after.cut_lsn
     wanted = last_wanted(run, run.settings.until, before.cut_lsn, decoded)

@@ -98,14 +98,15 @@ def limits(body: MaintenancePlan) -> Iterator[str]:
         kept = f"{name} is kept from LSN {before} on" if before else f"all of {name} is kept"
         yield f"{kept}: {need.since}."
     if body.cuts_from:
-        yield f"published cuts are kept from gold's batch {body.cuts_from} on (retention.cuts)."
+        since = f"from gold's batch {body.cuts_from} on (retention.cuts)"
+        yield f"published snapshots are kept {since}."
 
 
 def _maintain(
     run: LayerRun, tables: Sequence[Table], note: str, now: datetime
 ) -> list[tuple[Table, UpkeepResult]]:
     keeper = Keeper(run, note)
-    with run.progress.task("maintenance: tables", len(tables), "tables") as task:
+    with run.progress.task("maintaining tables", len(tables), "tables") as task:
 
         def keep(table: Table) -> UpkeepResult:
             try:
@@ -165,7 +166,7 @@ def _counts(
     total = sum(found.values(), Counter[str]())
     silver = sum(one["rows"] for name, one in found.items() if name.startswith("silver/"))
     counts = {
-        "cuts removed": found.get("gold/_cuts", Counter[str]())["rows"],
+        "published snapshots removed": found.get("gold/_cuts", Counter[str]())["rows"],
         "binlog files removed": body.bronze.count,
         "rows of silver removed": silver,
         "seeds removed": seeds,

@@ -1,4 +1,4 @@
-"""The plan of a maintenance batch: everything that it removes of a source, and why no more.
+"""The plan of a maintenance batch: what it removes of a source, and what blocks the rest.
 
 Data may be removed up to the first position that is still needed: a limit is a position in a
 source's log, as an LSN. It has the reason that set it, so that messages can explain why old data is

@@ -33,7 +33,7 @@ def preview(run: LayerRun, plan: Plan | None, now: datetime, *, shared: bool) ->
         yield f"silver/_seeds: remove {seeds:,} refused or unfinished seeds"
     if shared and (left := len(list(abandoned_scratch(run.lake, now)))):
         yield f"silver/_staging: remove {left:,} folders left by interrupted runs"
-    with run.progress.task("maintenance: inspecting", len(tables), "tables") as task:
+    with run.progress.task("inspecting tables", len(tables), "tables") as task:
         for table in tables:
             yield from _upkeep(run, table, now)
             task.advance()

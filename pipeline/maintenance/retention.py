@@ -63,7 +63,7 @@ def carry_out(
     `common`: removals from tables that sources share. `note`: the user metadata of the commits.
     """
     touched: set[str] = set()
-    with run.progress.task("maintenance: removing rows", len(silver) + 6, "tables") as task:
+    with run.progress.task("removing expired rows", len(silver) + 6, "tables") as task:
 
         def remove(removal: Removal) -> None:
             by = committer(run.spark, run.ledger.tables, removal.table)

@@ -85,10 +85,10 @@ class LogProgress:
     def task(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Task]:
         """Begin a task that logs its progress until the block ends."""
         task = _LoggedTask(name, total, unit)
-        with repeating(lambda: task.say("is under way"), self._interval):
+        with repeating(lambda: task.say(" so far"), self._interval):
             yield task
         if task.is_logged:
-            task.say("is done")
+            task.say(", done")
 
 
 class _LoggedTask:
@@ -106,14 +106,17 @@ class _LoggedTask:
             self._done += amount
 
     def say(self, state: str) -> None:
-        """Log how much is done, how fast, and the time left."""
+        """Log how much is done (of work that counts nothing, the time elapsed), how fast, and the
+        time left."""
         self.is_logged = True
         seconds = time.monotonic() - self._began
         rate = self._done / seconds if seconds else 0.0
         left = self._total - self._done if self._total is not None else None
+        counts = bool(self._unit) or self._total is not None
+        done = amount(self._done, self._total, self._unit) if counts else f"{seconds:.0f} s"
         say(
             "progress",
-            f"{self._name} {state}: {amount(self._done, self._total, self._unit)}",
+            f"{self._name}: {done}{state}",
             task=self._name,
             done=self._done,
             total=self._total,

@@ -144,20 +144,6 @@ def recorded_run(
         return reports, recorder.done(exit_code(reports))
 
 
-def run_layers(
-    spark: Spark,
-    settings: Settings,
-    progress: Progress,
-    layers: Sequence[str] = tuple(LAYERS),
-) -> list[LayerReport]:
-    """Run `layers` in data order without a record or a lease, for tests and benchmarks; return a
-    report per layer.
-
-    Raises BinlakeError if a layer fails.
-    """
-    return [job(spark, settings, progress) for name, job in LAYERS.items() if name in layers]
-
-
 def require_source(spark: Spark, settings: Settings) -> None:
     """Raise NothingReplicatedError if the lake has no source of this name."""
     known = Ledger(spark, settings.layout, "").sources()

@@ -1,4 +1,4 @@
-"""Checks of the places that a command needs, before Spark starts: binlogs, definitions, the lake.
+"""Checks of the places that a command needs, before Spark starts: logs, definitions, server, lake.
 
 A wrong place is an error in the settings, raised at once and without a record of a failed run. A
 store that does not answer now is left to the run, which records the error.
@@ -17,6 +17,7 @@ from pipeline.settings import Settings
 from pipeline.source.logs.encrypted import read_keys
 from pipeline.source.logs.listing import find_any
 from pipeline.source.logs.storage import require_files
+from pipeline.source.server.login import login
 
 
 def require_places(layers: Collection[str], settings: Settings) -> None:
@@ -76,7 +77,9 @@ def _definitions(settings: Settings) -> None:
         read_start(settings.definitions)
 
 
-def _dump(settings: Settings) -> None:
+def _seeded_from(settings: Settings) -> None:
+    if settings.seed.dump is None:
+        login(settings)
     for key in ("dump", "create"):
         location = getattr(settings.seed, key)
         if location is not None:
@@ -84,6 +87,6 @@ def _dump(settings: Settings) -> None:
 
 
 _LOOKS: Mapping[str, Callable[[Settings], None]] = MappingProxyType(
-    {"bronze": _binlogs, "silver": _definitions, "seed": _dump}
+    {"bronze": _binlogs, "silver": _definitions, "seed": _seeded_from}
 )
 """Checks by the layer whose job needs the place."""

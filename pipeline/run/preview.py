@@ -71,7 +71,7 @@ def preview(spark: Spark, settings: Settings, progress: Progress, command: str) 
     def of(layer: str, look: Callable[[LayerRun], L]) -> L | None:
         if layer not in layers:
             return None
-        with progress.task(f"{layer}: looking"):
+        with progress.task(f"previewing {layer}"):
             return look(run)
 
     return RunPreview(

@@ -124,7 +124,7 @@ class Recorder:
         return record
 
     def idle(self, exit_code: int) -> RunRecord | None:
-        """Report a run without news to monitoring; return its record if that has to be kept."""
+        """Report a run with nothing new to monitoring; return its record if that has to be kept."""
         outcome: Outcome = "faults" if exit_code else "nothing_new"
         with self._only_warning():
             record = self._record(outcome=outcome, exit_code=exit_code)
@@ -152,7 +152,7 @@ class Recorder:
 
     def _record_failure(self, record: RunRecord, error: BaseException) -> None:
         if isinstance(error, LakeLostError):
-            # Its record is refused, and the run that has the lake now reports what it finds.
+            # Its record would be refused; the run that holds the lease now reports what it finds.
             self._write(record)
             return
         if isinstance(error, KeyboardInterrupt):

@@ -41,7 +41,8 @@ from pipeline.source.capture.capture_status import CaptureStatus, read_capture_s
 
 LAYERS = ("bronze", "silver", "gold", "maintenance")
 UNMAINTAINED = timedelta(days=2)
-"""How long maintenance may not run: it makes Delta keep what published snapshots name."""
+"""Time without maintenance that is a problem: it makes Delta keep the versions that published
+snapshots name."""
 
 TableCondition = Literal["held", "dropped", "incomplete", "drifted", "equal"]
 
@@ -181,7 +182,7 @@ def read_status(spark: Spark, settings: Settings, only: str | None = None) -> St
     for source in sorted(runs.keys() - known):
         sources.append(source_status(source, None, runs[source], now))
         if not known:
-            # In a lake with other sources, the name may be a typing error of a single run.
+            # In a lake with other sources, the name may be a typo in a single run.
             problems.append(f"{source}: nothing was ingested yet; `binlake runs` shows why.")
     for source in sorted(known):
         faults = sorted(open_faults(spark, lake, source), key=lambda fault: fault.lsn)

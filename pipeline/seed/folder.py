@@ -170,7 +170,7 @@ def fill(run: LayerRun, name: TableName, begun: Begun, read: Read) -> SeedFolder
         rows.parquet(folder.attempt(number))
         task.advance()
 
-    tasks = run.progress.task(f"seed {name}", len(left), "chunks")
+    tasks = run.progress.task(f"seeding {name}", len(left), "chunks")
     with tasks as task, ThreadPoolExecutor(run.settings.seed.parallel) as pool:
         _all(name, [pool.submit(put, number) for number in left])
     return folder

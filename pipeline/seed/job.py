@@ -49,7 +49,6 @@ def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     cannot be opened; errors of single tables are the report's faults.
     """
     began = time.monotonic()
-    warm_kernels(spark, progress)
     seeding = _Seeding(LayerRun.begin(spark, settings, progress))
     if settings.seed.dump is not None:
         seeding.from_dump(settings.seed.dump)
@@ -97,7 +96,9 @@ class _Seeding:
         dump = open_configured_dump(self._settings)
         tables = {TableName(table.schema, table.table): table for table in dump.tables}
         wanted = [name for name in tables if self._settings.wanted(name.schema, name.table)]
-        for name in self._chosen(sorted(wanted)):
+        names = self._chosen(sorted(wanted))
+        self._warm_kernels(names)
+        for name in names:
             with self._collecting_faults():
                 self._keep(read_dumped(self._run, dump, location, tables[name]))
 
@@ -109,6 +110,7 @@ class _Seeding:
         if names or self.notes:
             # A held table may be waiting for its definition.
             self._keep_statements(server)
+        self._warm_kernels(names)
         tables = [table for name in names for table in self._looked_up(server, name)]
         in_snapshot = [table for table in tables if self._needs_snapshot(server, table)]
         for table in tables:
@@ -117,6 +119,12 @@ class _Seeding:
                     self._keep(read_in_chunks(self._run, server, table))
         if in_snapshot:
             self._seed_in_snapshot(server, in_snapshot)
+
+    def _warm_kernels(self, names: Collection[TableName]) -> None:
+        """Compile the decoder if there are tables to read; only now, since the server or the dump
+        may have been refused."""
+        if names:
+            warm_kernels(self._run.spark, self._run.progress)
 
     def _keep_statements(self, server: SourceServer) -> None:
         """Store all tables' definitions for silver: the log may not have the columns' names."""
@@ -162,7 +170,7 @@ class _Seeding:
         )
 
     def _seed_in_snapshot(self, server: SourceServer, tables: Sequence[SourceTable]) -> None:
-        seeding = self._run.progress.task("seed in one snapshot", len(tables), "tables")
+        seeding = self._run.progress.task("seeding in one snapshot", len(tables), "tables")
         with seeding as task, snapshot(server.login, server.version) as found:
             for table in tables:
                 with self._collecting_faults(), table_errors(table.name):

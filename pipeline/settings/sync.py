@@ -11,11 +11,11 @@ from pipeline.settings.values import Duration, Model
 
 
 class SyncSettings(Model):
-    """How often a `binlake sync` that stays runs, maintains and verifies."""
+    """How often a long-running `binlake sync` runs, maintains and verifies."""
 
     every: Duration | None = None
-    """Stay, and begin a round this often (`--every`); `0s`: each as soon as the one before it has
-    ended. Unset: end after one round."""
+    """Keep running, and start a round this often (`--every`); `0s`: each as soon as the previous
+    one has ended. Unset: end after one round."""
     maintain: Duration | None = timedelta(days=1)
     """Maintain the lake, as `binlake maintain` does, this long after the last maintenance of the
     source, by whichever command, or after its first snapshot. `null`: never."""

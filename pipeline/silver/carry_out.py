@@ -149,7 +149,7 @@ def _decode(
     )
     task = DecodeAndWrite(decode, places, scratch)
     apart = bool(body.retried)
-    return together(results(run, "decode segments", refs, task, apart=apart), places)
+    return together(results(run, "decoding segments", refs, task, apart=apart), places)
 
 
 def _quarantine(run: LayerRun, body: SilverPlan, batch: int, faults: Faults) -> list[str]:
@@ -249,7 +249,7 @@ def commit(run: LayerRun, decoded: Written, targets: Mapping[str, Target], batch
         task.advance()
 
     with (
-        run.progress.task("write silver tables", len(names), "tables") as task,
+        run.progress.task("writing silver tables", len(names), "tables") as task,
         ThreadPoolExecutor(run.settings.parallel_tables) as pool,
     ):
         # list() raises the first error of any of them

@@ -18,10 +18,10 @@ Batches = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def warm_kernels(spark: Spark, progress: Progress) -> None:
-    """Compile the kernels if workers run on this machine and it has none; takes some 20 seconds."""
+    """Compile the kernels if workers run on this machine and it has none; takes up to a minute."""
     if is_connected(spark) or is_warm() or not on_this_machine(master_of(spark)):
         return
-    with progress.task("compile the decoder for this machine, once", unit="kernels") as task:
+    with progress.task("compiling the decoder, once per machine", unit="kernels") as task:
         warm(lambda _: task.advance())
 
 

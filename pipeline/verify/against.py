@@ -246,7 +246,8 @@ def _notes(
     for table in both:
         total = found[table.name].total
         if total.held:
-            yield f"{table.name} is held before the cut: {table.state.held or 'the cut is held'}"
+            held = table.state.held or "gold as a whole is held"
+            yield f"{table.name} is held before the snapshot: {held}"
         elif not total.complete:
             yield f"{table.name} is not complete: {table.state.reason or 'rows are missing'}"
         if not file.tables[table.name].transactional:

@@ -130,7 +130,9 @@ def require_published(run: LayerRun) -> Plan:
         raise NothingReplicatedError(reason, key="source", remedy=remedy)
     if refresh_under_way(run.ledger):
         reason = f"a full refresh of {run.source} is under way."
-        remedy = "Finish it with binlake run first; the previous cut stays readable until then."
+        remedy = (
+            "Finish it with binlake run first; the previous snapshot stays readable until then."
+        )
         raise ConcurrentRunError(reason, remedy=remedy)
     return last
 
@@ -150,7 +152,7 @@ def checksums(
 
     `chunkings`: the chunks of tables that are compared.
     """
-    with run.progress.task("checksum gold tables", len(cut.tables), "tables") as task:
+    with run.progress.task("computing gold's checksums", len(cut.tables), "tables") as task:
 
         def summed(table: PublishedTable) -> SummedTable:
             chunking = chunkings.get(table.name, WHOLE)

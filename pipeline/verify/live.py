@@ -81,7 +81,7 @@ class _Asking(Watcher):
     def reading(self, table: SnapshotTable, estimate: int) -> None:
         """Show the progress of this table from now on."""
         self.close()
-        name = f"read {table.schema}.{table.table}"
+        name = f"reading {table.schema}.{table.table}"
         self._task = self._table.enter_context(
             self._run.progress.task(name, estimate or None, "rows")
         )

@@ -132,7 +132,7 @@ def wait_for_server(
     Raises BehindGoldError if the server still lags, or has lost transactions of its own.
     """
     ends = time.monotonic() + patience
-    with run.progress.task("wait for the server", None, "queries") as task:
+    with run.progress.task("waiting for the server", None, "queries") as task:
         while lacking := gold.lacked_by(place := asked()):
             if lacking.includes_server(place["server_uuid"], place["server_id"]):
                 raise _reset(lacking, who)
@@ -195,7 +195,7 @@ def batch_at(run: LayerRun, wanted: Wanted, began: GoldPosition, patience: float
         if isinstance(wanted, AtPosition)
         else _WithGtids(run, GtidSet.of(wanted.gtid_set), began.lsn)
     )
-    with run.progress.task("wait for gold's cut", None, "checks") as task:
+    with run.progress.task("waiting for gold to catch up", None, "checks") as task:
         while True:
             if found := place.look():
                 return found.batch

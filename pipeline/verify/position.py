@@ -102,9 +102,9 @@ def other_position(run: LayerRun, cut: PublishedCut, file: ServerFile) -> str:
             later, earlier = differing_gtids(gold, snapshot)
             sentences = []
             if later:
-                sentences.append(f"The snapshot has {later}, which gold's cut lacks.")
+                sentences.append(f"The snapshot has {later}, which gold's snapshot lacks.")
             if earlier:
-                sentences.append(f"Gold's cut has {earlier}, which the snapshot lacks.")
+                sentences.append(f"Gold's snapshot has {earlier}, which the server's lacks.")
             return " ".join(sentences)
     return _by_place(run, cut, file)
 
@@ -135,9 +135,7 @@ def differing_gtids(gold: GoldGtids, theirs: GtidSet) -> tuple[str, str]:
 def _by_place(run: LayerRun, cut: PublishedCut, file: ServerFile) -> str:
     place = f"{file.file}, position {file.position}"
     if file.file is None or file.position is None:
-        return (
-            "The server had no binary log, so it is unknown whether its snapshot is at gold's cut."
-        )
+        return "The server had no binary log, so its snapshot cannot be compared with gold's."
     stored = {row.file: row for row in read_files(run.spark, run.lake, run.source)}
     row = stored.get(file.file)
     if row is None:
@@ -152,13 +150,14 @@ def _by_place(run: LayerRun, cut: PublishedCut, file: ServerFile) -> str:
         return f"The snapshot is at {place}: the lake has {row.ingested_upto} bytes of that file."
     here = row.ordinal << OFFSET_BITS | file.position
     if cut.lsn >= here:
-        return f"The snapshot is at {place}: gold's cut is after that."
+        return f"The snapshot is at {place}: gold's snapshot is after that."
     if not is_in_silver(run, (row.ordinal, file.position)):
         return f"The snapshot is at {place}: the log before that is not fully decoded in the lake."
     after = compare("__lsn", ">", cut.lsn) & compare("__lsn", "<", here)
     where = equal("source", run.source) & after
     if between := run.ledger.tables.count(transactions_table(run.lake), where):
-        return f"The snapshot is at {place}: gold's cut is {between} transactions before that."
+        transactions = "1 transaction" if between == 1 else f"{between:,} transactions"
+        return f"The snapshot is at {place}: gold's snapshot is {transactions} before that."
     return ""
 
 

@@ -21,7 +21,7 @@ Run = Callable[..., list[LayerReport]]
 @pytest.fixture(scope="session")
 def run(spark: SparkSession) -> Run:
     """Return `run(binlogs, lake, **settings)`: one whole run, like `binlake run`."""
-    from pipeline.run.commands import run_layers
+    from tests.support.lake.run_layers import run_layers
 
     def run_once(binlogs: Path | str, lake: Path, **settings: object) -> list[LayerReport]:
         chosen = Settings.load(None, source="e2e", binlogs=str(binlogs), lake=str(lake), **settings)

@@ -16,11 +16,11 @@ from pyspark.sql import SparkSession
 
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status, run_command
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from pipeline.source.capture.state import read_state
 from pipeline.verify.report import Verification
 from pipeline.verify.run import verify_with_server
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.busy_primary import ROWS, SCHEMA, busy, made
 from tests.support.servers.server import Server
 from tests.support.source.capturing import command, differing, eventually

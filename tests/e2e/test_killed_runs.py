@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 
 from pipeline.lake import Lake, delta
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from tests.e2e.conftest import Run
 from tests.support.gold.compare import assert_gold_equals_source
 from tests.support.lake.kills import AfterEachCommit, Executioner, Killed, Killer, at_commits
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers import traffic
 from tests.support.servers.mysql import MySQLFactory, MySQLServer
 
@@ -67,9 +67,9 @@ CHANGES = {f"silver/changes/shop/{table}" for table in ("steady", "evolving", "m
 def make(server: MySQLServer) -> None:
     server.execute(
         "CREATE DATABASE shop;"
-        "CREATE TABLE shop.steady (id INT PRIMARY KEY AUTO_INCREMENT, said VARCHAR(20));"
+        "CREATE TABLE shop.steady (id INT PRIMARY KEY AUTO_INCREMENT, note VARCHAR(20));"
         "CREATE TABLE shop.evolving (id INT PRIMARY KEY AUTO_INCREMENT);"
-        "CREATE TABLE shop.mapped (id INT PRIMARY KEY AUTO_INCREMENT, `as said` VARCHAR(20))"
+        "CREATE TABLE shop.mapped (id INT PRIMARY KEY AUTO_INCREMENT, `as note` VARCHAR(20))"
     )
 
 
@@ -77,10 +77,10 @@ def log_more(server: MySQLServer, number: int) -> None:
     """Change every table of the lake, so that a resumed run also has a batch of its own."""
     server.execute(
         f"ALTER TABLE shop.evolving ADD COLUMN c{number} INT DEFAULT {number};"
-        f"INSERT INTO shop.steady (said) VALUES ('{number}'), ('again');"
+        f"INSERT INTO shop.steady (note) VALUES ('{number}'), ('again');"
         f"INSERT INTO shop.evolving (c{number}) VALUES (-1);"
-        f"INSERT INTO shop.mapped (`as said`) VALUES ('{number}');"
-        "UPDATE shop.steady SET said = CONCAT(said, '!') WHERE said = 'again';"
+        f"INSERT INTO shop.mapped (`as note`) VALUES ('{number}');"
+        "UPDATE shop.steady SET note = CONCAT(note, '!') WHERE note = 'again';"
         "FLUSH BINARY LOGS"
     )
 

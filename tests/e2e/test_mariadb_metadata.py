@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import run_command
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from pipeline.verify.run import verify_with_server
 from tests.e2e.conftest import Run
 from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.mariadb import NewestMariaDBServer
 from tests.support.zoo.mariadb_changes import ADDRESSES, ELEMENTS, NEWEST, UUIDS
 

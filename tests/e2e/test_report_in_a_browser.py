@@ -64,7 +64,7 @@ PALE = """
       .map(n => n <= 0.03928 ? n / 12.92 : ((n + 0.055) / 1.055) ** 2.4);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
-  const behind = element => {
+  const background = element => {
     for (let each = element; each; each = each.parentElement) {
       const colour = getComputedStyle(each).backgroundColor;
       if (parts(colour)[3] !== 0) return colour;
@@ -77,7 +77,7 @@ PALE = """
     .map(each => {
       const style = getComputedStyle(each);
       const own = light(each.tagName === 'text' ? style.fill : style.color);
-      const other = light(behind(each));
+      const other = light(background(each));
       const ratio = (Math.max(own, other) + 0.05) / (Math.min(own, other) + 0.05);
       return [each.tagName, each.textContent.trim().slice(0, 40), ratio];
     }).filter(([, , ratio]) => ratio < 4.5);

@@ -146,8 +146,8 @@ def test_parameters_of_the_job_reach_the_layers_that_know_them() -> None:
 
 def _params(parameters: list[str], given: dict[str, str]) -> dict[str, Any]:
     """The options that a task's command gets, where the job is given these values."""
-    said = [PARAMETER.sub(lambda found: given[found[1]], one) for one in parameters]
-    name, *options = arguments(said)
+    filled_in = [PARAMETER.sub(lambda found: given[found[1]], one) for one in parameters]
+    name, *options = arguments(filled_in)
     command = typer.main.get_command(app).commands[name]
     return command.make_context(name, options).params
 

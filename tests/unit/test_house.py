@@ -40,8 +40,8 @@ def test_what_is_allowed_is_needed() -> None:
 def test_every_room_has_one_sentence_of_purpose() -> None:
     for room in ROOMS:
         path = ROOT / Path(*room.split(".")) / "__init__.py"
-        said = ast.get_docstring(ast.parse(path.read_text())) or ""
-        assert re.match(r"\S.*[.:]$", said.split("\n\n")[0].replace("\n", " ")), room
+        docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
+        assert re.match(r"\S.*[.:]$", docstring.split("\n\n")[0].replace("\n", " ")), room
 
 
 @pytest.mark.parametrize("name", modules(HOUSE, "decoder"))
@@ -100,11 +100,11 @@ def shed(tmp_path: Path) -> House:
 
 
 def test_a_house_that_keeps_the_rules(shed: House) -> None:
-    assert not [said for rule in RULES for said in rule(shed)]
+    assert not [breach for rule in RULES for breach in rule(shed)]
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "said"),
+    ("file", "text", "message"),
     [
         ("first/bench/loose.py", LONG, "first.bench has loose, which is not listed"),
         ("first/attic/__init__.py", "", "first has attic/, which is not listed"),
@@ -146,13 +146,13 @@ def test_a_house_that_keeps_the_rules(shed: House) -> None:
         ),
     ],
 )
-def test_a_breach_is_found(shed: House, file: str, text: str, said: str | None) -> None:
+def test_a_breach_is_found(shed: House, file: str, text: str, message: str | None) -> None:
     (shed.root / file).parent.mkdir(exist_ok=True)
     (shed.root / file).write_text(text)
     imports.cache_clear()
     face.cache_clear()
     found = [breach for rule in RULES for breach in rule(shed)]
-    assert said in found if said else not found
+    assert message in found if message else not found
 
 
 def test_a_circle_a_full_room_and_a_lost_entry_are_found(shed: House) -> None:

@@ -283,7 +283,7 @@ def documented_tables() -> list[DocumentedTable]:
                 "statement": "The statement's text.",
                 "reason": "Why the step is not applied, or the table is not complete.",
                 "columns": "JSON: for `alter`, where each column's values come from.",
-                "model": "JSON: what DDL says beyond columns (keys, charsets, foreign keys).",
+                "model": "JSON: what DDL defines beyond columns (keys, charsets, foreign keys).",
                 "other": "JSON: the other table of a rename.",
                 "rows": "JSON: the partitions whose rows are gone.",
                 "seed": "JSON: the initial snapshot that the rows come from.",

@@ -49,7 +49,7 @@ class NoServer:
 
 
 def packets(file: bytes) -> Iterator[MysqlPacket]:
-    """Each event as the server would send it: behind a byte that says "OK"."""
+    """Each event as the server would send it: after a byte for "OK"."""
     position = MAGIC_LENGTH
     while position < len(file):
         (size,) = struct.unpack_from("<I", file, position + SIZE_OFFSET)
@@ -88,7 +88,7 @@ def decode(file: bytes) -> dict[str, int]:
 
 
 def main() -> None:
-    """Decode the file named first as often as the second argument says."""
+    """Decode the file of the first argument as many times as the second one."""
     file = Path(sys.argv[1]).read_bytes()
     for _ in range(int(sys.argv[2])):
         began = time.perf_counter()

@@ -29,7 +29,7 @@ TABLES = pa.list_(
             pa.field("table", pa.string()),
             # a path, or a name in the catalog
             pa.field("path", pa.string()),
-            # null where there is no gold table (yet)
+            # null while there is no gold table
             pa.field("delta_id", pa.string()),
             pa.field("delta_version", pa.int64()),
             pa.field("held", pa.bool_()),
@@ -81,8 +81,8 @@ class CutRow:
 def find_cut(tables: Tables, source: str | None = None, at: Until | None = None) -> CutRow:
     """Return the last published cut, or the last one that has nothing later than `at`.
 
-    `source`: needed where the lake has cuts of several. Raises SettingsError (of `lake`, `source`
-    or `at`) where there is no such cut.
+    `source`: required if the lake has cuts of several. Raises SettingsError (of `lake`, `source`
+    or `at`) if there is no such cut.
     """
     lake = tables.lake
     where = None if source is None else equal("source", source)
@@ -93,7 +93,7 @@ def find_cut(tables: Tables, source: str | None = None, at: Until | None = None)
         chosen = max(found, key=lambda row: row["batch"])
     else:
         has_nothing_later = _filter_of(tables, source, at)
-        # From the last down: what a full refresh has published again counts, and not what it was.
+        # Latest first: what a full refresh has published again replaces what was there.
         found.sort(key=lambda row: (row["lsn"], row["batch"]), reverse=True)
         earlier = next(filter(has_nothing_later, found), None)
         if earlier is None:
@@ -121,7 +121,7 @@ def _only_source(lake: Lake, published: set[str], source: str | None) -> str:
 
 
 def _filter_of(tables: Tables, source: str, at: Until) -> Callable[[Mapping[str, Any]], bool]:
-    """True of the cuts that have nothing later than `at`."""
+    """Return a test for the cuts that have nothing later than `at`."""
     if at.time is not None:
         latest = at.time
         return lambda row: row["committed_at"] is not None and row["committed_at"] <= latest
@@ -132,7 +132,7 @@ def _filter_of(tables: Tables, source: str, at: Until) -> Callable[[Mapping[str,
 
 
 def _lsn_of(tables: Tables, source: str, at: Until) -> int:
-    """The LSN of the transaction with that GTID; the last one, where it came again after RESET."""
+    """Return the LSN of the transaction; of the last one if its GTID was reused (after RESET)."""
     where = equal("source", source) & equal("gtid", at.gtid or "")
     found = tables.read(_transactions_table(tables.lake), where, ["__lsn"])
     lsn = pc.max(found.column("__lsn")).as_py()
@@ -140,8 +140,8 @@ def _lsn_of(tables: Tables, source: str, at: Until) -> int:
         raise SettingsError(
             f"{at.text} is not in silver.",
             key="at",
-            remedy="Name another transaction, a time or an LSN: binlake run may not have got to"
-            " it, or maintenance has removed it.",
+            remedy="Name another transaction, a time or an LSN: binlake run may not have"
+            " reached it, or maintenance has removed it.",
         )
     return int(lsn)
 
@@ -149,7 +149,7 @@ def _lsn_of(tables: Tables, source: str, at: Until) -> int:
 def _ends_before(
     tables: Tables, source: str, file: str, position: int
 ) -> Callable[[Mapping[str, Any]], bool]:
-    """True of the cuts whose last transaction ends at or before a place in the log."""
+    """Return a test for the cuts whose last transaction ends at or before a place in the log."""
     where = equal("source", source) & equal("file", file)
     files = tables.read(files_table(tables.lake), where, ["ordinal"])
     ordinal = pc.max(files.column("ordinal")).as_py()

@@ -33,8 +33,8 @@ from pipeline.silver.plan.progress import silver_progress, silver_progress_ahead
 GONE = "The log as decoded by the last full refresh does not contain it."
 BEING_BUILT = "A full refresh is under way and has not rebuilt it yet."
 WAITS = (
-    "A full refresh of silver is under way (binlake decode): gold keeps its published cut until"
-    " that is finished, and is then rebuilt."
+    "A full refresh of silver is under way (binlake decode): gold keeps its published snapshot"
+    " until that is finished, and is then rebuilt."
 )
 _ASKED = frozenset(
     {
@@ -82,15 +82,15 @@ def progress(ledger: Ledger) -> str | None:
     if not refresh_under_way(ledger):
         return None
     silver = silver_progress_ahead(ledger)
-    cut = "the previously published cut stays until it is finished."
+    stays = "the published snapshot stays until it is finished."
     if silver.refresh.under_way:
         upto = f"up to LSN {silver.plan.cut_lsn}" if silver.plan else "from the start"
-        return f"a full refresh is under way: silver is being decoded again, {upto} so far; {cut}"
+        return f"a full refresh is under way: silver is being decoded again, {upto} so far; {stays}"
     state = GoldState.of(ledger)
     if not state.rebuild.under_way:
-        return f"a full refresh is under way: silver is finished, gold is not started yet; {cut}"
+        return f"a full refresh is under way: silver is finished, gold is not started yet; {stays}"
     far = f"is at LSN {state.cut_lsn} of {state.rebuild.upto} or more"
-    return f"a full refresh is under way: gold {far}; {cut}"
+    return f"a full refresh is under way: gold {far}; {stays}"
 
 
 def is_resumed(ledger: Ledger, settings: Settings) -> bool:

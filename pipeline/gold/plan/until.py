@@ -1,4 +1,4 @@
-"""The last transaction of a run that has a place to stop at (`pipeline.settings.until`)."""
+"""The last transaction of a run that stops at a given position (`pipeline.settings.until`)."""
 
 from __future__ import annotations
 

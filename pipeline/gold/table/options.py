@@ -1,7 +1,7 @@
 """How a gold table is stored for its readers: conf's `gold` section, for one table.
 
 A table's property records the options that were applied to it last. So a change of conf is applied
-once, and what somebody else has set since then stays.
+once, and later changes by others are kept.
 """
 
 from __future__ import annotations

@@ -126,16 +126,6 @@ def with_features(table: DeltaTable, schema: pa.Schema) -> bool:
     return True
 
 
-def with_columns(table: DeltaTable, schema: pa.Schema) -> bool:
-    """Add the columns that a table with rows lacks; return True if that took a commit."""
-    there = {field.name for field in table.schema().fields}
-    lacking = [field for field in Schema.from_arrow(schema).fields if field.name not in there]
-    if not lacking or not table.get_add_actions().num_rows:
-        return False
-    table.alter.add_columns(lacking, commit_properties=CommitProperties(max_commit_retries=0))
-    return True
-
-
 def lacks(table: DeltaTable, schema: pa.Schema) -> list[str]:
     """Return the columns of a schema that a table lacks, or has with another type."""
     there = {field.name: field for field in plain(table.schema())}

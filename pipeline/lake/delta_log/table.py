@@ -17,7 +17,6 @@ class LakeTable:
     `reference`: a path, or a name in a catalog, quoted with backquotes. `schema` includes the
     partition columns. `statistics`: the columns (integers and strings) whose minimum and maximum
     each commit records, for file skipping. `properties`: Delta's, set at the first commit.
-    `grows`: later versions of Binlake add columns, which are null in earlier rows.
     """
 
     reference: str
@@ -25,7 +24,6 @@ class LakeTable:
     partition_by: tuple[str, ...] = ()
     statistics: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
-    grows: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ class Ledger:
         """Return the open plan, if any, and log that this run resumes it."""
         plan = self.open(layer)
         if plan is not None:
-            self._say("plan_taken_up", plan, "resuming the plan of another run")
+            self._say("plan_resumed", plan, "resuming the plan of another run")
         return plan
 
     def last(self, layer: Layer) -> Plan | None:

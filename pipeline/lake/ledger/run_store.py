@@ -34,7 +34,7 @@ def runs(lake: Lake) -> LakeTable:
     """Return the table of the lake's run records."""
     # Few statistics keep the table's log small: each run adds a file.
     properties = {"delta.dataSkippingStatsColumns": ",".join(_STATISTICS)}
-    return LakeTable(lake.ledger("runs"), RUNS, ("day",), _STATISTICS, properties, grows=True)
+    return LakeTable(lake.ledger("runs"), RUNS, ("day",), _STATISTICS, properties)
 
 
 def append_run(spark: Spark, lake: Lake, record: RunRecord) -> None:

@@ -279,8 +279,6 @@ class NativeTables:
                 opened = self._opened(table)
                 if opened is not None and step is not None and _is_done(opened, step):
                     return unsure
-                if opened is not None and table.grows and _has_grown(opened, table):
-                    continue
                 chosen = actions(opened)
                 if not chosen and not (creates and opened is None):
                     return False
@@ -366,16 +364,6 @@ def native_tables(lake: Lake) -> NativeTables | None:
     if lake.namespace is not None or not reachable:
         return None
     return NativeTables(lake, options_for(lake.root).delta)
-
-
-def _has_grown(opened: DeltaTable, table: LakeTable) -> bool:
-    """Add the columns that a table of an earlier version lacks; return True if it must be opened
-    again, since this process or another one did so."""
-    require_held(table.reference)
-    try:
-        return delta_rs.with_columns(opened, table.schema)
-    except DeltaError:
-        return True
 
 
 def _written_once(table: LakeTable, rows: pa.Table | None) -> Callable[[], list[DataFile]]:

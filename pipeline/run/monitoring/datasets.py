@@ -44,7 +44,7 @@ _BUCKETS = ("s3", "gs")
 
 @dataclass(frozen=True, slots=True)
 class LineageDataset:
-    """A dataset that was read or written, with what a layer knows of it.
+    """A dataset that was read or written, with what a layer knows about it.
 
     `columns`: for each of its columns the columns that it comes from, as (namespace, name, column).
     `rows`, `bytes`, `files`: what was read or written. `version`: Delta's.
@@ -93,7 +93,7 @@ def place_of(reference: str) -> LineageDataset:
     scheme = _STORES.get(scheme, scheme)
     if scheme in ("abfss", "wasbs"):
         return LineageDataset(f"{scheme}://{authority}", f"/{path}")
-    # User and password are no part of a name.
+    # User and password are not part of a name.
     host = authority.rpartition("@")[2]
     return LineageDataset(f"{scheme}://{host}", path if scheme in _BUCKETS else f"/{path}")
 

@@ -150,7 +150,7 @@ class Monitor:
         state: SourceState | None,
         error: BaseException | None,
     ) -> tuple[ReportedProblem, ...] | None:
-        """Call the webhook if it does not know the present state; return what it knows then.
+        """Call the webhook if it does not know the current state; return what it knows then.
 
         Returns None if that is not known, so that later runs go by the record of an earlier one.
         """
@@ -227,7 +227,7 @@ class Monitor:
 
 
 def within(seconds: float, action: Callable[[], T]) -> T:
-    """Return what `action` returns. It runs in a thread, which is left behind if it takes longer:
+    """Return what `action` returns. It runs in a thread, which is abandoned if it takes longer:
     the resolution of a host's name, or a write to a lost network folder, cannot be ended.
 
     Raises its error, or MonitoringTimeoutError.

@@ -55,7 +55,7 @@ class ProblemChanges:
 
     @property
     def worth_a_call(self) -> bool:
-        """True if the webhook does not know the present state."""
+        """True if the webhook does not know the current state."""
         return bool(self.new or self.resolved)
 
 

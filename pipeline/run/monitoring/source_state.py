@@ -1,6 +1,6 @@
 """State of a source in the lake at the end of a run: its published snapshot, tables and last runs.
 
-Metrics and notifications are made of it, and not of the run alone, which may have failed, found
+Metrics and notifications are made from it, not from the run alone, which may have failed, found
 nothing new, or run only one layer.
 """
 

@@ -29,7 +29,7 @@ from pipeline.settings.secret_file import read_secret
 
 TOKEN_VARIABLE = "BINLAKE_NOTIFY_TOKEN"
 _NAMED = 10
-"""Most problems in the text for people; the lists have all of them."""
+"""The most problems in the text for people; the lists have all."""
 
 
 class WebhookError(BinlakeError):

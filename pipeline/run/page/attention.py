@@ -15,7 +15,7 @@ _ENDED = {"failed": "failed", "interrupted": "was interrupted"}
 
 @dataclass(frozen=True, slots=True)
 class AttentionItem:
-    """A sentence on what is wrong, with its table if it is about one, and ways on.
+    """A sentence on what is wrong, with its table if it is about one, and remedies.
 
     `remedies`: sentences that begin with the command to run.
     """

@@ -34,7 +34,8 @@ SOURCES = 6
 LISTED = 200
 """The most publications in the table."""
 POINTS = 300
-"""The most publications of a source that are drawn; of more, the oldest gold in each interval."""
+"""The most publications of a source that are drawn; if there are more, the oldest gold in each
+interval."""
 LEAST_TIME = timedelta(hours=1)
 """The shortest time shown: the labels of a shorter axis would repeat a minute."""
 _UNITS = ((172_800, 86_400, "days"), (7_200, 3_600, "hours"), (120, 60, "minutes"))

@@ -80,7 +80,7 @@ def show(written: WrittenSettings, out: Console) -> None:
 def _about(facts: ServerFacts, login: Login) -> Iterator[str]:
     yield (
         f"Settings of Binlake, written by binlake init for {facts.version.name} at"
-        f" {login.address}, as it is seen by {facts.user}."
+        f" {login.address}, as {facts.user} sees it."
     )
     yield _KEYS
 

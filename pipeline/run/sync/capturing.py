@@ -1,4 +1,4 @@
-"""The capture of a process that stays: a thread, which is started again if its error may pass.
+"""The capture of a long-running process: a thread, restarted after a transient error.
 
 The capture itself reconnects as long as the server is gone. What ends it is raised in the main
 thread, by `tend` or `end`, and recorded, so that no failure of it is silent.
@@ -16,7 +16,7 @@ from pipeline.source import Capture
 from pipeline.source.server.login import login
 
 _ENDING_SECONDS = 30.0
-"""How long the end of a capture is waited for: its last bytes are made durable and uploaded."""
+"""Seconds to wait for a capture to end: its last bytes are made durable and uploaded."""
 
 
 class Capturing:
@@ -31,7 +31,7 @@ class Capturing:
         self._error: BaseException | None = None
 
     def tend(self) -> bool:
-        """Start the capture if it does not run; return True if it did run.
+        """Start the capture unless it is running; return True if it was.
 
         Raises the error with which it has ended since, and SettingsError if no server is set.
         """

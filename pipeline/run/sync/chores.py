@@ -23,17 +23,16 @@ FIRST_SECONDS, LONGEST_SECONDS = 1.0, 300.0
 TRIES = 5
 """Failures in a row after which an error that is not one of Binlake's ends the process."""
 _NAP = 0.1
-"""Seconds between two looks for a signal while nothing is due."""
+"""Seconds between checks for a signal while nothing is due."""
 
 
 @dataclass(slots=True)
 class Chore:
-    """Something to do every so many seconds, or once (`every` is None); `work` returns True if
-    there was something to do.
+    """Work to do every `every` seconds, or once (None); `work` returns True if there was any.
 
-    `due`: when, by the clock. `failures`: in a row, forgotten by a success `steady` seconds after
-    the last one; `failing`: the last try failed. A signal lets an `unhurried` chore end, and
-    interrupts others. An error that cannot pass ends the process only if the chore is `essential`.
+    `due`: when, by the clock. `failures`: in a row; a success `steady` seconds after the last one
+    resets them. `failing`: the last try failed. A signal lets an `unhurried` chore end, and
+    interrupts others. A permanent error ends the process only if the chore is `essential`.
     """
 
     name: str
@@ -59,7 +58,7 @@ class Chores:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.stopping = False
-        """True once it shall end; a signal handler or another thread may set it."""
+        """Set to end after the current chore, by a signal handler or another thread."""
         self._chores = [*chores]
         self._clock = clock
         self._sleep = sleep
@@ -125,9 +124,10 @@ class Chores:
 
 
 def may_pass(error: Exception, failures: int) -> bool:
-    """Return True if doing the same again may succeed after this many failures in a row.
+    """Return True if a retry may succeed after this many failures in a row.
 
-    Errors of Binlake say so. Others may be of a store or of Spark, and pass or not.
+    Binlake's own errors are `retryable` or not. Others, for example of a store or of Spark, may be
+    transient.
     """
     if isinstance(error, BinlakeError):
         return error.retryable

@@ -1,4 +1,4 @@
-"""The command `binlake sync`, without its options: one round, or staying."""
+"""The command `binlake sync`, without its options: one round, or round after round."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from pipeline.source.capture.object_store import place_of
 from pipeline.source.server.login import login
 
 _CAPTURE_SECONDS = 1.0
-"""How often the capture's thread is looked after."""
+"""Seconds between checks of the capture's thread."""
 _STEADY_SECONDS = 60.0
-"""How long after a failure a capture must still run to count as one that works again."""
+"""Seconds that a capture must run after a failure to count as working again."""
 _RECOVERY_SECONDS = 60.0
-"""How often it is looked up whether a failed capture works again."""
+"""Seconds between checks whether a failed capture works again."""
 _MAINTENANCE_SECONDS = 600.0
-"""How often it is looked up whether maintenance is due; another command may have done it."""
+"""Seconds between checks whether maintenance is due; another command may have done it."""
 _FIRST_SAMPLE_SECONDS = 900.0
-"""When the first sample is verified, so that also a process that is restarted daily verifies."""
+"""Seconds until the first sample: a process that is restarted daily is to verify, too."""
 
 
 def ready(settings: Settings) -> Settings:
@@ -65,13 +65,13 @@ def once(settings: Settings, progress: Progress, shown: Shown) -> tuple[int, Run
     return rounds.exit_code, rounds.record
 
 
-def stay(settings: Settings, progress: Progress, shown: Shown, *, captures: bool) -> int:
+def continuously(settings: Settings, progress: Progress, shown: Shown, *, captures: bool) -> int:
     """Run again and again, as `sync.every` says, until a signal; return the exit code: 1 if
     the last try of something failed.
 
-    `captures`: capture the server beside, and first seed what gold lacks. Without, what lands in
-    `binlogs` is taken in, by whatever means it lands there. A signal ends the round under way, a
-    second one the process. Raises the error that doing it again cannot cure.
+    `captures`: also capture the server, and first seed what gold lacks. Otherwise ingest what other
+    means bring to `binlogs`. A signal lets the round under way end, a second one ends the process.
+    Raises an error that a retry cannot cure.
     """
     sync = settings.sync
     settings = ready(settings) if captures else settings.require("lake", "binlogs")
@@ -95,7 +95,7 @@ def stay(settings: Settings, progress: Progress, shown: Shown, *, captures: bool
         seconds = sync.verify.total_seconds()
         verifying = Chore("verify", sample.verify, seconds, unhurried=True, essential=False)
         chores.add(verifying, _FIRST_SAMPLE_SECONDS)
-    say("sync_stays", f"Staying: a round every {every:.0f} s, until SIGTERM or Ctrl-C.")
+    say("sync_started", f"A round every {every:.0f} s, until SIGTERM or Ctrl-C.")
     try:
         chores.run()
     except BaseException:

@@ -1,6 +1,6 @@
-"""The recorder of a round: nothing of a round without news, and each problem once.
+"""The recorder of a round: it skips rounds with nothing new, and reports each problem once.
 
-Rounds repeat what holds a table, what is missing and what is left out. A sentence is logged when a
+Each round finds the same held tables, gaps and left-out tables again. A sentence is logged when a
 round has it for the first time, and again once a round no longer has it.
 """
 
@@ -15,8 +15,8 @@ from pipeline.observe import LayerReport, say
 from pipeline.run.recorder import LEVELS, Recorder, sentences
 
 IDLE_SECONDS = 60.0
-"""How often rounds without news are reported to monitoring: its alerts are on the time since a run
-has completed a layer."""
+"""Seconds between reports of rounds with nothing new to monitoring, whose alerts are on the time
+since a run has completed a layer."""
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class RoundRecorder(Recorder):
         self.monitor.layer_began(layer, quietly=True)
 
     def layer_done(self, report: LayerReport) -> None:
-        """Keep a layer's report; what it says is logged at the end of the round."""
+        """Keep a layer's report, whose sentences are logged at the end of the round."""
         self.keep(report)
         self.monitor.layer_done(report)
 

@@ -1,4 +1,4 @@
-"""The work of a sync on the lake: seed, round, maintenance, each a run as of its own command.
+"""The work of a sync on the lake: seed, round and maintenance, each like a command of its own.
 
 All share one Spark. Each holds the lake's lease only while it runs, so that other commands can work
 on the lake in between.
@@ -27,7 +27,7 @@ from pipeline.source.logs.listing import find_any
 from pipeline.spark.session import spark_for
 
 Shown = Callable[[Sequence[LayerReport]], None]
-"""Shows the reports of a run that had something to do, or something new to say."""
+"""Shows the reports of a run that had something to do, or something new to report."""
 
 
 class Rounds:
@@ -85,7 +85,7 @@ class Rounds:
         return True
 
     def round(self) -> bool:
-        """Take in, decode and apply what is new; return True if anything was."""
+        """Ingest, decode and apply what is new; return True if anything was."""
         if not self.has_log():
             return False
         require_places(["silver"], self._settings)

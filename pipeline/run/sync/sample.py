@@ -24,11 +24,11 @@ from pipeline.verify.report import Verification
 from pipeline.verify.run import verify_with_server
 
 _PATIENCE_SECONDS = 600.0
-"""How long rounds may take to publish the server's state."""
+"""Seconds that rounds may take to publish the server's state."""
 
 
 class VerifiedSample:
-    """Verifies samples; `differing`: the tables that differed in the last sample with them."""
+    """Verifies samples; `differing`: the tables that differed when they were last compared."""
 
     def __init__(self, spark: Spark, settings: Settings) -> None:
         self.differing: frozenset[str] = frozenset()
@@ -93,7 +93,7 @@ class VerifiedSample:
             self.differing -= frozenset(names)
             say("verified", f"Equal to the server: {', '.join(names)}.", tables=list(names))
             return
-        if not against.position:  # elsewhere than there, rows may well differ
+        if not against.position:  # at another position, rows may well differ
             self.differing -= frozenset(names) - {str(one.name) for one in against.not_compared}
             self.differing |= {f"{one.schema}.{one.table}" for one in against.differences}
             for one in against.differences:

@@ -108,7 +108,7 @@ def find(
             surveyed.add(place)
     if rest := [ref for ref in refs if ref.place not in surveyed]:
         apart = apart or len(rest) < len(refs)
-        for rows in results(run, "read definitions", rest, survey, apart=apart):
+        for rows in results(run, "reading definitions", rest, survey, apart=apart):
             found += rows.to_pylist()
     return found
 

@@ -235,7 +235,7 @@ class Capture:
             )
             remaining = bytes_after(logs, landed.end if landed else start.at)
             try:
-                with self._progress.task("capture", remaining, "bytes") as task:
+                with self._progress.task("capturing the log", remaining, "bytes") as task:
                     self._follow(source, dump, landed, end.position, task)
             finally:
                 dump.close()

@@ -155,15 +155,15 @@ class CaptureState:
 
     @classmethod
     def from_json(cls, text: str) -> CaptureState:
-        """Parse the form of `to_json`. Raises ValueError if it is malformed.
-
-        States written before failover was supported lack its fields.
-        """
+        """Parse the form of `to_json`. Raises ValueError if it is malformed."""
         values = json.loads(text)
         version = values.get("version") if isinstance(values, dict) else _VERSION
         if version != _VERSION:
             raise ValueError(f"its version is {version}, and this release reads only {_VERSION}")
-        return _FORM.validate_python(values)
+        state = _FORM.validate_python(values)
+        if lacking := asdict(state).keys() - values.keys():
+            raise ValueError(f"it lacks {', '.join(sorted(lacking))}")
+        return state
 
 
 _FORM = TypeAdapter(CaptureState)

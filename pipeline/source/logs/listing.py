@@ -61,8 +61,8 @@ _REMEDIES: tuple[tuple[type[BinlogError], str], ...] = (
 
 _MOST_HEADS = 20_000
 _heads: dict[StoredFile, tuple[str | None, StreamCipher | None, Head]] = {}
-"""Codec and head of files that are not encrypted: a process that stays lists the same thousands of
-files again and again, and opens only those that have changed since."""
+"""Codec and head of files that are not encrypted: a long-running process lists the same thousands
+of files again and again, and opens only those that have changed since."""
 
 
 @dataclass(frozen=True, slots=True)

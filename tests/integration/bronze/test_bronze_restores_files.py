@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from pipeline.bronze import read_files, run
-from pipeline.bronze.restore import restore
 from pipeline.bronze.tables import FileRow, segments_table
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import ALL_ROWS, Condition, equal
@@ -23,6 +22,7 @@ from pipeline.lake.tables.opening import tables_of
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
+from tests.support.bronze.restore import restore
 from tests.support.servers import traffic
 from tests.support.servers.mysql import MySQLFactory, MySQLServer
 from tests.support.spark.no_spark import NEVER_STARTED

@@ -16,9 +16,9 @@ from pipeline.catalog.ddl import conversion_mode
 from pipeline.catalog.timeline.definitions import read_items
 from pipeline.lake import Lake
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.server import Server
 
 SCHEMA = "converting"

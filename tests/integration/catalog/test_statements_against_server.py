@@ -11,10 +11,10 @@ from pipeline.gold import GoldState
 from pipeline.lake import Lake, Ledger
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from tests.support.gold.compare import assert_gold_equals_source
 from tests.support.history.apply import SOURCE, lake_of, run
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.mariadb import MariaDBServer
 from tests.support.servers.mysql import MySQLServer
 from tests.support.servers.server import Server

@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.server import Server
 
 SCHEMA = "temporary"

@@ -10,9 +10,9 @@ from pipeline.gold.changes.drift import Drift
 from pipeline.lake import Lake, Ledger
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.mysql import MySQLServer
 
 SCHEMA = "drifting"

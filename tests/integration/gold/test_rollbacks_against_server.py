@@ -22,9 +22,9 @@ BEGIN = f"DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}"
 CREATE = f"""
     CREATE TABLE {SCHEMA}.t (id INT NOT NULL PRIMARY KEY, v VARCHAR(40));
     CREATE TABLE {SCHEMA}.stays (id INT NOT NULL PRIMARY KEY, v VARCHAR(40)) ENGINE=MyISAM;
-    CREATE TABLE {SCHEMA}.told (id INT NOT NULL PRIMARY KEY, v VARCHAR(40));
+    CREATE TABLE {SCHEMA}.audited (id INT NOT NULL PRIMARY KEY, v VARCHAR(40));
     CREATE TABLE {SCHEMA}.audit (id INT NOT NULL PRIMARY KEY, v VARCHAR(40)) ENGINE=MyISAM;
-    CREATE TRIGGER {SCHEMA}.tells AFTER INSERT ON {SCHEMA}.told FOR EACH ROW
+    CREATE TRIGGER {SCHEMA}.audits AFTER INSERT ON {SCHEMA}.audited FOR EACH ROW
         INSERT INTO {SCHEMA}.audit VALUES (NEW.id, NEW.v)
 """
 MIXED = f"""
@@ -32,12 +32,12 @@ MIXED = f"""
     INSERT INTO {SCHEMA}.t VALUES (10, 'gone');
     INSERT INTO {SCHEMA}.stays VALUES (10, 'stays'), (11, 'too');
     UPDATE {SCHEMA}.stays SET v = 'changed' WHERE id = 10;
-    INSERT INTO {SCHEMA}.told VALUES (1, 'gone');
+    INSERT INTO {SCHEMA}.audited VALUES (1, 'gone');
     ROLLBACK;
     BEGIN;
-    INSERT INTO {SCHEMA}.told VALUES (2, 'kept');
+    INSERT INTO {SCHEMA}.audited VALUES (2, 'kept');
     SAVEPOINT s;
-    INSERT INTO {SCHEMA}.told VALUES (3, 'gone');
+    INSERT INTO {SCHEMA}.audited VALUES (3, 'gone');
     ROLLBACK TO s;
     COMMIT
 """
@@ -101,7 +101,7 @@ def test_rows_kept_by_a_nontransactional_engine_are_in_gold(
     server.execute(CREATE)
     server.execute(MIXED)
     lake = run_without_faults(spark, server, tmp_path)
-    rows = {"t": 0, "stays": 2, "told": 1, "audit": 3}
+    rows = {"t": 0, "stays": 2, "audited": 1, "audit": 3}
     for table, count in rows.items():
         assert assert_gold_equals_source(spark, server, lake, SCHEMA, table) == count
 
@@ -116,7 +116,7 @@ def test_rolled_back_rows_are_not_in_gold_on_mariadb(
     mariadb.execute(session("t", f"INSERT INTO {SCHEMA}.stays VALUES (1, 'stays')"))
     mariadb.execute(MIXED)
     lake = run_without_faults(spark, mariadb, tmp_path)
-    rows = {"t": 2, "stays": 3, "told": 1, "audit": 3}
+    rows = {"t": 2, "stays": 3, "audited": 1, "audit": 3}
     for table, count in rows.items():
         assert assert_gold_equals_source(spark, mariadb, lake, SCHEMA, table) == count
     assert rows_in_silver(spark, lake, "t") > 3

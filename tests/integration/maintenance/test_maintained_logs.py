@@ -13,15 +13,15 @@ from typer.testing import CliRunner
 
 from demo.show import show_figures
 from pipeline.bronze import read_files
-from pipeline.bronze.restore import restore
 from pipeline.cli.app import app
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake, delta
 from pipeline.maintenance import batch, job, preview
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
+from tests.support.bronze.restore import restore
+from tests.support.lake.run_layers import run_layers
 
 DEMO = Path(__file__).parents[3] / "demo"
 LOGS = sorted((DEMO / "binlogs").iterdir())

@@ -132,13 +132,13 @@ def test_kept_snapshots_stay_readable_and_old_ones_are_removed_before_their_file
     report = lake.maintain(**AT_ONCE)
     assert lake.states() == {3: states[3]}
     assert len(list(gold.rglob("*.parquet"))) < there
-    assert report.counts["cuts removed"] == 2
+    assert report.counts["published snapshots removed"] == 2
     assert report.counts["old files deleted"] == lake.record()["counts"]["old files deleted"] > 0
     assert report.counts["bytes deleted"] > 1000
     assert lake.count(Lake(lake.root).transactions) == 0
     assert lake.count(Lake(lake.root).changes("shop", "t", 1)) == 0
     again = lake.maintain(shared=True, **AT_ONCE).counts
-    assert not {"cuts removed", "rows of silver removed"} & again.keys()
+    assert not {"published snapshots removed", "rows of silver removed"} & again.keys()
 
     lake.change(5)
     assert lake.states()[4]["t"] == sorted([*states[3]["t"], (5, "row 5")])
@@ -174,7 +174,7 @@ def test_maintenance_killed_after_each_commit_has_the_same_result(
             with pytest.raises(Killed):
                 lake.maintain(**AT_ONCE)
             assert all(lake.states().values())  # every published snapshot is readable
-    (planner,) = {line["planned_by"] for line in records.of("plan_taken_up")}
+    (planner,) = {line["planned_by"] for line in records.of("plan_resumed")}
     assert planner is not None
     kinds = [Path(table).relative_to(lake.root).as_posix() for table in executioner.commits]
     assert kinds[:2] == ["ledger/batches", "gold/_cuts"]
@@ -185,7 +185,7 @@ def test_maintenance_killed_after_each_commit_has_the_same_result(
     monkeypatch.undo()
     assert (lake.rows("t"), lake.rows("u")) == expected
     assert lake.record()["tables"]["silver/shop/t/v1"] == {"rows": 4}
-    assert lake.record()["counts"]["cuts removed"] == 1
+    assert lake.record()["counts"]["published snapshots removed"] == 1
     assert sorted(lake.cuts()) == [2]
     lake.change(4)
     assert lake.rows("t") == sorted([*expected[0], (4, "row 4")])

@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status
-from pipeline.run.commands import run_layers
 from pipeline.verify.run import verify_with_server
 from tests.integration.seed.test_seed import (
     SCHEMA,
@@ -19,6 +18,7 @@ from tests.integration.seed.test_seed import (
     settings_of,
     written,
 )
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.older_servers import (
     KINDS,
     MariaDB102Server,

@@ -97,9 +97,9 @@ def test_log_positions_around_a_seed_are_in_order(server: Server) -> None:
     with source_server(settings_of(server, SCHEMA)) as source:
         before = source.places.settled()
         server.execute(f"DELETE FROM {SCHEMA}.item WHERE id < 9")
-        behind = source.places.end()
-    assert before < behind
-    assert behind.position == server.binlogs()[-1].stat().st_size
+        after = source.places.end()
+    assert before < after
+    assert after.position == server.binlogs()[-1].stat().st_size
 
 
 def test_a_snapshot_for_verify_contains_all_rows(server: Server) -> None:

@@ -20,10 +20,11 @@ from pipeline.lake.starting import Spark, StartingSpark
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status, run_command
-from pipeline.run.commands import exit_code, run_layers
+from pipeline.run.commands import exit_code
 from pipeline.seed import chunks
 from pipeline.settings import Settings
 from pipeline.verify.run import verify_with_server
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.server import Server
 
 SCHEMA = "seeded"
@@ -181,11 +182,11 @@ def test_an_interrupted_seed_resumes_and_a_held_table_is_seeded_alone(
     run_layers(spark, settings, QuietProgress())
     real, read = chunks.typed, []
 
-    def breaking(cells: DataFrame, *told: Any) -> DataFrame:
+    def breaking(cells: DataFrame, *arguments: Any) -> DataFrame:
         read.append(cells)
         if len(read) == 4:
             raise ConnectionError("the network is gone")
-        return real(cells, *told)
+        return real(cells, *arguments)
 
     monkeypatch.setattr(chunks, "typed", breaking)
     only_items = settings_of(mysql, tmp_path, tables=[f"{SCHEMA}.item"], parallel=1)
@@ -193,8 +194,8 @@ def test_an_interrupted_seed_resumes_and_a_held_table_is_seeded_alone(
     assert len(broken.faults) == 1
     assert "the network is gone" in broken.faults[0]
     assert broken.counts == {"tables": 0, "rows": 0}
-    (told,) = seeded(spark, only_items).notes
-    assert told.startswith(f"{SCHEMA}.item: 3,000 rows")
+    (note,) = seeded(spark, only_items).notes
+    assert note.startswith(f"{SCHEMA}.item: 3,000 rows")
     # six chunks, of which only the one that failed was read twice
     assert len(read) == 6 + 1
 
@@ -222,7 +223,7 @@ def test_dumps_and_files_of_a_table_catch_up_with_the_server(
     options = ("--user=root", "--single-transaction", "--source-data=2", "--databases", SCHEMA)
     dump = tmp_path / "dump.sql"
     dump.write_bytes(mysql.tool("mysqldump", f"--socket={mysql.socket}", *options))
-    # a table's rows as somebody else has them, and the place where nothing of it is behind
+    # a table's rows as another tool wrote them, and a position after all of its changes
     file, position = mysql.execute(BINARY_LOG_STATUS)[0][:2]
     quiet = tmp_path / "quiet.csv"
     quiet.write_text('id,b\n1,"x"\n2,\\N\n')
@@ -254,16 +255,16 @@ def test_what_cannot_be_seeded_is_reported(
     settings = settings_of(mysql, tmp_path)
     bare = tmp_path / "bare.sql"
     bare.write_text(f"USE {SCHEMA};\nCREATE TABLE item (id INT PRIMARY KEY);\n")
-    told = settings_of(mysql, tmp_path, dump=str(bare), tables=[f"{SCHEMA}.item"])
+    from_dump = settings_of(mysql, tmp_path, dump=str(bare), tables=[f"{SCHEMA}.item"])
     with pytest.raises(SettingsError, match="does not record its log position"):
-        seeded(spark, told)
+        seeded(spark, from_dump)
     with pytest.raises(SettingsError, match="--create"):
         seeded(spark, settings.with_section("seed", dump=str(bare), form="csv"))
     with pytest.raises(SettingsError, match=r"seed\.at: expects FILE:POSITION"):
         settings.with_section("seed", at="somewhere")
     # a seed of a log that the lake does not have waits, and one of before its first file does not
     for place, reason in (("binlog.999999:4", "waits"), ("binlog.000000:4", "is refused")):
-        seeded(spark, told.with_section("seed", at=place))
+        seeded(spark, from_dump.with_section("seed", at=place))
         reports = run_layers(spark, settings, QuietProgress())
         (note,) = {
             line for one in reports for line in (*one.notes, *one.faults) if "seed of" in line

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from pipeline.lake import delta
 from pipeline.lake.child_sessions import child_session
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
+from tests.support.lake.run_layers import run_layers
 
 REPOSITORY = Path(__file__).parents[3]
 LOG = REPOSITORY / "tests" / "data" / "plain.binlog"

@@ -18,11 +18,11 @@ from pipeline.gold import job as gold
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status
-from pipeline.run.commands import run_layers
 from pipeline.run.status import TableStatus
 from pipeline.settings import Settings
 from pipeline.silver import job as silver
 from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.mariadb import MariaDBServer
 from tests.support.servers.mysql import MySQLServer
 from tests.support.servers.server import Server

@@ -69,7 +69,7 @@ _MARIADB = frozenset(
     {"binlog_row_image", "binlog_format", "binlog_checksum", "expire_logs_days", "gtid_strict_mode"}
 )
 _MYSQL = frozenset({"binlog_row_image", "binlog_format", "binlog_checksum"})
-TOLD: Mapping[type[Server], frozenset[str]] = MappingProxyType(
+REPORTED: Mapping[type[Server], frozenset[str]] = MappingProxyType(
     {
         MySQL80Server: _MYSQL
         | {
@@ -142,9 +142,9 @@ def test_a_server_passes_with_the_settings_that_check_reports(
 def test_wrong_settings_are_found_and_fixed_by_the_given_statements(
     kind: type[Server], server: Server
 ) -> None:
-    conf, told, lines = fit(server), set(), []
+    conf, reported, lines = fit(server), set(), []
     for variable, value in WRONG.items():
-        if variable not in TOLD[kind]:
+        if variable not in REPORTED[kind]:
             continue
         server.execute(f"SET GLOBAL {variable} = {value}")
         report = checked(server, **conf)
@@ -153,8 +153,8 @@ def test_wrong_settings_are_found_and_fixed_by_the_given_statements(
         mended(server, report.findings)
         lines += finding(report, check).change.option_file
         assert not_fit(checked(server, **conf)) == []
-        told.add(variable)
-    assert told == TOLD[kind]
+        reported.add(variable)
+    assert reported == REPORTED[kind]
     server.stop()
     server.start(*("--" + line.replace(" = ", "=") for line in lines))
     assert not_fit(checked(server, **conf)) == []
@@ -295,7 +295,7 @@ def test_a_log_is_followed_over_a_crash_of_its_server(server: Server, tmp_path: 
     server.execute("INSERT INTO shop.written (b) VALUES ('before')")
     server.kill()
     server.start()
-    server.execute("INSERT INTO shop.written (b) VALUES ('behind')")
+    server.execute("INSERT INTO shop.written (b) VALUES ('after')")
     server.execute("SET GLOBAL binlog_checksum = NONE")
     server.execute("INSERT INTO shop.written (b) VALUES ('plain')")
     server.execute("SET GLOBAL binlog_checksum = CRC32")

@@ -77,27 +77,27 @@ def test_a_user_that_requires_ssl_may_be_why_it_is_denied_without(
 ) -> None:
     server.execute("ALTER USER refused REQUIRE SSL")
     plain = replace(reader, tls=TlsSettings(mode="disabled"))
-    said = str(refusal_of(plain))
-    assert "or the user REQUIREs SSL" in said
-    assert "set server.tls.mode to required" in said
+    message = str(refusal_of(plain))
+    assert "or the user REQUIREs SSL" in message
+    assert "set server.tls.mode to required" in message
     # With TLS it cannot be that.
-    said = str(refusal_of(replace(reader, password=SecretStr("wrong"))))
-    assert "REQUIREs SSL" not in said
-    assert "Check the password" in said
+    message = str(refusal_of(replace(reader, password=SecretStr("wrong"))))
+    assert "REQUIREs SSL" not in message
+    assert "Check the password" in message
 
 
 @pytest.mark.parametrize(
-    ("state", "said"),
+    ("state", "message"),
     [
         ("ACCOUNT LOCK", "ALTER USER … ACCOUNT UNLOCK"),
         ("PASSWORD EXPIRE", "password has expired.* new password"),
     ],
 )
 def test_a_locked_or_expired_account_is_reported_with_the_cause(
-    server: Server, reader: Login, state: str, said: str
+    server: Server, reader: Login, state: str, message: str
 ) -> None:
     server.execute(f"ALTER USER refused {state}")
-    with pytest.raises(AccessDeniedError, match=said):
+    with pytest.raises(AccessDeniedError, match=message):
         raise refusal_of(reader)
 
 
@@ -172,7 +172,7 @@ def test_a_first_file_that_the_server_lacks_is_a_wrong_setting(
 
 
 @pytest.mark.parametrize(
-    ("file", "position", "said"),
+    ("file", "position", "message"),
     [
         ("nolog.000099", 4, "no longer has the requested file"),
         ("", 100_000_000, "shorter than the landed one"),
@@ -180,7 +180,7 @@ def test_a_first_file_that_the_server_lacks_is_a_wrong_setting(
     ],
 )
 def test_a_refused_dump_is_reported_with_its_cause(
-    server: Server, file: str, position: int, said: str
+    server: Server, file: str, position: int, message: str
 ) -> None:
     place = LogPosition(file or server.binlogs()[-1].name, position)
     with closing(Source(login_of(server))) as source:
@@ -193,7 +193,7 @@ def test_a_refused_dump_is_reported_with_its_cause(
             gtids=False,
         )
     try:
-        with pytest.raises(DumpRefusedError, match=said):
+        with pytest.raises(DumpRefusedError, match=message):
             _receive_all(dump)
     finally:
         dump.close()

@@ -144,10 +144,10 @@ def test_commands_waiting_for_a_silent_server_end_in_time(
 ) -> None:
     running = binlake(tmp_path, *command, port=black_hole.port, limit=60)
     eventually(lambda: black_hole.taken > 0)
-    said = ended_in_time(running, number, code)
-    assert ("Interrupted" in said) == bool(code)
-    assert len(said.splitlines()) <= 1 or not code
-    assert "Traceback" not in said
+    output = ended_in_time(running, number, code)
+    assert ("Interrupted" in output) == bool(code)
+    assert len(output.splitlines()) <= 1 or not code
+    assert "Traceback" not in output
 
 
 def test_a_seed_chunk_times_out_on_a_silent_server(
@@ -165,9 +165,9 @@ def ended_in_time(running: subprocess.Popen[str], number: signal.Signals, code: 
     sent = time.monotonic()
     running.send_signal(number)
     try:
-        _, said = running.communicate(timeout=60)
+        _, output = running.communicate(timeout=60)
     finally:
         running.kill()
     assert time.monotonic() - sent < ENDED_WITHIN
-    assert running.returncode == code, said
-    return said
+    assert running.returncode == code, output
+    return output

@@ -79,5 +79,5 @@ def test_decoded_and_selected_values_have_equal_texts(
     log, names = log_of(server, tables), {name_of(table) for table in tables}
     assert_same_texts(server, log, names, "null")
     assert_same_texts(server, log, names & {"zoo_temporal", "zoo_zero_dates"}, "string")
-    # As gold has MariaDB's own types where a definition tells them.
+    # As gold has MariaDB's own types where a definition has them.
     assert_same_texts(server, log, names & OF_MARIADB_ALONE, "null", names_of(tables))

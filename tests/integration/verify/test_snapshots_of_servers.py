@@ -64,19 +64,19 @@ def test_rows_in_the_file_equal_those_read_directly(server: Server, tmp_path: Pa
     header, *found = lines(inside.getvalue())
     other, *rest = lines(beside.getvalue())
     assert (header["rows"], other["rows"]) == (None, str(tmp_path))
-    told = [line for line in found if isinstance(line, list)]
-    assert [line for line in found if line not in told] == rest
+    listed = [line for line in found if isinstance(line, list)]
+    assert [line for line in found if line not in listed] == rest
     staged = [
         [row["table"], row["chunk"], row["hash"].hex(), json.loads(row["key"])]
         for row in pq.read_table(tmp_path).to_pylist()
     ]
-    assert sorted(staged, key=str) == sorted(told, key=str)
+    assert sorted(staged, key=str) == sorted(listed, key=str)
     # Bags come first, in order of names: equal rows are in one chunk, each counted.
-    assert [line[3] for line in told if line[0] == 0] == [["1"], ["1"], [None]]
-    assert len({line[1] for line in told if line[0] == 0 and line[3] == ["1"]}) == 1
+    assert [line[3] for line in listed if line[0] == 0] == [["1"], ["1"], [None]]
+    assert len({line[1] for line in listed if line[0] == 0 and line[3] == ["1"]}) == 1
     sums = {line["end"]: line["chunks"] for line in rest if "end" in line}
     for number in (0, 1):
-        counted = Counter(line[1] for line in told if line[0] == number)
+        counted = Counter(line[1] for line in listed if line[0] == number)
         assert counted == {chunk: rows for chunk, rows, _ in sums[number]}
         assert counted.total() == 3
 

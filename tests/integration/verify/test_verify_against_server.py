@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 from pipeline.cli.app import app
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from pipeline.verify import against as against_server
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.mysql import MySQLServer
 from tests.support.servers.server import Server
 from tests.support.zoo import type_zoo
@@ -123,9 +123,9 @@ def verify(lake: Path, *options: str | Path) -> tuple[int, dict[str, Any]]:
 
 
 def keys(difference: dict[str, Any]) -> list[tuple[list[str | None], str, int, int]]:
-    told = [(k["key"], k["what"], k["source"], k["gold"]) for k in difference["keys"]]
-    assert difference["count"] == len(told)
-    return sorted(told, key=str)
+    found = [(k["key"], k["what"], k["source"], k["gold"]) for k in difference["keys"]]
+    assert difference["count"] == len(found)
+    return sorted(found, key=str)
 
 
 def test_all_is_equal_until_something_changes_outside_the_log(
@@ -170,7 +170,7 @@ def test_all_is_equal_until_something_changes_outside_the_log(
     code, found = verify(lake, "--against", later, "--tables", f"{ZOO}.p*")
     (pair,) = found["against"]["differences"]
     assert (code, pair["table"], pair["count"], pair["keys"]) == (3, "pair", None, [])
-    assert "which gold's cut lacks" in found["against"]["position"]
+    assert "which gold's snapshot lacks" in found["against"]["position"]
     assert "--no-keys" in pair["reason"]
     assert [table["table"] for table in found["tables"]] == ["pair"]
 

@@ -10,12 +10,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from pipeline.verify import against, gold_table
 from pipeline.verify.against import Comparison
 from pipeline.verify.matching import BehindGoldError, OtherLogError
 from pipeline.verify.run import verify_with_server
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.mysql import MySQLFactory
 from tests.support.servers.replicas import follow, replicate
 from tests.support.servers.server import Server
@@ -147,7 +147,7 @@ def test_a_primary_and_its_replica_are_compared_with_the_same_lake(
     assert (found.position, differences(found)) == ("", TOLD)
     assert verified(spark, on_primary).equal
 
-    # A replica that stands still has not what gold has; where it has caught up it is compared.
+    # A stopped replica lacks what gold has; once it has caught up, it is compared.
     replica.execute("STOP REPLICA" if kind == "mysql" else "STOP SLAVE")
     primary.execute(f"INSERT INTO {SCHEMA}.bag VALUES (1, NULL)")
     run_layers(spark, on_primary, QuietProgress())
@@ -156,14 +156,14 @@ def test_a_primary_and_its_replica_are_compared_with_the_same_lake(
     replica.execute("START REPLICA" if kind == "mysql" else "START SLAVE")
     assert differences(verified(spark, on_replica)) == TOLD
 
-    # The primary counts anew: its numbers come again, and gold has them of before.
+    # The primary counts from 1 again: gold has the same numbers from before.
     primary.reset_logs()
     primary.execute(f"INSERT INTO {SCHEMA}.bag VALUES (6, NULL)")
     with pytest.raises(BehindGoldError, match="has lost"):
         verified(spark, on_primary, patience=600)
-    anew = settings_of(primary, tmp_path, primary, given_up=[1])
-    run_layers(spark, anew, QuietProgress())
-    found = verified(spark, anew)
+    after_reset = settings_of(primary, tmp_path, primary, given_up=[1])
+    run_layers(spark, after_reset, QuietProgress())
+    found = verified(spark, after_reset)
     assert (found.position, found.differences) == ("", ())
 
 
@@ -185,7 +185,7 @@ def test_without_gtids_only_the_logs_own_server_is_compared(
     # After RESET the place is before where gold was: it is not taken for that of the old log.
     server.reset_logs()
     server.execute(f"INSERT INTO {SCHEMA}.one VALUES (2)")
-    assert "gold's cut is after that" in verified(spark, own, patience=1).position
+    assert "gold's snapshot is after that" in verified(spark, own, patience=1).position
     # Its end was lost with it: what follows waits until that is accepted.
     run_layers(spark, own, QuietProgress())
     assert "is not fully decoded" in verified(spark, own, patience=1).position

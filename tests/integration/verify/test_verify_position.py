@@ -30,9 +30,9 @@ OTHER = "5" + SERVER[1:]
 
 PLACES = [
     ("log.000001", 2500, ""),
-    ("log.000002", 4, "1 transactions before that"),
-    ("log.000001", 1500, "gold's cut is after that"),
-    ("log.000001", 3500, "gold's cut is 1 transactions before that"),
+    ("log.000002", 4, "1 transaction before that"),
+    ("log.000001", 1500, "gold's snapshot is after that"),
+    ("log.000001", 3500, "gold's snapshot is 1 transaction before that"),
     ("log.000001", 5500, "the lake has 5000 bytes"),
     ("log.000009", 4, "not in the lake"),
     (None, None, "had no binary log"),
@@ -41,15 +41,15 @@ GTIDS = [
     # Rows from before the lake's first file are no difference.
     (f"{SERVER}:3-9", f"{SERVER}:1-9", ""),
     (f"{SERVER}:3-9", f"{SERVER}:1-12", f"The snapshot has {SERVER}:10-12"),
-    (f"{SERVER}:3-9", f"{SERVER}:1-7", f"Gold's cut has {SERVER}:8-9"),
-    (f"{SERVER}:3-9:tag:1", f"{SERVER}:1-9", f"Gold's cut has {SERVER}:tag:1"),
+    (f"{SERVER}:3-9", f"{SERVER}:1-7", f"Gold's snapshot has {SERVER}:8-9"),
+    (f"{SERVER}:3-9:tag:1", f"{SERVER}:1-9", f"Gold's snapshot has {SERVER}:tag:1"),
     (f"{SERVER}:3-9", f"{SERVER}:1-9,{OTHER}:1", f"The snapshot has {OTHER}:1"),
     ("0-1-7,1-1-2", "1-1-2,0-1-7", ""),
     ("0-1-7", "0-1-8", "The snapshot has 0-1-8"),
     # Two servers that used one number, of which the lake has the other one's.
     ("0-1-7", "0-2-7", "The snapshot has 0-2-7"),
     ("0-1-6,0-2-7", "0-2-7", ""),
-    ("0-1-7,1-1-3", "0-1-7,1-1-2", "Gold's cut has 1-1-3"),
+    ("0-1-7,1-1-3", "0-1-7,1-1-2", "Gold's snapshot has 1-1-3"),
 ]
 
 
@@ -78,18 +78,18 @@ def server_file(spark: SparkSession, gtids: str, file: str | None, at: int | Non
 
 
 def test_log_positions_and_gtids_determine_what_a_snapshot_contains(lake: MadeLake) -> None:
-    for name, position, told in PLACES:
+    for name, position, expected in PLACES:
         cut = PublishedCut(SOURCE, lsn(2), None, (), frozenset(), ())
         found = server_file(lake.spark, "", name, position)
         sentence = other_position(run_of(lake), cut, found)
-        assert told in sentence, (name, position)
-        assert bool(sentence) == bool(told), (name, position)
-    for gold, snapshot, told in GTIDS:
+        assert expected in sentence, (name, position)
+        assert bool(sentence) == bool(expected), (name, position)
+    for gold, snapshot, expected in GTIDS:
         cut = PublishedCut(SOURCE, lsn(2), gold, (), frozenset(), ())
         found = server_file(lake.spark, snapshot, "log.000001", 2500)
         sentence = other_position(run_of(lake), cut, found)
-        assert told in sentence, (gold, snapshot)
-        assert bool(sentence) == bool(told), (gold, snapshot)
+        assert expected in sentence, (gold, snapshot)
+        assert bool(sentence) == bool(expected), (gold, snapshot)
 
 
 def test_a_domain_that_a_server_only_once_replicated_is_ignored(lake: MadeLake) -> None:
@@ -111,7 +111,7 @@ def test_a_server_that_has_executed_nothing_is_before_gold(lake: MadeLake) -> No
     cut = PublishedCut(SOURCE, lsn(2), f"{SERVER}:3-9", (), frozenset(), ())
     found = replace(server_file(lake.spark, "", "log.000001", 2500), has_gtids=True)
     sentence = other_position(run_of(lake), cut, found)
-    assert f"Gold's cut has {SERVER}:3-9" in sentence
+    assert f"Gold's snapshot has {SERVER}:3-9" in sentence
 
 
 def test_log_positions_of_another_server_are_not_comparable(lake: MadeLake) -> None:
@@ -124,17 +124,17 @@ def test_in_a_reset_log_only_later_transactions_count(
     lake: MadeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lake's transactions are from the second log; its server also reports one from before."""
-    anew = file_row("log.000001", 1, source=SOURCE, previous_gtids=f"{OTHER}:1")
-    files = [file_row("log.000003", 0, source=SOURCE, gtids=f"{SERVER}:1-99"), anew]
+    after_reset = file_row("log.000001", 1, source=SOURCE, previous_gtids=f"{OTHER}:1")
+    files = [file_row("log.000003", 0, source=SOURCE, gtids=f"{SERVER}:1-99"), after_reset]
     monkeypatch.setattr("pipeline.verify.position.read_files", lambda *_: files)
     cut = PublishedCut(SOURCE, lsn(2), f"{SERVER}:1-99", (), frozenset(), ())
-    for gtids, told in [
+    for gtids, expected in [
         (f"{SERVER}:1-2", ""),
         (f"{SERVER}:1-2,{OTHER}:1", ""),
         (f"{SERVER}:1-3", f"The snapshot has {SERVER}:3"),
-        (f"{SERVER}:1", f"Gold's cut has {SERVER}:2"),
+        (f"{SERVER}:1", f"Gold's snapshot has {SERVER}:2"),
     ]:
         found = server_file(lake.spark, gtids, "log.000001", 2500)
         sentence = other_position(run_of(lake), cut, found)
-        assert told in sentence, gtids
-        assert bool(sentence) == bool(told), gtids
+        assert expected in sentence, gtids
+        assert bool(sentence) == bool(expected), gtids

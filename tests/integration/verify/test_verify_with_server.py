@@ -18,12 +18,12 @@ from pipeline.lake import Lake
 from pipeline.lake.ledger.run_store import last_verifications
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from pipeline.source.server.errors import ServerUnreachableError
 from pipeline.verify import matching, snapshot
 from pipeline.verify.report import Verification
 from pipeline.verify.run import verify_with_server
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.server import Server, free_port
 
 SCHEMA = "live"

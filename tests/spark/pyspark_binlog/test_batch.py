@@ -136,7 +136,7 @@ def test_filters_are_pushed_down_once_registered(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"tabel": "shop.orders"}, "Did you mean table?"),
         ({"table": "orders"}, "is not schema.table"),
@@ -146,6 +146,6 @@ def test_filters_are_pushed_down_once_registered(spark: SparkSession) -> None:
         ({"table": "shop.orders", "segmentBytes": "many"}, "segmentBytes"),
     ],
 )
-def test_a_wrong_option_is_refused(options: dict[str, str], said: str) -> None:
-    with pytest.raises(SettingsError, match=re.escape(said)):
+def test_a_wrong_option_is_refused(options: dict[str, str], message: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(message)):
         rows_of(BINLOGS, **options)

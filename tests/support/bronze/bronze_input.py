@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from pipeline.bronze import read_files, run
-from pipeline.bronze.restore import restore
 from pipeline.bronze.tables import FileRow, segments_table
 from pipeline.lake import Lake
 from pipeline.lake.starting import Spark
@@ -16,6 +15,7 @@ from pipeline.lake.tables.opening import tables_of
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
+from tests.support.bronze.restore import restore
 from tests.support.decoder.encrypted_log import encrypted
 
 FILES = sorted((Path(__file__).parents[3] / "demo" / "binlogs").glob("binlog.0*"))

@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 from decoder.constants import MAGIC
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from tests.support.lake.kills import Executioner, Killed, at_commits
+from tests.support.lake.run_layers import run_layers
 
 SOURCE = "history"
 SETTINGS: dict[str, object] = {"source": SOURCE, "drift": "full"}

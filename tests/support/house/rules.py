@@ -86,7 +86,7 @@ def entry(room: str, name: str) -> str | None:
 
 
 def _is_there(path: Path) -> bool:
-    """Return False for what Python leaves behind where a room was."""
+    """Return False for what Python leaves where a room was."""
     if path.is_file() or path.name == "__pycache__":
         return path.is_file() and path.parent.name != "__pycache__"
     return any(_is_there(each) for each in path.iterdir())

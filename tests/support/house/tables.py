@@ -86,7 +86,7 @@ ROOMS = {
     ),
     "pipeline.bronze": (
         "batch_plan carry_out continuity copies executed_gtids files ingest inputs job newest_file "
-        "order preview restore scan tables"
+        "order preview scan tables"
     ),
     "pipeline.catalog": "alter/ ddl/ timeline/",
     "pipeline.catalog.alter": (

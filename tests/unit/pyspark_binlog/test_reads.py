@@ -43,7 +43,7 @@ def add_another_log(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (damage, r"binlog.000002, position \d+.*Copy the file from the server again"),
         (lambda folder: cut(folder, 1), r"binlog.000002.*Copy the file from the server again"),
@@ -53,10 +53,10 @@ def add_another_log(folder: Path) -> None:
     ],
 )
 def test_a_log_that_is_not_whole_is_refused(
-    folder: Path, change: Callable[[Path], None], said: str
+    folder: Path, change: Callable[[Path], None], message: str
 ) -> None:
     change(folder)
-    with pytest.raises((BinlogError, SettingsError), match=said):
+    with pytest.raises((BinlogError, SettingsError), match=message):
         rows_of(folder, table=TABLE)
 
 
@@ -107,7 +107,7 @@ def test_encrypted_files_need_the_servers_keyring() -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "table", "said"),
+    ("statement", "table", "message"),
     [
         ("UPDATE pot SET id = 1", "shop.pot", "a change is logged as a statement"),
         ("UPDATE cup SET id = 1", "shop.pot", None),
@@ -116,16 +116,16 @@ def test_encrypted_files_need_the_servers_keyring() -> None:
     ],
 )
 def test_a_change_that_is_logged_as_a_statement_is_an_error_of_its_table(
-    tmp_path: Path, statement: str, table: str | None, said: str | None
+    tmp_path: Path, statement: str, table: str | None, message: str | None
 ) -> None:
     file = tmp_path / "binlog.000001"
     events = [transaction(1, POT.map(), insert(POT, (1,))), transaction(2, query(statement))]
     file.write_bytes(log_bytes(*events, event_bytes(T.STOP, b"")))
     options = {} if table is None else {"table": table}
-    if said is None:
+    if message is None:
         assert len(rows_of(file, **options)) == 1
     else:
-        with pytest.raises(BinlogError, match=said):
+        with pytest.raises(BinlogError, match=message):
             rows_of(file, **options)
 
 

@@ -45,10 +45,10 @@ DIFFERENT: dict[str, tuple[tuple[Any, ...], str]] = {
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
-def test_each_difference_is_told(name: str) -> None:
+def test_each_difference_is_reported(name: str) -> None:
     rows, sentence = DIFFERENT[name]
-    (told,) = compare(COLUMNS, [0], gold(*rows), ROWS)
-    assert sentence in told
+    (line,) = compare(COLUMNS, [0], gold(*rows), ROWS)
+    assert sentence in line
 
 
 BAGS: dict[str, tuple[int, int, str]] = {
@@ -65,14 +65,14 @@ def test_identical_rows_of_a_table_without_a_key_are_counted(name: str) -> None:
     ours, theirs, sentence = BAGS[name]
     found = list(compare(COLUMNS, range(4), gold(*SAME[:1] * ours), ROWS[:1] * theirs))
     assert len(found) == (1 if sentence else 0)
-    assert all(sentence in told for told in found)
+    assert all(sentence in line for line in found)
 
 
 def test_rows_of_one_key_that_differ_are_paired_whatever_their_order() -> None:
     rows = [("1", "a", 0.5, None), ("1", "b", 0.5, None), ("1", "c", 0.5, None)]
     ours = [(1, "c", 0.5, None), (1, "a", 0.5, None), (1, "x", 0.5, None)]
-    (told,) = compare(COLUMNS, [0], gold(*ours), rows)
-    assert "gold has 'x', the source 'b'" in told
+    (line,) = compare(COLUMNS, [0], gold(*ours), rows)
+    assert "gold has 'x', the source 'b'" in line
 
 
 def test_types_follow_the_design() -> None:

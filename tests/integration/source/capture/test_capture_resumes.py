@@ -182,9 +182,9 @@ def test_sigterm_ends_the_command_cleanly(mysql: MySQLServer, tmp_path: Path) ->
     last = len(mysql.binlogs()) - 1
     eventually(lambda: not differing(mysql, landed, first=last))
     running.send_signal(signal.SIGTERM)
-    _, told = running.communicate(timeout=30)
-    assert running.returncode == 0, told
-    assert b"capture_finished" in told
+    _, output = running.communicate(timeout=30)
+    assert running.returncode == 0, output
+    assert b"capture_finished" in output
     assert not differing(mysql, landed, first=last)
 
 
@@ -246,10 +246,10 @@ def test_the_password_appears_nowhere(mysql: MySQLServer, tmp_path: Path) -> Non
     processes = Path(f"/proc/{running.pid}/cmdline").read_text()
     mysql.execute("DROP USER capturer")
     running.terminate()
-    told, _ = running.communicate(timeout=30)
-    assert running.returncode == 0, told
+    output, _ = running.communicate(timeout=30)
+    assert running.returncode == 0, output
     kept = (landed / ".binlake-capture.json").read_text()
-    assert not [text for text in (processes, told.decode(), kept) if PASSWORD in text]
+    assert not [text for text in (processes, output.decode(), kept) if PASSWORD in text]
 
 
 def test_memory_stays_flat_when_the_disk_is_slow(

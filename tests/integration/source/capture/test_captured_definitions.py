@@ -56,16 +56,16 @@ def kept(folder: Path) -> list[CreateStatements]:
 
 
 def test_definitions_of_visible_tables_are_kept(server: Server, tmp_path: Path) -> None:
-    with captured_log() as said:
+    with captured_log() as log:
         captured(server, tmp_path)
     assert kept(tmp_path) == []
-    (line,) = said.of("tables_not_seen")
+    (line,) = log.of("tables_not_seen")
     assert "Grant SELECT" in line["message"]
 
     server.execute(f"GRANT SELECT ON kept.* TO {USER}@localhost")
-    with captured_log() as said:
+    with captured_log() as log:
         state = captured(server, tmp_path)
-    assert said.of("tables_not_seen") == []
+    assert log.of("tables_not_seen") == []
     (reading,) = kept(tmp_path)
     assert [(table.schema, table.table) for table in reading.tables] == [("kept", "item")]
     query = reading.tables[0].query
@@ -84,8 +84,8 @@ def test_definitions_of_visible_tables_are_kept(server: Server, tmp_path: Path) 
     assert (queries[:2], "`n` int" in queries[2]) == ([query, query], True)
 
     (tmp_path / READINGS_FILE).write_text("nonsense")
-    with captured_log() as said:
+    with captured_log() as log:
         captured(server, tmp_path)
-    (line,) = said.of("tables_damaged")
+    (line,) = log.of("tables_damaged")
     assert READINGS_FILE in line["message"]
     assert [one.tables for one in kept(tmp_path)] == [readings[-1].tables]

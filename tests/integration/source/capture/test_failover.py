@@ -12,7 +12,6 @@ from pyspark.sql import SparkSession, functions as sf
 
 from pipeline.lake import Lake, delta
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.commands import run_layers
 from pipeline.settings import Settings
 from pipeline.settings.capture import CaptureSettings
 from pipeline.source import Capture, GtidSet
@@ -25,6 +24,7 @@ from pipeline.source.capture.errors import (
 from pipeline.source.capture.landed_gtids import gtids_of
 from pipeline.source.server.login import Login
 from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.lake.run_layers import run_layers
 from tests.support.servers.mariadb import MariaDBFactory
 from tests.support.servers.mysql import MySQLFactory
 from tests.support.servers.replicas import follow, promote, replicate

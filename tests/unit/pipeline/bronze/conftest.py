@@ -25,7 +25,7 @@ MakeScan = Callable[..., FileScan]
 def binlog() -> MakeBinlog:
     """`binlog(name, incarnation=…, begun=…, size=…)`: a log as the listing finds it.
 
-    `server`: its id; `previous`, `gtid`, `copied`, `committed`: what its head says of GTIDs.
+    `server`: its id; `previous`, `gtid`, `copied`, `committed`: its GTIDs, as its head lists them.
     """
     plain = read_head(log_bytes(description=format_description("5.6.51", algorithm=1)))
 

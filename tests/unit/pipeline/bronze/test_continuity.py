@@ -33,7 +33,7 @@ def test_gaps_are_missing_numbers_and_files_that_end_too_early() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "said"),
+    ("first", "second", "message"),
     [
         (GTIDS, {"previous_gtids": "u:1-9"}, None),
         (GTIDS, {"previous_gtids": "u:1-8"}, None),
@@ -58,13 +58,13 @@ def test_gaps_are_missing_numbers_and_files_that_end_too_early() -> None:
     ],
 )
 def test_gtids_show_whether_the_second_file_continues_the_first(
-    first: dict[str, Any], second: dict[str, Any], said: str | None
+    first: dict[str, Any], second: dict[str, Any], message: str | None
 ) -> None:
     rows = [file_row("log.000001", 1, **first), file_row("log.000002", 2, **second)]
     found = list(gaps(rows))
-    assert len(found) == (said is not None)
+    assert len(found) == (message is not None)
     for gap in found:
-        assert said in gap
+        assert message in gap
         assert "add file number 1 to given_up" in gap
 
 
@@ -73,7 +73,7 @@ OTHER = {"server_id": 2, "complete": False, "state": "open"}
 
 
 @pytest.mark.parametrize(
-    ("following", "said"),
+    ("following", "message"),
     [
         # RESET: the server's GTIDs were cleared, or set again
         (file_row("log.000001", 8, **AFTER_RESET), None),
@@ -94,12 +94,12 @@ OTHER = {"server_id": 2, "complete": False, "state": "open"}
     ],
 )
 def test_a_log_may_continue_after_reset_or_in_another_servers_log(
-    following: FileRow, said: str | None
+    following: FileRow, message: str | None
 ) -> None:
     row = file_row("log.000007", 7, **GTIDS, complete=following.server_id == 1)
     found = list(gaps([row, following]))
-    assert len(found) == (said is not None)
-    assert (said or "") in "".join(found)
+    assert len(found) == (message is not None)
+    assert (message or "") in "".join(found)
 
 
 def test_missing_files_of_an_overlapping_log_do_not_matter_if_all_in_them_was_seen() -> None:

@@ -335,7 +335,7 @@ def test_a_turn_may_follow_files_from_before_gtids_were_enabled(
 
 
 @pytest.mark.parametrize(
-    ("turns", "said"),
+    ("turns", "message"),
     [
         # (turn, number, whether it has GTIDs)
         ([(1, 1, True), (1, 2, False), (2, 1, True)], "/logs/log.000002 has no GTIDs"),
@@ -344,7 +344,7 @@ def test_a_turn_may_follow_files_from_before_gtids_were_enabled(
     ],
 )
 def test_a_failover_needs_gtids(
-    turns: list[tuple[int, int, bool]], said: str, binlog: MakeBinlog
+    turns: list[tuple[int, int, bool]], message: str, binlog: MakeBinlog
 ) -> None:
     listed = [
         binlog(
@@ -356,5 +356,5 @@ def test_a_failover_needs_gtids(
         )
         for at, number, gtids in turns
     ]
-    with pytest.raises(SettingsError, match=said):
+    with pytest.raises(SettingsError, match=message):
         place(listed, [])

@@ -17,7 +17,7 @@ TAIL = {"end": Checkpoint(1200, 8), "incomplete": "log.000001, position 1000: th
 
 
 @pytest.mark.parametrize(
-    ("fields", "successor", "relay", "state", "keep_tail", "said"),
+    ("fields", "successor", "relay", "state", "keep_tail", "message"),
     [
         ({}, None, False, "complete", True, None),
         ({}, NEXT, False, "complete", True, None),
@@ -48,12 +48,12 @@ def test_a_file_is_complete_open_or_faulty_by_how_it_ends(
     relay: bool,
     state: str,
     keep_tail: bool,
-    said: str | None,
+    message: str | None,
 ) -> None:
     verdict = judge("log.000001", scanned(**fields), successor, relay=relay, previous_gtids="u:1-3")
     assert (verdict.state, verdict.keep_tail) == (state, keep_tail)
-    assert (verdict.fault is None) == (said is None)
-    assert said is None or said in (verdict.fault or "")
+    assert (verdict.fault is None) == (message is None)
+    assert message is None or message in (verdict.fault or "")
 
 
 def test_without_gtids_a_crash_is_proved_by_the_cleared_in_use_flag(

@@ -116,13 +116,16 @@ def test_a_result_is_not_wrapped_unless_it_is_on_a_terminal(
     held = Status("/lake", (), (table("pans", held=True, reason=reason),), ())
     monkeypatch.setattr(cli, "lake_status", lambda *_: held)
     assert ended(monkeypatch, "status", "--conf", str(conf)) == 0
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if "pans" in line]
-    assert line.rstrip().endswith(f"1 fault: {reason}")
+    printed = capsys.readouterr().out.splitlines()
+    assert [line for line in printed if line != line.rstrip()] == []
+    (line,) = [line for line in printed if "pans" in line]
+    assert line.endswith(f"1 fault: {reason}")
     assert "\x1b" not in line
 
     monkeypatch.setattr(cli_runs.sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
-    assert cli_runs.result_console().width == 80
+    with cli_runs.result_console() as out:
+        assert out.width == 80
 
 
 def test_a_lake_or_source_that_the_first_run_will_make_has_an_error_of_its_own(
@@ -277,8 +280,8 @@ def test_a_full_refresh_is_a_command_with_its_own_jobs(
     ("command", "carried_out"),
     [
         (["sync"], ("once", None, True)),
-        (["sync", "--every", "30s"], ("stay", 30, True)),
-        (["run", "--every", "0s"], ("stay", 0, False)),
+        (["sync", "--every", "30s"], ("continuously", 30, True)),
+        (["run", "--every", "0s"], ("continuously", 0, False)),
         (["run", "--every", "30s", "--full-refresh"], None),
     ],
 )
@@ -294,13 +297,13 @@ def test_every_makes_a_command_stay(
         done.append(("once", None, True))
         return 3, None
 
-    def stay(settings: Settings, *_: object, captures: bool) -> int:
+    def continuously(settings: Settings, *_: object, captures: bool) -> int:
         assert settings.sync.every is not None
-        done.append(("stay", settings.sync.every.seconds, captures))
+        done.append(("continuously", settings.sync.every.seconds, captures))
         return 3
 
     monkeypatch.setattr("pipeline.run.sync.command.once", once)
-    monkeypatch.setattr("pipeline.run.sync.command.stay", stay)
+    monkeypatch.setattr("pipeline.run.sync.command.continuously", continuously)
     code = ended(monkeypatch, *command, "--conf", str(conf))
     assert (code, done) == ((2, []) if carried_out is None else (3, [carried_out]))
 
@@ -372,6 +375,7 @@ NO_LAKE = (
             {"lake": "{folder}/new", "seed": "{{dump: '{folder}/log.sql'}}"},
             "seed.dump: no files at {folder}/log.sql. ",
         ),
+        ("seed", {"lake": "{folder}/new"}, "server.host: is not set. Give --server mysql://"),
     ],
 )
 def test_a_wrong_place_is_one_line_before_spark_starts_and_changes_nothing(

@@ -41,7 +41,7 @@ def test_a_help_page_fits_80_columns_and_cuts_nothing_off(name: str) -> None:
     text = page(name)
     assert max(map(cell_len, text.splitlines())) <= 80
     assert "…" not in text
-    assert "..." not in text.replace("[ARGS]...", "").replace("{FILE}...", "")
+    assert "..." not in text.replace("[ARGS]...", "").replace(" FILE...", "")
     commands = COMMANDS.values() if name == "binlake" else [COMMANDS[name]]
     for command in commands:
         assert command.help.splitlines()[0] in words(text)
@@ -57,9 +57,31 @@ def test_h_is_help(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_value_is_named_by_a_word_and_not_by_a_type(name: str) -> None:
-    assert not re.search("<[a-z]|TEXT|INTEGER|BOOLEAN", page(name))
+    assert not re.search("<[a-z]|TEXT|INTEGER|BOOLEAN|[<>]=|[{}]", page(name))
     options = [] if name == "binlake" else COMMANDS[name].params
     assert [o.name for o in options if o.metavar is None and not getattr(o, "is_flag", 0)] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_places_come_before_what_is_done_and_that_before_how_it_is_reported(name: str) -> None:
+    groups = re.findall("╭─ ([^─]+) ─", page(name))
+    order = ["Arguments", "Where", "What", "Reporting"]
+    assert groups == [group for group in order if group in groups]
+    assert groups[-1] == "Reporting"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("runs --last 0", "Invalid value for '--last': 0 is less than 1."),
+        ("report --html FILE --days 91", "Invalid value for '--days': 91 is more than 90."),
+        ("verify --wait -1", "Invalid value for '--wait': -1 is less than 0."),
+    ],
+)
+def test_a_number_out_of_range_is_refused(command: str, message: str) -> None:
+    result = CliRunner().invoke(app, command.split(), env={"COLUMNS": "80"})
+    assert result.exit_code == 2
+    assert message in words(result.stderr.replace("│", " "))
 
 
 def test_the_commands_are_in_groups() -> None:

@@ -77,10 +77,29 @@ def test_a_table_has_a_line_per_event(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.parametrize("rows", [False, True])
+def test_a_pipe_gets_lines_of_any_length_without_trailing_spaces(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: bool
+) -> None:
+    long = tmp_path / "log.001"
+    long.write_bytes(V3.log(query(f"DROP TABLE {'pots, ' * 20}pans")))
+    assert inspect_files([PLAIN, long], rows=rows) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert [line for line in printed if line != line.rstrip()] == []
+    title, _, heading, *rest = printed
+    assert (title, len(heading) < 80) == (str(PLAIN), True)
+    details = heading.index((ROW_COLUMNS if rows else EVENT_COLUMNS)[-1])
+    if rows:  # the row after an update is on a line of its own
+        assert {line.index("→") for line in rest if "→" in line} == {details}
+    else:
+        assert rest[-1].endswith("pots, pans")
+
+
+@pytest.mark.parametrize("rows", [False, True])
 def test_on_a_narrow_terminal_details_are_a_line_of_their_own(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: bool
 ) -> None:
-    monkeypatch.setattr("pipeline.cli.inspect._WIDTH_OF_A_PIPE", 80)
+    for name, value in {"TTY_COMPATIBLE": "1", "TERM": "dumb"}.items():
+        monkeypatch.setenv(name, value)
     assert inspect_files([PLAIN], rows=rows) == 0
     title, _, heading, first, details, *_ = capsys.readouterr().out.splitlines()
     assert title == str(PLAIN)

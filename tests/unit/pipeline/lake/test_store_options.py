@@ -192,7 +192,7 @@ def test_all_clients_use_the_same_credentials_and_store(
 
 
 @pytest.mark.parametrize(
-    ("location", "keys", "environment", "said"),
+    ("location", "keys", "environment", "message"),
     [
         ("s3a://x", {PROVIDER: "com.corp.Vault"}, {}, r"provider \(Vault\) is supported by Hadoop"),
         ("s3a://x", {"fs.s3a.assumed.role.arn": "arn:x"}, {}, "role that Hadoop assumes"),
@@ -213,9 +213,9 @@ def test_all_clients_use_the_same_credentials_and_store(
     ],
 )
 def test_credentials_that_only_hadoop_supports_are_refused(
-    location: str, keys: dict[str, str], environment: dict[str, str], said: str
+    location: str, keys: dict[str, str], environment: dict[str, str], message: str
 ) -> None:
-    with pytest.raises(SettingsError, match=said) as error:
+    with pytest.raises(SettingsError, match=message) as error:
         options_of(location, keys, environment)
     assert error.value.key == "spark.conf"
     assert error.value.remedy

@@ -36,7 +36,7 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def said(kind: Kind, stream: io.StringIO | None = None, **options: bool) -> str:
+def logged(kind: Kind, stream: io.StringIO | None = None, **options: bool) -> str:
     """The lines of a finished batch, a fault and a warning in one run, and of a later event."""
     screen = stream or io.StringIO()
     set_up("text", stream=io.StringIO())  # a second time must not double the lines
@@ -51,7 +51,7 @@ def said(kind: Kind, stream: io.StringIO | None = None, **options: bool) -> str:
 
 
 def test_json_is_an_object_a_line_with_the_fields_of_its_event() -> None:
-    batch, fault, record, later = map(json.loads, said("json").splitlines())
+    batch, fault, record, later = map(json.loads, logged("json").splitlines())
     written = datetime.fromisoformat(batch.pop("time"))
     assert written.utcoffset() is not None
     assert abs((datetime.now(timezone.utc) - written).total_seconds()) < 60
@@ -74,7 +74,7 @@ def test_json_is_an_object_a_line_with_the_fields_of_its_event() -> None:
 
 
 def test_text_has_the_fields_after_the_message() -> None:
-    batch, fault, _, later = said("text").splitlines()
+    batch, fault, _, later = logged("text").splitlines()
     assert batch.split(" ", 1)[1] == (
         "INFO bronze: batch 3: done event=batch_finished run_id=r1 source=shop"
         " layer=bronze batch=3 seconds=1.500"
@@ -86,14 +86,14 @@ def test_text_has_the_fields_after_the_message() -> None:
 
 
 def test_a_terminal_has_only_what_is_shown_nowhere_else() -> None:
-    assert said("text", Terminal()) == "binlake: no space\n"
-    assert len(said("json", Terminal()).splitlines()) == 4
+    assert logged("text", Terminal()) == "binlake: no space\n"
+    assert len(logged("json", Terminal()).splitlines()) == 4
 
 
 @pytest.mark.parametrize("terminal", [True, False])
 @pytest.mark.parametrize("kind", ["json", "text"])
 def test_quiet_has_warnings_and_faults_alone(kind: Kind, terminal: bool) -> None:
-    lines = said(kind, Terminal() if terminal else None, quiet=True).splitlines()
+    lines = logged(kind, Terminal() if terminal else None, quiet=True).splitlines()
     assert ['the key "***" is wrong' in line.replace("\\", "") for line in lines] == [True, False]
     assert "no space" in lines[1]
     assert log_is_complete()
@@ -102,7 +102,7 @@ def test_quiet_has_warnings_and_faults_alone(kind: Kind, terminal: bool) -> None
 
 
 def test_verbose_has_every_line_also_on_a_terminal() -> None:
-    assert len(said("text", Terminal(), verbose=True).splitlines()) == 4
+    assert len(logged("text", Terminal(), verbose=True).splitlines()) == 4
     assert log_is_complete()
 
 
@@ -180,6 +180,6 @@ def test_warnings_of_libraries_are_logged_except_py4js(kind: Kind) -> None:
 def test_the_manual_documents_every_event() -> None:
     code = "".join(file.read_text() for file in (ROOT / "pipeline").rglob("*.py"))
     events = {*re.findall(r'\bsay\(\s*"(\w+)"', code), *re.findall(r'\._say\(\s*"(\w+)"', code)}
-    assert {"run_started", "plan_taken_up", "progress", "failed"} < events
+    assert {"run_started", "plan_resumed", "progress", "failed"} < events
     manual = (ROOT / "docs" / "reference" / "log.md").read_text()
     assert not [event for event in events if f"`{event}`" not in manual]

@@ -11,41 +11,49 @@ from pipeline.observe.progress import LogProgress, amount
 from tests.support.observe.captured_log import LogRecords, captured_log
 
 
-def wait_for(said: LogRecords, done: int) -> None:
+def wait_for(log: LogRecords, done: int) -> None:
     """Wait for a line with this amount done."""
-    while not any(line["done"] == done for line in list(said.lines)):
+    while not any(line["done"] == done for line in list(log.lines)):
         time.sleep(0.01)
 
 
 def test_a_task_logs_its_progress_until_it_is_done() -> None:
     work = LogProgress(0.01)
-    with captured_log() as said, begin("shop") as run, work.task("apply", 8, "tables") as task:
+    with (
+        captured_log() as log,
+        begin("shop") as run,
+        work.task("applying changes", 8, "tables") as task,
+    ):
         task.advance(2)
-        wait_for(said, 2)
+        wait_for(log, 2)
         task.advance(6)
-    first = next(line for line in said.lines if line["done"] == 2)
-    assert (first["event"], first["task"], first["unit"]) == ("progress", "apply", "tables")
+    first = next(line for line in log.lines if line["done"] == 2)
+    assert (first["event"], first["task"], first["unit"]) == (
+        "progress",
+        "applying changes",
+        "tables",
+    )
     assert (first["total"], first["run_id"], first["source"]) == (8, run.id, "shop")
     assert first["seconds_left"] >= 0
-    assert first["message"] == "apply is under way: 2 of 8 tables"
-    assert said.lines[-1]["message"] == "apply is done: 8 of 8 tables"
+    assert first["message"] == "applying changes: 2 of 8 tables so far"
+    assert log.lines[-1]["message"] == "applying changes: 8 of 8 tables, done"
 
 
 def test_a_short_task_logs_nothing() -> None:
-    with captured_log() as said, LogProgress(60).task("decode", None, "segments") as task:
+    with captured_log() as log, LogProgress(60).task("decoding", None, "segments") as task:
         task.advance()
-    assert said.lines == []
+    assert log.lines == []
 
 
 def test_a_failed_task_is_not_logged_as_done() -> None:
-    def fail(said: LogRecords) -> None:
-        with LogProgress(0.01).task("decode"):
-            wait_for(said, 0)
+    def fail(log: LogRecords) -> None:
+        with LogProgress(0.01).task("decoding"):
+            wait_for(log, 0)
             raise ValueError("broken")
 
-    with captured_log() as said, pytest.raises(ValueError, match="broken"):
-        fail(said)
-    assert {line["message"] for line in said.lines} == {"decode is under way: 0"}
+    with captured_log() as log, pytest.raises(ValueError, match="broken"):
+        fail(log)
+    assert {line["message"] for line in log.lines} == {"decoding: 0 s so far"}
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,10 @@ def test_a_task_that_counts_nothing_shows_its_name_and_the_time_elapsed() -> Non
 
 
 def test_long_names_and_counts_still_fit_80_columns() -> None:
-    line = drawn("compile the decoder for this machine, once", "kernels", None, 12)
-    assert line.endswith("compile the decoder for this machine, once" + line.split("once")[1])
+    line = drawn("compiling the decoder, once per machine", "kernels", None, 12)
+    assert "compiling the decoder, once per machine" in line
     assert "12 kernels" in line
-    line = drawn("bronze: reading files", "files", 12_345, 1_234)
+    line = drawn("reading new files", "files", 12_345, 1_234)
     assert "1,234/12,345 files" in line
 
 

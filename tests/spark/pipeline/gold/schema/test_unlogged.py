@@ -80,7 +80,7 @@ def test_changes_are_completed_from_their_own_images(spark: SparkSession) -> Non
     )
     found = completed(logged, meaning()).orderBy("__lsn").collect()
 
-    def said(row: Any, side: str) -> Any:
+    def values(row: Any, side: str) -> Any:
         return row[side] and {
             name: row[side][name]
             for name in ("v", "w")
@@ -88,7 +88,7 @@ def test_changes_are_completed_from_their_own_images(spark: SparkSession) -> Non
         }
 
     before = {"v": 3, "w": 6}
-    assert [(said(row, "before"), said(row, "after")) for row in found] == [
+    assert [(values(row, "before"), values(row, "after")) for row in found] == [
         (before, {"v": 7, "w": 14}),
         (before, {"v": 11, "w": 22}),
         ({}, {"v": 10, "w": 20}),

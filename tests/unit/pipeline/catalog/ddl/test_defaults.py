@@ -175,7 +175,7 @@ def test_defaults_that_the_log_cannot_determine_are_unknown(declared: str) -> No
 
 @pytest.mark.parametrize("explicit", [True, False, None])
 @pytest.mark.parametrize(
-    ("declared", "said"),
+    ("declared", "is_null"),
     [
         ("timestamp", False),
         ("timestamp NOT NULL", False),
@@ -185,10 +185,10 @@ def test_defaults_that_the_log_cannot_determine_are_unknown(declared: str) -> No
     ],
 )
 def test_a_timestamp_may_have_an_implicit_default(
-    declared: str, said: bool, explicit: bool | None
+    declared: str, is_null: bool, explicit: bool | None
 ) -> None:
     mode = ConversionMode(executed_at=AT, explicit_timestamps=explicit)
-    if said or explicit:
+    if is_null or explicit:
         assert text(declared, mode) is None
         return
     with pytest.raises(UnknownValueError, match="for_timestamp is"):

@@ -99,7 +99,7 @@ CASES: dict[str, tuple[list[Link], dict[TableName, list[Values]], list[RowChange
         [event(1, C, row(1, 7), row(1, 8)), event(2, P, row(7))],
         {C: [row(1, 8)]},
     ),
-    "an image that says only what changes": (
+    "an image with only the changed columns": (
         [link()],
         {C: [row(1, 7)]},
         [event(1, C, {"id": 1}, {"id": 5}), event(2, P, row(7))],

@@ -20,7 +20,7 @@ ROWS = [
     ("shop", "unsupported", 6, ["s.a", "s.b"], 2),
     ("shop", "lossy_key", 7, ["s.b"], 2),
     ("shop", "undecodable", 8, ["s.open"], None),
-    ("shop", "definition", 8, ["s.told anew"], 2),
+    ("shop", "definition", 8, ["s.defined again"], 2),
     ("other", "undecodable", 8, ["s.another source's"], 2),
     ("shop", "undecodable", 9, None, 3),
 ]

@@ -99,7 +99,7 @@ def test_the_last_one_published_counts_though_it_is_of_an_earlier_commit(
 
 
 @pytest.mark.parametrize(
-    ("at", "said"),
+    ("at", "message"),
     [
         (str(lsn(2) - 1), f"no published snapshot at or before .* is at LSN {lsn(2)}"),
         ("2024-01-01T00:00:01Z", "no published snapshot at or before 2024-01-01T00:00:01Z"),
@@ -109,8 +109,8 @@ def test_the_last_one_published_counts_though_it_is_of_an_earlier_commit(
         (f"{FILE}:2999", "no published snapshot at or before"),
     ],
 )
-def test_a_moment_without_a_snapshot(tables: NativeTables, at: str, said: str) -> None:
-    with pytest.raises(SettingsError, match=said) as raised:
+def test_a_moment_without_a_snapshot(tables: NativeTables, at: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message) as raised:
         find_cut(tables, SOURCE, Until.read(at))
     assert raised.value.key == "at"
     assert raised.value.remedy

@@ -124,7 +124,7 @@ def test_finishing_again_keeps_the_first_record(lake: Lake) -> None:
 
 
 def test_a_batch_that_two_runs_finish_is_reported_by_one(lake: Lake) -> None:
-    with captured_log() as said, begin("shop") as slow:
+    with captured_log() as log, begin("shop") as slow:
         ledger = Ledger(NO_SPARK, lake, "shop")
         plan = ledger.propose("gold", {})
         with begin("shop") as quick:
@@ -132,7 +132,7 @@ def test_a_batch_that_two_runs_finish_is_reported_by_one(lake: Lake) -> None:
         ledger.finish(plan, {"changes": {"a": 2}})
     assert [(batch.batch, batch.record) for batch in quick.finished] == [(1, {"changes": {"a": 2}})]
     assert slow.finished == []
-    assert ["changes" in line for line in said.of("batch_finished")] == [True, False]
+    assert ["changes" in line for line in log.of("batch_finished")] == [True, False]
 
 
 def test_layers_and_sources_have_batches_of_their_own(lake: Lake) -> None:
@@ -206,7 +206,7 @@ def test_the_last_batches_of_all_sources(lake: Lake) -> None:
 
 
 def test_a_run_knows_what_it_finished_and_whose_plan_it_was(lake: Lake) -> None:
-    with captured_log() as said, begin("shop") as killed:
+    with captured_log() as log, begin("shop") as killed:
         Ledger(NO_SPARK, lake, "shop").propose("gold", {"n": 1})
         assert killed.finished == []
         with begin("shop") as run:
@@ -218,12 +218,12 @@ def test_a_run_knows_what_it_finished_and_whose_plan_it_was(lake: Lake) -> None:
     (batch,) = run.finished
     assert (batch.layer, batch.batch, batch.planned_by) == ("gold", 1, killed.id)
     assert batch.record["changes"] == {"a": 2, "b": 3}
-    planned, taken_up, done = said.lines
-    assert [line["event"] for line in said.lines] == [
-        *("plan_committed", "plan_taken_up", "batch_finished"),
+    planned, resumed, done = log.lines
+    assert [line["event"] for line in log.lines] == [
+        *("plan_committed", "plan_resumed", "batch_finished"),
     ]
     assert "planned_by" not in planned
-    assert (taken_up["planned_by"], taken_up["run_id"]) == (killed.id, run.id)
+    assert (resumed["planned_by"], resumed["run_id"]) == (killed.id, run.id)
     assert (done["batch"], done["changes"]) == (1, 5)
     assert done["seconds"] > 0
 

@@ -6,21 +6,18 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from pipeline.lake import Lake
-from pipeline.lake.ledger.run_record import RUNS, RunRecord
+from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.lake.ledger.run_store import (
     append_run,
     last_runs,
     last_runs_by_outcome,
     read_runs,
     runs,
-    to_arrow,
 )
-from pipeline.lake.tables.opening import tables_of
 from tests.support.spark.no_spark import NO_SPARK
 from tests.unit.pipeline.lake.ledger.test_run_record import RECORD
 
@@ -60,18 +57,6 @@ def test_records_are_kept_by_day(tmp_path: Path) -> None:
     found = last_runs(NO_SPARK, lake)
     assert {run.source for run in found} == {"blog", "shop"}
     assert [run.run_id for run in found if run.source == "blog"] == ["month"]
-
-
-def test_a_table_of_an_earlier_version_gets_the_columns_that_it_lacks(tmp_path: Path) -> None:
-    lake, added = Lake(str(tmp_path)), {"newest_file", "newest_file_at", "notified"}
-    earlier = pa.schema([field for field in RUNS if field.name not in added])
-    table = replace(runs(lake), schema=earlier)
-    tables_of(NO_SPARK, lake).append(table, to_arrow(ran("old", 1)).select(earlier.names), None)
-    append_run(NO_SPARK, lake, replace(ran("new", 0), newest_file="binlog.000007"))
-    assert [(run.run_id, run.newest_file) for run in read_runs(NO_SPARK, lake)] == [
-        ("new", "binlog.000007"),
-        ("old", None),
-    ]
 
 
 def test_the_last_run_of_each_command_and_outcome_is_found_without_reading_others(

@@ -30,7 +30,7 @@ TABLES = tuple(
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """`write(facts, …)`: the text of the file for a server that says this."""
+    """`write(facts, …)`: the text of the file for a server that reports this."""
 
     def written(facts: ServerFacts) -> str:
         monkeypatch.setattr(settings_file, "server_facts", lambda _: facts)

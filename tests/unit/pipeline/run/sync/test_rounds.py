@@ -39,7 +39,11 @@ class Played:
         patch.setattr(rounds, "recorded_run", self._recorded_run)
         patch.setattr(rounds, "Ledger", self._ledger)
         self.settings = Settings.load(
-            None, source="shop", lake=str(folder / "lake"), binlogs=str(self.binlogs)
+            None,
+            source="shop",
+            lake=str(folder / "lake"),
+            binlogs=str(self.binlogs),
+            server={"url": "mysql://binlake@db"},
         )
 
     def begun(self, *, lasting: bool = True) -> Rounds:

@@ -1,4 +1,4 @@
-"""Samples that a sync compares with the server: which tables, and what is said about them."""
+"""Samples that a sync compares with the server: which tables, and what is reported about them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.observe.captured_log import LogRecords, captured_log
 SETTINGS = Settings.load(None, source="shop", lake="/lake", sync={"verify_tables": 2})
 EQUAL = Comparison("db", "now", "", 2, (), ())
 DIFFERENT = Comparison("db", "now", "", 2, (TableDifference("shop", "a[1]", "3 rows, not 2."),), ())
-ELSEWHERE = Comparison("db", "now", "gold is behind.", 2, DIFFERENT.differences, ())
+ELSEWHERE = Comparison("db", "now", "gold lags.", 2, DIFFERENT.differences, ())
 LOCKED = Comparison("db", "now", "", 1, (), (), (NotCompared("shop.a[1]", "it was locked."),))
 
 

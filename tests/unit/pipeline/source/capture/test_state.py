@@ -48,15 +48,19 @@ def test_a_state_is_read_as_written(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [STATE]
 
 
-def test_a_state_without_failover_fields_is_of_the_first_turn(tmp_path: Path) -> None:
+def test_a_state_that_lacks_fields_is_damaged(tmp_path: Path) -> None:
     state = json.loads(CaptureState(Replica.new(), file="binlog.000002", position=77).to_json())
     (tmp_path / STATE).write_text(
-        json.dumps({k: v for k, v in state.items() if k not in ("turn", "before", "lacking")})
+        json.dumps({k: v for k, v in state.items() if k not in ("turn", "before")})
     )
-    read = read_state(tmp_path)
-    assert read is not None
-    assert (read.turn, read.before, read.folder, read.position) == (1, (), "", 77)
-    assert replace(read, turn=12).folder == "turn-0012"
+    with pytest.raises(DamagedStateError, match="it lacks before, turn"):
+        read_state(tmp_path)
+
+
+def test_the_first_turn_has_no_folder_of_its_own() -> None:
+    state = CaptureState(Replica.new())
+    assert (state.turn, state.folder) == (1, "")
+    assert replace(state, turn=12).folder == "turn-0012"
 
 
 def test_an_empty_folder_has_no_state(tmp_path: Path) -> None:

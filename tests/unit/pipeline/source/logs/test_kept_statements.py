@@ -135,7 +135,7 @@ def test_a_damaged_file_in_the_lake_is_logged_and_skipped(tmp_path: Path) -> Non
     keep(lake, "shop", [reading(100, ("item", "CREATE 1"))], 0)
     (file,) = Path(lake.create_statements("shop")).iterdir()
     file.write_text("{}")
-    with captured_log() as said:
+    with captured_log() as log:
         keep(lake, "shop", [reading(200, ("item", "CREATE 1"))], 0)
         assert [one.at for one in kept(lake, "shop")] == [200]
-    assert file.name in said.of("statements_unreadable")[0]["message"]
+    assert file.name in log.of("statements_unreadable")[0]["message"]

@@ -60,9 +60,9 @@ def refusal(code: int, text: str) -> bytes:
 class FakeServer:
     """Sends the given pieces, one after each message of the client."""
 
-    def __init__(self, *says: bytes) -> None:
+    def __init__(self, *replies: bytes) -> None:
         self.heard = b""
-        self._says = says
+        self._replies = replies
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._thread = threading.Thread(target=self._serve)
@@ -80,7 +80,7 @@ class FakeServer:
         client, _ = self._listener.accept()
         with client:
             client.settimeout(5)
-            for text in self._says:
+            for text in self._replies:
                 client.sendall(text)
                 self.heard += client.recv(65536)
             with suppress(ConnectionResetError):
@@ -201,10 +201,10 @@ def test_a_key_with_a_passphrase_is_refused_without_a_prompt(tmp_path: Path) -> 
 @pytest.mark.parametrize("key", ["ca", "cert"])
 def test_invalid_certificate_files_are_named(tmp_path: Path, key: str) -> None:
     made = tmp_path / "some.pem"
-    for content, said in ((None, "cannot be read: No such file"), ("text", "cannot be used: ")):
+    for content, problem in ((None, "cannot be read: No such file"), ("text", "cannot be used: ")):
         if content is not None:
             made.write_text(content)
         tls = TlsSettings.model_validate({"mode": "verify_ca", key: str(made)})
         with pytest.raises(SettingsError) as error:
             connect(Login("127.0.0.1", "reader", 1, tls=tls))
-        assert f"server.tls.{key}: {made} {said}" in str(error.value)
+        assert f"server.tls.{key}: {made} {problem}" in str(error.value)

@@ -159,7 +159,7 @@ def test_any_user_and_password_survive_a_url(user: str, password: str) -> None:
 
 @given(st.text())
 def test_an_invalid_url_is_refused_without_quoting_it(text: str) -> None:
-    assert "Xq7" not in said_of(f"mysql://user:Xq7{text}Zk9@db")
+    assert "Xq7" not in message_of(f"mysql://user:Xq7{text}Zk9@db")
 
 
 @given(st.text(alphabet="/?#@:;%a1\\", max_size=6))
@@ -179,7 +179,7 @@ def test_a_schema_in_a_url_is_ignored(suffix: str) -> None:
     assert (read.host, read.port, read.user, read.password) == ("db", 3307, "user", None)
 
 
-def said_of(url: str) -> str:
+def message_of(url: str) -> str:
     """Return the text of the parsed URL, or of the error."""
     try:
         return repr(ServerUrl.read(url))
