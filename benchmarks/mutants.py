@@ -157,7 +157,7 @@ MUTANTS = (
     ),
     Mutant(
         "a held table published as not held",
-        "pipeline/gold/plan/cut.py",
+        "pipeline/gold/plan/publication.py",
         '"held": state.holds(table) is not None or table.to_lsn < state.cut_lsn',
         '"held": False',
         ("tests/integration/gold/test_gold_apply.py",),

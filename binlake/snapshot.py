@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import pyarrow as pa
 
 from binlake.arguments import Given, settings_from
-from pipeline.gold.snapshot.engines import Engine
+from pipeline.gold.snapshot.query_engines import Engine
 from pipeline.gold.snapshot.snapshot import Snapshot, read_snapshot
 
 if TYPE_CHECKING:

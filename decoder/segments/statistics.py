@@ -17,7 +17,7 @@ from decoder.events.gtid import GtidEvent
 from decoder.events.gtid_set import GtidSet, GtidSource
 from decoder.events.header import EventHeader
 from decoder.events.registry import parse
-from decoder.segments.framer import FramedWindow
+from decoder.segments.log_windows import FramedWindow
 
 _GTID_TYPES = (EventType.GTID, EventType.ANONYMOUS_GTID, EventType.GTID_TAGGED)
 _UUID, _GNO = 1, 17

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from decoder.framing.large_event import Checkpoint
-from decoder.segments.segmenter import SegmentBounds
+from decoder.segments.segment_bounds import SegmentBounds
 from pipeline.bronze.order import Placed
 from pipeline.bronze.scan import COPY_AGAIN, FileScan, ScanTask, Successor, judge, scan_all
 from pipeline.bronze.tables import FileRow

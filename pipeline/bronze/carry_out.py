@@ -20,11 +20,11 @@ from pipeline.bronze.tables import FileRow, segments_table
 from pipeline.lake.delta_log.conditions import equal
 from pipeline.lake.files.target_writer import Written
 from pipeline.lake.ledger.ledger import Plan
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
 from pipeline.lake.tables.tables import Tables
 from pipeline.layer import Done, LayerRun
 from pipeline.source import GtidSet
-from pipeline.source.logs.encrypted import find_ciphers, read_keys
+from pipeline.source.logs.ciphers import find_ciphers, read_keys
 from pipeline.spark.engine import engine_of
 
 Identity = tuple[str, str]

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.bronze.copies import Committed, Origin, foreign, origin, unknown_origin
 from pipeline.bronze.executed_gtids import log_base
+from pipeline.bronze.log_origin import Committed, Origin, foreign, origin, unknown_origin
 from pipeline.bronze.tables import FileRow
 from pipeline.errors import SettingsError
 from pipeline.source import GtidSet

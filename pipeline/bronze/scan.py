@@ -17,9 +17,9 @@ from decoder.constants import EventFlag, EventType
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.framing.large_event import Checkpoint
-from decoder.segments.framer import FLAGS_POSITION
 from decoder.segments.log_header import description_bytes, read_description
-from decoder.segments.segmenter import SegmentBounds
+from decoder.segments.log_windows import FLAGS_POSITION
+from decoder.segments.segment_bounds import SegmentBounds
 from decoder.segments.statistics import EventStatistics
 from pipeline.bronze.tables import State
 from pipeline.errors import MissingRequirementError

@@ -177,7 +177,7 @@ def runs(
         from pipeline.cli.show_runs import show_runs
         from pipeline.lake.ledger.ledger_table import batches
         from pipeline.lake.ledger.run_store import read_runs
-        from pipeline.lake.tables.opening import tables_of
+        from pipeline.lake.tables.choice import tables_of
         from pipeline.run.preflight import no_lake, require_lake
         from pipeline.spark.session import spark_for
 
@@ -293,9 +293,9 @@ def inspect(
     json: JsonLines = False,
 ) -> None:
     """Show the events of binlog files, or their rows; needs no lake."""
-    from pipeline.catalog.timeline.logged import CatalogOptions
+    from pipeline.catalog.timeline.logged_statement import CatalogOptions
     from pipeline.cli.inspect import inspect_files
-    from pipeline.source.logs.encrypted import read_keys
+    from pipeline.source.logs.ciphers import read_keys
 
     settings = settings_of(conf)
     if keyring is not None:
@@ -322,7 +322,7 @@ def config(
 
     Needs neither Spark nor a server. Prints every mistake, with exit code 2.
     """
-    from pipeline.settings.file import as_json, as_yaml
+    from pipeline.settings.conf_file import as_json, as_yaml
 
     places: dict[str, Any] = {"source": source, "binlogs": binlogs, "lake": lake}
     settings = settings_of(conf, **places, server=server)

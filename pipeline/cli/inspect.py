@@ -28,7 +28,7 @@ import decoder
 from decoder import BinlogError, Keys
 from decoder.encryption.keys import NO_KEYS
 from decoder.errors import EncryptedError
-from pipeline.catalog.timeline.logged import CatalogOptions
+from pipeline.catalog.timeline.logged_statement import CatalogOptions
 from pipeline.cli.inspect_events import (
     EVENT_COLUMNS,
     encryption_header,
@@ -42,7 +42,7 @@ from pipeline.cli.inspect_rows import ROW_COLUMNS, row_cells, row_object, rows_i
 from pipeline.cli.run_commands import starting
 from pipeline.observe import redact
 from pipeline.source.logs.archive import MAGIC_LENGTH, ArchivedFile, codec_of
-from pipeline.source.logs.encrypted import ENCRYPTION_REMEDY
+from pipeline.source.logs.ciphers import ENCRYPTION_REMEDY
 
 _CATALOG = CatalogOptions()
 _PAGE = 500

@@ -319,8 +319,8 @@ def set_up_run(
     `section`: the name of a section of the settings, and options for its keys; `options`: as of
     `settings_of`.
     """
-    from pipeline.observe.log import set_up
     from pipeline.observe.progress import LogProgress, QuietProgress, for_terminal
+    from pipeline.observe.run_log import set_up
 
     # Before the settings are read: mistakes in them are reported in the format asked for.
     if output.log == "json":
@@ -338,7 +338,7 @@ def set_up_run(
 def print_error(error: BaseException) -> None:
     """Print an error, or log it with `--log json`; with a stack trace if it is unexpected."""
     from pipeline.observe import redact, say
-    from pipeline.observe.log import logs_json
+    from pipeline.observe.run_log import logs_json
 
     unexpected = isinstance(error, Exception) and not has_sentence(error)
     if isinstance(error, Interrupted):

@@ -19,8 +19,8 @@ from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.gold.changes.transactions import chosen_rows, entries, slices
 from pipeline.gold.changes.xa import Prepared
+from pipeline.gold.next_batch import awaits_silver, draft_next, facts_of, timeline
 from pipeline.gold.plan.until import last_wanted
-from pipeline.gold.planning import awaits_silver, draft_next, facts_of, timeline
 from pipeline.gold.table.state import GoldState, TableState
 from pipeline.lake.delta_log.conditions import equal
 from pipeline.lake.delta_log.spark_written import size_of_rows

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipeline.catalog import TableName
-from pipeline.catalog.timeline.definitions import read_items
+from pipeline.catalog.timeline.stored_timeline import read_items
 from pipeline.gold import GoldState
 from pipeline.gold.table.gold_table import gold_schema, properties_in_sql
 from pipeline.gold.table.options import TableOptions, clustering_clause
 from pipeline.lake.delta_log.column_features import DELETION_VECTORS
+from pipeline.lake.delta_log.model import DeltaState
 from pipeline.lake.delta_log.spark_written import clustered_by
-from pipeline.lake.delta_log.table import DeltaState
 from pipeline.layer import LayerRun
 
 DROP_VECTORS = f"DROP FEATURE {DELETION_VECTORS}"

@@ -13,14 +13,14 @@ import pyarrow.compute as pc
 from pipeline.bronze.tables import files_table, segments_table
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.timeline.definitions import definitions, read_items
+from pipeline.catalog.timeline.stored_timeline import definitions, read_items
 from pipeline.gold import GoldState
-from pipeline.gold.cascades.store import cascades_table
-from pipeline.gold.plan.published_cuts import cuts_table
+from pipeline.gold.cascades.cascades_table import cascades_table
+from pipeline.gold.plan.cuts_table import cuts_table
 from pipeline.gold.table.names import gold_name
 from pipeline.lake import Lake, Ledger
 from pipeline.lake.delta_log.conditions import compare, equal
-from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.layout import encode_part
 from pipeline.lake.ledger.ledger_table import batches
 from pipeline.lake.ledger.run_store import runs

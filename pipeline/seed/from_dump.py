@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from decoder import TableDefinition, TypeOptions
 from pipeline.catalog import TableName
-from pipeline.catalog.timeline.start import text_of
+from pipeline.catalog.timeline.definitions_file import text_of
 from pipeline.errors import SettingsError
 from pipeline.layer import LayerRun
 from pipeline.seed.dumps import (
@@ -29,7 +29,7 @@ from pipeline.seed.folder import Begun, SeedFolder, fill, filled, under_way
 from pipeline.seed.source_table import definition_of
 from pipeline.seed.values import RowReader
 from pipeline.settings import Settings
-from pipeline.silver.plan.seeds import LogCoordinates, Seed, new_id, staged_schema
+from pipeline.silver.plan.stored_seeds import LogCoordinates, Seed, new_id, staged_schema
 from pipeline.source.server.version import server_number
 from pipeline.spark.warm_kernels import Batches, warm_first
 

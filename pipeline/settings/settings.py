@@ -20,7 +20,7 @@ from pipeline.lake import Lake
 from pipeline.lake.sql_text import quoted
 from pipeline.observe.redaction import secrets_in
 from pipeline.settings.capture import CaptureSettings
-from pipeline.settings.file import KeyPath, SettingsFile
+from pipeline.settings.conf_file import KeyPath, SettingsFile
 from pipeline.settings.gold import GoldSettings
 from pipeline.settings.mistakes import declared, mistakes_in, one_error
 from pipeline.settings.monitoring import LineageSettings, MetricsSettings, NotifySettings

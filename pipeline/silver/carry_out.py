@@ -11,16 +11,16 @@ from typing import Any
 
 from decoder.errors import UnsupportedError
 from pipeline.catalog import TableName
-from pipeline.catalog.timeline.definitions import append_items
+from pipeline.catalog.timeline.stored_timeline import append_items
 from pipeline.lake import Lake, stores
-from pipeline.lake.delta_log.table import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable, Step
 from pipeline.lake.files.target_writer import Destination, Written
+from pipeline.lake.lazy_spark import start_early
 from pipeline.lake.ledger.ledger import Plan
-from pipeline.lake.starting import start_early
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
 from pipeline.lake.tables.tables import Tables
 from pipeline.layer import Done, LayerRun
-from pipeline.silver.decode import segments
+from pipeline.silver.decode import segment_refs
 from pipeline.silver.decode.decode import (
     FAULTS,
     STAGED_FAULTS,
@@ -29,22 +29,22 @@ from pipeline.silver.decode.decode import (
     Decode,
     table_target,
 )
-from pipeline.silver.decode.decoding import (
-    SEEN,
-    DecodeAndWrite,
-    lossy_sentences,
-    lossy_values,
-    rows_of,
-    together,
-)
+from pipeline.silver.decode.segment_refs import SegmentRef
 from pipeline.silver.decode.segment_tasks import results
-from pipeline.silver.decode.segments import SegmentRef
 from pipeline.silver.decode.silver_tables import (
     changes_app,
     changes_table,
     committer,
     statements_table,
     transactions_table,
+)
+from pipeline.silver.decode.task_output import (
+    SEEN,
+    DecodeAndWrite,
+    lossy_sentences,
+    lossy_values,
+    rows_of,
+    together,
 )
 from pipeline.silver.full_refresh import begin
 from pipeline.silver.plan.batch_plan import PlannedTable, SilverPlan, by_table_id
@@ -123,8 +123,8 @@ def _decode_and_commit(run: LayerRun, plan: Plan, body: SilverPlan) -> Done:
 def _refs(run: LayerRun, body: SilverPlan) -> list[SegmentRef]:
     of_source = run.spark, run.lake, run.source
     if body.retried:
-        return segments.at(*of_source, [(r.ordinal, r.start_pos) for r in body.retried])
-    return segments.between(*of_source, body.start, body.end)
+        return segment_refs.at(*of_source, [(r.ordinal, r.start_pos) for r in body.retried])
+    return segment_refs.between(*of_source, body.start, body.end)
 
 
 def _decode(

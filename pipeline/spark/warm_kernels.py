@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from decoder.stream.precompile import is_warm, warm
 from pipeline.lake.child_sessions import is_connected, master_of
-from pipeline.lake.starting import Spark
+from pipeline.lake.lazy_spark import Spark
 from pipeline.observe import Progress
 from pipeline.observe.memory import keep_freed
 from pipeline.spark.ship_code import on_this_machine

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import KINDS_IGNORED_BY_GOLD, TimelineItem, in_force
-from pipeline.catalog.timeline.definitions import read_items
+from pipeline.catalog.timeline.stored_timeline import read_items
 from pipeline.errors import BinlakeError, ConcurrentRunError, SettingsError
 from pipeline.gold import Cut, GoldState
 from pipeline.gold.plan.rebuild import refresh_under_way

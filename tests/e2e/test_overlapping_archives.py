@@ -22,7 +22,7 @@ from pipeline.observe import LayerReport
 from pipeline.run import read_status
 from pipeline.run.commands import exit_code
 from pipeline.settings import Settings
-from pipeline.silver.decode import segments
+from pipeline.silver.decode import segment_refs
 from pipeline.silver.plan.batch_plan import SilverPlan
 from pipeline.silver.plan.new_segments import contiguous
 from tests.e2e.conftest import Run
@@ -219,7 +219,7 @@ def test_overlapping_logs_in_one_run(
     assert plan is not None
     body = SilverPlan.from_body(plan.body)
     files = {row.ordinal: row for row in read_files(spark, lake, "e2e")}
-    every = contiguous(segments.after(spark, lake, "e2e", None), files, None, files)
+    every = contiguous(segment_refs.after(spark, lake, "e2e", None), files, None, files)
     upto = [one.place < body.end for one in every.segments].count(True) - 1
     executed = every.before[upto].after(every.segments[upto].gtids)
     assert executed == body.executed

@@ -17,6 +17,7 @@ from tests.support.house.rules import (
     face,
     imports,
     modules,
+    near_twins,
     sizes,
     strangers,
 )
@@ -142,6 +143,16 @@ def test_a_house_that_keeps_the_rules(shed: House) -> None:
             f"from first.tools.saw import x\nclass Plank: ...\n{LONG}",
             "Plank is a class in first.bench.vice and in second.user",
         ),
+        (
+            "second/saws.py",
+            LONG,
+            "saw and saws differ only by an ending: first.tools.saw, second.saws",
+        ),
+        (
+            "second/vicing/__init__.py",
+            "",
+            "vice and vicing differ only by an ending: first.bench.vice, second.vicing",
+        ),
     ],
 )
 def test_a_breach_is_found(shed: House, file: str, text: str, said: str | None) -> None:
@@ -151,6 +162,33 @@ def test_a_breach_is_found(shed: House, file: str, text: str, said: str | None) 
     face.cache_clear()
     found = [breach for rule in RULES for breach in rule(shed)]
     assert said in found if said else not found
+
+
+def test_a_pair_of_names_is_an_exception_only_while_it_is_needed(shed: House) -> None:
+    (shed.root / "second/saws.py").write_text(LONG)
+    pair, other = ("saw", "saws"), ("saw", "vice")
+    assert not list(near_twins(replace(shed, twins={pair: "why"})))
+    assert list(near_twins(replace(shed, twins={pair: "why", other: "why"}))) == [
+        "saw and vice are no near-twins"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("plan", "planning"),
+        ("framer", "framing"),
+        ("foreign_key", "foreign_keys"),
+        ("format_description", "format_descriptor"),
+        ("copies", "copy"),
+    ],
+)
+def test_names_that_differ_only_by_an_ending(shed: House, one: str, other: str) -> None:
+    for name in (one, other):
+        (shed.root / f"second/{name}.py").write_text(LONG)
+    assert list(near_twins(shed)) == [
+        f"{one} and {other} differ only by an ending: second.{one}, second.{other}"
+    ]
 
 
 def test_a_circle_a_full_room_and_a_lost_entry_are_found(shed: House) -> None:

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["alteration", "generated", "items", "versions"]
+__all__ = ["altered_columns", "generated", "items", "layout_versions"]

@@ -12,11 +12,10 @@ __all__ = [
     "ddl",
     "defaults",
     "dml",
-    "dump",
     "effects",
     "expression_reader",
     "expressions",
-    "foreign_key",
+    "foreign_key_clause",
     "keys",
     "lexer",
     "logged_effects",
@@ -24,4 +23,5 @@ __all__ = [
     "names",
     "partition_clause",
     "partitions",
+    "schema_dump",
 ]

@@ -12,7 +12,7 @@ from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION
 from pipeline.catalog.ddl.column_types import with_charset
 from pipeline.catalog.ddl.elements import Period
-from pipeline.catalog.ddl.foreign_key import ForeignKey
+from pipeline.catalog.ddl.foreign_key_clause import ForeignKey
 from pipeline.catalog.ddl.keys import PRIMARY, ChangeKeys, Key
 from pipeline.catalog.ddl.lexer import Kind, Token
 from pipeline.catalog.ddl.partitions import Partition, Partitioning

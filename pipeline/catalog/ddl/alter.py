@@ -26,7 +26,7 @@ from pipeline.catalog.ddl.create import BLACKHOLE
 from pipeline.catalog.ddl.cursor import ReadError, TokenCursor, split
 from pipeline.catalog.ddl.effects import AlterTable, Effect, TableName
 from pipeline.catalog.ddl.elements import is_column, read_period
-from pipeline.catalog.ddl.foreign_key import read_foreign_key
+from pipeline.catalog.ddl.foreign_key_clause import read_foreign_key
 from pipeline.catalog.ddl.keys import PRIMARY, ChangeKeys, read_key
 from pipeline.catalog.ddl.lexer import Kind, StatementContext, Token
 from pipeline.catalog.ddl.names import read_name

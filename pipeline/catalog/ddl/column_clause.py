@@ -10,7 +10,7 @@ from pipeline.catalog.ddl.actions import NewColumn
 from pipeline.catalog.ddl.addresses import default_in_bytes
 from pipeline.catalog.ddl.column_types import accept_charset, read_type, with_charset
 from pipeline.catalog.ddl.cursor import TokenCursor
-from pipeline.catalog.ddl.foreign_key import read_reference
+from pipeline.catalog.ddl.foreign_key_clause import read_reference
 from pipeline.catalog.ddl.lexer import Kind, Token
 
 

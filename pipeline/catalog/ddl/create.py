@@ -19,7 +19,7 @@ from pipeline.catalog.ddl.effects import (
     Unsupported,
 )
 from pipeline.catalog.ddl.elements import is_column, read_period
-from pipeline.catalog.ddl.foreign_key import ForeignKey, read_foreign_key
+from pipeline.catalog.ddl.foreign_key_clause import ForeignKey, read_foreign_key
 from pipeline.catalog.ddl.keys import Key, read_key
 from pipeline.catalog.ddl.lexer import Kind, StatementContext, Token
 from pipeline.catalog.ddl.model import TableModel

@@ -8,7 +8,7 @@ from decoder import TableDefinition
 from pipeline.catalog.ddl.actions import Action, NewColumn
 from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION
 from pipeline.catalog.ddl.column_types import with_charset
-from pipeline.catalog.ddl.foreign_key import ForeignKey
+from pipeline.catalog.ddl.foreign_key_clause import ForeignKey
 from pipeline.catalog.ddl.model import TableModel
 
 

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from pipeline.catalog.ddl.actions import NewColumn
 from pipeline.catalog.ddl.expression_reader import renamed_expression
-from pipeline.catalog.ddl.foreign_key import ForeignKey, renamed_columns
+from pipeline.catalog.ddl.foreign_key_clause import ForeignKey, renamed_columns
 from pipeline.catalog.ddl.keys import Keys
 from pipeline.catalog.ddl.partitions import Partitioning
 

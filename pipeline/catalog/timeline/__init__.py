@@ -4,11 +4,11 @@ from __future__ import annotations
 
 __all__ = [
     "consequences",
-    "definitions",
-    "logged",
-    "seeded",
-    "start",
+    "definitions_file",
+    "logged_statement",
+    "seed_items",
     "statements",
+    "stored_timeline",
     "tables",
     "timeline",
     "touched",

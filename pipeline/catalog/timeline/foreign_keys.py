@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from pipeline.catalog.alter.alteration import Alteration, NotAppliedError
+from pipeline.catalog.alter.altered_columns import Alteration, NotAppliedError
 from pipeline.catalog.ddl.actions import (
     Action,
     AddColumn,
@@ -15,9 +15,14 @@ from pipeline.catalog.ddl.actions import (
     SetEngine,
 )
 from pipeline.catalog.ddl.effects import CreateTable, TableName
-from pipeline.catalog.ddl.foreign_key import ForeignKey, named, renamed_columns, renamed_table
+from pipeline.catalog.ddl.foreign_key_clause import (
+    ForeignKey,
+    named,
+    renamed_columns,
+    renamed_table,
+)
 from pipeline.catalog.ddl.model import TableModel
-from pipeline.catalog.timeline.logged import LoggedStatement
+from pipeline.catalog.timeline.logged_statement import LoggedStatement
 from pipeline.catalog.timeline.tables import Tables
 
 _INLINE_IN_MYSQL, _INLINE_IN_MARIADB = 90000, 100500

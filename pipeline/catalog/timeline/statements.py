@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from decoder import TableDefinition
-from pipeline.catalog.alter.alteration import Alteration, NotAppliedError, altered
+from pipeline.catalog.alter.altered_columns import Alteration, NotAppliedError, altered
 from pipeline.catalog.ddl.actions import Refused, RowsNotLogged
 from pipeline.catalog.ddl.defaults import insert_default
 from pipeline.catalog.ddl.effects import (
@@ -31,7 +31,7 @@ from pipeline.catalog.ddl.effects import (
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.ddl.partition_clause import COPY_REMEDY
 from pipeline.catalog.timeline import foreign_keys
-from pipeline.catalog.timeline.logged import CatalogOptions, LoggedStatement
+from pipeline.catalog.timeline.logged_statement import CatalogOptions, LoggedStatement
 from pipeline.catalog.timeline.table_items import TableItems, named
 from pipeline.catalog.timeline.tables import Tables, TimelineTable, with_key
 

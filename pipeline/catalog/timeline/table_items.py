@@ -9,7 +9,7 @@ from decoder import TableDefinition
 from pipeline.catalog.alter.items import ItemKind, TimelineItem
 from pipeline.catalog.ddl.effects import TableName
 from pipeline.catalog.ddl.model import TableModel
-from pipeline.catalog.timeline.logged import CatalogOptions, LoggedStatement
+from pipeline.catalog.timeline.logged_statement import CatalogOptions, LoggedStatement
 from pipeline.catalog.timeline.tables import Tables
 
 

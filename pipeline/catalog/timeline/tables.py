@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 from decoder import TableDefinition, TypeOptions
 from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.alter.versions import Versions
+from pipeline.catalog.alter.layout_versions import Versions
 from pipeline.catalog.ddl.effects import TableName
 from pipeline.catalog.ddl.keys import Keys, row_key
 from pipeline.catalog.ddl.model import TableModel
-from pipeline.catalog.timeline.naming import NotNamedError, with_names
+from pipeline.catalog.timeline.column_names import NotNamedError, with_names
 
 NO_NAMES = (
     "the log has neither its column names and keys (binlog_row_metadata is not FULL) nor its CREATE"

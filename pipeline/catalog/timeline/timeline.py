@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 from decoder import TableDefinition
 from pipeline.catalog.alter.items import ItemKind, Position, SeededFrom, TimelineItem
-from pipeline.catalog.alter.versions import difference, fits
+from pipeline.catalog.alter.layout_versions import difference, fits
 from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.effects import CreateTable, Effect, TableName, Unsupported
 from pipeline.catalog.ddl.logged_effects import in_lower_case, permanent_effects
 from pipeline.catalog.ddl.model import TableModel
-from pipeline.catalog.timeline.logged import CatalogOptions, LoggedStatement
-from pipeline.catalog.timeline.naming import NotNamedError, with_logical_types
-from pipeline.catalog.timeline.seeded import NotSeededError, SeededTable, seeded
-from pipeline.catalog.timeline.start import TimelineStart
+from pipeline.catalog.timeline.column_names import NotNamedError, with_logical_types
+from pipeline.catalog.timeline.definitions_file import TimelineStart
+from pipeline.catalog.timeline.logged_statement import CatalogOptions, LoggedStatement
+from pipeline.catalog.timeline.seed_items import NotSeededError, SeededTable, seeded
 from pipeline.catalog.timeline.statements import StatementReader
 from pipeline.catalog.timeline.tables import Tables, TimelineTable
 

@@ -32,7 +32,7 @@ from pipeline.gold.table.names import COMMITTED_AT, LSN
 from pipeline.gold.table.state import Refusal, TableRefusedError, TableState
 from pipeline.lake.sql_text import in_sql
 from pipeline.layer import LayerRun
-from pipeline.silver.plan.seeds import Seed, read_seed, rows_folder, staged_schema
+from pipeline.silver.plan.stored_seeds import Seed, read_seed, rows_folder, staged_schema
 
 FROM_START = 1
 """XA transactions are read from the log's start: one may have been prepared before the seed."""

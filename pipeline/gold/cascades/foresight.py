@@ -2,9 +2,9 @@
 
 Done while a batch is planned, from gold's rows before it and silver's changes: what cannot be
 derived holds the child like any fault, and the derived changes are stored with the plan
-(`cascades.store`). Skipped if no foreign key changes rows, or no parent has rows in transactions
-with unlogged cascades; if none of these rows is deleted or changes a referenced value, only that is
-checked.
+(`cascades.cascades_table`). Skipped if no foreign key changes rows, or no parent has rows in
+transactions with unlogged cascades; if none of these rows is deleted or changes a referenced value,
+only that is checked.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from pipeline.catalog import TableName
+from pipeline.gold.cascades.cascades_table import Changes, as_changes
 from pipeline.gold.cascades.links import (
     Identity,
     Link,
@@ -31,8 +32,7 @@ from pipeline.gold.cascades.outlook import Foreseen, Outlook, Parents
 from pipeline.gold.cascades.reader import Reader
 from pipeline.gold.cascades.replay import Cascaded, Place, Replay, RowChange, TableRows, Values
 from pipeline.gold.cascades.rows import ChangeRequest, TooManyRowsError
-from pipeline.gold.cascades.store import Changes, as_changes
-from pipeline.gold.changes.blockers import OpenFault
+from pipeline.gold.changes.holds import OpenFault
 from pipeline.gold.changes.steps import model_after, rows_between
 from pipeline.settings import Settings
 

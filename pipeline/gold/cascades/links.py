@@ -22,7 +22,7 @@ from decoder.constants import ZERO_DATE_TYPES, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.ddl.foreign_key import ForeignKey
+from pipeline.catalog.ddl.foreign_key_clause import ForeignKey
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.gold.changes.steps import model_after
 from pipeline.gold.table.state import TableState

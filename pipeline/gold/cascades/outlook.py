@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipeline.catalog import TableName
+from pipeline.gold.cascades.cascades_table import Changes
 from pipeline.gold.cascades.links import Items, Link, ancestors, begins_empty, descendants
 from pipeline.gold.cascades.reader import Reader
-from pipeline.gold.cascades.store import Changes
-from pipeline.gold.changes.blockers import OpenFault, place_in_log
+from pipeline.gold.changes.holds import OpenFault, place_in_log
 from pipeline.gold.changes.steps import model_after
 from pipeline.gold.table.state import TableState
 from pipeline.settings import Settings

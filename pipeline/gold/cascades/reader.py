@@ -27,7 +27,7 @@ from pipeline.gold.table.names import gold_name
 from pipeline.lake import delta
 from pipeline.lake.delta_log.conditions import among
 from pipeline.lake.delta_log.spark_written import version_of
-from pipeline.lake.starting import Spark, started
+from pipeline.lake.lazy_spark import Spark, started
 from pipeline.settings import Settings
 
 Answer = TypeVar("Answer")

@@ -24,8 +24,8 @@ from pipeline.gold.changes.steps import rows_between
 from pipeline.gold.changes.transactions import slices
 from pipeline.gold.schema.unlogged import completed, left_out
 from pipeline.lake import Lake
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.sql_text import quoted
-from pipeline.lake.starting import Spark
 
 MOST_ROWS = 200_000
 """Limit on changes of one table, or rows that may refer to deleted ones, processed at once."""

@@ -79,8 +79,8 @@ def read_changes(
     """Return one table's changes in one part; None if silver has no table of that version.
 
     Changes of an XA transaction are in the part in which it is committed, with the LSN and the time
-    of the commit. `cascaded`: additional changes by foreign keys (see `cascades.store`). `here`:
-    the rows between the part's bounds, if already read (see `small_batch.rows_here`).
+    of the commit. `cascaded`: additional changes by foreign keys (see `cascades.cascades_table`).
+    `here`: the rows between the part's bounds, if already read (see `small_batch.rows_here`).
     """
     found = _logged(spark, lake, name, rows, skip, prepared, here)
     if cascaded is None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.catalog.alter.items import TimelineItem
-from pipeline.gold.changes.blockers import OpenFault
+from pipeline.gold.changes.holds import OpenFault
 
 
 @dataclass(frozen=True, slots=True)

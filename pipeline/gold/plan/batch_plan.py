@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
-from pipeline.gold.changes.blockers import (
+from pipeline.gold.changes.holds import (
     OpenFault,
     Rules,
     fault_blocks,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import Position, TimelineItem
-from pipeline.gold.changes.blockers import Block, Rules
+from pipeline.gold.changes.holds import Block, Rules
 from pipeline.gold.changes.steps import MOVES, is_whole
 from pipeline.gold.table.state import NO_LSN, Refusal, TableState
 

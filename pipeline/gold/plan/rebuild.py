@@ -18,8 +18,8 @@ from typing import Any
 from pipeline.catalog import TableName
 from pipeline.errors import BinlakeError
 from pipeline.gold.plan.batch_plan import LEFT_OUT
-from pipeline.gold.plan.cut import Cut, cut_step
-from pipeline.gold.plan.published_cuts import cuts_table
+from pipeline.gold.plan.cuts_table import cuts_table
+from pipeline.gold.plan.publication import Cut, cut_step
 from pipeline.gold.table.names import is_same_place
 from pipeline.gold.table.state import GoldState, Rebuild, TableState
 from pipeline.lake import Ledger

@@ -29,7 +29,7 @@ from pipeline.lake.sql_text import in_sql, is_name, quoted
 from pipeline.layer import LayerRun
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError, require_no_maintenance
-from pipeline.silver.plan.seeds import read_seed
+from pipeline.silver.plan.stored_seeds import read_seed
 
 T = TypeVar("T")
 

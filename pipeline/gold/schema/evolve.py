@@ -15,8 +15,8 @@ from pipeline.gold.table.gold_table import SOURCE, GoldTable, properties_in_sql,
 from pipeline.gold.table.options import TableOptions, clustering_clause
 from pipeline.lake import delta
 from pipeline.lake.delta_log.column_features import enabling
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.sql_text import in_sql, is_name, quoted
-from pipeline.lake.starting import Spark
 
 ENDS = ("drop", "moved")
 EMPTYING = (*ENDS, "truncate", "truncate_partitions")

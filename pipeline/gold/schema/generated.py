@@ -20,7 +20,7 @@ from typing import Any
 from pyspark.sql import Column, functions as sf, types as st
 
 from pipeline.gold.changes.images import REPLACEMENT
-from pipeline.gold.changes.json_diff import Number
+from pipeline.gold.changes.patched_json import Number
 from pipeline.lake.sql_text import quoted
 
 Source = Callable[[str], Column]

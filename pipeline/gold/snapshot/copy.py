@@ -19,13 +19,13 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from pipeline.errors import SettingsError
-from pipeline.gold.plan.published_cuts import CutRow
-from pipeline.gold.snapshot.engines import by_spark
+from pipeline.gold.plan.cuts_table import CutRow
+from pipeline.gold.snapshot.query_engines import by_spark
 from pipeline.gold.snapshot.snapshot import find_some_tables, moment
 from pipeline.gold.snapshot.table_versions import Entry, arrow_batches, name_of
 from pipeline.gold.table.names import gold_name
 from pipeline.lake import Lake
-from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.files.target_writer import Destination, Limits, TargetWriter
 from pipeline.lake.layout import encode_part
 from pipeline.lake.locks.lock import absolute, local_path
@@ -168,7 +168,7 @@ def _through_spark(settings: Settings) -> tuple[Copy, NoteOf]:
     from pipeline.lake import delta
     from pipeline.lake.delta_log.column_features import enabling
     from pipeline.lake.delta_log.spark_written import history
-    from pipeline.lake.starting import started
+    from pipeline.lake.lazy_spark import started
     from pipeline.spark.session import spark_for
 
     spark = spark_for(settings)

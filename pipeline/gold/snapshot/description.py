@@ -11,7 +11,7 @@ from pyspark.sql import types as st
 from decoder import TableDefinition
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem, in_force
-from pipeline.catalog.timeline.definitions import read_items
+from pipeline.catalog.timeline.stored_timeline import read_items
 from pipeline.gold.snapshot.snapshot import find_some_tables
 from pipeline.gold.snapshot.table_versions import Entry, opened, schema_of
 from pipeline.gold.table.names import gold_name
@@ -19,8 +19,8 @@ from pipeline.gold.table.state import GoldState, TableState
 from pipeline.lake import Ledger, delta
 from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.lake.delta_log.spark_written import has_log
-from pipeline.lake.starting import Spark, started
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.lazy_spark import Spark, started
+from pipeline.lake.tables.choice import tables_of
 from pipeline.settings import Settings
 
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pipeline.errors import SettingsError
-from pipeline.gold.plan.published_cuts import CutRow, find_cut
-from pipeline.gold.snapshot.engines import ENGINES, Engine
+from pipeline.gold.plan.cuts_table import CutRow, find_cut
+from pipeline.gold.snapshot.query_engines import ENGINES, Engine
 from pipeline.gold.snapshot.table_versions import Entry, name_of
 from pipeline.gold.table.names import gold_name
 from pipeline.settings import Settings

@@ -14,7 +14,7 @@ from pipeline.gold.table.names import COMMITTED_AT, LSN
 from pipeline.gold.table.options import TableOptions
 from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.lake.delta_log.spark_written import properties
-from pipeline.lake.starting import Spark
+from pipeline.lake.lazy_spark import Spark
 
 SOURCE = "binlake.source"
 DEFINITION = "binlake.definition"

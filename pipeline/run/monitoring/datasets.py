@@ -21,12 +21,12 @@ from decoder.columns.registry import row_type
 from decoder.errors import UnsupportedError
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import in_force
-from pipeline.catalog.timeline.definitions import read_items
+from pipeline.catalog.timeline.stored_timeline import read_items
 from pipeline.gold import GoldState
 from pipeline.gold.table.names import COMMITTED_AT, LSN, gold_name
 from pipeline.gold.table.state import TableState
 from pipeline.lake import Ledger
-from pipeline.lake.starting import Spark
+from pipeline.lake.lazy_spark import Spark
 from pipeline.observe.current_run import FinishedBatch
 from pipeline.settings import Settings
 from pipeline.settings.server import ServerUrl

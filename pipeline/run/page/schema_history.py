@@ -13,8 +13,8 @@ import pyarrow as pa
 from pipeline.catalog.alter.items import TimelineItem, in_force
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import among, compare, equal
-from pipeline.lake.starting import Spark
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.lazy_spark import Spark
+from pipeline.lake.tables.choice import tables_of
 from pipeline.observe import redact
 from pipeline.run.page.chart import (
     ACCENT,

@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.errors import BinlakeError
-from pipeline.lake.delta_log.table import DeltaState, LakeTable
+from pipeline.lake.delta_log.model import DeltaState, LakeTable
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.sql_text import is_name
-from pipeline.lake.starting import Spark
 from pipeline.lake.tables.by_spark import SparkTables
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
 from pipeline.maintenance.tables import Table, lake_wide_tables, tables_of_changes
 from pipeline.observe.quantities import byte_factor, byte_unit, size
 from pipeline.run.page.chart import (

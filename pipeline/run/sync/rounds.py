@@ -22,7 +22,7 @@ from pipeline.run.preflight import require_places
 from pipeline.run.recorder import Recorder
 from pipeline.run.sync.round_recorder import Reported, RoundRecorder
 from pipeline.settings import Settings
-from pipeline.source.logs.encrypted import read_keys
+from pipeline.source.logs.ciphers import read_keys
 from pipeline.source.logs.listing import find_any
 from pipeline.spark.session import spark_for
 

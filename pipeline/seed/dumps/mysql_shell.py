@@ -17,7 +17,7 @@ from typing import Any
 
 from pipeline.catalog import TableName
 from pipeline.catalog.ddl.effects import CreateTable
-from pipeline.catalog.timeline.start import StartTable
+from pipeline.catalog.timeline.definitions_file import StartTable
 from pipeline.seed.dumps.folder import Folder, folder
 from pipeline.seed.dumps.model import UTC, Chunk, Dump, DumpedTable
 from pipeline.seed.dumps.text_chunks import DECODED, DelimitedChunk, Dialect, addresses_of

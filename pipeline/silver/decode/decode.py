@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from decoder import SegmentDecoder, TableDefinition, TypeOptions
 from decoder.constants import MAGIC
-from decoder.events.format_descriptor import DESCRIPTORS
 from decoder.events.layout import first_layout
+from decoder.events.log_start import DESCRIPTORS
 from decoder.events.start_v3 import artificial_start
 from decoder.model import schemas
 from decoder.model.results import Changes, Faults, Result, Statements, Transactions

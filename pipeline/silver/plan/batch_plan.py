@@ -12,7 +12,7 @@ from decoder import TableDefinition
 from pipeline.bronze.executed_gtids import Executed
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import UNOWNED_KINDS, TimelineItem
-from pipeline.silver.decode.segments import FilePosition
+from pipeline.silver.decode.segment_refs import FilePosition
 from pipeline.silver.decode.table_names import TableNames
 
 FROM_START: FilePosition = (0, 0)

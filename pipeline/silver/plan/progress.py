@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.catalog import TableName
-from pipeline.catalog.timeline.definitions import require_own_tables, table_of_other_source
+from pipeline.catalog.timeline.stored_timeline import require_own_tables, table_of_other_source
 from pipeline.errors import SettingsError
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.history_removed import ABANDONED, maintained

@@ -24,15 +24,15 @@ from decoder.transactions.statements import may_change_tables
 from pipeline.bronze.tables import segments_table
 from pipeline.catalog import TableName, Timeline
 from pipeline.catalog.alter.items import Position, TimelineItem
-from pipeline.catalog.timeline.start import TimelineStart
+from pipeline.catalog.timeline.definitions_file import TimelineStart
 from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
 from pipeline.lake.delta_log.conditions import compare, equal
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
 from pipeline.layer import LayerRun
 from pipeline.settings import Settings
 from pipeline.silver.decode.decode import OFFSET_BITS, Wanted, segments_in, server_of
+from pipeline.silver.decode.segment_refs import FilePosition, SegmentRef
 from pipeline.silver.decode.segment_tasks import results
-from pipeline.silver.decode.segments import FilePosition, SegmentRef
 from pipeline.silver.decode.splitter import Split, Splitter
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.silver.plan.batch_plan import PlannedTable, planned_tables

@@ -16,7 +16,7 @@ from decoder.transactions.faults import STATEMENT_DML
 from pipeline.catalog import TableName
 from pipeline.catalog.ddl.ddl import StatementContext
 from pipeline.catalog.timeline.consequences import CONSEQUENCES_PATTERN, Consequences
-from pipeline.catalog.timeline.definitions import read_items
+from pipeline.catalog.timeline.stored_timeline import read_items
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import (
     ALL_ROWS,
@@ -29,10 +29,10 @@ from pipeline.lake.delta_log.conditions import (
     missing,
     only_one,
 )
-from pipeline.lake.delta_log.table import Step
+from pipeline.lake.delta_log.model import Step
 from pipeline.lake.files.target_writer import Destination, TargetWriter
-from pipeline.lake.starting import Spark
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.lazy_spark import Spark
+from pipeline.lake.tables.choice import tables_of
 from pipeline.lake.tables.tables import constant
 from pipeline.layer import LayerRun
 from pipeline.observe.report import sentences_by_cause
@@ -43,7 +43,7 @@ from pipeline.silver.decode.decode import (
     Wanted,
     of_wanted_tables,
 )
-from pipeline.silver.decode.segments import SegmentRef
+from pipeline.silver.decode.segment_refs import SegmentRef
 from pipeline.silver.decode.silver_tables import QUARANTINE, quarantine_table, statements_table
 from pipeline.silver.plan.batch_plan import Retried
 

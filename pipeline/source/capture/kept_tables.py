@@ -16,11 +16,11 @@ from pipeline.observe import say
 from pipeline.source.capture.source import Identity
 from pipeline.source.capture.state import write_durably
 from pipeline.source.logs.kept_statements import READINGS_FILE, parse_readings
+from pipeline.source.server.connect_timeout import StopOpening
 from pipeline.source.server.connection import asked, connect, queried
 from pipeline.source.server.create_statements import CreateStatements, read_create_statements
 from pipeline.source.server.errors import ServerError
 from pipeline.source.server.login import Login
-from pipeline.source.server.opening import StopOpening
 
 KEPT = 16
 """Number of readings kept: the first, and the last ones that differ."""

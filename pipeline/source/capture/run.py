@@ -21,6 +21,7 @@ from pipeline.source.capture.backoff import Backoff, most_tries
 from pipeline.source.capture.checkpoints import Checkpoints, bytes_after
 from pipeline.source.capture.dump_connection import DumpConnection
 from pipeline.source.capture.dump_items import FileNamed, Heartbeat, LogBytes, LogEnded, Received
+from pipeline.source.capture.dump_start import FIRST, DumpStart, dump_start
 from pipeline.source.capture.errors import (
     BrokenDumpError,
     DumpRefusedError,
@@ -45,12 +46,11 @@ from pipeline.source.capture.landed_folder import (
 from pipeline.source.capture.object_store import place_of
 from pipeline.source.capture.reader import ByteQueue, read_into
 from pipeline.source.capture.source import Identity, Source
-from pipeline.source.capture.start import FIRST, DumpStart, dump_start
 from pipeline.source.capture.state import STATE, CaptureState, Gap, Replica, now, read_state
+from pipeline.source.server.connect_timeout import NAP, StopOpening
 from pipeline.source.server.errors import ServerUnreachableError
 from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
-from pipeline.source.server.opening import NAP, StopOpening
 from pipeline.source.server.refusals import SAME_IDENTITY
 
 _INTERRUPTED = (LostConnectionError, ServerUnreachableError, BrokenDumpError)

@@ -29,7 +29,7 @@ from pipeline.bronze.files import write_files
 from pipeline.catalog.alter.items import ColumnStep
 from pipeline.cli.app import app
 from pipeline.gold.changes.small_batch import ON_SMALL_TABLES
-from pipeline.gold.plan.published_cuts import find_cut
+from pipeline.gold.plan.cuts_table import find_cut
 from pipeline.gold.snapshot.description import describe_tables
 from pipeline.lake import Lake
 from pipeline.lake.tables.by_spark import SparkTables

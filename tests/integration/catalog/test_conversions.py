@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.catalog.ddl import conversion_mode
-from pipeline.catalog.timeline.definitions import read_items
+from pipeline.catalog.timeline.stored_timeline import read_items
 from pipeline.lake import Lake
 from pipeline.observe.progress import QuietProgress
 from pipeline.run.commands import run_layers

@@ -13,7 +13,7 @@ from decoder import TableDefinition
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.ddl.foreign_key import ForeignKey
+from pipeline.catalog.ddl.foreign_key_clause import ForeignKey
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.gold.cascades import rows as cascade_rows
 from pipeline.lake import Lake, delta

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.gold.plan.inspection import signed_session
+from pipeline.gold.plan.table_inspection import signed_session
 from pipeline.lake import Lake, Ledger, delta
 from pipeline.run import read_status
 from tests.support.gold.made_lake import MadeLake

@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.ddl.foreign_key import ForeignKey
+from pipeline.catalog.ddl.foreign_key_clause import ForeignKey
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.gold import refresh
-from pipeline.gold.cascades.store import MissingCascadesError
+from pipeline.gold.cascades.cascades_table import MissingCascadesError
 from pipeline.gold.plan.rebuild import refresh_under_way
 from pipeline.lake import Lake, Ledger, delta
 from pipeline.observe import LayerReport

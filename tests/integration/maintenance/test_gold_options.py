@@ -17,7 +17,7 @@ from pipeline.catalog.alter.items import ColumnStep
 from pipeline.gold.changes.small_batch import ON_SMALL_TABLES
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.spark_written import clustered_by, features
-from pipeline.lake.starting import Spark
+from pipeline.lake.lazy_spark import Spark
 from pipeline.maintenance import run
 from pipeline.observe.progress import QuietProgress
 from tests.support.bronze.bronze_rows import file_row

@@ -18,7 +18,7 @@ from pipeline.catalog.alter.items import ColumnStep
 from pipeline.gold.table.commits import MARK
 from pipeline.lake import Lake, Ledger, delta
 from pipeline.lake.child_sessions import child_session
-from pipeline.lake.starting import StartingSpark
+from pipeline.lake.lazy_spark import StartingSpark
 from pipeline.maintenance import run, upkeep
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress

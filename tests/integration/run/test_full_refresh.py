@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.timeline.definitions import read_items
+from pipeline.catalog.timeline.stored_timeline import read_items
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake, Ledger, delta
 from pipeline.lake.ledger.ledger_table import PLANNED

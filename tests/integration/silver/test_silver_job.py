@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.bronze import job as bronze
-from pipeline.catalog.timeline.definitions import read_items
+from pipeline.catalog.timeline.stored_timeline import read_items
 from pipeline.gold import job as gold
 from pipeline.lake import Lake, Ledger, delta
 from pipeline.observe import LayerReport

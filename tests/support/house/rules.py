@@ -11,12 +11,16 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 from tests.support.house.tables import House
 
 MOST_ENTRIES = 15
 LEAST_LINES = 40
+PLURALS = ("s", "es", "ies", "y")
+FORMS = ("e", "ed", "d", "r", "er", "or", "ing", "ion", "ation", "al")
+SHORTEST_STEM = 3
 OF_THE_PACKAGE = ("__init__.py", "py.typed")
 """No entries of a room: `py.typed` tells type checkers that a package's annotations count."""
 
@@ -205,4 +209,29 @@ def namesakes(house: House) -> Iterator[str]:
             yield f"{name} is a class in {' and in '.join(found)}"
 
 
-RULES = (strangers, wrong_ways, circles, side_doors, sizes, namesakes)
+def near_twins(house: House) -> Iterator[str]:
+    """Modules and rooms whose names differ only by an ending, and exceptions that are none.
+
+    A reader who looks for `plan` must not have to open `planning` too. Equal names are no twins:
+    their rooms tell them apart.
+    """
+    homes: dict[str, set[str]] = defaultdict(set)
+    for module in modules(house):
+        homes[module.rpartition(".")[2]].add(module)
+    twins = {pair for pair in combinations(sorted(homes), 2) if _stems(pair[0]) & _stems(pair[1])}
+    for one, other in sorted(twins - house.twins.keys()):
+        found = sorted(homes[one] | homes[other])
+        yield f"{one} and {other} differ only by an ending: {', '.join(found)}"
+    for one, other in sorted(house.twins.keys() - twins):
+        yield f"{one} and {other} are no near-twins"
+
+
+def _stems(name: str) -> set[str]:
+    """Return what a name may be without an ending: `plan` of `planning`, `copi` of `copies`."""
+    singular = {name, *(name.removesuffix(ending) for ending in PLURALS)}
+    cut = singular | {one.removesuffix(form) for one in singular for form in FORMS}
+    long = {stem for stem in cut if len(stem) >= SHORTEST_STEM}
+    return long | {stem[:-1] for stem in long if stem[-1:] == stem[-2:-1]}
+
+
+RULES = (strangers, wrong_ways, circles, side_doors, sizes, namesakes, near_twins)

@@ -12,7 +12,7 @@ from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueErr
 from pipeline.catalog.ddl.ddl import StatementContext, effects
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.catalog.ddl.lexer import SqlMode
-from pipeline.catalog.timeline.logged import CatalogOptions, LoggedStatement
+from pipeline.catalog.timeline.logged_statement import CatalogOptions, LoggedStatement
 
 STRICT = ConversionMode(int(SqlMode.STRICT_TRANS_TABLES))
 HELD = "held"

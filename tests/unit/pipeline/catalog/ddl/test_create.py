@@ -8,7 +8,7 @@ from decoder.constants import ColumnType
 from pipeline.catalog.ddl.actions import AddColumn, NewColumn
 from pipeline.catalog.ddl.ddl import StatementContext
 from pipeline.catalog.ddl.effects import AlterTable, CreateTable
-from pipeline.catalog.ddl.foreign_key import ForeignKey
+from pipeline.catalog.ddl.foreign_key_clause import ForeignKey
 from pipeline.catalog.ddl.lexer import SqlMode
 from tests.unit.pipeline.catalog.ddl.test_ddl import columns, only
 

@@ -36,7 +36,7 @@ from pipeline.catalog.ddl.effects import (
     Unreadable,
     Unsupported,
 )
-from pipeline.catalog.ddl.foreign_key import ForeignKey
+from pipeline.catalog.ddl.foreign_key_clause import ForeignKey
 from pipeline.catalog.ddl.keys import Key
 from pipeline.catalog.ddl.lexer import SqlMode
 

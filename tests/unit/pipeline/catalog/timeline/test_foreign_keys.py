@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.catalog import TableName, Timeline
 from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.ddl.foreign_key import ForeignKey
+from pipeline.catalog.ddl.foreign_key_clause import ForeignKey
 from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
 
 MYSQL_9, MYSQL_8 = {"server_version": 90700}, {"server_version": 80400}

@@ -10,8 +10,8 @@ from decoder import TableDefinition
 from pipeline.catalog import TableName, Timeline
 from pipeline.catalog.alter.items import TimelineItem, in_force
 from pipeline.catalog.ddl.charsets import collation_of
-from pipeline.catalog.ddl.dump import DumpedStatement
-from pipeline.catalog.timeline.start import StartTable, TimelineStart
+from pipeline.catalog.ddl.schema_dump import DumpedStatement
+from pipeline.catalog.timeline.definitions_file import StartTable, TimelineStart
 from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement, Shown
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.silver.plan.late_names import unnamed

@@ -12,7 +12,7 @@ from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import ItemKind, TimelineItem
-from pipeline.catalog.ddl.foreign_key import ForeignKey
+from pipeline.catalog.ddl.foreign_key_clause import ForeignKey
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.gold.cascades.links import ancestors, cascading, changes_of, descendants, links
 from pipeline.gold.table.state import TableState

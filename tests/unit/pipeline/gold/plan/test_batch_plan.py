@@ -13,7 +13,7 @@ from decoder.model.definition import ColumnDefinition
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import ItemKind, TimelineItem
 from pipeline.gold import GoldState
-from pipeline.gold.changes.blockers import REFRESH_AGAIN, OpenFault, Rules
+from pipeline.gold.changes.holds import REFRESH_AGAIN, OpenFault, Rules
 from pipeline.gold.changes.steps import Evolve, parts
 from pipeline.gold.plan.batch_plan import LEFT_OUT, Known, plan_batch, same, touch
 from pipeline.gold.plan.reach import DROPPED, NOT_FROM_START

@@ -11,7 +11,7 @@ from decoder.model.definition import ColumnDefinition
 from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import ItemKind, TimelineItem
 from pipeline.gold import GoldState
-from pipeline.gold.changes.blockers import OpenFault, Rules
+from pipeline.gold.changes.holds import OpenFault, Rules
 from pipeline.gold.changes.steps import Evolve, Rows, parts
 from pipeline.gold.plan.batch_plan import Known, plan_batch
 from pipeline.gold.plan.reach import NOT_FROM_START

@@ -20,7 +20,7 @@ from pipeline.lake.ledger.run_store import (
     runs,
     to_arrow,
 )
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
 from tests.support.spark.no_spark import NO_SPARK
 from tests.unit.pipeline.lake.ledger.test_run_record import RECORD
 

@@ -12,7 +12,7 @@ from decoder import TableDefinition
 from pipeline.bronze.tables import FileRow
 from pipeline.catalog import TableName, Timeline
 from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
-from pipeline.silver.decode.segments import lsn_of
+from pipeline.silver.decode.segment_refs import lsn_of
 from pipeline.silver.plan.known_tables import Readings, beginnings, locate, waits_for
 from pipeline.silver.plan.survey import in_log_order
 from pipeline.silver.plan.take_seeds import SilverReached
@@ -160,7 +160,7 @@ def test_names_are_spelled_as_in_the_log() -> None:
 
 
 def test_later_segments_are_surveyed_up_to_the_reading() -> None:
-    from pipeline.silver.decode.segments import SegmentRef
+    from pipeline.silver.decode.segment_refs import SegmentRef
 
     later = [SegmentRef("b.000001", 1, start, start + 100, 1) for start in (300, 400, 500, 600)]
     asked: list[Sequence[SegmentRef]] = []

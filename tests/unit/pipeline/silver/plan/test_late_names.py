@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from pipeline.catalog import TableName
-from pipeline.catalog.timeline.start import TimelineStart
+from pipeline.catalog.timeline.definitions_file import TimelineStart
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
-from pipeline.silver.decode.segments import SegmentRef
+from pipeline.silver.decode.segment_refs import SegmentRef
 from pipeline.silver.plan import late_names
 from pipeline.silver.plan.survey import Beginning
 from tests.support.bronze.bronze_rows import file_row

@@ -13,7 +13,7 @@ from pipeline.catalog import Timeline
 from pipeline.catalog.timeline.timeline import CatalogOptions
 from pipeline.settings import Settings
 from pipeline.silver.decode.decode import OFFSET_BITS
-from pipeline.silver.plan.seeds import Seed, is_refused, put_seed
+from pipeline.silver.plan.stored_seeds import Seed, is_refused, put_seed
 from pipeline.silver.plan.take_seeds import SilverReached, take
 
 CREATE = "CREATE TABLE `item` (`id` int NOT NULL, PRIMARY KEY (`id`))"
