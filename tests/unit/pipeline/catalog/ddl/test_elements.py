@@ -8,7 +8,7 @@ from pipeline.catalog.ddl.ddl import StatementContext
 from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.catalog.ddl.elements import is_column, read_period
 from pipeline.catalog.ddl.lexer import Token
-from tests.unit.pipeline.catalog.alter.test_alteration import STRICT, NotAppliedError, after
+from tests.unit.pipeline.catalog.alter.test_altered_columns import STRICT, NotAppliedError, after
 from tests.unit.pipeline.catalog.ddl.test_ddl import only
 
 

@@ -12,7 +12,7 @@ from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.catalog.ddl.keys import Key, row_key
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
-from tests.unit.pipeline.catalog.timeline.test_naming import shown
+from tests.unit.pipeline.catalog.timeline.test_column_names import shown
 
 AT = datetime(2026, 1, 2, tzinfo=timezone.utc)
 COLUMNS = "a INT NOT NULL, b INT NOT NULL, c INT, v VARCHAR(9) NOT NULL"

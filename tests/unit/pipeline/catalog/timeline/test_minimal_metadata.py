@@ -15,7 +15,7 @@ from pipeline.catalog.timeline.definitions_file import StartTable, TimelineStart
 from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement, Shown
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.silver.plan.late_names import unnamed
-from tests.unit.pipeline.catalog.timeline.test_naming import declared, shown
+from tests.unit.pipeline.catalog.timeline.test_column_names import declared, shown
 from tests.unit.pipeline.catalog.timeline.test_timeline import AT, STRICT
 
 T = "id INT PRIMARY KEY, a VARCHAR(9), b VARCHAR(9)"
