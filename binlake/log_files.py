@@ -16,7 +16,7 @@ from pipeline.source.logs.ciphers import read_keys
 from pipeline.source.logs.storage import opened
 
 if TYPE_CHECKING:
-    from binlake.arguments import Location
+    from binlake.arguments import PathOrUrl
     from decoder.model.results import Changes
     from pipeline.source.logs.listing import Binlog
 
@@ -24,7 +24,7 @@ _PLAIN = TypeOptions()
 
 
 def decode(
-    *paths: Location, keyring: Location | None = None, options: TypeOptions = _PLAIN
+    *paths: PathOrUrl, keyring: PathOrUrl | None = None, options: TypeOptions = _PLAIN
 ) -> Iterator[Changes]:
     """Return the row changes in binary logs: files, folders or globs, as paths or fsspec URLs.
 

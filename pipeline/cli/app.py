@@ -15,15 +15,15 @@ from pipeline.cli.options import (
     EXAMPLES,
     REPORTING,
     WHAT,
-    Binlogs,
-    Conf,
-    ExitCodeOnly,
-    Json,
-    JsonLines,
-    LakeFolder,
-    Server,
-    Source,
-    Tables,
+    BinlogsOption,
+    ConfOption,
+    ExitCodeOnlyOption,
+    JsonLinesOption,
+    JsonOption,
+    LakeFolderOption,
+    ServerOption,
+    SourceOption,
+    TablesOption,
     examples,
     reporting,
     settings_of,
@@ -135,14 +135,14 @@ def options(
 
 
 def status(
-    lake: LakeFolder = None,
-    conf: Conf = None,
+    lake: LakeFolderOption = None,
+    conf: ConfOption = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Exit with 3 if a table is held or a file is missing."),
     ] = False,
-    json: Json = False,
-    quiet: ExitCodeOnly = False,
+    json: JsonOption = False,
+    quiet: ExitCodeOnlyOption = False,
     verbose: Annotated[
         bool, reporting("List every table with its LSN and its gold path.", "--verbose", "-v")
     ] = False,
@@ -161,7 +161,7 @@ def status(
 
 
 def runs(
-    lake: LakeFolder = None,
+    lake: LakeFolderOption = None,
     source: Annotated[
         str | None,
         typer.Option("--source", metavar="NAME", help="List only runs of this source."),
@@ -169,8 +169,8 @@ def runs(
     last: Annotated[
         int, typer.Option("--last", min=1, metavar="NUMBER", help="List the newest NUMBER runs.")
     ] = 20,
-    conf: Conf = None,
-    json: JsonLines = False,
+    conf: ConfOption = None,
+    json: JsonLinesOption = False,
 ) -> None:
     """List the last runs: duration, bytes, rows, lag, faults and errors."""
     with starting("Reading the lake …") as progress:
@@ -198,12 +198,12 @@ def report(
         str,
         typer.Option("--html", metavar="FILE", help="Write the page there: a path or URL."),
     ],
-    lake: LakeFolder = None,
+    lake: LakeFolderOption = None,
     source: Annotated[
         str | None,
         typer.Option("--source", metavar="NAME", help="Show only this source."),
     ] = None,
-    conf: Conf = None,
+    conf: ConfOption = None,
     days: Annotated[
         int,
         typer.Option(
@@ -225,10 +225,10 @@ def report(
 
 
 def verify(
-    source: Source = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
-    tables: Tables = None,
+    source: SourceOption = None,
+    lake: LakeFolderOption = None,
+    conf: ConfOption = None,
+    tables: TablesOption = None,
     against: Annotated[
         str | None,
         typer.Option(
@@ -254,8 +254,8 @@ def verify(
             "--script", metavar="FILE", help="Only write the program that takes such a snapshot."
         ),
     ] = None,
-    json: Json = False,
-    quiet: ExitCodeOnly = False,
+    json: JsonOption = False,
+    quiet: ExitCodeOnlyOption = False,
 ) -> None:
     """Compute checksum and row count of each gold table; compare them with a server."""
     if script is not None:
@@ -289,8 +289,8 @@ def inspect(
             "--keyring", metavar="FILE", help="Keyring file of the server, for encrypted logs."
         ),
     ] = None,
-    conf: Conf = None,
-    json: JsonLines = False,
+    conf: ConfOption = None,
+    json: JsonLinesOption = False,
 ) -> None:
     """Show the events of binlog files, or their rows; needs no lake."""
     from pipeline.catalog.timeline.logged_statement import CatalogOptions
@@ -311,12 +311,12 @@ def inspect(
 
 
 def config(
-    source: Source = None,
-    binlogs: Binlogs = None,
-    lake: LakeFolder = None,
-    server: Server = None,
-    conf: Conf = None,
-    json: Json = False,
+    source: SourceOption = None,
+    binlogs: BinlogsOption = None,
+    lake: LakeFolderOption = None,
+    server: ServerOption = None,
+    conf: ConfOption = None,
+    json: JsonOption = False,
 ) -> None:
     """Validate settings and print the effective ones, secrets as ***.
 

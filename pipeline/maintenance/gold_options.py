@@ -25,14 +25,14 @@ for readers that know the feature."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedOptions:
     """Conf's options for a gold table, and the columns by which it is then clustered."""
 
     options: TableOptions
     clustering: tuple[str, ...]
 
 
-def wanted_options(run: LayerRun, state: GoldState) -> dict[TableName, Wanted]:
+def wanted_options(run: LayerRun, state: GoldState) -> dict[TableName, WantedOptions]:
     """Return what conf wants of each gold table, as far as the table's columns allow it: a table
     that they do not fit is held by gold's run."""
     settings, types = run.settings, run.settings.type_options
@@ -46,11 +46,13 @@ def wanted_options(run: LayerRun, state: GoldState) -> dict[TableName, Wanted]:
         schema = gold_schema(definition, types)
         options = TableOptions.of(settings.gold, str(name)).fitting(schema)
         clustering = options.clustering(schema, table.key or definition.key)
-        found[name] = Wanted(options, tuple(clustering))
+        found[name] = WantedOptions(options, tuple(clustering))
     return found
 
 
-def clauses(run: LayerRun, reference: str, wanted: Wanted, state: DeltaState) -> Iterator[str]:
+def clauses(
+    run: LayerRun, reference: str, wanted: WantedOptions, state: DeltaState
+) -> Iterator[str]:
     """Yield the clauses of ALTER TABLE that are due, in order."""
     before = TableOptions.applied(state.properties)
     others = before.cluster_by != wanted.options.cluster_by

@@ -28,7 +28,7 @@ from pipeline.lake.sql_text import is_name
 from pipeline.lake.tables.by_spark import SparkTables
 from pipeline.lake.tables.tables import Tables
 from pipeline.layer import LayerRun
-from pipeline.maintenance.gold_options import Wanted, wanted_options
+from pipeline.maintenance.gold_options import WantedOptions, wanted_options
 from pipeline.silver.decode.silver_tables import (
     committer,
     emptied_changes_table,
@@ -51,7 +51,7 @@ class Table:
     stored: LakeTable
     named: tuple[int, ...] | None = None
     delta_id: str | None = None
-    wanted: Wanted | None = None
+    wanted: WantedOptions | None = None
 
     def tables_for_reading(self, run: LayerRun) -> Tables:
         """Return what reads its log: the ledger's, unless it is in a catalog of gold's own."""

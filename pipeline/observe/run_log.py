@@ -22,7 +22,7 @@ from pipeline.observe.redaction import redact
 
 LOGGER = logging.getLogger("binlake")
 
-Kind = Literal["text", "json"]
+LogFormat = Literal["text", "json"]
 
 _ON_SCREEN = frozenset({"fault", "gap", "note", "run_failed"})
 """Events that a terminal shows by other means."""
@@ -104,7 +104,7 @@ def json_formatter() -> logging.Formatter:
 
 
 def set_up(
-    kind: Kind, stream: TextIO | None = None, *, quiet: bool = False, verbose: bool = False
+    kind: LogFormat, stream: TextIO | None = None, *, quiet: bool = False, verbose: bool = False
 ) -> bool:
     """Send log lines to standard error (or `stream`), and nowhere else; may be called again.
 
@@ -139,7 +139,7 @@ def log_is_complete() -> bool:
 class _Lines(logging.StreamHandler[TextIO]):
     """Handler of the command line's log lines; `complete`: no fault, gap or error is left out."""
 
-    def __init__(self, kind: Kind, screen: TextIO, *, brief: bool, quiet: bool) -> None:
+    def __init__(self, kind: LogFormat, screen: TextIO, *, brief: bool, quiet: bool) -> None:
         super().__init__(screen)
         self.kind = kind
         self.complete = quiet or not brief

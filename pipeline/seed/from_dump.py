@@ -31,7 +31,7 @@ from pipeline.seed.values import RowReader
 from pipeline.settings import Settings
 from pipeline.silver.plan.stored_seeds import LogCoordinates, Seed, new_id, staged_schema
 from pipeline.source.server.version import server_number
-from pipeline.spark.warm_kernels import Batches, warm_first
+from pipeline.spark.warm_kernels import OverBatches, warm_first
 
 _GIVEN = {"csv": open_csv, "parquet": open_parquet}
 
@@ -113,7 +113,7 @@ def _begun(
     return wanted
 
 
-def rows_of(chunk: Chunk, definition: TableDefinition, options: TypeOptions) -> Batches:
+def rows_of(chunk: Chunk, definition: TableDefinition, options: TypeOptions) -> OverBatches:
     """Return the function that reads a chunk on a Spark worker; it ignores the rows it is given."""
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

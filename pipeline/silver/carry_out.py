@@ -50,7 +50,7 @@ from pipeline.silver.full_refresh import begin
 from pipeline.silver.plan.batch_plan import PlannedTable, SilverPlan, by_table_id
 from pipeline.silver.plan.progress import require_unclaimed
 from pipeline.silver.tables.quarantine import (
-    Faults,
+    ReadFaults,
     append_faults,
     resolve,
     still_faulty,
@@ -152,7 +152,7 @@ def _decode(
     return together(results(run, "decode segments", refs, task, apart=apart), places)
 
 
-def _quarantine(run: LayerRun, body: SilverPlan, batch: int, faults: Faults) -> list[str]:
+def _quarantine(run: LayerRun, body: SilverPlan, batch: int, faults: ReadFaults) -> list[str]:
     """Write the batch's faults, and resolve those that are none any more; return sentences."""
     # Faults of retried segments are already in quarantine, unless tables have names by now.
     again = bool(body.again)

@@ -13,7 +13,7 @@ from pipeline.observe import Progress
 from pipeline.observe.memory import keep_freed
 from pipeline.spark.ship_code import on_this_machine
 
-Batches = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+OverBatches = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """A function for `mapInArrow`."""
 
 
@@ -25,7 +25,7 @@ def warm_kernels(spark: Spark, progress: Progress) -> None:
         warm(lambda _: task.advance())
 
 
-def warm_first(function: Batches) -> Batches:
+def warm_first(function: OverBatches) -> OverBatches:
     """Return `function` preceded by the compilation of kernels on the worker's machine.
 
     The driver does not know which machines there are, or will be. If kernels are compiled already,

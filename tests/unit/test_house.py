@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.house.rules import (
+    HOW_TO_LIST,
     LEAST_LINES,
+    MOST_LINES,
     RULES,
     circles,
     face,
@@ -95,7 +97,7 @@ def shed(tmp_path: Path) -> House:
         "second": "user",
     }
     order = {"first": ("tools", "bench")}
-    return House(tmp_path, ("first", "second"), rooms, order)
+    return House(tmp_path, ("first", "second"), rooms, order, beside=("yard",))
 
 
 def test_a_house_that_keeps_the_rules(shed: House) -> None:
@@ -105,8 +107,8 @@ def test_a_house_that_keeps_the_rules(shed: House) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "said"),
     [
-        ("first/bench/loose.py", LONG, "first.bench has loose, which is not listed"),
-        ("first/attic/__init__.py", "", "first has attic/, which is not listed"),
+        ("first/bench/loose.py", LONG, f"first.bench has loose, which is not listed{HOW_TO_LIST}"),
+        ("first/attic/__init__.py", "", f"first has attic/, which is not listed{HOW_TO_LIST}"),
         (
             "first/tools/saw.py",
             f"import first.bench.vice\n{LONG}",
@@ -133,6 +135,17 @@ def test_a_house_that_keeps_the_rules(shed: House) -> None:
             None,
         ),
         ("first/tools/hidden.py", "x = 1\n", "first.tools.hidden has fewer than 40 lines"),
+        ("first/tools/hidden.py", "x = 1\n" * MOST_LINES, None),
+        (
+            "first/tools/hidden.py",
+            "x = 1\n" * (MOST_LINES + 1),
+            "first.tools.hidden has 401 lines, more than 400: split it by concept",
+        ),
+        (
+            "yard/test_saw.py",
+            "x = 1\n" * (MOST_LINES + 1),
+            "yard.test_saw has 401 lines, more than 400: split it by concept",
+        ),
         (
             "first/tools/hidden.py",
             f"class A: ...\nclass _B: ...\n{LONG}",
@@ -141,7 +154,22 @@ def test_a_house_that_keeps_the_rules(shed: House) -> None:
         (
             "first/bench/vice.py",
             f"from first.tools.saw import x\nclass Plank: ...\n{LONG}",
-            "Plank is a class in first.bench.vice and in second.user",
+            "Plank is a type in first.bench.vice and in second.user",
+        ),
+        (
+            "first/bench/vice.py",
+            f"from first.tools.saw import x\nPlank = tuple[int, int]\n{LONG}",
+            "Plank is a type in first.bench.vice and in second.user",
+        ),
+        (
+            "first/bench/vice.py",
+            f"from first.tools.saw import x\nPlank: TypeAlias = 'list[int]'\n{LONG}",
+            "Plank is a type in first.bench.vice and in second.user",
+        ),
+        (
+            "first/bench/vice.py",
+            f"from first.tools.saw import x\nPLANK = (1, 2)\n{LONG}",
+            None,
         ),
         (
             "second/saws.py",

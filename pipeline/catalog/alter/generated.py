@@ -22,12 +22,12 @@ from pipeline.catalog.ddl.conversion_mode import (
     CAST,
     CLAMP,
     CLAMP_UNSIGNED,
-    CUT,
     FITTING,
     NEAREST,
     ROUND,
     ROUNDED,
     RTRIM,
+    SHORTEN,
     VALUES_CHANGE,
     ConversionMode,
     UnknownValueError,
@@ -172,7 +172,7 @@ def _stored(found: Expression, column: NewColumn, mode: ConversionMode) -> str:
     if _is_text(target) and found.kind == "text":
         if target.type is ColumnType.STRING:
             return RTRIM
-        return f"{CUT}:{characters(target)}"
+        return f"{SHORTEN}:{characters(target)}"
     if target.type is ColumnType.DATE and found.kind == "date":
         return CAST
     raise _not_stored(found, target)

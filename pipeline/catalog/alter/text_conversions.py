@@ -15,12 +15,12 @@ from decoder.constants import ColumnType as T, LogicalType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, alike, widest
 from pipeline.catalog.ddl.conversion_mode import (
-    CUT,
     EXTENDED,
     LABEL,
     LOGICAL,
     PAD,
     RTRIM,
+    SHORTEN,
     STORED,
     ConversionMode,
     UnknownValueError,
@@ -81,7 +81,7 @@ def _fitting(
         return None
     if _is_blob(new):
         raise UnknownValueError("its length in bytes becomes smaller")
-    return f"{CUT}:{characters(new)}"
+    return f"{SHORTEN}:{characters(new)}"
 
 
 def binary(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:

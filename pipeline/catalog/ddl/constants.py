@@ -24,7 +24,7 @@ from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueErr
 from pipeline.catalog.ddl.cursor import ReadError, TokenCursor, split
 from pipeline.catalog.ddl.lexer import Kind, Notation, SqlMode, Token
 
-Part = Literal["datetime", "date", "time"]
+MomentPart = Literal["datetime", "date", "time"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Bytes:
+class ByteString:
     """x'…', 0x…, b'…', or _binary'…' (`introduced`).
 
     `number`: in a numeric context it is a number.
@@ -52,7 +52,7 @@ class Bytes:
 class Moment:
     """A typed date or time literal: DATE'…', {ts '…'}."""
 
-    part: Part
+    part: MomentPart
     text: str
 
 
@@ -63,7 +63,7 @@ class Now:
     `local`: written as LOCALTIME or LOCALTIMESTAMP.
     """
 
-    part: Part = "datetime"
+    part: MomentPart = "datetime"
     utc: bool = False
     fraction: int = 0
     local: bool = False
@@ -76,7 +76,7 @@ class Json:
     text: str
 
 
-Constant = None | Text | Bytes | Decimal | float | Moment | Now | Json
+Constant = None | Text | ByteString | Decimal | float | Moment | Now | Json
 """NULL; a string; bytes; an exact or approximate number; a date or time; the statement's time; a
 JSON value."""
 
@@ -91,8 +91,8 @@ _OPERATIONS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
 }
 _JSON_FUNCTIONS = ("JSON_ARRAY", "JSON_OBJECT", "CAST")
 _WORDS: dict[str, Constant] = {"NULL": None, "TRUE": Decimal(1), "FALSE": Decimal(0)}
-_MOMENTS: dict[str, Part] = {"DATE": "date", "TIME": "time", "TIMESTAMP": "datetime"}
-_BRACED: dict[str, Part] = {"D": "date", "T": "time", "TS": "datetime"}
+_MOMENTS: dict[str, MomentPart] = {"DATE": "date", "TIME": "time", "TIMESTAMP": "datetime"}
+_BRACED: dict[str, MomentPart] = {"D": "date", "T": "time", "TS": "datetime"}
 _NOW = {
     **dict.fromkeys(("CURRENT_TIMESTAMP", "NOW"), Now()),
     **dict.fromkeys(("LOCALTIME", "LOCALTIMESTAMP"), Now(local=True)),
@@ -272,7 +272,9 @@ def _plain(token: Token, mode: ConversionMode) -> Constant:
         return _string(token, mode)
     if token.kind is Kind.NUMBER:
         return float(token.text) if "e" in token.text.lower() else Decimal(token.text)
-    return Bytes(_bytes(token), number=not (mode.mariadb and token.notation is Notation.QUOTED_HEX))
+    return ByteString(
+        _bytes(token), number=not (mode.mariadb and token.notation is Notation.QUOTED_HEX)
+    )
 
 
 def _bytes(token: Token) -> bytes:
@@ -311,7 +313,7 @@ def _introduced(charset: str, token: Token, mode: ConversionMode) -> Constant:
         else:
             raw = _bytes(token)
         if charset == "binary":
-            return Bytes(raw, number=False, introduced=True)
+            return ByteString(raw, number=False, introduced=True)
         return Text(decoded(raw, charset), charset, introduced=True)
     except ValueError as error:
         raise UnknownValueError(f"_{charset} literal: {error}") from error

@@ -18,7 +18,7 @@ RINT = "rint"
 """Double to integer, half to even."""
 RTRIM = "rtrim"
 """Remove trailing spaces, as in every CHAR."""
-CUT = "cut"
+SHORTEN = "shorten"
 """Truncate to n characters: in strict mode the server truncates only spaces."""
 PAD = "pad"
 """Pad with zero bytes to length n, as in every BINARY."""
@@ -63,7 +63,7 @@ EXTENDED = "extended"
 OF_MARIADB = (LOGICAL, STORED, MAPPED, EXTENDED)
 """Conversions of types that MySQL lacks or implements differently."""
 VALUES_CHANGE = (
-    *(ROUNDED, ROUND, RINT, RTRIM, CUT, PAD, FRACTION, TRUNCATE),
+    *(ROUNDED, ROUND, RINT, RTRIM, SHORTEN, PAD, FRACTION, TRUNCATE),
     *(NUMBER, INSTANT, LOCAL, LABEL, PRINTED, PARSED),
     *OF_MARIADB,
 )

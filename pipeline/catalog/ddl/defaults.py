@@ -28,7 +28,7 @@ from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.actions import NewColumn
 from pipeline.catalog.ddl.charsets import UNKNOWN_COLLATION, WIDE
 from pipeline.catalog.ddl.constants import (
-    Bytes,
+    ByteString,
     Constant,
     Now,
     Text,
@@ -122,7 +122,7 @@ def _check_printed(value: Constant) -> None:
     if isinstance(value, Text) and value.introduced:
         garbled = not value.text.isascii() or value.charset in WIDE
     else:
-        garbled = isinstance(value, Bytes) and value.introduced and not value.raw.isascii()
+        garbled = isinstance(value, ByteString) and value.introduced and not value.raw.isascii()
     if garbled:
         raise UnknownValueError("a string with an introducer, in a TEXT or an expression")
 
@@ -144,7 +144,7 @@ def _implicit(column: ColumnDefinition) -> Constant:
     if column.type in NUMERIC:
         return Decimal(0)
     if column.logical is not None and column.logical in BYTES:
-        return Bytes(bytes(BYTES[column.logical]))
+        return ByteString(bytes(BYTES[column.logical]))
     if column.type in _TEXTS:
         return Text("")
     if column.type is ColumnType.ENUM:
@@ -161,7 +161,7 @@ def _implicit(column: ColumnDefinition) -> Constant:
 def _address(value: Constant, column: ColumnDefinition, _mode: ConversionMode) -> str:
     """Return the server's text of the bytes, or of the implicit default."""
     kind = column.logical
-    if kind is None or not isinstance(value, Bytes) or len(value.raw) != BYTES[kind]:
+    if kind is None or not isinstance(value, ByteString) or len(value.raw) != BYTES[kind]:
         raise ValueError("neither text of its type nor bytes of its length")
     return address_text(kind, value.raw)
 

@@ -64,7 +64,7 @@ _INDEX_BYTES = 3072
 """The longest key of an InnoDB index, in bytes. Other engines and ROW_FORMAT=COMPACT allow less:
 their tables are held, which is better than mistaking a BIGINT that the definition lacks for a hash.
 """
-Keys = tuple[Key, ...] | None
+DeclaredKeys = tuple[Key, ...] | None
 """In order of declaration; None if unknown."""
 
 
@@ -137,8 +137,8 @@ def row_key(keys: Iterable[Key], not_null: Collection[str]) -> Key | None:
 
 
 def altered_keys(
-    keys: Keys, names: Mapping[str, str | None], changes: Iterable[ChangeKeys]
-) -> Keys:
+    keys: DeclaredKeys, names: Mapping[str, str | None], changes: Iterable[ChangeKeys]
+) -> DeclaredKeys:
     """Return the keys after an ALTER TABLE: columns renamed, then keys dropped, then added.
 
     `names` maps old column names to new ones or None.
@@ -159,7 +159,7 @@ def altered_keys(
     return (*keys, *(key for key in added if not key.name or key.name.casefold() not in taken))
 
 
-def _dropped(keys: Keys, name: str) -> Keys:
+def _dropped(keys: DeclaredKeys, name: str) -> DeclaredKeys:
     """Return the keys without the one of that name; None if it is ambiguous which key is left."""
     if keys is None:
         return None
@@ -171,7 +171,7 @@ def _dropped(keys: Keys, name: str) -> Keys:
     return tuple(key for key in keys if key not in named)
 
 
-def _renamed(keys: Keys, old: str, new: str) -> Keys:
+def _renamed(keys: DeclaredKeys, old: str, new: str) -> DeclaredKeys:
     """Return the keys with the one of that name renamed."""
     left = _dropped(keys, old)
     certain = any(key.name and key.may_be_called(old) for key in keys or ())
@@ -180,7 +180,7 @@ def _renamed(keys: Keys, old: str, new: str) -> Keys:
     return tuple(key if key in left else replace(key, name=new) for key in keys)
 
 
-def _with_columns(keys: Keys, names: Mapping[str, str | None]) -> Keys:
+def _with_columns(keys: DeclaredKeys, names: Mapping[str, str | None]) -> DeclaredKeys:
     """Return the keys after columns were renamed or (None) dropped, which shortens their keys."""
     if keys is None:
         return None

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from pipeline.catalog.ddl.actions import NewColumn
 from pipeline.catalog.ddl.expression_reader import renamed_expression
 from pipeline.catalog.ddl.foreign_key_clause import ForeignKey, renamed_columns
-from pipeline.catalog.ddl.keys import Keys
+from pipeline.catalog.ddl.keys import DeclaredKeys
 from pipeline.catalog.ddl.partitions import Partitioning
 
 
@@ -53,7 +53,7 @@ class TableModel:
     sources: tuple[str, ...] = ()
     partitioning: Partitioning | None = None
     left_out: str | None = None
-    keys: Keys = None
+    keys: DeclaredKeys = None
     charset: str | None = None
 
     @property

@@ -11,7 +11,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context,
 from decoder.constants import INTEGER_BITS, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.charsets import encoded
-from pipeline.catalog.ddl.constants import Bytes, Constant, Text
+from pipeline.catalog.ddl.constants import ByteString, Constant, Text
 from pipeline.catalog.ddl.conversion_mode import ConversionMode
 
 Conversion = Callable[[Constant, ColumnDefinition, ConversionMode], str | None]
@@ -26,7 +26,7 @@ _YEAR = re.compile(r"\d{1,4}", re.ASCII)
 
 
 def _number(value: Constant) -> Decimal:
-    if isinstance(value, Bytes):
+    if isinstance(value, ByteString):
         if value.number:
             return Decimal(int.from_bytes(value.raw, "big"))
         value = Text(value.raw.decode("ascii"))
@@ -96,8 +96,8 @@ def _approximate(value: Constant, column: ColumnDefinition) -> float:
 
 def _bit(value: Constant, column: ColumnDefinition, _mode: ConversionMode) -> str:
     if isinstance(value, Text):
-        value = Bytes(encoded(value.text, value.charset))
-    if isinstance(value, Bytes):
+        value = ByteString(encoded(value.text, value.charset))
+    if isinstance(value, ByteString):
         value = Decimal(int.from_bytes(value.raw, "big"))
     number = int(value) if isinstance(value, float) else int(_rounded(value, 0))
     if not 0 <= number < 1 << column.length:
@@ -106,7 +106,7 @@ def _bit(value: Constant, column: ColumnDefinition, _mode: ConversionMode) -> st
 
 
 def _year(value: Constant, _column: ColumnDefinition, _mode: ConversionMode) -> str:
-    if isinstance(value, Bytes) and not value.number:
+    if isinstance(value, ByteString) and not value.number:
         value = Text(value.raw.decode("ascii"))
     if isinstance(value, Text):
         return _read_year(value.text, is_text=True)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.catalog.ddl.charsets import can_hold, charset_in, decoded, encoded, widest
-from pipeline.catalog.ddl.constants import Bytes, Constant, Json, Moment, Text
+from pipeline.catalog.ddl.constants import ByteString, Constant, Json, Moment, Text
 from pipeline.catalog.ddl.conversion_mode import ConversionMode
 from pipeline.catalog.ddl.numeric_defaults import Conversion
 from pipeline.catalog.ddl.temporal_defaults import moment_text
@@ -21,7 +21,7 @@ _SMALLEST_INTEGER, _LARGEST_INTEGER = -(1 << 63), (1 << 64) - 1
 
 def _text(value: Constant, column: ColumnDefinition, mode: ConversionMode) -> str:
     charset = charset_in(column.collation)
-    if isinstance(value, Bytes):
+    if isinstance(value, ByteString):
         if not charset:
             raise ValueError("bytes as text in an unknown charset")
         return decoded(value.raw, charset)
@@ -57,7 +57,7 @@ def _string(value: Constant, column: ColumnDefinition, mode: ConversionMode) -> 
 
 
 def _binary(value: Constant, column: ColumnDefinition, mode: ConversionMode) -> bytes:
-    if isinstance(value, Bytes):
+    if isinstance(value, ByteString):
         raw = value.raw
     elif isinstance(value, Text):
         raw = encoded(value.text, value.charset)

@@ -23,7 +23,7 @@ from pipeline.catalog.ddl.foreign_key_clause import (
 )
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.timeline.logged_statement import LoggedStatement
-from pipeline.catalog.timeline.tables import Tables
+from pipeline.catalog.timeline.tables import TableStates
 
 _INLINE_IN_MYSQL, _INLINE_IN_MARIADB = 90000, 100500
 """Before these versions, REFERENCES in a column's declaration is parsed and discarded."""
@@ -86,7 +86,7 @@ def renamed(model: TableModel | None, old: TableName, moved: Renamed) -> TableMo
 
 
 def following(
-    tables: Tables, moved: Renamed, change: tuple[TableName, Alteration] | None = None
+    tables: TableStates, moved: Renamed, change: tuple[TableName, Alteration] | None = None
 ) -> Iterator[tuple[TableName, TableModel]]:
     """Yield other tables whose foreign keys follow renamed tables or a table's renamed columns."""
     columns = {change[0]: _columns(change[1])} if change else {}

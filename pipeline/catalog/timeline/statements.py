@@ -33,7 +33,7 @@ from pipeline.catalog.ddl.partition_clause import COPY_REMEDY
 from pipeline.catalog.timeline import foreign_keys
 from pipeline.catalog.timeline.logged_statement import CatalogOptions, LoggedStatement
 from pipeline.catalog.timeline.table_items import TableItems, named
-from pipeline.catalog.timeline.tables import Tables, TimelineTable, with_key
+from pipeline.catalog.timeline.tables import TableStates, TimelineTable, with_key
 
 SAVES_DDL_XID = 80000
 """From MySQL 8.0 on, DDL that had an effect is logged with an XID."""
@@ -42,7 +42,7 @@ SAVES_DDL_XID = 80000
 class StatementReader(TableItems):
     """Applies statements to `tables`; collects those that cannot be parsed in `unreadable`."""
 
-    def __init__(self, tables: Tables, options: CatalogOptions) -> None:
+    def __init__(self, tables: TableStates, options: CatalogOptions) -> None:
         super().__init__(tables, options)
         self._from_start = options.from_start
         self._created_schemas: set[str] = set()

@@ -10,13 +10,13 @@ from pipeline.catalog.alter.items import ItemKind, TimelineItem
 from pipeline.catalog.ddl.effects import TableName
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.timeline.logged_statement import CatalogOptions, LoggedStatement
-from pipeline.catalog.timeline.tables import Tables
+from pipeline.catalog.timeline.tables import TableStates
 
 
 class TableItems:
     """Adds items to `tables` by the state of each table; `options` selects the tables."""
 
-    def __init__(self, tables: Tables, options: CatalogOptions) -> None:
+    def __init__(self, tables: TableStates, options: CatalogOptions) -> None:
         self._tables = tables
         self._options = options
 

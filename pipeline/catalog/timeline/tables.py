@@ -1,6 +1,6 @@
 """The state of every table at a position of the log: the sum of its items so far.
 
-`Tables.add` is the only transition, for items read from the ledger as for new ones: a run that
+`TableStates.add` is the only transition, for items read from the ledger as for new ones: a run that
 continues a log starts from the state in which the previous run ended.
 """
 
@@ -13,7 +13,7 @@ from decoder import TableDefinition, TypeOptions
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.catalog.alter.layout_versions import Versions
 from pipeline.catalog.ddl.effects import TableName
-from pipeline.catalog.ddl.keys import Keys, row_key
+from pipeline.catalog.ddl.keys import DeclaredKeys, row_key
 from pipeline.catalog.ddl.model import TableModel
 from pipeline.catalog.timeline.column_names import NotNamedError, with_names
 
@@ -108,7 +108,7 @@ class TimelineTable:
         return with_key(found, self.model.keys if self.model else None)
 
 
-class Tables:
+class TableStates:
     """The states of tables by name; `new` are the items that were not in the ledger.
 
     `charsets` has the default charset of each schema, where known.
@@ -214,7 +214,7 @@ def _declare(table: TimelineTable, item: TimelineItem) -> None:
         table.keys_open = not item.definition.primary_key
 
 
-def with_key(definition: TableDefinition, keys: Keys) -> TableDefinition:
+def with_key(definition: TableDefinition, keys: DeclaredKeys) -> TableDefinition:
     """Return the definition with the key that identifies its rows, if one is known."""
     not_null = [column.name for column in definition.columns if not column.nullable]
     key = row_key(keys or (), not_null)

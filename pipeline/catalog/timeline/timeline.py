@@ -22,7 +22,7 @@ from pipeline.catalog.timeline.definitions_file import TimelineStart
 from pipeline.catalog.timeline.logged_statement import CatalogOptions, LoggedStatement
 from pipeline.catalog.timeline.seed_items import NotSeededError, SeededTable, seeded
 from pipeline.catalog.timeline.statements import StatementReader
-from pipeline.catalog.timeline.tables import Tables, TimelineTable
+from pipeline.catalog.timeline.tables import TableStates, TimelineTable
 
 __all__ = ["CatalogOptions", "LoggedStatement", "Timeline"]
 
@@ -53,7 +53,7 @@ class Timeline:
         """
         self._options = options
         self._seeds = seeds
-        self._tables = Tables(past, options.types)
+        self._tables = TableStates(past, options.types)
         self._statements = StatementReader(self._tables, options)
 
     @property

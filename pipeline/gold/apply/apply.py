@@ -13,7 +13,7 @@ from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem
 from pipeline.gold.apply.merge import Take, put
 from pipeline.gold.apply.seed_rows import Seeding
-from pipeline.gold.cascades.cascades_table import Changes
+from pipeline.gold.cascades.cascades_table import CascadedChanges
 from pipeline.gold.changes.changes import TableChanges, read_changes
 from pipeline.gold.changes.drift import Look, Watch
 from pipeline.gold.changes.fold import shape_of
@@ -58,7 +58,7 @@ class GoldBatch:
     items: Mapping[TableName, Sequence[TimelineItem]]
     facts: Facts
     since_seeds: Facts
-    cascades: Changes
+    cascades: CascadedChanges
     watch: Watch | None
     few: Few | None
 

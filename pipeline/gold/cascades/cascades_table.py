@@ -48,7 +48,7 @@ def cascades_table(lake: Lake) -> LakeTable:
     return LakeTable(lake.cascades, CASCADES, statistics=("source", "name"))
 
 
-Changes = Mapping[tuple[TableName, int], pa.Table]
+CascadedChanges = Mapping[tuple[TableName, int], pa.Table]
 """Changes by table and silver's version."""
 
 
@@ -103,7 +103,7 @@ class MissingCascadesError(BinlakeError):
         )
 
 
-def keep(spark: Spark, lake: Lake, source: str, batch: int, changes: Changes) -> str | None:
+def keep(spark: Spark, lake: Lake, source: str, batch: int, changes: CascadedChanges) -> str | None:
     """Store the changes of a batch's plan; return their name, or None if there are none.
 
     The name depends on the batch, since the cascades of finished batches may have been removed.
@@ -119,7 +119,7 @@ def keep(spark: Spark, lake: Lake, source: str, batch: int, changes: Changes) ->
     return name
 
 
-def _blobs(changes: Changes) -> Iterator[dict[str, Any]]:
+def _blobs(changes: CascadedChanges) -> Iterator[dict[str, Any]]:
     for (table, version), rows in changes.items():
         for batch in rows.to_batches(max_chunksize=_BLOB_ROWS):
             sink = pa.BufferOutputStream()
@@ -134,7 +134,7 @@ def _blobs(changes: Changes) -> Iterator[dict[str, Any]]:
             }
 
 
-def kept(spark: Spark, lake: Lake, name: str | None) -> Changes:
+def kept(spark: Spark, lake: Lake, name: str | None) -> CascadedChanges:
     """Return the changes stored under this name. Raises MissingCascadesError."""
     if name is None:
         return {}

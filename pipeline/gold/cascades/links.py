@@ -28,7 +28,7 @@ from pipeline.gold.changes.steps import model_after
 from pipeline.gold.table.state import TableState
 
 Items = Mapping[TableName, Sequence[TimelineItem]]
-Identity = tuple[Any, ...]
+RowIdentity = tuple[Any, ...]
 """Values that identify rows."""
 _STAYS = ("version", "keys", "temporary")
 """Items that keep a table's columns and, unless the model says otherwise, its foreign keys."""
@@ -67,7 +67,7 @@ class Link:
     computed: bool = False
     doubt: str = ""
 
-    def rough(self, values: Iterable[Any]) -> Identity:
+    def rough(self, values: Iterable[Any]) -> RowIdentity:
         """Return a form that is the same for all values that may be equal under a collation."""
         return tuple(
             value.rstrip(" ")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipeline.catalog import TableName
-from pipeline.gold.cascades.cascades_table import Changes
+from pipeline.gold.cascades.cascades_table import CascadedChanges
 from pipeline.gold.cascades.links import Items, Link, ancestors, begins_empty, descendants
 from pipeline.gold.cascades.reader import Reader
 from pipeline.gold.changes.holds import OpenFault, place_in_log
@@ -74,7 +74,7 @@ class Foreseen:
 
     cut_lsn: int
     faults: tuple[OpenFault, ...] = ()
-    changes: Changes = field(default_factory=dict)
+    changes: CascadedChanges = field(default_factory=dict)
     again: bool = False
 
 

@@ -178,7 +178,7 @@ _CONVERSIONS: dict[str, Callable[[Column, int, st.DataType], Column]] = {
     conversion_mode.ROUND: lambda value, *_: sf.round(value, 0),
     conversion_mode.RINT: lambda value, *_: sf.rint(value),
     conversion_mode.RTRIM: lambda value, *_: sf.rtrim(value),
-    conversion_mode.CUT: lambda value, length, _: sf.substring(value, 1, length),
+    conversion_mode.SHORTEN: lambda value, length, _: sf.substring(value, 1, length),
     conversion_mode.PAD: lambda value, length, _: sf.rpad(value, length, sf.lit(b"\0")),
     conversion_mode.FRACTION: _fraction,
     conversion_mode.TRUNCATE: _truncate,

@@ -37,7 +37,7 @@ from pipeline.gold.changes.images import (
 from pipeline.gold.changes.steps import Rows
 from pipeline.gold.schema.alter_table import typed
 from pipeline.gold.schema.convert import certainly_converted
-from pipeline.gold.schema.generated import Source, generated_value
+from pipeline.gold.schema.generated import ColumnSource, generated_value
 from pipeline.gold.table.gold_table import gold_schema
 
 NOT_DECLARED = "no statement in the log declares its DEFAULT"
@@ -143,7 +143,7 @@ def _about_dates(sources: Mapping[str, Doubt]) -> str:
 
 
 def _computed(
-    expression: str, how: str, kind: st.DataType, source: Source
+    expression: str, how: str, kind: st.DataType, source: ColumnSource
 ) -> tuple[Column, Column]:
     value, is_certain = generated_value(expression, source)
     stored, is_known = certainly_converted(value, how, kind)

@@ -13,7 +13,7 @@ from pipeline.catalog import TableName
 from pipeline.catalog.alter.items import TimelineItem, in_force
 from pipeline.catalog.timeline.stored_timeline import read_items
 from pipeline.gold.snapshot.snapshot import find_some_tables
-from pipeline.gold.snapshot.table_versions import Entry, opened, schema_of
+from pipeline.gold.snapshot.table_versions import SnapshotEntry, opened, schema_of
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import GoldState, TableState
 from pipeline.lake import Ledger, delta
@@ -61,7 +61,7 @@ def describe_tables(
     state = GoldState.of(Ledger(spark, lake, cut.source))
     known = _definitions(in_force(read_items(spark, lake, cut.source)), state.tables)
 
-    def described(entry: Entry) -> DescribedTable:
+    def described(entry: SnapshotEntry) -> DescribedTable:
         name = TableName(entry["schema"], entry["table"])
         table = state.tables.get(name, TableState(name.schema, name.table))
         reference = gold_name(settings, name.schema, name.table)
@@ -97,7 +97,7 @@ def _definitions(
     }
 
 
-def _schema(spark: Spark, reference: str, entry: Entry) -> st.StructType:
+def _schema(spark: Spark, reference: str, entry: SnapshotEntry) -> st.StructType:
     if has_log(spark, reference):
         return spark_schema(schema_of(opened(reference, entry)))
     return delta.read(started(spark), reference, version=entry["delta_version"]).schema

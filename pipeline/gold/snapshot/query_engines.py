@@ -20,8 +20,8 @@ from pipeline.errors import (
     sentence_of,
 )
 from pipeline.gold.snapshot.table_versions import (
-    Entry,
     LostSnapshotError,
+    SnapshotEntry,
     arrow_table,
     name_of,
     opened,
@@ -32,12 +32,12 @@ from pipeline.settings import Settings
 if TYPE_CHECKING:
     from pipeline.lake.tables.tables import Tables
 
-Engine = Literal["spark", "polars", "arrow"]
-Reader: TypeAlias = Callable[[str, Entry], Any]
+QueryEngine = Literal["spark", "polars", "arrow"]
+ReadTable: TypeAlias = Callable[[str, SnapshotEntry], Any]
 """Reads a gold table: its reference, and its entry in the cut's row."""
 
 
-def by_spark(settings: Settings) -> tuple[Tables, Reader]:
+def by_spark(settings: Settings) -> tuple[Tables, ReadTable]:
     """Return the lake's tables, and a reader that returns lazy Spark DataFrames."""
     try:
         from pyspark.errors import AnalysisException
@@ -51,7 +51,7 @@ def by_spark(settings: Settings) -> tuple[Tables, Reader]:
 
     spark = spark_for(settings)
 
-    def read_table(reference: str, entry: Entry) -> Any:
+    def read_table(reference: str, entry: SnapshotEntry) -> Any:
         if has_log(spark, reference):
             with suppress(UnreachableError):  # Spark may know the way
                 opened(reference, entry)
@@ -64,7 +64,7 @@ def by_spark(settings: Settings) -> tuple[Tables, Reader]:
     return tables_of(spark, settings.layout), read_table
 
 
-def _by_arrow(settings: Settings) -> tuple[Tables, Reader]:
+def _by_arrow(settings: Settings) -> tuple[Tables, ReadTable]:
     tables = native_tables(settings.layout)
     if tables is None or settings.catalog is not None:
         raise SettingsError(
@@ -76,7 +76,7 @@ def _by_arrow(settings: Settings) -> tuple[Tables, Reader]:
     return tables, arrow_table
 
 
-def _by_polars(settings: Settings) -> tuple[Tables, Reader]:
+def _by_polars(settings: Settings) -> tuple[Tables, ReadTable]:
     try:
         from_arrow = import_module("polars").from_arrow
     except ImportError as error:
@@ -85,7 +85,7 @@ def _by_polars(settings: Settings) -> tuple[Tables, Reader]:
     return tables, lambda reference, entry: from_arrow(read_table(reference, entry))
 
 
-ENGINES: Mapping[str, Callable[[Settings], tuple[Tables, Reader]]] = MappingProxyType(
+ENGINES: Mapping[str, Callable[[Settings], tuple[Tables, ReadTable]]] = MappingProxyType(
     {"spark": by_spark, "polars": _by_polars, "arrow": _by_arrow}
 )
 """For each engine, a function that returns a lake's tables, and a reader of gold's."""

@@ -23,9 +23,9 @@ from pipeline.observe.quantities import byte_factor, byte_unit, size
 from pipeline.run.page.chart import (
     ACCENT,
     INK,
+    ChartValues,
     DataTable,
     Figure,
-    Values,
     data,
     drawn,
     label_width,
@@ -119,7 +119,7 @@ def figure(sizes: Sequence[TableSize]) -> Figure:
     )
 
 
-def _bars(values: Values, width: int, unit: str) -> Any:
+def _bars(values: ChartValues, width: int, unit: str) -> Any:
     """Return horizontal bars in the order of `values`, each with its size beside it."""
     names, room = label_width([row["name"] for row in values], width), 70
     greatest = max(row["amount"] for row in values)

@@ -26,7 +26,7 @@ from pipeline.source.logs.ciphers import read_keys
 from pipeline.source.logs.listing import find_any
 from pipeline.spark.session import spark_for
 
-Shown = Callable[[Sequence[LayerReport]], None]
+ShowReports = Callable[[Sequence[LayerReport]], None]
 """Shows the reports of a run that had something to do, or something new to say."""
 
 
@@ -41,7 +41,7 @@ class Rounds:
         self,
         settings: Settings,
         progress: Progress,
-        shown: Shown,
+        shown: ShowReports,
         *,
         lasting: bool,
         connector: bool,

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoder import Segment, SegmentDecoder, TableDefinition, TypeOptions
+from decoder.model.options import TableFilter
 from decoder.model.results import Definitions, Statements, Transactions
 from decoder.stream.excerpt import Events, content as excerpt_content
 from decoder.stream.precompile import warm
@@ -30,7 +31,7 @@ from pipeline.lake.delta_log.conditions import compare, equal
 from pipeline.lake.tables.choice import tables_of
 from pipeline.layer import LayerRun
 from pipeline.settings import Settings
-from pipeline.silver.decode.decode import OFFSET_BITS, Wanted, segments_in, server_of
+from pipeline.silver.decode.decode import OFFSET_BITS, segments_in, server_of
 from pipeline.silver.decode.segment_refs import FilePosition, SegmentRef
 from pipeline.silver.decode.segment_tasks import results
 from pipeline.silver.decode.splitter import Split, Splitter
@@ -162,7 +163,7 @@ class Survey:
     """
 
     types: TypeOptions
-    wanted: Wanted
+    wanted: TableFilter
     seen: Mapping[FilePosition, str] = field(default_factory=dict)
 
     def __call__(self, rows: Iterable[pa.RecordBatch]) -> pa.Table:

@@ -13,6 +13,7 @@ import time
 from contextlib import closing
 from dataclasses import replace
 
+from decoder.model.options import TableFilter
 from pipeline.errors import BinlakeError, SettingsError, sentence_of
 from pipeline.observe import Progress, redact, say
 from pipeline.observe.progress import QuietProgress, Task
@@ -36,7 +37,7 @@ from pipeline.source.capture.failover import (
     still_lacking,
     with_first_log,
 )
-from pipeline.source.capture.kept_tables import KeptTables, Wanted
+from pipeline.source.capture.kept_tables import KeptTables
 from pipeline.source.capture.landed_folder import (
     Landed,
     LandedFolder,
@@ -71,7 +72,7 @@ class Capture:
         login: Login,
         progress: Progress | None = None,
         *,
-        wanted: Wanted | None = None,
+        wanted: TableFilter | None = None,
         write: Writes = os.pwrite,
     ) -> None:
         self.settings = settings

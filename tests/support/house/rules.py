@@ -18,6 +18,11 @@ from tests.support.house.tables import House
 
 MOST_ENTRIES = 15
 LEAST_LINES = 40
+MOST_LINES = 400
+HOW_TO_LIST = (
+    ": name it in ROOMS of tests/support/house/tables.py, and in __all__ of its room's __init__.py"
+    " if others import it"
+)
 PLURALS = ("s", "es", "ies", "y")
 FORMS = ("e", "ed", "d", "r", "er", "or", "ing", "ion", "ation", "al")
 SHORTEST_STEM = 3
@@ -110,7 +115,10 @@ def strangers(house: House) -> Iterator[str]:
     }
     for room in sorted(found.keys() | house.rooms.keys()):
         there, listed = found.get(room, set()), set(house.rooms.get(room, "").split())
-        yield from (f"{room} has {each}, which is not listed" for each in sorted(there - listed))
+        yield from (
+            f"{room} has {each}, which is not listed{HOW_TO_LIST}"
+            for each in sorted(there - listed)
+        )
         yield from (f"{room} has no {each}" for each in sorted(listed - there))
     for room, steps in house.order.items():
         ordered = {name for step in steps for name in step.split()}
@@ -197,16 +205,35 @@ def sizes(house: House) -> Iterator[str]:
     yield from (f"{name} is not small" for name in sorted(house.small.keys() - reasons))
 
 
+def long_files(house: House) -> Iterator[str]:
+    """Files of the product, its guests and its tests with too many lines."""
+    for name, path in modules(house, *house.packages, *house.guests, *house.beside).items():
+        if (lines := len(path.read_text().splitlines())) > MOST_LINES:
+            yield f"{name} has {lines} lines, more than {MOST_LINES}: split it by concept"
+
+
 def namesakes(house: House) -> Iterator[str]:
-    """Classes of two modules with the same name."""
+    """Classes and type aliases of two modules with the same name."""
     homes: dict[str, list[str]] = defaultdict(list)
     for module, path in modules(house).items():
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef) and node.name not in house.namesakes:
-                homes[node.name].append(module)
+        for name in _types(ast.parse(path.read_text())):
+            homes[name].append(module)
     for name, found in sorted(homes.items()):
         if len(found) > 1:
-            yield f"{name} is a class in {' and in '.join(found)}"
+            yield f"{name} is a type in {' and in '.join(found)}"
+
+
+def _types(module: ast.Module) -> Iterator[str]:
+    """Yield the classes and type aliases that a module defines: `Place = tuple[int, int]`."""
+    for node in module.body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.AnnAssign) and "TypeAlias" in ast.unparse(node.annotation):
+            yield ast.unparse(node.target)
+        elif isinstance(node, ast.Assign) and not isinstance(node.value, ast.Call):
+            name = ast.unparse(node.targets[0])
+            if name[0].isupper() and name.isalnum() and not name.isupper():
+                yield name
 
 
 def near_twins(house: House) -> Iterator[str]:
@@ -234,4 +261,4 @@ def _stems(name: str) -> set[str]:
     return long | {stem[:-1] for stem in long if stem[-1:] == stem[-2:-1]}
 
 
-RULES = (strangers, wrong_ways, circles, side_doors, sizes, namesakes, near_twins)
+RULES = (strangers, wrong_ways, circles, side_doors, sizes, long_files, namesakes, near_twins)

@@ -11,14 +11,14 @@ ROOT = Path(__file__).parents[3]
 
 @dataclass(frozen=True)
 class House:
-    """`packages` in the order in which they may import each other; `guests` import only faces.
+    """`packages` in the order in which they may import each other; `guests` import only faces;
+    of folders `beside` them, only the files' lines are counted.
 
     `rooms` gives each room's entries, `order` the steps in which entries of a room may import each
     other: each those of the steps before it, never those of its own. `large` rooms may have more
     than 15 entries, `small` has the reason of each module of fewer than 40 lines (of a whole room
-    by its name), `allowed` what an importer may import in spite of all, `namesakes` the classes
-    that two modules may have, `twins` why two names may differ only by an ending (in alphabetical
-    order).
+    by its name), `allowed` what an importer may import in spite of all, `twins` why two names may
+    differ only by an ending (in alphabetical order).
     """
 
     root: Path
@@ -26,10 +26,10 @@ class House:
     rooms: Mapping[str, str]
     order: Mapping[str, Sequence[str]]
     guests: Sequence[str] = ()
+    beside: Sequence[str] = ()
     large: Sequence[str] = ()
     small: Mapping[str, str] = field(default_factory=dict)
     allowed: Sequence[tuple[str, str]] = ()
-    namesakes: Sequence[str] = ()
     twins: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
@@ -299,9 +299,6 @@ ALLOWED = (
 )
 """The package `decoder.events` is itself the function of that name (decision 0005)."""
 
-NAMESAKES = ("GtidSet",)
-"""A set as the log has it, in MySQL's order, and one that is computed with, for both servers."""
-
 TWINS = {
     ("capture", "capturing"): "a capture, and the thread in which a sync keeps one running",
     ("command", "commands"): "the one command that a room is, and the list of all",
@@ -318,6 +315,7 @@ TWINS = {
 }
 """Pairs that are right, with the reason."""
 
-HOUSE = House(
-    ROOT, PACKAGES, ROOMS, ORDER, ("dags", "demo"), LARGE, SMALL, ALLOWED, NAMESAKES, TWINS
-)
+GUESTS = ("dags", "demo")
+BESIDE = ("benchmarks", "tests", "tools")
+
+HOUSE = House(ROOT, PACKAGES, ROOMS, ORDER, GUESTS, BESIDE, LARGE, SMALL, ALLOWED, TWINS)

@@ -15,7 +15,7 @@ import pytest
 from pipeline.observe import run_log, say
 from pipeline.observe.current_run import begin
 from pipeline.observe.redaction import Redaction
-from pipeline.observe.run_log import LOGGER, Kind, log_is_complete, logs_json, set_up
+from pipeline.observe.run_log import LOGGER, LogFormat, log_is_complete, logs_json, set_up
 from tests.support.observe.captured_log import LogRecords, captured_log
 
 ROOT = Path(__file__).parents[4]
@@ -36,7 +36,7 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def said(kind: Kind, stream: io.StringIO | None = None, **options: bool) -> str:
+def said(kind: LogFormat, stream: io.StringIO | None = None, **options: bool) -> str:
     """The lines of a finished batch, a fault and a warning in one run, and of a later event."""
     screen = stream or io.StringIO()
     set_up("text", stream=io.StringIO())  # a second time must not double the lines
@@ -92,7 +92,7 @@ def test_a_terminal_has_only_what_is_shown_nowhere_else() -> None:
 
 @pytest.mark.parametrize("terminal", [True, False])
 @pytest.mark.parametrize("kind", ["json", "text"])
-def test_quiet_has_warnings_and_faults_alone(kind: Kind, terminal: bool) -> None:
+def test_quiet_has_warnings_and_faults_alone(kind: LogFormat, terminal: bool) -> None:
     lines = said(kind, Terminal() if terminal else None, quiet=True).splitlines()
     assert ['the key "***" is wrong' in line.replace("\\", "") for line in lines] == [True, False]
     assert "no space" in lines[1]
@@ -117,14 +117,14 @@ def test_verbose_has_every_line_also_on_a_terminal() -> None:
     ],
 )
 def test_faults_are_left_to_the_report_on_a_terminal_only(
-    kind: Kind, terminal: bool, options: dict[str, bool], complete: bool
+    kind: LogFormat, terminal: bool, options: dict[str, bool], complete: bool
 ) -> None:
     assert set_up(kind, Terminal() if terminal else io.StringIO(), **options) is complete
     assert log_is_complete() is complete
 
 
 @pytest.mark.parametrize("kind", ["json", "text"])
-def test_an_error_has_its_stack_trace(kind: Kind) -> None:
+def test_an_error_has_its_stack_trace(kind: LogFormat) -> None:
     screen = io.StringIO()
     set_up(kind, stream=screen)
     try:
@@ -164,7 +164,7 @@ def test_other_handlers_get_no_secrets() -> None:
 
 
 @pytest.mark.parametrize("kind", ["json", "text"])
-def test_warnings_of_libraries_are_logged_except_py4js(kind: Kind) -> None:
+def test_warnings_of_libraries_are_logged_except_py4js(kind: LogFormat) -> None:
     screen = io.StringIO()
     set_up(kind, screen)
     logging.getLogger("fsspec").warning("retried with %s", "hunter2")

@@ -49,7 +49,7 @@ def added(declared: str, mode: ConversionMode = STRICT) -> tuple[str, str]:
         ("int AS (d * i) STORED", ["*", DEC, INT, 15, 2], "round"),
         ("decimal(9,1) AS (`d` - 0.125) STORED", ["-", DEC, ["number", "0.125"], 7, 3], "rounded"),
         ("varchar(7) AS (CONCAT(v, ' ', i)) STORED",
-         ["concat", ["column", "v", 0, 0], ["text", " "], INT], "cut:7"),
+         ["concat", ["column", "v", 0, 0], ["text", " "], INT], "shorten:7"),
         ("char(7) AS (l) STORED", ["column", "l", 0, 0], "rtrim"),
         # the server does not check a virtual column's values when it is added
         ("bigint AS (i + 1)", ["+", INT, ["number", "1"], 11, 0], "cast"),

@@ -23,7 +23,7 @@ from pipeline.silver.tables import quarantine
 from pipeline.silver.tables.quarantine import (
     DEFINITION,
     GIVEN_UP,
-    Faults,
+    ReadFaults,
     append_faults,
     resolve,
     retryable,
@@ -66,7 +66,7 @@ def fault(
     }
 
 
-def staged(*faults: dict[str, Any]) -> Faults:
+def staged(*faults: dict[str, Any]) -> ReadFaults:
     """Return faults in several tables, as tasks return them."""
     return lambda: [pa.Table.from_pylist([one], schema=STAGED_FAULTS) for one in faults]
 
