@@ -144,7 +144,7 @@ MUTANTS = (
         "pipeline/gold/changes/small_batch.py",
         "    return tables.read(table, where)\n",
         "    return tables.read(table, where)[:-1]\n",
-        ("tests/integration/gold/test_gold_few_changes.py",),
+        ("tests/integration/gold/changes/test_gold_few_changes.py",),
         compiled=True,
     ),
     Mutant(

@@ -16,6 +16,7 @@ from tests.support.house.rules import (
     MOST_LINES,
     RULES,
     circles,
+    crowded_folders,
     face,
     imports,
     modules,
@@ -227,6 +228,13 @@ def test_a_circle_a_full_room_and_a_lost_entry_are_found(shed: House) -> None:
     full = replace(shed, rooms={"first.bench": " ".join(f"m{n}" for n in range(16))}, order={})
     assert "first.bench has 16 entries" in list(sizes(full))
     assert "first.bench has no m0" in list(strangers(full))
+    for number in range(16):
+        (shed.root / "tests/saws").mkdir(parents=True, exist_ok=True)
+        (shed.root / f"tests/saws/test_{number}.py").write_text(LONG)
+    assert list(crowded_folders(shed)) == ["tests/saws has 16 entries"]
+    assert list(crowded_folders(replace(shed, crowded=("tests/saws", "tests")))) == [
+        "tests has not so many entries"
+    ]
     assert list(sizes(replace(shed, small={"first.tools.saw": "why"}))) == [
         "first.tools.saw is not small"
     ]

@@ -212,6 +212,21 @@ def long_files(house: House) -> Iterator[str]:
             yield f"{name} has {lines} lines, more than {MOST_LINES}: split it by concept"
 
 
+def crowded_folders(house: House) -> Iterator[str]:
+    """Folders of tests with too many entries, and exceptions that are none."""
+    tests = house.root / "tests"
+    folders = [tests, *tests.rglob("*")] if tests.is_dir() else []
+    crowded = {}
+    for folder in filter(Path.is_dir, folders):
+        entries = sum(
+            each.name not in OF_THE_PACKAGE and _is_there(each) for each in folder.iterdir()
+        )
+        if entries > MOST_ENTRIES:
+            crowded[folder.relative_to(house.root).as_posix()] = entries
+    for name in sorted(crowded.keys() ^ set(house.crowded)):
+        yield f"{name} has {crowded.get(name, 'not so many')} entries"
+
+
 def namesakes(house: House) -> Iterator[str]:
     """Classes and type aliases of two modules with the same name."""
     homes: dict[str, list[str]] = defaultdict(list)
@@ -261,4 +276,14 @@ def _stems(name: str) -> set[str]:
     return long | {stem[:-1] for stem in long if stem[-1:] == stem[-2:-1]}
 
 
-RULES = (strangers, wrong_ways, circles, side_doors, sizes, long_files, namesakes, near_twins)
+RULES = (
+    strangers,
+    wrong_ways,
+    circles,
+    side_doors,
+    sizes,
+    long_files,
+    crowded_folders,
+    namesakes,
+    near_twins,
+)

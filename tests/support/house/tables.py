@@ -17,8 +17,9 @@ class House:
     `rooms` gives each room's entries, `order` the steps in which entries of a room may import each
     other: each those of the steps before it, never those of its own. `large` rooms may have more
     than 15 entries, `small` has the reason of each module of fewer than 40 lines (of a whole room
-    by its name), `allowed` what an importer may import in spite of all, `twins` why two names may
-    differ only by an ending (in alphabetical order).
+    by its name), `allowed` what an importer may import in spite of all, `crowded` the folders of
+    tests with more than 15 entries, `twins` why two names may differ only by an ending (in
+    alphabetical order).
     """
 
     root: Path
@@ -30,6 +31,7 @@ class House:
     large: Sequence[str] = ()
     small: Mapping[str, str] = field(default_factory=dict)
     allowed: Sequence[tuple[str, str]] = ()
+    crowded: Sequence[str] = ()
     twins: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
@@ -299,6 +301,9 @@ ALLOWED = (
 )
 """The package `decoder.events` is itself the function of that name (decision 0005)."""
 
+CROWDED = ("tests/integration", "tests/support", "tests/unit/pipeline")
+"""They have a folder for each room of the pipeline, which is `LARGE`."""
+
 TWINS = {
     ("capture", "capturing"): "a capture, and the thread in which a sync keeps one running",
     ("command", "commands"): "the one command that a room is, and the list of all",
@@ -318,4 +323,4 @@ TWINS = {
 GUESTS = ("dags", "demo")
 BESIDE = ("benchmarks", "tests", "tools")
 
-HOUSE = House(ROOT, PACKAGES, ROOMS, ORDER, GUESTS, BESIDE, LARGE, SMALL, ALLOWED, TWINS)
+HOUSE = House(ROOT, PACKAGES, ROOMS, ORDER, GUESTS, BESIDE, LARGE, SMALL, ALLOWED, CROWDED, TWINS)

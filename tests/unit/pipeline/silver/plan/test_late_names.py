@@ -42,7 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def retried(monkeypatch: pytest.MonkeyPatch, found: list[SegmentRef]) -> late_names.LateNames:
-    monkeypatch.setattr(late_names.segments, "between", lambda *_: found)
+    monkeypatch.setattr(late_names.segment_refs, "between", lambda *_: found)
     options = late_names.CatalogOptions()
     spark: Any = None
     run = LayerRun.begin(spark, SETTINGS, QuietProgress())

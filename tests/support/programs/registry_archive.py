@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from tests.support.servers.debian import UnavailableError, lock
+from tests.support.programs.debian import UnavailableError, lock
 
 FETCH_SECONDS = 900
 READ_BYTES = 1 << 20

@@ -14,8 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.support.servers.debian import UnavailableError, unpacked
-from tests.support.servers.installation import CACHE
+from tests.support.programs.debian import UnavailableError, unpacked
+from tests.support.programs.installation import CACHE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

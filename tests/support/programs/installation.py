@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.servers.debian import UnavailableError, loader, unpacked
+from tests.support.programs.debian import UnavailableError, loader, unpacked
 
 CACHE = Path(__file__).parents[3] / ".cache"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from tests.support.servers.installation import (
+from tests.support.programs.installation import (
     CACHE as ALL,
     Installation,
     from_environment,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from tests.support.servers.debian import loader, unpacked
-from tests.support.servers.installation import CACHE as ALL, Installation, installed
-from tests.support.servers.registry_archive import MavenArchive, NpmArchive, RegistryArchive
+from tests.support.programs.debian import loader, unpacked
+from tests.support.programs.installation import CACHE as ALL, Installation, installed
+from tests.support.programs.registry_archive import MavenArchive, NpmArchive, RegistryArchive
 
 CACHE = ALL / "older"
 SUITE = "bookworm"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tests.support.servers.installation import (
+from tests.support.programs.installation import (
     CACHE as ALL,
     Installation,
     installed,
