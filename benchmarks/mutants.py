@@ -112,7 +112,7 @@ MUTANTS = (
         "pipeline/silver/decode/table_names.py",
         "return known[place - 1][1] if place else shown",
         "return known[-1][1] if known else shown",
-        ("tests/unit/pipeline/catalog/timeline/test_minimal_metadata.py",),
+        ("tests/unit/pipeline/schema_history/timeline/test_minimal_metadata.py",),
         compiled=True,
     ),
     Mutant(

@@ -16,8 +16,8 @@ from decoder.model import schemas
 from decoder.model.options import TableFilter
 from decoder.model.results import Changes, Faults, Result, Transactions
 from decoder.transactions.faults import STATEMENT_DML
-from pipeline.catalog import TableName
-from pipeline.catalog.timeline.consequences import closed
+from pipeline.schema_history import TableName
+from pipeline.schema_history.timeline.consequences import closed
 from pipeline.silver.decode.decode import Decode
 from pyspark_binlog.log_ranges import LogRange
 from pyspark_binlog.xa_outcomes import XaOutcomes

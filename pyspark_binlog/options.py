@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from pipeline.catalog import TableName
 from pipeline.errors import SettingsError
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from pipeline.settings.values import Model, Size
 

@@ -293,21 +293,21 @@ def inspect(
     json: JsonLinesOption = False,
 ) -> None:
     """Show the events of binlog files, or their rows; needs no lake."""
-    from pipeline.catalog.timeline.logged_statement import CatalogOptions
     from pipeline.cli.inspect import inspect_files
+    from pipeline.schema_history.timeline.logged_statement import TimelineOptions
     from pipeline.source.logs.ciphers import read_keys
 
     settings = settings_of(conf)
     if keyring is not None:
         settings = settings.with_section("encryption", keyring=keyring)
-    catalog = CatalogOptions(
+    options = TimelineOptions(
         system_time_zone=settings.system_time_zone,
         default_charset=settings.default_charset,
         lower_case_table_names=settings.lower_case_table_names,
     )
     keys = read_keys(settings.encryption)
     files = [file.expanduser() for file in files]
-    raise typer.Exit(inspect_files(files, rows=rows, json=json, keys=keys, catalog=catalog))
+    raise typer.Exit(inspect_files(files, rows=rows, json=json, keys=keys, options=options))
 
 
 def config(

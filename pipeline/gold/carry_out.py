@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import TimelineItem
 from pipeline.errors import BinlakeError, ConcurrentRunError
 from pipeline.gold.apply.apply import GoldBatch, apply_tables
 from pipeline.gold.apply.seed_rows import seed_facts
@@ -26,6 +24,8 @@ from pipeline.lake.child_sessions import interpreted
 from pipeline.lake.lazy_spark import started
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.layer import Done, LayerRun
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

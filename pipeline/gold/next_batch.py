@@ -8,9 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from pipeline.bronze import read_files
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import KINDS_IGNORED_BY_GOLD, TimelineItem, in_force
-from pipeline.catalog.timeline.stored_timeline import read_items
 from pipeline.gold.apply.seed_rows import first_seed
 from pipeline.gold.cascades.cascades_table import keep
 from pipeline.gold.cascades.foresight import foresee
@@ -40,6 +37,9 @@ from pipeline.gold.table.state import NO_LSN, GoldState, Rebuild
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.history_removed import Removed, removed
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import KINDS_IGNORED_BY_GOLD, TimelineItem, in_force
+from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.silver.plan.progress import silver_progress, silver_progress_ahead
 
 

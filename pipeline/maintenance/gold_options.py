@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipeline.catalog import TableName
-from pipeline.catalog.timeline.stored_timeline import read_items
 from pipeline.gold import GoldState
 from pipeline.gold.table.gold_table import gold_schema, properties_in_sql
 from pipeline.gold.table.options import TableOptions, clustering_clause
@@ -18,6 +16,8 @@ from pipeline.lake.delta_log.column_features import DELETION_VECTORS
 from pipeline.lake.delta_log.model import DeltaState
 from pipeline.lake.delta_log.spark_written import clustered_by
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName
+from pipeline.schema_history.timeline.stored_timeline import read_items
 
 DROP_VECTORS = f"DROP FEATURE {DELETION_VECTORS}"
 """Delta rewrites the files that have deletion vectors, and keeps checkpoints of earlier versions

@@ -10,8 +10,6 @@ import pyarrow.compute as pc
 from pipeline.bronze import read_files
 from pipeline.bronze.files import stored_ordinals
 from pipeline.bronze.tables import FileRow
-from pipeline.catalog.alter.items import in_force
-from pipeline.catalog.timeline.stored_timeline import read_items
 from pipeline.gold import GoldState
 from pipeline.gold.plan.cuts_table import cuts_table
 from pipeline.gold.plan.rebuild import refresh_under_way
@@ -28,6 +26,8 @@ from pipeline.maintenance.removals import (
     first_kept,
     first_young,
 )
+from pipeline.schema_history.alter.items import in_force
+from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.silver.decode.segment_refs import lsn_of
 from pipeline.silver.decode.silver_tables import transactions_table
 from pipeline.silver.plan.batch_plan import SilverPlan

@@ -15,7 +15,6 @@ from datetime import datetime, timedelta, timezone
 from itertools import chain
 
 from pipeline.bronze.tables import segments_table
-from pipeline.catalog.timeline.consequences import CONSEQUENCES_PATTERN
 from pipeline.gold.cascades.cascades_table import cascades_table
 from pipeline.gold.plan.cuts_table import cuts_table
 from pipeline.lake.delta_log.conditions import (
@@ -32,6 +31,7 @@ from pipeline.lake.ledger.run_store import runs
 from pipeline.layer import LayerRun
 from pipeline.maintenance.removals import MaintenancePlan
 from pipeline.maintenance.tables import Table
+from pipeline.schema_history.timeline.consequences import CONSEQUENCES_PATTERN
 from pipeline.settings import Settings
 from pipeline.silver.decode.silver_tables import (
     committer,

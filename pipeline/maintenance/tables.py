@@ -11,9 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.bronze.tables import files_table, segments_table
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.timeline.stored_timeline import definitions, read_items
 from pipeline.gold import GoldState
 from pipeline.gold.cascades.cascades_table import cascades_table
 from pipeline.gold.plan.cuts_table import cuts_table
@@ -29,6 +26,9 @@ from pipeline.lake.tables.by_spark import SparkTables
 from pipeline.lake.tables.tables import Tables
 from pipeline.layer import LayerRun
 from pipeline.maintenance.gold_options import WantedOptions, wanted_options
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem
+from pipeline.schema_history.timeline.stored_timeline import definitions, read_items
 from pipeline.silver.decode.silver_tables import (
     committer,
     emptied_changes_table,

@@ -12,10 +12,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from decoder import TableDefinition, TypeOptions
-from pipeline.catalog import TableName
-from pipeline.catalog.timeline.definitions_file import text_of
 from pipeline.errors import SettingsError
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName
+from pipeline.schema_history.timeline.definitions_file import text_of
 from pipeline.seed.dumps import (
     Chunk,
     Dump,

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from functools import cached_property
 
 from pipeline.bronze import read_files
-from pipeline.catalog import TableName
-from pipeline.catalog.timeline.stored_timeline import read_items
 from pipeline.gold import GoldState
 from pipeline.lake.lazy_spark import Spark
 from pipeline.layer import LayerRun
 from pipeline.observe import LayerReport, Progress
+from pipeline.schema_history import TableName
+from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.seed.chunks import read_in_chunks
 from pipeline.seed.consistent import copy_table, snapshot
 from pipeline.seed.errors import SeedError

@@ -10,8 +10,6 @@ from functools import partial
 from typing import Any
 
 from decoder.errors import UnsupportedError
-from pipeline.catalog import TableName
-from pipeline.catalog.timeline.stored_timeline import append_items
 from pipeline.lake import Lake, stores
 from pipeline.lake.delta_log.model import LakeTable, Step
 from pipeline.lake.files.target_writer import Destination, Written
@@ -20,6 +18,8 @@ from pipeline.lake.ledger.ledger import Plan
 from pipeline.lake.tables.choice import tables_of
 from pipeline.lake.tables.tables import Tables
 from pipeline.layer import Done, LayerRun
+from pipeline.schema_history import TableName
+from pipeline.schema_history.timeline.stored_timeline import append_items
 from pipeline.silver.decode import segment_refs
 from pipeline.silver.decode.decode import (
     FAULTS,

@@ -19,8 +19,6 @@ from dataclasses import replace
 from pipeline.bronze import read_files
 from pipeline.bronze.files import stored_ordinals
 from pipeline.bronze.tables import FileRow
-from pipeline.catalog.timeline.definitions_file import text_of
-from pipeline.catalog.timeline.stored_timeline import definitions, read_items
 from pipeline.errors import BinlakeError, ConcurrentRunError
 from pipeline.lake import Ledger
 from pipeline.lake.delta_log.conditions import compare, equal
@@ -30,6 +28,8 @@ from pipeline.lake.ledger.ledger import Plan
 from pipeline.lake.tables.choice import tables_of
 from pipeline.lake.tables.tables import Tables
 from pipeline.layer import LayerRun
+from pipeline.schema_history.timeline.definitions_file import text_of
+from pipeline.schema_history.timeline.stored_timeline import definitions, read_items
 from pipeline.settings import Settings
 from pipeline.silver.decode.segment_refs import FilePosition
 from pipeline.silver.decode.silver_tables import (

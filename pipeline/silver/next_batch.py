@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from decoder import TableDefinition
 from pipeline.bronze import read_files
-from pipeline.catalog import TableName, Timeline
-from pipeline.catalog.alter.items import Position, TimelineItem
-from pipeline.catalog.timeline.stored_timeline import read_items
-from pipeline.catalog.timeline.timeline import CatalogOptions, Shown
 from pipeline.lake.ledger.history_removed import removed
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName, Timeline
+from pipeline.schema_history.alter.items import Position, TimelineItem
+from pipeline.schema_history.timeline.stored_timeline import read_items
+from pipeline.schema_history.timeline.timeline import Shown, TimelineOptions
 from pipeline.silver.decode import segment_refs
 from pipeline.silver.decode.segment_refs import FilePosition, SegmentRef, log_number
 from pipeline.silver.decode.table_names import TableNames
@@ -37,7 +37,7 @@ from pipeline.silver.plan.late_names import late_names
 from pipeline.silver.plan.new_segments import AvailableSegments, new_segments
 from pipeline.silver.plan.progress import require_unclaimed, silver_progress
 from pipeline.silver.plan.stored_seeds import seed_ids
-from pipeline.silver.plan.survey import catalog_options, definitions, find, in_log_order
+from pipeline.silver.plan.survey import definitions, find, in_log_order, timeline_options
 from pipeline.silver.tables.quarantine import accepted_gaps, retryable
 from pipeline.source.logs.kept_statements import kept
 
@@ -71,7 +71,7 @@ def next_plan(run: LayerRun) -> Next:
     from_start = before.from_start if before else _is_first(new.segments[0])
     past = read_items(*of_source)
     seeds = seeding.waiting(settings, past)
-    options = catalog_options(settings, from_start=from_start)
+    options = timeline_options(settings, from_start=from_start)
     timeline = Timeline(past, options, seeding.definitions(seeds))
     search = partial(find, run, seen=whole.seen)
     rows = search(new.segments)
@@ -137,7 +137,7 @@ def _seeds_alone(run: LayerRun, before: SilverPlan | None, new: AvailableSegment
     past = read_items(*of_source)
     if not (seeds := seeding.waiting(settings, past)):
         return Next(None, ())
-    timeline = Timeline(past, catalog_options(settings, from_start=before.from_start))
+    timeline = Timeline(past, timeline_options(settings, from_start=before.from_start))
     files = read_files(*of_source)
     lsn = removed(run.ledger).lsn
     reached = seeding.SilverReached(before.cut_lsn, before.end, files, _is_all_of_bronze(new), lsn)
@@ -173,7 +173,7 @@ def retry_plan(run: LayerRun) -> tuple[SilverPlan | None, tuple[str, ...]]:
     if before is None:
         return None, ()
     of_source = run.spark, run.lake, run.source
-    options = catalog_options(run.settings, from_start=before.from_start)
+    options = timeline_options(run.settings, from_start=before.from_start)
     items = read_items(*of_source)
     late = late_names(run, items, options, before.end)
     held = with_places(retryable(*of_source), late.places)
@@ -211,7 +211,7 @@ def with_places(held: Iterable[Retried], places: Iterable[FilePosition]) -> tupl
 
 def _known_at(
     items: Sequence[TimelineItem],
-    options: CatalogOptions,
+    options: TimelineOptions,
     position: Position,
     shown: TableDefinition,
 ) -> Shown | None:

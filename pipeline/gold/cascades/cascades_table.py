@@ -16,7 +16,6 @@ import pyarrow as pa
 from decoder import TableDefinition, TypeOptions
 from decoder.columns.registry import row_type
 from decoder.model import schemas
-from pipeline.catalog import TableName
 from pipeline.errors import BinlakeError
 from pipeline.gold.cascades.replay import Cascaded
 from pipeline.gold.changes.changes import CHANGE_COLUMNS, PARTIAL_COLUMNS, ROW_STEPS
@@ -25,6 +24,7 @@ from pipeline.lake.delta_log.conditions import equal
 from pipeline.lake.delta_log.model import LakeTable, Step
 from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.tables.choice import tables_of
+from pipeline.schema_history import TableName
 
 CASCADES = pa.schema(
     [

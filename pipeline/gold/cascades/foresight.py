@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from pipeline.catalog import TableName
 from pipeline.gold.cascades.cascades_table import CascadedChanges, as_changes
 from pipeline.gold.cascades.links import (
     Link,
@@ -41,6 +40,7 @@ from pipeline.gold.cascades.replay import (
 from pipeline.gold.cascades.rows import ChangeRequest, TooManyRowsError
 from pipeline.gold.changes.holds import OpenFault
 from pipeline.gold.changes.steps import model_after, rows_between
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 
 TOO_MANY = "more rows are affected at once than can be processed"

@@ -20,12 +20,12 @@ from typing import Any
 from decoder import TableDefinition
 from decoder.constants import ZERO_DATE_TYPES, ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.ddl.foreign_key_clause import ForeignKey
-from pipeline.catalog.ddl.model import TableModel
 from pipeline.gold.changes.steps import model_after
 from pipeline.gold.table.state import TableState
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem
+from pipeline.schema_history.ddl.foreign_key_clause import ForeignKey
+from pipeline.schema_history.ddl.model import TableModel
 
 Items = Mapping[TableName, Sequence[TimelineItem]]
 RowIdentity = tuple[Any, ...]

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from pipeline.catalog import TableName
 from pipeline.errors import BinlakeError
 from pipeline.gold.cascades.links import Items, Link, RowIdentity
 from pipeline.gold.cascades.replay import RowChange, RowValues
@@ -28,6 +27,7 @@ from pipeline.lake import delta
 from pipeline.lake.delta_log.conditions import among
 from pipeline.lake.delta_log.spark_written import version_of
 from pipeline.lake.lazy_spark import Spark, started
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 
 Answer = TypeVar("Answer")

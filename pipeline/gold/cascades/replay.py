@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.catalog import TableName
 from pipeline.gold.cascades.links import Link, RowIdentity, descendants
 from pipeline.gold.changes.images import REPLACEMENT
+from pipeline.schema_history import TableName
 
 RowValues = dict[str, Any]
 ChangePlace = tuple[int, int, int]

@@ -12,8 +12,6 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types as st
 
 from decoder import TypeOptions
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import TimelineItem
 from pipeline.gold.cascades.links import Link, RowIdentity, loose
 from pipeline.gold.cascades.replay import RowChange, RowValues
 from pipeline.gold.changes.changes import Skipped, read_changes
@@ -26,6 +24,8 @@ from pipeline.gold.schema.unlogged import completed, left_out
 from pipeline.lake import Lake
 from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.sql_text import quoted
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem
 
 MOST_ROWS = 200_000
 """Limit on changes of one table, or rows that may refer to deleted ones, processed at once."""

@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
-from pipeline.catalog import TableName
 from pipeline.gold.changes.steps import Rows
 from pipeline.gold.changes.xa import Prepared
 from pipeline.lake import Lake, delta
 from pipeline.lake.delta_log.conditions import Condition, compare
 from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.lake.delta_log.spark_written import properties
+from pipeline.schema_history import TableName
 
 CHANGE_COLUMNS = ("__op", "__lsn", "__pos", "__row", "__committed_at", "before", "after")
 PARTIAL_COLUMNS = ("__absent_before", "__absent_after", "__json_diff")

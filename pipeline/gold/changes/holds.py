@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from decoder import TableDefinition, TypeOptions
 from decoder.columns.registry import row_type
 from decoder.errors import UnsupportedError
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.timeline.tables import NO_NAMES
 from pipeline.gold.changes.key_checks import key_refusal
 from pipeline.gold.table.gold_table import gold_schema
 from pipeline.gold.table.names import OWN_COLUMNS
 from pipeline.gold.table.options import TableOptions
 from pipeline.gold.table.state import NO_LSN, TableState
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem
+from pipeline.schema_history.timeline.tables import NO_NAMES
 from pipeline.settings.gold import GoldSettings
 from pipeline.settings.settings import key_given
 from pipeline.silver.decode.decode import OFFSET_BITS

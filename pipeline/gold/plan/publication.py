@@ -15,7 +15,6 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from pipeline.catalog import TableName
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.plan.cuts_table import CUTS, cuts_table
 from pipeline.gold.table.commits import CommitSums, by_others, is_own, signs, written_since
@@ -25,6 +24,7 @@ from pipeline.gold.table.state import GoldState, TableState
 from pipeline.lake.delta_log.model import Commit, Step
 from pipeline.lake.delta_log.spark_written import commits_since, state as state_of, version_of
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from pipeline.source import GtidSet
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pipeline.catalog import TableName
 from pipeline.gold.plan.publication import Cut
 from pipeline.gold.table.commits import MARK, by_others, signs
 from pipeline.gold.table.damage import Damage, damage_in, gone
@@ -29,6 +28,7 @@ from pipeline.lake.delta_log.spark_written import (
 )
 from pipeline.lake.lazy_spark import Spark, StartingSpark, running, started
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 
 

@@ -1,4 +1,4 @@
-"""Expressions of generated columns (`pipeline.catalog.ddl.expressions`) as Spark columns.
+"""Expressions of generated columns (`pipeline.schema_history.ddl.expressions`) as Spark columns.
 
 Each value comes with a condition: whether it is certain for the row. LOWER, for example, is certain
 for ASCII; nothing is for text with invalid bytes, which gold does not have.

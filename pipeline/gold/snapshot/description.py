@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from pyspark.sql import types as st
 
 from decoder import TableDefinition
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import TimelineItem, in_force
-from pipeline.catalog.timeline.stored_timeline import read_items
 from pipeline.gold.snapshot.snapshot import find_some_tables
 from pipeline.gold.snapshot.table_versions import SnapshotEntry, opened, schema_of
 from pipeline.gold.table.names import gold_name
@@ -21,6 +18,9 @@ from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.lake.delta_log.spark_written import has_log
 from pipeline.lake.lazy_spark import Spark, started
 from pipeline.lake.tables.choice import tables_of
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem, in_force
+from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.settings import Settings
 
 

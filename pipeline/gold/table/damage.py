@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 from pyspark.errors import AnalysisException, PySparkException
 
-from pipeline.catalog import TableName
 from pipeline.errors import (
     BinlakeError,
     MissingRequirementError,
     SettingsError,
     sentence_of,
 )
+from pipeline.schema_history import TableName
 
 _OF_ALL_TABLES = re.compile(
     "|".join(

@@ -13,12 +13,12 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from decoder import TableDefinition
-from pipeline.catalog import TableName
 from pipeline.errors import BinlakeError
 from pipeline.gold.table.damage import Damage
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.observe.report import sentences_by_cause
+from pipeline.schema_history import TableName
 
 NO_LSN = 0
 """Before every transaction: an LSN is never 0, since a binary log starts with a magic number."""

@@ -10,7 +10,6 @@ from typing import Any
 import altair as alt
 import pyarrow as pa
 
-from pipeline.catalog.alter.items import TimelineItem, in_force
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import among, compare, equal
 from pipeline.lake.lazy_spark import Spark
@@ -33,6 +32,7 @@ from pipeline.run.page.chart import (
     sized,
     time_axis,
 )
+from pipeline.schema_history.alter.items import TimelineItem, in_force
 from pipeline.silver.decode.silver_tables import statements_table
 
 NAME, TITLE = "schema-changes", "Schema changes"

@@ -11,7 +11,6 @@ from typing import Any
 import altair as alt
 import pyarrow as pa
 
-from pipeline.catalog.alter.items import TimelineItem
 from pipeline.errors import BinlakeError
 from pipeline.lake.delta_log.model import DeltaState, LakeTable
 from pipeline.lake.lazy_spark import Spark
@@ -32,6 +31,7 @@ from pipeline.run.page.chart import (
     sized,
 )
 from pipeline.run.status import TableStatus
+from pipeline.schema_history.alter.items import TimelineItem
 from pipeline.settings import Settings
 
 NAME, TITLE = "sizes", "Sizes now"

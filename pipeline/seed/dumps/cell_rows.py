@@ -17,7 +17,7 @@ from decoder.columns.values import copied
 from decoder.constants import BINARY_COLLATION, LogicalType
 from decoder.kernels.memory import Bytes
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.ddl.addresses import address_in_bytes
+from pipeline.schema_history.ddl.addresses import address_in_bytes
 from pipeline.seed.errors import DumpError, shown
 from pipeline.seed.values.cell_bytes import cells_of
 

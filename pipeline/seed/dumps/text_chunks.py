@@ -12,7 +12,7 @@ from typing import Any
 
 from decoder.dump_text.rows import ENDED, FULL, WRONG, insert_rows, line_rows
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.ddl.actions import NewColumn
+from pipeline.schema_history.ddl.actions import NewColumn
 from pipeline.seed.dumps.cell_rows import (
     FROM_BASE64,
     UNHEX,

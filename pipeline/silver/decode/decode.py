@@ -25,7 +25,7 @@ from decoder.model.options import TableFilter
 from decoder.model.results import Changes, Faults, Result, Statements, Transactions
 from decoder.model.segment import Segment
 from decoder.transactions.faults import STATEMENT_DML
-from pipeline.catalog import TableName
+from pipeline.schema_history import TableName
 from pipeline.silver.decode.splitter import SEEN_BEFORE, SegmentStart, Splitter, marked
 from pipeline.silver.decode.statement_faults import NamedTables
 from pipeline.silver.decode.table_names import TableNames

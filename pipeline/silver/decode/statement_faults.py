@@ -9,8 +9,8 @@ import pyarrow as pa
 from decoder.model import schemas
 from decoder.transactions.faults import STATEMENT_DML
 from decoder.transactions.statements import may_change_tables
-from pipeline.catalog.ddl.ddl import StatementContext
-from pipeline.catalog.ddl.dml import targets
+from pipeline.schema_history.ddl.ddl import StatementContext
+from pipeline.schema_history.ddl.dml import targets
 from pipeline.source.server.version import server_number
 
 _NEEDED = ("__lsn", "__pos", "query", "schema", "sql_mode")

@@ -13,12 +13,12 @@ from typing import Any
 
 from pipeline.bronze import read_files
 from pipeline.bronze.tables import FileRow
-from pipeline.catalog import TableName, Timeline
-from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.timeline.timeline import CatalogOptions
 from pipeline.lake.delta_log.conditions import equal
 from pipeline.lake.tables.choice import tables_of
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName, Timeline
+from pipeline.schema_history.alter.items import TimelineItem
+from pipeline.schema_history.timeline.timeline import TimelineOptions
 from pipeline.silver.decode import segment_refs
 from pipeline.silver.decode.segment_refs import FilePosition, SegmentRef
 from pipeline.silver.decode.silver_tables import transactions_table
@@ -80,7 +80,7 @@ def _is_unnamed(items: Sequence[TimelineItem]) -> bool:
 
 
 def late_names(
-    run: LayerRun, items: Sequence[TimelineItem], options: CatalogOptions, end: FilePosition
+    run: LayerRun, items: Sequence[TimelineItem], options: TimelineOptions, end: FilePosition
 ) -> LateNames:
     """Return what definitions from conf or servers make of the waiting tables, up to `end`."""
     waiting, settings = unnamed(items), run.settings

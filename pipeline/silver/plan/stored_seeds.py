@@ -20,11 +20,11 @@ from pyspark.sql import types as st
 
 from decoder import TableDefinition, TypeOptions
 from decoder.columns.registry import row_type
-from pipeline.catalog import TableName
 from pipeline.errors import BinlakeError
 from pipeline.lake import Lake, stores
 from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.lake.layout import encode_part
+from pipeline.schema_history import TableName
 
 FORMAT = 1
 MANIFEST = "seed.json"

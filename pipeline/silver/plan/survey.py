@@ -23,13 +23,13 @@ from decoder.stream.excerpt import Events, content as excerpt_content
 from decoder.stream.precompile import warm
 from decoder.transactions.statements import may_change_tables
 from pipeline.bronze.tables import segments_table
-from pipeline.catalog import TableName, Timeline
-from pipeline.catalog.alter.items import Position, TimelineItem
-from pipeline.catalog.timeline.definitions_file import TimelineStart
-from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
 from pipeline.lake.delta_log.conditions import compare, equal
 from pipeline.lake.tables.choice import tables_of
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName, Timeline
+from pipeline.schema_history.alter.items import Position, TimelineItem
+from pipeline.schema_history.timeline.definitions_file import TimelineStart
+from pipeline.schema_history.timeline.timeline import LoggedStatement, TimelineOptions
 from pipeline.settings import Settings
 from pipeline.silver.decode.decode import OFFSET_BITS, segments_in, server_of
 from pipeline.silver.decode.segment_refs import FilePosition, SegmentRef
@@ -274,9 +274,9 @@ def ordered(rows: Iterable[Found]) -> list[Found]:
     return sorted(found, key=lambda row: (row["lsn"], row["pos"], _ORDER[row["kind"]]))
 
 
-def catalog_options(settings: Settings, *, from_start: bool) -> CatalogOptions:
+def timeline_options(settings: Settings, *, from_start: bool) -> TimelineOptions:
     """Return the settings that the timeline needs."""
-    return CatalogOptions(
+    return TimelineOptions(
         wanted=settings.wanted,
         types=settings.type_options,
         system_time_zone=settings.system_time_zone,

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from decoder import TableDefinition
 from pipeline.bronze.executed_gtids import log_base
 from pipeline.bronze.tables import FileRow
-from pipeline.catalog import TableName, Timeline
-from pipeline.catalog.alter.items import SeededFrom, TimelineItem, in_force
-from pipeline.catalog.ddl.ddl import StatementContext, effects
-from pipeline.catalog.ddl.effects import CreateTable
-from pipeline.catalog.timeline.logged_statement import LoggedStatement
-from pipeline.catalog.timeline.seed_items import NotSeededError, UnloggedTypesError
+from pipeline.schema_history import TableName, Timeline
+from pipeline.schema_history.alter.items import SeededFrom, TimelineItem, in_force
+from pipeline.schema_history.ddl.ddl import StatementContext, effects
+from pipeline.schema_history.ddl.effects import CreateTable
+from pipeline.schema_history.timeline.logged_statement import LoggedStatement
+from pipeline.schema_history.timeline.seed_items import NotSeededError, UnloggedTypesError
 from pipeline.settings import Settings
 from pipeline.silver.decode.decode import OFFSET_BITS
 from pipeline.silver.decode.segment_refs import FilePosition, log_number

@@ -14,10 +14,6 @@ import pyarrow.compute as pc
 
 from decoder.model.options import TableFilter
 from decoder.transactions.faults import STATEMENT_DML
-from pipeline.catalog import TableName
-from pipeline.catalog.ddl.ddl import StatementContext
-from pipeline.catalog.timeline.consequences import CONSEQUENCES_PATTERN, Consequences
-from pipeline.catalog.timeline.stored_timeline import read_items
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import (
     ALL_ROWS,
@@ -37,6 +33,10 @@ from pipeline.lake.tables.choice import tables_of
 from pipeline.lake.tables.tables import constant
 from pipeline.layer import LayerRun
 from pipeline.observe.report import sentences_by_cause
+from pipeline.schema_history import TableName
+from pipeline.schema_history.ddl.ddl import StatementContext
+from pipeline.schema_history.timeline.consequences import CONSEQUENCES_PATTERN, Consequences
+from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.silver.decode.decode import (
     FAULTS,
     OFFSET_BITS,

@@ -17,10 +17,10 @@ from pyspark.sql import SparkSession
 from decoder import TableDefinition
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.alter.items import TimelineItem
 from pipeline.gold import next_batch
 from pipeline.lake import Lake, delta
 from pipeline.observe import LayerReport
+from pipeline.schema_history.alter.items import TimelineItem
 from tests.support.gold.made_lake import MadeLake
 from tests.support.silver.made_silver import (
     SERVER,

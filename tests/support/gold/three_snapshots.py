@@ -16,9 +16,9 @@ import binlake
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.bronze.files import write_files
-from pipeline.catalog.alter.items import ColumnStep
 from pipeline.gold.changes.small_batch import ON_SMALL_TABLES
 from pipeline.lake import Lake
+from pipeline.schema_history.alter.items import ColumnStep
 from tests.support.bronze.bronze_rows import file_row
 from tests.support.gold.made_lake import MadeLake
 from tests.support.silver.made_silver import (

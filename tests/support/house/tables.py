@@ -84,25 +84,25 @@ ROOMS = {
         "state statements summaries xa"
     ),
     "pipeline": (
-        "bronze/ catalog/ cli/ errors gold/ lake/ layer maintenance/ observe/ run/ seed/ settings/ "
-        "silver/ source/ spark/ verify/"
+        "bronze/ cli/ errors gold/ lake/ layer maintenance/ observe/ run/ schema_history/ seed/ "
+        "settings/ silver/ source/ spark/ verify/"
     ),
     "pipeline.bronze": (
         "batch_plan carry_out continuity executed_gtids files ingest inputs job log_origin "
         "newest_file order preview restore scan tables"
     ),
-    "pipeline.catalog": "alter/ ddl/ timeline/",
-    "pipeline.catalog.alter": (
+    "pipeline.schema_history": "alter/ ddl/ timeline/",
+    "pipeline.schema_history.alter": (
         "altered_columns conversions generated items layout_versions partition_changes "
         "text_conversions time_conversions"
     ),
-    "pipeline.catalog.ddl": (
+    "pipeline.schema_history.ddl": (
         "actions addresses alter charsets column_clause column_types constants conversion_mode "
         "create cursor ddl defaults dml effects elements expression_functions expression_reader "
         "expressions foreign_key_clause keys lexer logged_effects model names numeric_defaults "
         "partition_clause partitions schema_dump temporal_defaults text_defaults"
     ),
-    "pipeline.catalog.timeline": (
+    "pipeline.schema_history.timeline": (
         "column_names consequences definitions_file foreign_keys logged_statement seed_items "
         "statements stored_timeline table_items tables timeline touched"
     ),
@@ -220,7 +220,7 @@ ORDER = {
         "settings",
         "source spark",
         "layer",
-        "bronze catalog",
+        "bronze schema_history",
         "silver",
         "gold",
         "verify maintenance",
@@ -243,7 +243,7 @@ ORDER = {
         "check logs",
         "capture",
     ),
-    "pipeline.catalog": (
+    "pipeline.schema_history": (
         "ddl",
         "alter",
         "timeline",
@@ -272,7 +272,7 @@ LARGE = (
     "pipeline",
     "decoder.events",
     "decoder.columns",
-    "pipeline.catalog.ddl",
+    "pipeline.schema_history.ddl",
     "pipeline.gold.changes",
     "pipeline.source.capture",
 )
@@ -284,7 +284,7 @@ SMALL = {
     "decoder.model.options": "the face's own type",
     "decoder.model.segment": "the face's own type",
     "pipeline.bronze.files": "it needs Spark's types, which readers of `bronze.tables` do without",
-    "pipeline.catalog.ddl.names": "every reader of DDL uses it",
+    "pipeline.schema_history.ddl.names": "every reader of DDL uses it",
     "pipeline.cli.__main__": "`python -m pipeline.cli`",
     "pipeline.gold.table.incomplete": "a job and the status both report it",
     "pipeline.lake.sql_text": "the first step of the room: it imports nothing",

@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 from decoder import TableDefinition
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.ddl.foreign_key_clause import ForeignKey
-from pipeline.catalog.ddl.model import TableModel
 from pipeline.gold.cascades import rows as cascade_rows
 from pipeline.lake import Lake, delta
+from pipeline.schema_history.alter.items import TimelineItem
+from pipeline.schema_history.ddl.foreign_key_clause import ForeignKey
+from pipeline.schema_history.ddl.model import TableModel
 from tests.support.gold.made_lake import MadeLake
 from tests.support.lake.kills import AfterEachCommit, Killed, at_commits
 from tests.support.silver.made_silver import MadeTransaction as Tx, definition, item

@@ -11,14 +11,14 @@ from pyspark.sql import SparkSession
 
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.ddl.foreign_key_clause import ForeignKey
-from pipeline.catalog.ddl.model import TableModel
 from pipeline.gold import refresh
 from pipeline.gold.cascades.cascades_table import MissingCascadesError
 from pipeline.gold.plan.rebuild import refresh_under_way
 from pipeline.lake import Lake, Ledger, delta
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
+from pipeline.schema_history.ddl.foreign_key_clause import ForeignKey
+from pipeline.schema_history.ddl.model import TableModel
 from tests.support.gold.made_lake import MadeLake
 from tests.support.lake.kills import AfterEachCommit, Executioner, Killed, at_commits
 from tests.support.silver.made_silver import SOURCE, MadeTransaction as Tx, definition, item, lsn

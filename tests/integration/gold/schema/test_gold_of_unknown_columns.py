@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from decoder import TableDefinition
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.alter.items import TimelineItem
 from pipeline.lake import Lake, delta
+from pipeline.schema_history.alter.items import TimelineItem
 from tests.support.gold.made_lake import MadeLake
 from tests.support.lake.kills import Killed
 from tests.support.silver.made_silver import MadeTransaction as Tx, definition, item

@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 from decoder import TableDefinition
 from decoder.constants import ColumnType as T
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.alter.items import ColumnStep
 from pipeline.lake import Lake, delta
 from pipeline.run import read_status
+from pipeline.schema_history.alter.items import ColumnStep
 from tests.support.gold.made_lake import MadeLake
 from tests.support.silver.made_silver import MadeTransaction as Tx, definition, item, lsn
 

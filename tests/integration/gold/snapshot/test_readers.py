@@ -20,8 +20,8 @@ from pyspark.sql import SparkSession
 
 from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.alter.items import ColumnStep
 from pipeline.gold.changes.small_batch import ON_SMALL_TABLES
+from pipeline.schema_history.alter.items import ColumnStep
 from tests.support.gold.made_lake import MadeLake
 from tests.support.gold.readers import READERS, rows_by
 from tests.support.silver.made_silver import MadeTransaction as Tx, definition, item

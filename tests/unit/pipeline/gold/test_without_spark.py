@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.catalog import TableName
 from pipeline.gold import Cut, GoldState, run
 from pipeline.gold.cascades.cascades_table import MissingCascadesError, keep, kept
 from pipeline.gold.changes import transactions
@@ -25,6 +24,7 @@ from pipeline.lake.tables.choice import tables_of
 from pipeline.layer import LayerRun
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from pipeline.source import GtidSet
 from tests.support.silver.made_silver import (

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.catalog import TableName
 from pipeline.lake import Lake, stores
+from pipeline.schema_history import TableName
 from pipeline.seed.folder import BEGUN, PATIENCE, Begun, SeedFolder, under_way
 from pipeline.seed.source_table import NotSeedableError
 from pipeline.silver.plan.stored_seeds import MANIFEST, new_id

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pipeline.catalog import TableName
 from pipeline.gold import GoldState
 from pipeline.gold.table.state import TableState
+from pipeline.schema_history import TableName
 from pipeline.seed.job import held_in_gold
 
 ITEM, ENTRY = TableName("shop", "item"), TableName("shop", "entry")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from pipeline.catalog import TableName
 from pipeline.gold.cascades.links import Link, RowIdentity, loose
 from pipeline.gold.cascades.replay import Replay, RowChange, RowValues, TableRows
+from pipeline.schema_history import TableName
 
 P, C, G = (TableName("s", name) for name in "pcg")
 CASCADE, NULL = "CASCADE", "SET NULL"

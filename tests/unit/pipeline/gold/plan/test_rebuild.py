@@ -9,7 +9,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.bronze.executed_gtids import Executed
-from pipeline.catalog import TableName
 from pipeline.errors import ConcurrentRunError
 from pipeline.gold import Cut, GoldState, next_batch
 from pipeline.gold.plan import rebuild
@@ -39,6 +38,7 @@ from pipeline.maintenance.needs import decoding_needs, gold_needs
 from pipeline.maintenance.removals import FROM_START
 from pipeline.observe.progress import QuietProgress
 from pipeline.run.totals import cut_of
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError
 from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan

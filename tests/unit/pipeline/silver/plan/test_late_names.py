@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.catalog import TableName
-from pipeline.catalog.timeline.definitions_file import TimelineStart
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
+from pipeline.schema_history import TableName
+from pipeline.schema_history.timeline.definitions_file import TimelineStart
 from pipeline.settings import Settings
 from pipeline.silver.decode.segment_refs import SegmentRef
 from pipeline.silver.plan import late_names
@@ -43,7 +43,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def retried(monkeypatch: pytest.MonkeyPatch, found: list[SegmentRef]) -> late_names.LateNames:
     monkeypatch.setattr(late_names.segment_refs, "between", lambda *_: found)
-    options = late_names.CatalogOptions()
+    options = late_names.TimelineOptions()
     spark: Any = None
     run = LayerRun.begin(spark, SETTINGS, QuietProgress())
     return late_names.late_names(run, [], options, (3, 1000))

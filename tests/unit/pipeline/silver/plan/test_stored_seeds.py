@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.catalog import TableName
 from pipeline.lake import Lake
+from pipeline.schema_history import TableName
 from pipeline.silver.plan.stored_seeds import (
     MANIFEST,
     Seed,

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from decoder.transactions.faults import STATEMENT_DML
-from pipeline.catalog.alter.items import TimelineItem
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.model import Step
 from pipeline.lake.tables.native import NativeTables
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
+from pipeline.schema_history.alter.items import TimelineItem
 from pipeline.settings import Settings
 from pipeline.silver.decode.decode import STAGED_FAULTS
 from pipeline.silver.decode.silver_tables import quarantine_table, statements_table
