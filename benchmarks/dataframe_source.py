@@ -1,14 +1,17 @@
 """Measure Spark's format `binlog` against `mapInArrow` with the same batches.
 
-Run: `make bench-source`, or `python -m benchmarks.dataframe_source [ROUNDS]`. Both read the changes
-of one table of the recorded workload on one core, and drop them in Java. `load` is what the format
-does before: it reads the files once for definitions, statements and XA transactions.
+Run: `make bench-source`, or `python -m benchmarks.dataframe_source [ROUNDS [SCALE]]` (1/8: a part
+of the workload). Both read the changes of one table of the recorded workload on one core, in
+workers that have loaded all kernels, and drop them in Java. `load` is what the format does before:
+it reads the files once for definitions, statements and XA transactions.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 from statistics import median
 
@@ -18,7 +21,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from rich.console import Console
 
 from benchmarks.decode import timed
-from benchmarks.workload import SCHEMA, workload
+from benchmarks.workload import SCHEMA, WHOLE, workload
 from decoder import SegmentDecoder, TypeOptions
 from decoder.model.results import Changes
 from decoder.stream.segment_decoder import segment_of
@@ -28,6 +31,8 @@ from pipeline.spark.session import session
 
 TABLE = "readings"
 ROUNDS = 5
+WARMING = 2
+"""Rounds before those that count: workers load their kernels, and Java compiles."""
 MOST = 1.1
 """The most times of `mapInArrow` that the format may take."""
 
@@ -35,13 +40,17 @@ MOST = 1.1
 def main() -> None:
     """Read the table both ways by turns; print the medians. Exits with 1 above `MOST`."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
-    files = workload().binlogs
+    files = workload(Fraction(sys.argv[2]) if len(sys.argv) > 2 else WHOLE).binlogs
     spark = session(Settings.load(None, spark={"master": "local[1]"}), "benchmark")
     source = load(spark, files[0].parent)
     mapped = map_in_arrow(spark, files, source)
-    changes = [frame.count() for frame in (source, mapped)]  # starts workers and loads kernels
+    changes = [frame.count() for frame in (source, mapped)]
     assert changes[0] == changes[1]
-    took = [(timed(lambda: consume(source)), timed(lambda: consume(mapped))) for _ in range(rounds)]
+    both = [
+        (timed(lambda: consume(source)), timed(lambda: consume(mapped)))
+        for _ in range(WARMING + rounds)
+    ]
+    took = both[WARMING:]
     loading = median(timed(lambda: load(spark, files[0].parent)) for _ in range(rounds))
     ours, theirs = map(median, zip(*took, strict=True))
     Console().print(
@@ -60,9 +69,19 @@ def load(spark: SparkSession, folder: Path) -> DataFrame:
 def map_in_arrow(spark: SparkSession, files: Iterable[Path], like: DataFrame) -> DataFrame:
     """Return a DataFrame of the same rows, decoded by a function."""
     schema = to_arrow_schema(like.schema, timezone="UTC")
-    paths = [str(file) for file in files]
+    decode = decoding([str(file) for file in files], schema)
+    return spark.range(0, 1, 1, 1).mapInArrow(decode, like.schema)
 
-    def decode(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+
+def decoding(
+    paths: Sequence[str], schema: pa.Schema
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return the function that yields the decoder's batches of the files, as the format does."""
+
+    def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        # A worker that leaves input unread ends with its task, and the next one loads all kernels
+        # again, which took three times as long as decoding.
+        deque(batches, maxlen=0)
         for path in paths:
             decoder = SegmentDecoder(
                 segment_of(path),
@@ -74,7 +93,7 @@ def map_in_arrow(spark: SparkSession, files: Iterable[Path], like: DataFrame) ->
                     if isinstance(result, Changes):
                         yield pa.RecordBatch.from_arrays(result.batch.columns, schema=schema)
 
-    return spark.range(0, 1, 1, 1).mapInArrow(decode, like.schema)
+    return decode
 
 
 def consume(frame: DataFrame) -> None:

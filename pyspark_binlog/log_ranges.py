@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
-from decoder import Segment
+from decoder import BinlogError, Segment
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.errors import TruncatedError
 from pipeline.errors import SettingsError
 from pipeline.silver.decode.decode import OFFSET_BITS
 from pipeline.silver.decode.table_names import TableNames
+from pipeline.source.logs.listing import head_of
 from pipeline.source.logs.storage import opened, read_windows
 from pyspark_binlog.log_survey import SurveyedFile
 from pyspark_binlog.xa_outcomes import XaOutcomes
@@ -23,6 +24,8 @@ from pyspark_binlog.xa_outcomes import XaOutcomes
 class LogRange(InputPartition):
     """The bytes of a file from the start of `segment` to `end`, and what decoding them needs.
 
+    `incarnation`: what tells the file from others of its name (see `decoder.segments.log_header`).
+    `surveyed`: the end of the last whole transaction in the file when it was surveyed.
     `rolled_back`: it has transactions with rows that were rolled back. `times`: the first and last
     commit time of the file's transactions, in microseconds since 1970; None: unknown.
     """
@@ -30,6 +33,8 @@ class LogRange(InputPartition):
     path: str
     cipher: StreamCipher | None
     codec: str | None
+    incarnation: str
+    surveyed: int
     segment: Segment
     end: int
     names: TableNames
@@ -55,10 +60,13 @@ class LogRange(InputPartition):
     def parts(self) -> Iterator[pa.Buffer]:
         """Yield the bytes, in windows.
 
-        Raises OSError if the file cannot be read, BinlogError if it has become shorter.
+        Raises OSError if the file cannot be read, BinlogError if it has become shorter, or if
+        another file has its name now.
         """
         position = self.segment.start_pos
         with opened(self.path, self.cipher, self.codec) as stream:
+            # Opened first: what replaces the file after this is not what is read here.
+            self._require_same_file()
             stream.seek(position)
             for window in read_windows(stream, self.end - position):
                 position += len(window)
@@ -68,6 +76,22 @@ class LogRange(InputPartition):
                 f"the file had {self.end} bytes when the DataFrame was loaded. Load it again.",
                 file=self.segment.file,
                 position=position,
+            )
+
+    def _require_same_file(self) -> None:
+        """Raise BinlogError if the file begins as another log does. A file that grows is the same,
+        though its size, time and ETag are not."""
+        try:
+            found = head_of(self.path, self.cipher, self.codec, self.surveyed).incarnation
+        except BinlogError:
+            found = ""
+        # Files of a capture's later turns have the turn after it.
+        if not found or not self.incarnation.startswith(found):
+            raise BinlogError(
+                "the file begins with other bytes than when the DataFrame was loaded: it was"
+                " replaced. Load it again.",
+                file=self.segment.file,
+                position=0,
             )
 
 
@@ -112,6 +136,8 @@ def _range(
         path=file.binlog.stored.path,
         cipher=file.binlog.cipher,
         codec=file.binlog.codec,
+        incarnation=file.binlog.head.incarnation,
+        surveyed=file.end,
         segment=segment,
         end=end,
         names=names,

@@ -71,9 +71,11 @@ class XaStep:
 class LogContent:
     """The contents of a file besides rows.
 
-    `ends`: positions of the ends of its transactions. `found`: statements and definitions, as
-    silver's survey finds them. `rolled_back`: LSNs of transactions with rows that were rolled back.
-    `times`: its first and last commit time, in microseconds since 1970.
+    `ends`: positions of the ends of its transactions, where it can be divided; not of those with
+    rows that were rolled back, as only the next one shows that a transaction never ended. `found`:
+    statements and definitions, as silver's survey finds them. `rolled_back`: LSNs of transactions
+    with rows that were rolled back. `times`: its first and last commit time, in microseconds since
+    1970.
     """
 
     ends: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
@@ -89,7 +91,8 @@ class LogContent:
         ended = transactions.filter(pc.is_valid(transactions.column("end_pos")))
         if not ended.num_rows:
             return
-        self.ends = np.append(self.ends, ended.column("end_pos").to_numpy())
+        kept = ended.filter(pc.is_null(ended.column("rolled_back")))
+        self.ends = np.append(self.ends, kept.column("end_pos").to_numpy())
         at = ended.column("committed_at").cast(pa.int64())
         low, high = pc.min(at).as_py(), pc.max(at).as_py()
         known = self.times or (low, high)

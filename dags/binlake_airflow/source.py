@@ -21,6 +21,8 @@ from pydantic import (
     ValidationError,
 )
 
+from binlake_airflow.settings_check import mistakes_in
+
 SECTION = "airflow"
 DEFAULT_POOL = "default_pool"
 """Airflow's pool for tasks that name none."""
@@ -146,8 +148,8 @@ class Source(BaseModel):
     def read(cls, file: Path) -> Source:
         """Read a source's file. Raises SourceError.
 
-        Of Binlake's own settings, only `source` and `capture.forever` are checked here; the
-        commands check the rest.
+        Binlake's own settings are checked as far as `settings_check` can; the commands check them
+        all.
         """
         try:
             text = file.read_text(encoding="utf-8")
@@ -170,6 +172,9 @@ class Source(BaseModel):
                 f"{file}: {SECTION}.capture and capture.forever are both set, but a task must end:"
                 " run `binlake capture --forever` as a service instead, or unset capture.forever"
             )
+        found = mistakes_in(file, command=options.command, connection=options.connection)
+        if found:
+            raise SourceError(*found)
         return cls(name=name, file=file.absolute(), options=options)
 
     @property

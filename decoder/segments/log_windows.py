@@ -72,10 +72,7 @@ class FramedWindow:
         self._base = first.position - int(frames.offset[0])
         self._known = [first] if last is None else [first, last]
         self.ends: npt.NDArray[np.int64] = self._base + frames.offset + frames.size
-        boundary = (roles.ends != 0) | (roles.start < 0)
-        # A transaction that starts while another is open ends it: its own end was never written.
-        boundary[:-1] |= roles.starts[1:] != 0
-        self.boundary_events = np.flatnonzero(boundary)
+        self.boundary_events = np.flatnonzero((roles.ends != 0) | (roles.start < 0))
         self.boundaries: npt.NDArray[np.int64] = self.ends[self.boundary_events]
 
     def __len__(self) -> int:

@@ -7,6 +7,9 @@ segment that are needed to decode it are its `preamble`: FORMAT_DESCRIPTION (bef
 START_V3), the transaction's GTID and BEGIN, its SAVEPOINTs, and the table maps of the current
 statement.
 
+There is no boundary after a transaction that never ended: only the start of the next one shows that
+it was rolled back. The two are treated as one.
+
 A segment is stored as positions and checkpoints, not bytes, so memory does not grow with the file.
 """
 
@@ -51,19 +54,31 @@ class SegmentBounds:
 
 @dataclass(slots=True)
 class _Transaction:
-    """The open transaction: where it could be split, and the preambles needed there."""
+    """The open transaction: where it could be split, and the preambles needed there.
 
+    `after`: the last boundary. `start`: the transaction's own start, which is later if others that
+    never ended precede it. `inside`: by possible split, the start and preamble there.
+    """
+
+    after: int
     start: int
     head: list[bytes] = field(default_factory=list)
     savepoints: dict[bytes, tuple[int, bytes]] = field(default_factory=dict)
     """By statement: the last SAVEPOINT with this text, as its end and its event."""
     maps: list[bytes] = field(default_factory=list)
-    inside: list[tuple[Checkpoint, bytes]] = field(default_factory=list)
+    inside: list[tuple[Checkpoint, tuple[int, bytes]]] = field(default_factory=list)
 
     @property
     def last(self) -> int:
         """Position of the last possible split."""
-        return self.inside[-1][0].position if self.inside else self.start
+        return self.inside[-1][0].position if self.inside else self.after
+
+    def restart(self, start: int) -> None:
+        """Begin another transaction, which ends this one."""
+        self.start = start
+        self.head.clear()
+        self.savepoints.clear()
+        self.maps.clear()
 
     def context(self, position: int) -> bytes:
         """Return the earlier events that a segment starting at `position` needs."""
@@ -124,8 +139,6 @@ class Segmenter:
         """Make the segments that these events complete."""
         self._note_formats(window)
         first = 0
-        if window.roles.starts[0]:
-            self._set_boundary(window.first)
         while (end := self._segment_end(window)) is not None:
             if end and window.boundaries[end - 1] > self.boundary.position:
                 first = self._go_to_boundary(window, end - 1)
@@ -182,8 +195,8 @@ class Segmenter:
                 self._cut(self.boundary)
             if end.position - self._start.position > self._limit:
                 transaction = self._note_inside(window, first, last)
-                for mark, preamble in transaction.inside:
-                    self._cut(mark, (transaction.start, preamble))
+                for mark, inside in transaction.inside:
+                    self._cut(mark, inside)
         self._set_boundary(end)
         if end.position - self._start.position >= self._target or self._inside:
             self._cut(end)
@@ -213,7 +226,8 @@ class Segmenter:
 
         It starts at the last boundary; its events before `first` were handled earlier.
         """
-        transaction = self._transaction = self._transaction or _Transaction(self.boundary.position)
+        after = self.boundary.position
+        transaction = self._transaction = self._transaction or _Transaction(after, after)
         while True:
             wanted = transaction.last + self._target
             event = first + int(np.searchsorted(window.ends[first:last], wanted))
@@ -221,7 +235,8 @@ class Segmenter:
                 break
             _keep_context(transaction, window, first, event + 1)
             mark = window.mark(int(window.ends[event]))
-            transaction.inside.append((mark, transaction.context(mark.position)))
+            context = transaction.context(mark.position)
+            transaction.inside.append((mark, (transaction.start, context)))
             first = event + 1
         _keep_context(transaction, window, first, last)
         return transaction
@@ -229,6 +244,10 @@ class Segmenter:
 
 def _keep_context(transaction: _Transaction, window: FramedWindow, first: int, last: int) -> None:
     """Keep the context after the events in [`first`, `last`): GTID, BEGIN, savepoints, maps."""
+    starts = np.flatnonzero(window.roles.starts[first:last])
+    if len(starts):
+        first += int(starts[-1])
+        transaction.restart(int(window.roles.start[first]))
     types = window.frames.type[first:last]
     opening = np.isin(types, GTID_TYPES) | np.isin(window.roles.statement[first:last], _BEGINS)
     transaction.head += [window.event(first + int(k)) for k in np.flatnonzero(opening)]

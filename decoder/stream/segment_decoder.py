@@ -118,7 +118,8 @@ class SegmentDecoder:
             self._end_with_fault(error, b"")
             return False
         self._checksum, self._layout = frames.checksum, frames.layout
-        window = self._enter(feed.buffer, frames, feed.base)
+        roles = self._tracker.follow(feed.buffer, frames, base=feed.base)
+        window = self._session.enter(feed.buffer, frames, roles, base=feed.base)
         window.position[:] = self._segment.start_pos
         restore_positions(window, self._segment.start_pos)
         start = self._segment.transaction_pos
@@ -197,7 +198,8 @@ class SegmentDecoder:
 
     def _enter(self, buffer: Bytes, frames: Frames, base: int) -> Window:
         roles = self._tracker.follow(buffer, frames, base=base)
-        return self._session.enter(buffer, frames, roles, base=base)
+        window = self._session.enter(buffer, frames, roles, base=base)
+        return self._control_events.with_unbegun(window, frames, roles)
 
     # --- events -----------------------------------------------------------------------------------
 
@@ -376,8 +378,9 @@ def read(
 
     Raises BinlogError at the first error, after yielding the complete transactions before it. The
     changes include those of a transaction that is incomplete at the end of the data (a segment may
-    end inside one), and rows that a ROLLBACK TO SAVEPOINT rolled back; the results of
-    `SegmentDecoder` identify both.
+    end inside one), and rows that were rolled back: by ROLLBACK, by ROLLBACK TO SAVEPOINT, or as
+    their transaction never ended and the next one follows. The results of `SegmentDecoder` identify
+    all of them.
     """
     decoder = SegmentDecoder(segment_of(file), options)
     for result in decoder.decode([keys.decrypted(data, file=file)]):

@@ -3,10 +3,10 @@
 A transaction starts at a GTID of any kind; without one, at BEGIN or XA START; without these, at the
 events that precede a single statement (INTVAR, RAND, USER_VAR, ROWS_QUERY) or at the statement. It
 ends at XID, XA_PREPARE, COMMIT or ROLLBACK, with its payload, or, without a BEGIN, with its
-statement. MariaDB's GTID is also a BEGIN unless flagged standalone; a BEGIN that still follows it
-belongs to the same transaction. Rows events without a BEGIN (5.1) end at the statement-end flag.
-All other events may occur between transactions or inside one (a relay log has ROTATE and
-FORMAT_DESCRIPTION inside).
+statement. If another transaction starts first, it never ended, and was rolled back. MariaDB's GTID
+is also a BEGIN unless flagged standalone; a BEGIN that still follows it belongs to the same
+transaction. Rows events without a BEGIN (5.1) end at the statement-end flag. All other events may
+occur between transactions or inside one (a relay log has ROTATE and FORMAT_DESCRIPTION inside).
 
 The kernel is a state machine over classes of events, with `_RULES` as its transition table. It
 reads bodies only for the text of QUERY and the flags of rows events and of MariaDB's GTID. Bronze
@@ -119,6 +119,10 @@ CLASSES: npt.NDArray[np.int64] = np.zeros(256, np.int64)
 for _kind, _types in _CLASS_OF_TYPE.items():
     CLASSES[list(_types)] = _kind
 
+_AFTER_BEGIN: npt.NDArray[np.bool_] = np.zeros(256, np.bool_)
+_AFTER_BEGIN[list(_CLASS_OF_TYPE[_Class.ROWS])] = True
+_AFTER_BEGIN[[_T.ROWS_QUERY, _T.MARIADB_ANNOTATE_ROWS, _T.XID, _T.XA_PREPARE]] = True
+
 # Upper-case words by statement; a space matches any white space. The first match counts.
 _WORDS: tuple[tuple[Statement, bytes], ...] = (
     (Statement.BEGIN, b"BEGIN"),
@@ -172,6 +176,17 @@ class EventRoles:
     starts: npt.NDArray[np.int8]
     ends: npt.NDArray[np.int8]
     statement: npt.NDArray[np.int8]
+
+
+def without_beginning(frames: Frames, roles: EventRoles) -> npt.NDArray[np.intp]:
+    """Return the events that start a transaction, but since MySQL 5.5 only follow a BEGIN.
+
+    They continue a transaction of an earlier file.
+    """
+    starts = np.flatnonzero((roles.starts != 0) & (frames.valid != 0))
+    continues = _AFTER_BEGIN[frames.type[starts]] | (roles.statement[starts] == Statement.COMMIT)
+    found: npt.NDArray[np.intp] = starts[continues]
+    return found
 
 
 class TransactionTracker:

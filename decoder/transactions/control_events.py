@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,13 +25,26 @@ from decoder.events.query import QueryEvent
 from decoder.events.query_compressed import QueryCompressedEvent
 from decoder.events.unknown import UnknownEvent
 from decoder.events.xa_prepare import XaPrepareEvent
-from decoder.framing.frames import BODY, OFFSET, SIZE, TYPE, VALID
-from decoder.transactions.boundaries import WORDS, Statement, classify_text
+from decoder.framing.frames import BODY, OFFSET, SIZE, TYPE, VALID, Frames
+from decoder.transactions.boundaries import (
+    WORDS,
+    EventRoles,
+    Statement,
+    classify_text,
+    without_beginning,
+)
 from decoder.transactions.event_window import Window
 from decoder.transactions.faults import INCIDENT, STATEMENT_DML, UNSUPPORTED, Fault, fault_of
 from decoder.transactions.records import COUNT_ROWS, COUNT_TRANSACTION
 from decoder.transactions.savepoints import Place, Savepoints
-from decoder.transactions.state import COMMITTED, ORIGINAL, ROLLED_BACK, START, Session
+from decoder.transactions.state import (
+    COMMITTED,
+    FAULTY,
+    ORIGINAL,
+    ROLLED_BACK,
+    START,
+    Session,
+)
 from decoder.transactions.statements import StatementLog, is_dml, savepoint_name, shortened
 from decoder.transactions.summaries import TransactionDetails
 from decoder.transactions.xa import decided, prepared
@@ -44,8 +59,13 @@ _LOADS = (*(_T.LOAD, _T.NEW_LOAD, _T.CREATE_FILE, _T.EXEC_LOAD, _T.EXECUTE_LOAD_
 _WITHOUT_EFFECT = MariadbGtidExtraFlag.START_ALTER | MariadbGtidExtraFlag.ROLLBACK_ALTER
 """`binlog_alter_two_phase=ON` logs an ALTER twice; only its COMMIT ALTER changes a table."""
 
+_WITHOUT_BEGINNING = (
+    "the transaction began before this file, as after a replica's reconnect in its relay logs: read"
+    " the binary logs of the replica or of its source instead"
+)
 _STATEMENT_CACHE = (5, 5)
-"""From this version on, changes that cannot be rolled back are logged in separate groups."""
+"""From this version on, changes that cannot be rolled back are logged in separate groups, each with
+a BEGIN."""
 
 
 class ControlEventHandler:
@@ -59,6 +79,18 @@ class ControlEventHandler:
         self._statements = statements
         self._lacks_statement_cache = False
         self._savepoints = Savepoints()
+        self._unbegun: npt.NDArray[np.int64] = np.empty(0, np.int64)
+        self._first_unbegun = -1
+
+    def with_unbegun(self, window: Window, frames: Frames, roles: EventRoles) -> Window:
+        """Return the window with its first transaction without a beginning, if any, listed too."""
+        events = without_beginning(frames, roles)
+        if not len(events) or self._may_lack_begin(window):
+            self._first_unbegun = -1
+            return window
+        self._unbegun = window.transaction[events]
+        self._first_unbegun = int(window.position[events[0]])
+        return replace(window, attention=np.union1d(window.attention, events[:1]))
 
     def handle(self, window: Window, event: int) -> Fault | None:
         """Handle an event; return its fault if it has one."""
@@ -66,6 +98,8 @@ class ControlEventHandler:
         if not window.table[VALID, event]:
             error = ChecksumError("the checksum does not match")
             return fault_of(window, event, error, tables_are_known=code in _ROWS)
+        if int(window.position[event]) == self._first_unbegun:
+            return self._without_beginning(window, event)
         try:
             return _HANDLERS.get(code, ControlEventHandler._unsupported)(self, window, event)
         except BinlogError as error:
@@ -109,17 +143,35 @@ class ControlEventHandler:
         else:
             self._savepoints = Savepoints()
 
+    def _may_lack_begin(self, window: Window) -> bool:
+        """Return True if a server that wrote the window, or what precedes it, is before 5.5."""
+        if self._lacks_statement_cache:
+            return True
+        for event in np.flatnonzero(np.isin(window.table[TYPE], list(DESCRIPTORS))).tolist():
+            with suppress(BinlogError):  # `handle` returns its fault
+                if _is_before_statement_cache(_description(window, event)):
+                    return True
+        return False
+
+    def _without_beginning(self, window: Window, event: int) -> Fault:
+        """Return the fault that a window's transactions without a beginning share.
+
+        Each statement of the same one looks like a transaction. Those in the earlier file may have
+        changed any table.
+        """
+        self._session.transactions[self._unbegun, FAULTY] = 1
+        return fault_of(window, event, UnsupportedError(_WITHOUT_BEGINNING))
+
     # --- handlers of event types ------------------------------------------------------------------
 
     def _describe(self, window: Window, event: int) -> None:
         header = window.header(event)
         if self.description and header.type not in descriptors(self.description.binlog_version):
             raise header.malformed("version 4 of the format has no such event type")
-        offset, size = int(window.table[OFFSET, event]), int(window.table[SIZE, event])
-        body = memoryview(window.buffer.data)[int(window.table[BODY, event]) : offset + size]
-        self.description = describe(body, header)
-        if _server_number(self.description.server_version) < _STATEMENT_CACHE:
+        self.description = _description(window, event)
+        if _is_before_statement_cache(self.description):
             self._lacks_statement_cache = True
+        offset, size = int(window.table[OFFSET, event]), int(window.table[SIZE, event])
         content = bytes(window.buffer[offset : offset + size])
         self._descriptors.append((int(window.position[event]), content))
 
@@ -224,9 +276,15 @@ class ControlEventHandler:
         return None
 
 
-def _server_number(version: str) -> tuple[int, ...]:
-    """Return the first two numbers of a server's version."""
-    return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
+def _description(window: Window, event: int) -> FormatDescriptionEvent:
+    offset, size = int(window.table[OFFSET, event]), int(window.table[SIZE, event])
+    body = memoryview(window.buffer.data)[int(window.table[BODY, event]) : offset + size]
+    return describe(body, window.header(event))
+
+
+def _is_before_statement_cache(description: FormatDescriptionEvent) -> bool:
+    numbers = re.findall(r"\d+", description.server_version)[:2]
+    return tuple(map(int, numbers)) < _STATEMENT_CACHE
 
 
 _HANDLERS: Mapping[int, Callable[[ControlEventHandler, Window, int], Fault | None]] = {

@@ -21,6 +21,7 @@ from pipeline.cli.options import (
     JsonLinesOption,
     JsonOption,
     LakeFolderOption,
+    LogOption,
     ServerOption,
     SourceOption,
     TablesOption,
@@ -256,6 +257,7 @@ def verify(
     ] = None,
     json: JsonOption = False,
     quiet: ExitCodeOnlyOption = False,
+    log: LogOption = None,
 ) -> None:
     """Compute checksum and row count of each gold table; compare them with a server."""
     if script is not None:
@@ -263,12 +265,16 @@ def verify(
 
         write_script(script.expanduser())
         return
-    with starting("Verifying gold …", quiet=quiet) as progress:
+    if log == "json":
+        from pipeline.observe.run_log import set_up
+
+        set_up("json")
+    with starting("Verifying gold …", quiet=quiet or log == "json") as progress:
         from pipeline.settings.server import is_server
         from pipeline.verify.report import show
 
         server = against if against is not None and is_server(against) else None
-        settings = settings_of(conf, source=source, lake=lake, server=server)
+        settings = settings_of(conf, source=source, lake=lake, server=server, log=log)
         chosen = tuple(tables or ())
         found = verification(settings, progress, tables=chosen, against=against, wait=wait)
     if json:

@@ -30,6 +30,7 @@ def init(
     source: SourceOption = None,
     binlogs: BinlogsOption = None,
     lake: LakeFolderOption = None,
+    conf: ConfOption = None,
     to: Annotated[
         Path | None,
         typer.Option(
@@ -40,14 +41,15 @@ def init(
 ) -> None:
     """Write a commented settings file for a server, from what the server reports.
 
-    The password is not written: it comes from the environment or a file.
+    With --conf, the server, how to log in there, and the places come from that file; the options
+    override it. The password is not written: it comes from the environment or a file.
     """
     with starting("Asking the server …"):
         from pipeline.run.setup.proposal import Given
         from pipeline.run.setup.settings_file import show, write_settings
         from pipeline.source.server.login import login
 
-        settings = settings_of(source=source, binlogs=binlogs, lake=lake, server=server)
+        settings = settings_of(conf, source=source, binlogs=binlogs, lake=lake, server=server)
         given = Given.of(settings)
         written = write_settings(login(settings), given, to and to.expanduser(), force=force)
     show(written, result_console())

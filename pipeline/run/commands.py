@@ -165,7 +165,7 @@ def require_source(spark: Spark, settings: Settings) -> None:
         raise NothingReplicatedError(
             f"lake {settings.lake} has no source named {settings.source}.",
             key="source",
-            remedy=f"Its sources: {', '.join(known)}." if known else "Ingest its binlogs first.",
+            remedy=f"Its sources: {', '.join(known)}." if known else "Run binlake run first.",
         )
 
 

@@ -194,19 +194,18 @@ def verification(
 
     `tables`: patterns over `schema.table`; `against`: a file of the script's, or a server's URL or
     `server`, for the one that settings name; `wait`: seconds to wait for gold's snapshot to reach
-    where the server is. Raises SettingsError, ServerError.
+    where the server is. Raises SettingsError, NothingReplicatedError before the first run has
+    published a snapshot, ServerError.
     """
     from pipeline.run.commands import require_source
     from pipeline.run.preflight import require_lake
     from pipeline.settings.server import THE_SERVER, is_server
-    from pipeline.spark.session import session
+    from pipeline.spark.session import spark_for
     from pipeline.verify.comparison_record import keep_record
     from pipeline.verify.run import verify, verify_with_server, with_source
 
-    require_lake(settings)
     began = datetime.now(timezone.utc)
-    with progress.task("Starting Spark …"):
-        spark = session(settings)
+    spark = spark_for(require_lake(settings), progress)
     settings = with_source(spark, settings)
     require_source(spark, settings)
     if against is not None and (against == THE_SERVER or is_server(against)):

@@ -50,8 +50,8 @@ def _has_lake(settings: Settings) -> bool:
 
 def no_lake(settings: Settings) -> SettingsError:
     """Return the error for a folder in which no run has started."""
-    reason = f"there is no lake in {settings.lake}."
-    remedy = "Give the folder that binlake run was given."
+    reason = f"there is no lake in {settings.lake}: nothing was replicated there yet."
+    remedy = "Run binlake run first, or give the folder that it was given."
     return NothingReplicatedError(reason, key="lake", remedy=remedy)
 
 

@@ -68,17 +68,22 @@ def dotted(path: KeyPath) -> str:
 class SettingsFile:
     """A YAML mapping, with the line (from 1) of each key and item by its path.
 
-    `mistakes`: duplicate keys, and variables that are not set.
+    `mistakes`: duplicate keys, and variables that are not set. `unknown`: the paths of values that
+    depend on the environment, if the file is read without it.
     """
 
     name: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
     mistakes: tuple[SettingsError, ...] = ()
+    unknown: frozenset[KeyPath] = frozenset()
 
     @classmethod
-    def read(cls, file: Path, is_text: Callable[[KeyPath], bool]) -> SettingsFile:
-        """Read a file, and replace environment variables in its texts.
+    def read(
+        cls, file: Path, is_text: Callable[[KeyPath], bool], *, variables: bool = True
+    ) -> SettingsFile:
+        """Read a file, and replace environment variables in its texts; without `variables`, leave
+        out values that have some.
 
         `is_text`: True for a setting that expects text, which gets what the file has even if YAML
         reads a number (`0123`). Raises SettingsError if the file cannot be read or is not a YAML
@@ -105,7 +110,9 @@ class SettingsFile:
         places = _Places(name)
         places.collect(root, ())
         texts = {path: text for path, text in places.numbers.items() if is_text(path)}
-        return cls(name, values, places.lines, tuple(places.mistakes))._with_texts(texts)
+        return cls(name, values, places.lines, tuple(places.mistakes))._with_texts(
+            texts, variables=variables
+        )
 
     def place(self, path: KeyPath) -> str | None:
         """Return `file:line` of a key, or of its nearest parent in the file."""
@@ -115,13 +122,20 @@ class SettingsFile:
                 return f"{self.name}:{self.lines[parts[:length]]}"
         return self.name or None
 
-    def _with_texts(self, texts: Mapping[KeyPath, str]) -> SettingsFile:
+    def is_known(self, path: KeyPath) -> bool:
+        """Return True if the value at a path, or the section there, has no value left out."""
+        return not any(one[: len(path)] == path for one in self.unknown)
+
+    def _with_texts(self, texts: Mapping[KeyPath, str], *, variables: bool) -> SettingsFile:
         """Return the file with these values by path, and variables replaced in all others."""
-        mistakes = list(self.mistakes)
+        mistakes, unknown = list(self.mistakes), set[KeyPath]()
 
         def replaced(path: KeyPath, value: Any) -> Any:
             if not isinstance(value, str) or path[0] == LITERAL:
                 return texts.get(path, value)
+            if not variables and any(found["name"] for found in _VARIABLE.finditer(value)):
+                unknown.add(path)
+                return UNSET
             secret = any(is_secret(str(part)) for part in path)
             try:
                 text = _VARIABLE.sub(lambda found: _value_of(found, secret), value)
@@ -131,7 +145,8 @@ class SettingsFile:
                 mistakes.append(error)
                 return value
 
-        return replace(self, values=_mapped(self.values, replaced), mistakes=tuple(mistakes))
+        values = _mapped(self.values, replaced)
+        return replace(self, values=values, mistakes=tuple(mistakes), unknown=frozenset(unknown))
 
 
 def _value_of(found: re.Match[str], secret: bool) -> str:

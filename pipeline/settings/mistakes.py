@@ -62,13 +62,14 @@ def mistakes_in(
 ) -> Iterator[SettingsError]:
     """Yield a mistake for each setting that pydantic found invalid in `values`.
 
-    Keys in `outside` did not come from the file. Settings with a mistake of the file are skipped.
+    Keys in `outside` did not come from the file. Settings with a mistake of the file are skipped,
+    and those of which a part is unknown.
     """
     known = {mistake.key for mistake in file.mistakes}
     found: dict[KeyPath, SettingsError] = {}
     for one in error.errors():
         path = _path(one["loc"], values)
-        if path not in found and dotted(path) not in known:
+        if path not in found and dotted(path) not in known and file.is_known(path):
             given = any(path[: len(key)] == key for key in outside)
             place = None if given else file.place(path)
             found[path] = _mistake(one, path, model, values, place)

@@ -269,6 +269,21 @@ class Settings(Model):
         return cls._validated(document.values, overrides, document)
 
     @classmethod
+    def require_valid(cls, file: Path) -> None:
+        """Raise SettingsError for what is wrong in a file in any environment, as `load` does.
+
+        Values that have environment variables, and what depends on them, are not checked.
+        """
+        document = SettingsFile.read(file, cls._is_text, variables=False)
+        mistakes = list(document.mistakes)
+        try:
+            cls.model_validate(document.values)
+        except ValidationError as error:
+            mistakes += mistakes_in(error, cls, document.values, document, ())
+        if mistakes:
+            raise one_error(mistakes, document)  # not chained, as in _validated
+
+    @classmethod
     def _is_text(cls, path: KeyPath) -> bool:
         found = declared(cls, path)
         return found is not None and found.is_text

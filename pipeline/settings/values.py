@@ -18,7 +18,6 @@ from pydantic import (
     SecretStr,
 )
 
-from decoder.columns.charsets.collations import COLLATIONS
 from pipeline.lake.locks.lock import absolute
 from pipeline.settings.time_zone import zone
 from pipeline.settings.until import FORMS, Until
@@ -55,6 +54,9 @@ def _time_zone(name: str) -> str:
 
 
 def _charset(name: str | None) -> str | None:
+    # Imported on use: its package imports numpy, and Airflow reads settings again and again.
+    from decoder.columns.charsets.collations import COLLATIONS
+
     if name is not None and name.lower() not in {*COLLATIONS, "utf8"}:
         raise ValueError(f"{name!r} is not a MySQL character set, such as utf8mb4 or latin1")
     return name if name is None else name.lower()

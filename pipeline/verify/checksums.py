@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline.errors import BinlakeError, ConcurrentRunError, SettingsError
+from pipeline.errors import BinlakeError, ConcurrentRunError, NothingReplicatedError
 from pipeline.gold import Cut, GoldState
 from pipeline.gold.plan.rebuild import refresh_under_way
 from pipeline.gold.table.names import gold_name
@@ -82,7 +82,7 @@ def published_cut(
 ) -> PublishedCut:
     """Return the cut that gold's last batch, or `batch`, published.
 
-    `patterns` over `schema.table` choose tables. Raises SettingsError if the source has no cut.
+    `patterns` over `schema.table` choose tables. Raises as `require_published`.
     """
     ledger, settings = run.ledger, run.settings
     ledger.refresh()
@@ -118,13 +118,16 @@ def published_cut(
 def require_published(run: LayerRun) -> Plan:
     """Return gold's last batch, whose cut is published.
 
-    Raises SettingsError if there is none, and ConcurrentRunError during a full refresh.
+    Raises NothingReplicatedError if there is none, and ConcurrentRunError during a full refresh.
     """
     last = run.ledger.last("gold")
     if last is None:
-        remedy = "Check --source and --lake: use those of binlake run."
-        reason = f"{run.source} has no published cut in {run.settings.lake}."
-        raise SettingsError(reason, key="source", remedy=remedy)
+        reason = (
+            f"there is nothing to verify yet: gold has no published snapshot of {run.source} in"
+            f" {run.settings.lake}."
+        )
+        remedy = "Run binlake run first; if it has run, give its --source and --lake."
+        raise NothingReplicatedError(reason, key="source", remedy=remedy)
     if refresh_under_way(run.ledger):
         reason = f"a full refresh of {run.source} is under way."
         remedy = "Finish it with binlake run first; the previous cut stays readable until then."

@@ -10,9 +10,8 @@ import socket
 import uuid
 from datetime import datetime, timezone
 
-from pyspark.sql import SparkSession
-
 from pipeline.errors import DONE, DONE_WITH_FAULTS, sentence_of
+from pipeline.lake.lazy_spark import Spark, started
 from pipeline.lake.ledger.run_record import RunRecord, Sentence
 from pipeline.lake.ledger.run_store import VERIFY, append_run
 from pipeline.observe import redact, say
@@ -25,14 +24,12 @@ KEPT = 200
 """Differences that a record keeps; all are counted."""
 
 
-def keep_record(
-    spark: SparkSession, settings: Settings, found: Verification, began: datetime
-) -> None:
+def keep_record(spark: Spark, settings: Settings, found: Verification, began: datetime) -> None:
     """Append the record of a comparison; log a failed write, and never raise: the result stands."""
     if found.against is None:
         return
     try:
-        record = record_of(found, found.against, spark.version, began)
+        record = record_of(found, found.against, started(spark).version, began)
         append_run(spark, settings.layout, record)
     except Exception as error:
         message = f"the comparison's record was not written: {redact(sentence_of(error))}"

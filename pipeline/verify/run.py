@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import SparkSession
-
 from pipeline.lake import Ledger
 from pipeline.lake.layout import require_writable
+from pipeline.lake.lazy_spark import Spark, started
 from pipeline.layer import LayerRun
 from pipeline.observe import Progress
 from pipeline.observe.progress import QuietProgress
@@ -20,7 +19,7 @@ from pipeline.verify.report import Verification
 from pipeline.verify.server_file import ServerFile, read_server_file
 
 
-def with_source(spark: SparkSession, settings: Settings) -> Settings:
+def with_source(spark: Spark, settings: Settings) -> Settings:
     """Return the settings with the lake's source, if they name none and it has only one."""
     known = Ledger(spark, settings.layout, "").sources()
     if "source" in settings.model_fields_set or len(known) != 1:
@@ -29,7 +28,7 @@ def with_source(spark: SparkSession, settings: Settings) -> Settings:
 
 
 def verify_with_server(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     progress: Progress,
     *,
@@ -47,12 +46,12 @@ def verify_with_server(
     require_published(run)
     began = GoldPosition.of(run)
     with snapshot_of(run, began, tables, patience) as (path, wanted):
-        file = read_server_file(spark, path)
+        file = read_server_file(started(spark), path)
         return _verify(run, tables, file, batch_at(run, wanted, began, patience))
 
 
 def verify(
-    spark: SparkSession,
+    spark: Spark,
     settings: Settings,
     *,
     tables: Sequence[str] = (),
@@ -62,10 +61,13 @@ def verify(
     """Compute the checksum of every table at the last published cut; read-only.
 
     `tables`: patterns over `schema.table`. `against`: path or URL of a server's file to compare
-    with. Raises SettingsError for a source without a cut, and for a file that is not a snapshot.
+    with. Raises NothingReplicatedError for a source without a cut, and SettingsError for a file
+    that is not a snapshot.
     """
-    file = None if against is None else read_server_file(spark, against)
-    return _verify(LayerRun.begin(spark, settings, progress or QuietProgress()), tables, file)
+    run = LayerRun.begin(spark, settings, progress or QuietProgress())
+    require_published(run)
+    file = None if against is None else read_server_file(started(spark), against)
+    return _verify(run, tables, file)
 
 
 def _verify(

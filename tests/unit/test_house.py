@@ -56,9 +56,11 @@ def test_the_decoder_knows_no_spark_pipeline_or_logging(name: str) -> None:
 
 @pytest.mark.parametrize("name", modules(HOUSE, "dags"))
 def test_dags_know_nothing_of_the_pipeline(name: str) -> None:
-    """Airflow may be where Binlake is not: only what spark-submit gets imports it, as it runs."""
+    """Airflow may be where Binlake is not: only what spark-submit gets, and the check of settings
+    where it is installed, import it, as they run."""
     path = modules(HOUSE, "dags")[name]
-    used = imports(path, at_run_time=name.startswith("dags.spark_application"))
+    asks = name.startswith(("dags.spark_application", "dags.binlake_airflow.settings_check"))
+    used = imports(path, at_run_time=asks)
     assert not {each for each in used if each.split(".")[0] in PACKAGES}
 
 

@@ -154,7 +154,8 @@ def documented_tables() -> list[DocumentedTable]:
                 "bytes": "Its size in the log.",
                 "commit_lsn": "LSN at which it took effect: its own, or that of the XA COMMIT. Null"
                 " for an XA PREPARE and while its end has not been seen.",
-                "rolled_back": "Positions of events that ROLLBACK TO undid: gold leaves them out.",
+                "rolled_back": "Positions of events that ROLLBACK TO undid, or all of a transaction"
+                " that ended with ROLLBACK or never ended: gold leaves them out.",
                 "rolled_back_rows": "The same in a compressed transaction, by `__row`.",
                 "cascades": "What foreign keys did beyond the logged rows: `logged`, `unlogged`"
                 " (gold does it) or `mixed`; null without rows.",
@@ -295,8 +296,8 @@ def documented_tables() -> list[DocumentedTable]:
             {
                 "run_id": "The run; also in `ledger/batches` and in its log lines.",
                 "source": _SOURCE,
-                "command": "`run`, `ingest`, `decode`, `apply`, `retry`, `maintain`, `seed` or"
-                " `verify`.",
+                "command": "`run`, `ingest`, `decode`, `apply`, `retry`, `maintain`,"
+                " `seed`, `verify`, or `capture` (of a sync, if it failed or works again).",
                 "layers": "The layers that it ran.",
                 "day": "Day of `started_at`, in UTC.",
                 "started_at": "When it started.",

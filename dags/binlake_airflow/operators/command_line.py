@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 CHECK = ("status", "--check")
-_LOG_JSON = frozenset({"run", "ingest", "decode", "apply", "retry", "maintain", "capture", "seed"})
+_LOG_JSON = frozenset(
+    {"run", "ingest", "decode", "apply", "retry", "maintain", "capture", "seed", "verify"}
+)
 """Commands that accept `--log json`."""
 
 

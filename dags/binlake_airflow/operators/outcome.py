@@ -19,6 +19,9 @@ FAULTS = 3
 _NOTHING_YET = "NothingReplicatedError"
 """The error of a command that needs a lake, before the first replication has made it."""
 
+_OWN_SCHEDULES = frozenset({"maintain", "verify"})
+"""Commands whose DAG Airflow starts at once for a new source, beside its first replication."""
+
 _FAULTS = {
     "seed": "A table could not be seeded",
     "verify": "Gold differs from the server, or is not at the same position of its log",
@@ -61,7 +64,7 @@ class Outcome:
         """Raise Airflow's exception for an exit code other than 0.
 
         Faults and configuration errors fail the task without a retry; with `warn`, faults skip it.
-        Maintenance is skipped before the first replication.
+        Maintenance and verify are skipped before the first replication.
         """
         reason = f"binlake {command[0]} ended with exit code {exit_code}."
         if detail := self.last.get("error") or self.last.get("message"):
@@ -70,8 +73,8 @@ class Outcome:
             meaning = _FAULTS.get(command[0], "A table is held, or a file is missing")
             fault = f"{reason} {meaning}: see this task's log."
             raise (AirflowSkipException if warn else AirflowFailException)(fault)
-        if command[0] == "maintain" and self.last.get("error_type") == _NOTHING_YET:
-            raise AirflowSkipException("Nothing was replicated yet: there is nothing to maintain.")
+        if command[0] in _OWN_SCHEDULES and self.last.get("error_type") == _NOTHING_YET:
+            raise AirflowSkipException(f"Nothing was replicated yet. {detail or ''}".strip())
         if exit_code == CONFIGURATION_ERROR:
             raise AirflowFailException(
                 f"{reason} The settings are wrong: fix them and run it again."

@@ -37,7 +37,7 @@ RUNS = pa.schema(
         # also in the run's rows of ledger/batches and in its log lines
         pa.field("run_id", pa.string()),
         pa.field("source", pa.string()),
-        # run | ingest | decode | apply | retry | maintain | seed | verify
+        # run | ingest | decode | apply | retry | maintain | seed | verify | capture
         pa.field("command", pa.string()),
         pa.field("layers", pa.list_(pa.string())),
         # the day of started_at in UTC: the partition column

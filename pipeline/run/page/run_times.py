@@ -63,7 +63,8 @@ def figure(runs: Sequence[RunRecord]) -> Figure:
 def _bars(number: int, run: RunRecord) -> list[dict[str, Any]]:
     bar = {"run": f"{number:02}", "started": f"{run.started_at.day} {run.started_at:%b %H:%M}"}
     whole = {**bar, "layer": WHOLE, "seconds": run.seconds, "sign": MARKS.get(run.outcome, "")}
-    layers = run.layer_seconds.items()
+    # A sync's capture is in the whole run only: it has no time of its own.
+    layers = [(name, run.layer_seconds[name]) for name in LAYERS if name in run.layer_seconds]
     return [whole, *({**bar, "layer": name, "seconds": seconds} for name, seconds in layers)]
 
 

@@ -6,13 +6,14 @@ import glob
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any
 
 from decoder.columns.charsets.collations import COLLATIONS
 from pipeline.lake.locks.lock import absolute
 from pipeline.settings import Settings
+from pipeline.settings.server import ServerSettings
 from pipeline.settings.settings import SYSTEM_SCHEMAS
 from pipeline.source.check.facts import ServerFacts
 from pipeline.source.check.finding import Finding
@@ -31,17 +32,25 @@ _PASSWORD = (
 _PASSWORD_FILE = "  password_file: /etc/binlake/password"
 _TLS = "By default, TLS is used if the server has it. To verify the server, too:"
 _TLS_MODE = "  tls: {mode: verify_identity, ca: /etc/ssl/ca.pem}"
+_LOGIN = {"password_file", "tls", "connect_timeout"}
+"""Keys of `server` that are taken over as they are."""
+_PATHS = frozenset({"password_file", "ca", "cert", "key"})
+"""Of these, and of `tls`, the paths."""
 _SEES_NOTHING = "This user can see no tables, so all schemas are replicated."
 _NAMED_LATER = "A schema that is created later is not replicated until it is added here."
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Values from the command line; None if it does not give them."""
+    """Values from the command line or a settings file; None if they do not give them.
+
+    `connection`: keys of `server` beyond its address and user, without secrets.
+    """
 
     source: str | None = None
     lake: str | None = None
     binlogs: Sequence[str] | None = None
+    connection: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, settings: Settings) -> Given:
@@ -52,6 +61,7 @@ class Given:
             settings.source if "source" in settings.model_fields_set else None,
             settings.lake or None,
             [absolute(place) for place in binlogs if place] or None,
+            _connection(settings.server),
         )
 
 
@@ -79,7 +89,7 @@ def propose(facts: ServerFacts, login: Login, given: Given) -> Proposal:
     binlogs = list(given.binlogs or (BINLOGS,))
     values: dict[str, Any] = {
         "source": given.source or _source_name(list(schemas), login),
-        "server": _server(login),
+        "server": {**_server(login), **given.connection},
         **({"capture": {"to": binlogs[0]}} if _is_folder(binlogs) else {}),
         "binlogs": binlogs[0] if len(binlogs) == 1 else binlogs,
         "lake": given.lake or LAKE,
@@ -111,6 +121,23 @@ def _server(login: Login) -> dict[str, Any]:
     if login.socket is not None:
         return {"socket": login.socket, "user": login.user}
     return {"host": login.host, "port": login.port, "user": login.user}
+
+
+def _connection(server: ServerSettings) -> dict[str, Any]:
+    """Return what was set of how to log in, with absolute paths."""
+    found = server.model_dump(include=_LOGIN, exclude_unset=True, exclude_none=True)
+    if "tls" in found:
+        found["tls"] = _with_absolute_paths(found["tls"])
+    return _with_absolute_paths(found)
+
+
+def _with_absolute_paths(section: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: absolute(value) if name in _PATHS else value for name, value in section.items()}
+
+
+def _server_notes(connection: Mapping[str, Any]) -> Sequence[str]:
+    password = () if "password_file" in connection else (_PASSWORD, _PASSWORD_FILE)
+    return (*password, *(() if "tls" in connection else (_TLS, _TLS_MODE)))
 
 
 def _is_folder(binlogs: Sequence[str]) -> bool:
@@ -148,7 +175,7 @@ def _notes(
     )
     seen = f"What this user can see: {tables}."
     return {
-        "server": (_PASSWORD, _PASSWORD_FILE, _TLS, _TLS_MODE),
+        "server": _server_notes(given.connection),
         "include": (seen, _NAMED_LATER) if tables else (_SEES_NOTHING,),
         "exclude": ("Gold cannot equal these tables: see the findings above.",),
         **({} if given.lake else {"lake": (_REPLACE,)}),

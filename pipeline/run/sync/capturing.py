@@ -1,7 +1,7 @@
 """The capture of a process that stays: a thread, which is started again if its error may pass.
 
 The capture itself reconnects as long as the server is gone. What ends it is raised in the main
-thread, by `tend`, so that no failure of it is silent.
+thread, by `tend` or `end`, and recorded, so that no failure of it is silent.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import logging
 import threading
 
 from pipeline.observe import say
+from pipeline.run.sync.capture_records import CaptureRecords
 from pipeline.settings import Settings
 from pipeline.source import Capture
 from pipeline.source.server.login import login
@@ -21,9 +22,10 @@ _ENDING_SECONDS = 30.0
 class Capturing:
     """Captures the server of the settings into their folder, from the first call of `tend` on."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, records: CaptureRecords) -> None:
         capture = settings.capture.model_copy(update={"forever": True})
         self._settings = settings.model_copy(update={"capture": capture})
+        self._records = records
         self._capture: Capture | None = None
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
@@ -33,6 +35,21 @@ class Capturing:
 
         Raises the error with which it has ended since, and SettingsError if no server is set.
         """
+        with self._records.failures():
+            return self._tend()
+
+    def record_recovery(self) -> bool:
+        """Record that the capture works again, once the server answers it; return True if so."""
+        running = self._thread is not None and self._thread.is_alive()
+        follows = running and self._capture is not None and self._capture.follows
+        return follows and self._records.works()
+
+    def end(self) -> None:
+        """End the capture at a durable position. Raises the error that it ended with, if any."""
+        with self._records.failures():
+            self._end()
+
+    def _tend(self) -> bool:
         if self._thread is not None and self._thread.is_alive():
             return True
         self._thread = None
@@ -47,8 +64,7 @@ class Capturing:
         self._thread.start()
         return False
 
-    def end(self) -> None:
-        """End the capture at a durable position. Raises the error that it ended with, if any."""
+    def _end(self) -> None:
         if self._capture is None or self._thread is None:
             return
         self._capture.stop()

@@ -9,6 +9,7 @@ from pipeline.errors import DONE_WITH_FAULTS, FAILED, BinlakeError, sentence_of
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.observe import Progress, say
 from pipeline.run.preflight import require_places
+from pipeline.run.sync.capture_records import CaptureRecords
 from pipeline.run.sync.capturing import Capturing
 from pipeline.run.sync.chores import Chore, Chores
 from pipeline.run.sync.rounds import Rounds, ShowReports
@@ -22,6 +23,8 @@ _CAPTURE_SECONDS = 1.0
 """How often the capture's thread is looked after."""
 _STEADY_SECONDS = 60.0
 """How long after a failure a capture must still run to count as one that works again."""
+_RECOVERY_SECONDS = 60.0
+"""How often it is looked up whether a failed capture works again."""
 _MAINTENANCE_SECONDS = 600.0
 """How often it is looked up whether maintenance is due; another command may have done it."""
 _FIRST_SAMPLE_SECONDS = 900.0
@@ -47,10 +50,13 @@ def once(
     Returns the exit code, and the record of the run. Raises as each of the commands does.
     """
     settings = ready(settings)
-    capture = settings.capture.model_copy(update={"forever": False})
-    capture_logs(settings.model_copy(update={"capture": capture}), progress)
-    require_places(["bronze"], settings)
     rounds = Rounds(settings, progress, shown, lasting=False, connector=True)
+    records = CaptureRecords(rounds.spark, settings)
+    capture = settings.capture.model_copy(update={"forever": False})
+    with records.failures():
+        capture_logs(settings.model_copy(update={"capture": capture}), progress)
+    records.works()
+    require_places(["bronze"], settings)
     rounds.seed()
     rounds.round()
     try:
@@ -74,7 +80,8 @@ def stay(settings: Settings, progress: Progress, shown: ShowReports, *, captures
     if not captures:
         require_places(["bronze"], settings)
     rounds = Rounds(settings, progress, shown, lasting=True, connector=captures)
-    capturing, sample = Capturing(settings), VerifiedSample(rounds.spark, settings)
+    capturing = Capturing(settings, CaptureRecords(rounds.spark, settings))
+    sample = VerifiedSample(rounds.spark, settings)
     every = sync.every.total_seconds() if sync.every else 0.0
     found = [Chore("run", rounds.round, every, unhurried=True)]
     if captures:
@@ -82,6 +89,7 @@ def stay(settings: Settings, progress: Progress, shown: ShowReports, *, captures
             "capture", capturing.tend, _CAPTURE_SECONDS, unhurried=True, steady=_STEADY_SECONDS
         )
         found = [tending, Chore("seed", rounds.seed, None), *found]
+        found.append(_recovery(capturing))
     if sync.maintain is not None:
         found.append(Chore("maintain", rounds.maintain, _MAINTENANCE_SECONDS, essential=False))
     chores = Chores(found)
@@ -103,3 +111,8 @@ def stay(settings: Settings, progress: Progress, shown: ShowReports, *, captures
     if chores.failing:
         return FAILED
     return DONE_WITH_FAULTS if sample.differing else rounds.exit_code
+
+
+def _recovery(capturing: Capturing) -> Chore:
+    recover = capturing.record_recovery
+    return Chore("capture record", recover, _RECOVERY_SECONDS, unhurried=True, essential=False)

@@ -78,6 +78,8 @@ class Capture:
         self.settings = settings
         self.queue_high_water = 0
         """High-water mark of the queue in bytes."""
+        self.follows = False
+        """True while the server sends what is new, or that nothing is; False while it is gone."""
         self._login = login
         self._progress = progress or QuietProgress()
         self._accepts_gaps = settings.purged == "continue"
@@ -134,6 +136,7 @@ class Capture:
 
     def _wait_after(self, error: BinlakeError) -> None:
         """Wait before reconnecting; raise the error if a retry is pointless."""
+        self.follows = False
         self._caught_up = False  # because of the error, not everything is durable
         if self._stop.wanted:
             if isinstance(error, _INTERRUPTED):
@@ -377,6 +380,7 @@ class Capture:
         """
         self._backoff.progress()
         self._refusals = 0
+        self.follows = True
 
     def _require_all(self) -> None:
         """Raise LostConnectionError unless everything was sent.

@@ -194,6 +194,15 @@ def _inspect_file(file: StoredFile, keys: Keys) -> tuple[str | None, StreamCiphe
         return codec, cipher, _read_head(decrypted(log, cipher), size)
 
 
+def head_of(path: str, cipher: StreamCipher | None, codec: str | None, size: int) -> Head:
+    """Return the head of the log in a file, which has `size` bytes or more, in a small read.
+
+    Raises OSError, and BinlogError if it does not begin as a log does.
+    """
+    with opened(path, cipher, codec, ahead=_FIRST_READ) as log:
+        return _read_head(log, size)
+
+
 def _read_head(stream: BinaryIO, size: int) -> Head:
     """Read a log's head, in growing reads up to `_LARGEST_HEAD`."""
     beginning = stream.read(min(size, _FIRST_READ))

@@ -91,6 +91,7 @@ OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
     "maintenance": ("binlake_new_maintenance", {"dry_run": True}),
     "layered_params": ("binlake_layered_replication", REFRESH),
     "too_early": ("binlake_early_maintenance", {}),
+    "too_early_to_verify": ("binlake_early_verify", {}),
 }
 """More runs: the DAG, and its parameters."""
 
@@ -139,7 +140,7 @@ def ended(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Ended
         AIRFLOW_CONN_SHOP_DB=json.dumps(CONNECTION),
         AIRFLOW_CONN_REAL_DB=json.dumps(real),
     )
-    early = ([f"maintain) echo '{EARLY}'; exit 2;;"], {})
+    early = ([f"maintain|verify) echo '{EARLY}'; exit 2;;"], VERIFIED)
     for name, (cases, options) in {**REPLICATED, **COMPARED, "early": early}.items():
         _source(airflow, folder / name, cases, options)
     runs: dict[str, tuple[str, dict[str, Any]]] = {
@@ -264,9 +265,14 @@ def test_one_task_runs_all_layers_unless_each_is_to_have_its_own(ended: Ended) -
     assert event == ["binlake_layered_gold", {"outcome": "done", "cut_lsn": 7, "attempt": 1}]
 
 
-def test_maintenance_waits_for_the_first_replication_without_a_failure(ended: Ended) -> None:
-    assert ended.runs["too_early"]["state"] == "success"
-    assert ended.states("too_early") == {"maintenance": "skipped"}
+@pytest.mark.parametrize(
+    ("name", "task"), [("too_early", "maintenance"), ("too_early_to_verify", "verify")]
+)
+def test_other_dags_wait_for_the_first_replication_without_a_failure(
+    name: str, task: str, ended: Ended
+) -> None:
+    assert ended.runs[name]["state"] == "success"
+    assert ended.states(name) == {task: "skipped"}
 
 
 def test_server_tasks_run_first(ended: Ended) -> None:
@@ -329,7 +335,9 @@ def test_a_difference_fails_at_once_whatever_the_check_is(ended: Ended) -> None:
     assert ended.states("differs") == {"verify": "failed"}
     assert ended.tries("differs") == {"verify": 1}
     conf = f"--conf={ended.airflow.sources / 'differs.yml'}"
-    assert ended.lines("differs", "called") == [f"verify {conf} --against=server --wait=5400"]
+    assert ended.lines("differs", "called") == [
+        f"verify {conf} --log=json --against=server --wait=5400"
+    ]
     assert ended.lines("differs", "environment") == [f"verify {URL}"]
     assert "Gold differs from the server" in ended.airflow.output
 

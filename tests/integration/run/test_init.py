@@ -74,4 +74,13 @@ def test_the_file_of_a_real_server_is_accepted(
     values = yaml.safe_load((tmp_path / "shop.yml").read_text())
     assert (values["source"], values["lake"]) == ("mine", str(tmp_path / "lake"))
     assert PASSWORD not in (tmp_path / "shop.yml").read_text()
+    (tmp_path / "word").write_text(PASSWORD)
+    (tmp_path / "word").chmod(0o600)
+    login = {"url": url, "password_file": "word", "tls": {"mode": "preferred"}}
+    (tmp_path / "login.yml").write_text(json.dumps({"source": "ours", "server": login}))
+    secure = binlake(tmp_path, "init", "--conf", "login.yml")
+    assert secure.returncode == 0, secure.stderr
+    written = yaml.safe_load((tmp_path / "ours.yml").read_text())["server"]
+    assert (written["host"], written["tls"]) == ("127.0.0.1", {"mode": "preferred"})
+    assert binlake(tmp_path, "check", "--conf", "ours.yml", "--json").returncode in (0, 3)
     server.execute(CLEAN)

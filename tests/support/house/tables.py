@@ -145,7 +145,7 @@ ROOMS = {
         "spark_job_progress"
     ),
     "pipeline.run.monitoring": ("datasets lineage metrics monitor problems source_state webhook"),
-    "pipeline.run.sync": "capturing chores command round_recorder rounds sample",
+    "pipeline.run.sync": "capture_records capturing chores command round_recorder rounds sample",
     "pipeline.run": (
         "commands dbt_sources monitoring/ operations page/ preflight preview recorder setup/ "
         "status sync/ totals"

@@ -16,9 +16,7 @@ from airflow.serialization.serialized_objects import DagSerialization
 
 DAGS = Path(__file__).parents[3] / "dags"
 FILES = sorted(DAGS.glob("*.py"))
-HEAVY = {"binlake", "decoder", "pipeline"} | {
-    *("delta", "numba", "numpy", "pandas", "pyarrow", "pyspark")
-}
+HEAVY = {"binlake", "delta", "numba", "numpy", "pandas", "pyarrow", "pyspark"}
 
 ASKING = """\
 source: asking
@@ -55,7 +53,11 @@ def costs(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     folder = tmp_path_factory.mktemp("costly") / "sources"
     shutil.copytree(sources, folder)
     (folder / "asking.yml").write_text(ASKING)
-    environment = {**os.environ, "PYTHONPATH": str(DAGS), "BINLAKE_SOURCES": str(folder)}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{DAGS}:{DAGS.parent}",
+        "BINLAKE_SOURCES": str(folder),
+    }
     command = [sys.executable, "-c", LOAD, *map(str, FILES), str(heavy)]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     printed = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith('{"file"')]

@@ -58,18 +58,21 @@ def test_the_message_about_faults_depends_on_the_command(command: list[str], mea
         Outcome().raise_for_exit_code(command, 3)
 
 
-def test_maintenance_is_skipped_before_the_first_replication() -> None:
-    """Airflow starts both DAGs of a new source at once."""
+@pytest.mark.parametrize("command", ["maintain", "verify"])
+def test_what_has_a_schedule_of_its_own_is_skipped_before_the_first_replication(
+    command: str,
+) -> None:
+    """Airflow starts all DAGs of a new source at once."""
     line = '{"event": "failed", "message": "no lake.", "error_type": "NothingReplicatedError"}'
     outcome = Outcome()
     list(outcome.follow([line]))
-    with pytest.raises(AirflowSkipException, match="Nothing was replicated yet"):
-        outcome.raise_for_exit_code(["maintain"], 2)
+    with pytest.raises(AirflowSkipException, match=r"Nothing was replicated yet\. no lake"):
+        outcome.raise_for_exit_code([command], 2)
     with pytest.raises(AirflowFailException):
         outcome.raise_for_exit_code(["status", "--check"], 2)
     list(outcome.follow([line.replace("NothingReplicated", "Settings")]))
     with pytest.raises(AirflowFailException):
-        outcome.raise_for_exit_code(["maintain"], 2)
+        outcome.raise_for_exit_code([command], 2)
 
 
 def test_the_skip_depends_on_an_error_of_binlake() -> None:
@@ -98,7 +101,11 @@ def test_the_exception_contains_the_commands_error() -> None:
         (("status", "--check"), {}, ["status", "--check", "--conf=c"]),
         (("capture",), {}, ["capture", "--conf=c", "--log=json"]),
         (("seed",), {}, ["seed", "--conf=c", "--log=json"]),
-        (("verify",), {"--against": "server"}, ["verify", "--conf=c", "--against=server"]),
+        (
+            ("verify",),
+            {"--against": "server"},
+            ["verify", "--conf=c", "--log=json", "--against=server"],
+        ),
         (("maintain",), {"--dry-run": "True"}, ["maintain", "--conf=c", "--log=json", "--dry-run"]),
         (("maintain",), {"--dry-run": "False"}, ["maintain", "--conf=c", "--log=json"]),
         (("apply",), {"--until": ""}, ["apply", "--conf=c", "--log=json"]),

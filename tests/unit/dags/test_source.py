@@ -34,7 +34,7 @@ def test_the_guide_lists_every_key() -> None:
 
 def test_a_minimal_source(tmp_path: Path) -> None:
     file = tmp_path / "a.yml"
-    file.write_text("source: erp.eu-1\nlake: /lake\nwhatever: binlake looks at it\n")
+    file.write_text("source: erp.eu-1\nlake: /lake\n")
     source = Source.read(file)
     assert (source.pool, source.conf) == ("binlake_erp.eu-1", str(file))
     assert source.dag_id("replication") == "binlake_erp.eu-1_replication"
@@ -74,6 +74,14 @@ def test_a_minimal_source(tmp_path: Path) -> None:
         ("source: a\nairflow: {maintenance: 0 25 * * *}", "airflow.maintenance is not a schedule"),
         ("source: a\nairflow: {seed: often}", "airflow.seed expects true or false"),
         (
+            "source: a\nlak: /lake",
+            "wrong.yml:2: lak: is not a setting. Did you mean lake?",
+        ),
+        (
+            "source: a\nsegments: {target: much}\nlake: /lake",
+            "wrong.yml:2: segments.target: expects a size in bytes",
+        ),
+        (
             "source: a\ncapture: {forever: true}\nairflow: {capture: true}",
             "airflow.capture and capture.forever are both set, but a task must end",
         ),
@@ -95,6 +103,39 @@ def test_all_problems_are_reported_with_their_lines(tmp_path: Path) -> None:
     problems = str(error.value).split("; ")
     lines = [part.partition("wrong.yml:")[2][:1] for part in problems if "wrong.yml" in part]
     assert lines == ["2", "3", "4", "5"]
+
+
+def test_what_depends_on_the_tasks_environment_is_left_to_them(tmp_path: Path) -> None:
+    file = tmp_path / "a.yml"
+    tls = "{mode: '${MODE}', ca: /ca.pem, key: /key.pem, cert: '${CERT:-x}'}"
+    file.write_text(f"source: a\nparallel_tables: ${{TABLES}}\nserver: {{tls: {tls}}}\n")
+    assert Source.read(file).name == "a"
+    file.write_text(f"{file.read_text()}lak: ${{LAKE}}/x\nkeep_runs: often\n")
+    with pytest.raises(SourceError) as raised:
+        Source.read(file)
+    (problem,) = raised.value.problems
+    assert problem.startswith(f"{file}:5: keep_runs: expects")
+
+
+@pytest.mark.parametrize(
+    "options", ["{command: /opt/binlake/bin/binlake-task}", "{command: other}", "{connection: x}"]
+)
+def test_settings_of_another_binlake_are_left_to_the_tasks(options: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.yml"
+    file.write_text(f"source: a\nof_the_next_release: 1\nairflow: {options}\n")
+    assert Source.read(file).name == "a"
+
+
+def test_a_problem_of_binlakes_settings_contains_no_secret(tmp_path: Path) -> None:
+    file = tmp_path / "a.yml"
+    file.write_text(
+        "source: a\nserver: {url: 'mysql://me:opensesame@[', password: opensesame}\n"
+        "encryption: {passwords: {a: opensesame}}\n"
+    )
+    with pytest.raises(SourceError) as raised:
+        Source.read(file)
+    assert len(raised.value.problems) == 3
+    assert "opensesame" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

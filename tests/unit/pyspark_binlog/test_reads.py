@@ -14,7 +14,7 @@ from pipeline.errors import SettingsError
 from pyspark_binlog import DefaultSource
 from tests.support.bronze.bronze_input import FILES, IN_USE
 from tests.support.decoder.event_bytes import DATA, event_bytes, log_bytes
-from tests.support.decoder.logs import CUP, POT, insert, query, transaction
+from tests.support.decoder.logs import CUP, POT, gtid, insert, query, transaction
 from tests.support.spark.binlog_rows import rows_of
 
 TABLE = "shop.orders"
@@ -137,6 +137,50 @@ def test_a_statement_is_an_error_of_what_its_triggers_change(tmp_path: Path) -> 
     file.write_bytes(log_bytes(*events, event_bytes(T.STOP, b"")))
     with pytest.raises(BinlogError, match="a change is logged as a statement"):
         rows_of(file, table="shop.pot")
+
+
+@pytest.mark.parametrize("segment_bytes", [None, "50000"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_that_was_replaced_since_it_was_loaded_is_an_error(
+    *, packed: bool, segment_bytes: str | None, tmp_path: Path
+) -> None:
+    """By one that is longer, so that all positions are still there."""
+    pack = gzip.compress if packed else bytes
+    file = tmp_path / ("binlog.000002.gz" if packed else "binlog.000002")
+    log = FILES[1].read_bytes()
+    file.write_bytes(pack(log))
+    segments = {} if segment_bytes is None else {"segmentBytes": segment_bytes}
+    source = DefaultSource({"path": str(tmp_path), "table": TABLE, **segments})
+    reader = source.reader(source.schema())
+    ranges = reader.partitions()
+    assert (len(ranges) > 1) is (segment_bytes is not None)
+    file.write_bytes(pack(FILES[2].read_bytes() + bytes(len(log))))
+    for one in ranges:
+        with pytest.raises(BinlogError, match=r"binlog.000002.*was replaced. Load it again"):
+            list(reader.read(one))
+
+
+def test_a_file_that_has_grown_since_it_was_loaded_is_read_as_it_was(folder: Path) -> None:
+    whole, last = FILES[3].read_bytes(), folder / FILES[3].name
+    short = bytearray(whole[:-30_000])
+    short[IN_USE] |= 1
+    last.write_bytes(short)
+    source = DefaultSource({"path": str(folder), "table": TABLE, "segmentBytes": "20000"})
+    reader = source.reader(source.schema())
+    before = [list(reader.read(one)) for one in reader.partitions()]
+    last.write_bytes(whole)  # the server has closed it: its flag is gone
+    assert [list(reader.read(one)) for one in reader.partitions()] == before
+
+
+@pytest.mark.parametrize("segment_bytes", ["1", "100", "1000"])
+def test_a_transaction_that_never_ended_has_no_rows(tmp_path: Path, segment_bytes: str) -> None:
+    file = tmp_path / "binlog.000001"
+    torn = [gtid(1), query("BEGIN"), insert(POT, (1,))]
+    again = transaction(1, insert(POT, (1,)), insert(POT, (2,)))
+    other = [transaction(number, insert(POT, (number,))) for number in (3, 4)]
+    file.write_bytes(log_bytes(*other, *torn, again, *torn, *other, event_bytes(T.STOP, b"")))
+    rows = rows_of(file, table="shop.pot", segmentBytes=segment_bytes)
+    assert [next(iter(row["after"].values())) for row in rows] == [3, 4, 1, 2, 3, 4]
 
 
 def test_a_file_that_became_shorter_since_it_was_loaded_is_an_error(folder: Path) -> None:

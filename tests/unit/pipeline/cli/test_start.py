@@ -14,7 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.gold import GoldState
+from pipeline.lake import Lake, Ledger
 from tests.support.decoder.event_bytes import recorded
+from tests.support.spark.no_spark import NEVER_STARTED
 
 PATIENCE = 5.0
 """Seconds for the first word, which takes half a second on a quiet machine."""
@@ -73,9 +76,10 @@ def test_a_terminal_has_a_word_soon(tmp_path: Path, command: tuple[str, ...], wo
 
 
 def test_a_terminal_sees_that_spark_starts(tmp_path: Path) -> None:
-    """`verify` starts it at once, once it has found a lake."""
+    """`verify` starts it at once, once it has found a snapshot."""
     lake = tmp_path / "lake"
-    (lake / "ledger").mkdir(parents=True)
+    ledger = Ledger(NEVER_STARTED, Lake(str(lake)), "shop")
+    ledger.finish(ledger.propose("gold", GoldState().to_body()), {"cut": {}})
     assert first_words("verify", "--lake", lake, word="Starting Spark …") < 6 * PATIENCE
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,11 +22,11 @@ from pipeline.run.monitoring.metrics import METRICS, write_textfile
 from pipeline.run.monitoring.source_state import SourceState
 from pipeline.schema_history import TableName
 from pipeline.settings import Settings
+from tests.support.observe.promtool import promtool, why_unavailable
 from tests.unit.pipeline.lake.ledger.test_run_record import RECORD
 
 DOCS = Path(__file__).parents[5] / "docs" / "guides"
 RULES = DOCS / "binlake-alerts.yml"
-PROMTOOL = shutil.which("promtool")
 NAME = re.compile(r"\bbinlake_[a-z_]+\b")
 PUBLISHED = datetime(2026, 11, 22, 12, tzinfo=timezone.utc)
 GOLD = GoldState(
@@ -154,17 +152,17 @@ def test_the_alert_rules_use_metrics_that_exist() -> None:
     assert "absent(binlake_published_timestamp_seconds)" in rules["BinlakeMetricsAbsent"]
 
 
-@pytest.mark.beside
-@pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed (Debian's prometheus)")
 def test_promtool_accepts_the_alert_rules_and_they_fire(tmp_path: Path) -> None:
+    if reason := why_unavailable():
+        pytest.skip(reason)
     (group,) = yaml.safe_load(RULES.read_text())["groups"]
     # promtool compares annotations, too.
     bare = [{**rule, "annotations": {}} for rule in group["rules"]]
     groups = {"groups": [{**group, "rules": bare}]}
     (tmp_path / "rules.yml").write_text(yaml.safe_dump(groups))
     (tmp_path / "test.yml").write_text(yaml.safe_dump(ALERT_TESTS))
-    for arguments in (["check", "rules", RULES], ["test", "rules", tmp_path / "test.yml"]):
-        subprocess.run([str(PROMTOOL), *map(str, arguments)], check=True)
+    promtool("check", "rules", RULES)
+    promtool("test", "rules", tmp_path / "test.yml")
 
 
 def fires(rule: str, at: str, **labels: str) -> dict[str, Any]:

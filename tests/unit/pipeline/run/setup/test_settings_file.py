@@ -178,6 +178,25 @@ def test_what_is_given_replaces_placeholders() -> None:
     assert "binlogs" not in one.notes
 
 
+def test_how_to_log_in_is_taken_over_from_a_settings_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tls = {"mode": "verify_ca", "ca": "ca.pem"}
+    server = {"host": "db", "user": "me", "password_file": "word", "tls": tls}
+    given = Given.of(Settings.load(None, source="mine", server=server))
+    proposed = propose(made_facts("9.7.0"), Login("db", "me"), given)
+    assert proposed.values["server"] == {
+        "host": "db",
+        "port": 3306,
+        "user": "me",
+        "password_file": f"{tmp_path}/word",
+        "tls": {"mode": "verify_ca", "ca": f"{tmp_path}/ca.pem"},
+    }
+    assert proposed.notes["server"] == ()
+    assert Given.of(Settings.load(None, server="mysql://me@db")).connection == {}
+
+
 def test_a_file_is_replaced_only_by_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "shop.yml"
     file.write_text("mine")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from pipeline.settings import Settings
 from pipeline.source.capture.errors import FolderInUseError, PurgedError
 
 SETTINGS = Settings.load(None, server="mysql://me@db", capture={"to": "/logs"}, lake="/lake")
+RECORDS: Any = SimpleNamespace(failures=nullcontext)
 PURGED = PurgedError(file="binlog.000001", position=4, first="binlog.000009", folder="/logs")
 
 
@@ -58,7 +61,7 @@ def test_the_error_that_ends_a_capture_is_raised_and_the_next_look_starts_it_aga
     error: Exception, endings: list[BaseException | None]
 ) -> None:
     endings += [error, None]
-    running = Capturing(SETTINGS)
+    running = Capturing(SETTINGS, RECORDS)
     assert not running.tend()
     ended(running)
     with pytest.raises(type(error)) as raised:
@@ -73,7 +76,7 @@ def test_ending_waits_for_the_capture_and_raises_what_went_wrong_in_it(
     endings: list[BaseException | None],
 ) -> None:
     endings += [BinlakeError("The disk is full.")]
-    running = Capturing(SETTINGS)
+    running = Capturing(SETTINGS, RECORDS)
     running.end()
     running.tend()
     ended(running)
@@ -83,4 +86,4 @@ def test_ending_waits_for_the_capture_and_raises_what_went_wrong_in_it(
 
 def test_a_capture_without_a_server_is_a_mistake_in_the_settings() -> None:
     with pytest.raises(SettingsError, match=r"server\.host"):
-        Capturing(Settings.load(None, capture={"to": "/logs"})).tend()
+        Capturing(Settings.load(None, capture={"to": "/logs"}), RECORDS).tend()

@@ -67,6 +67,17 @@ def test_progress_resets_the_number_of_tries(tmp_path: Path) -> None:
         capture._progressed()
 
 
+def test_a_capture_follows_once_the_server_answers_and_until_the_connection_is_lost(
+    tmp_path: Path,
+) -> None:
+    capture = a_capture(tmp_path, forever=True)
+    assert not capture.follows
+    capture._progressed()
+    assert capture.follows
+    capture._wait_after(LOST)
+    assert not capture.follows
+
+
 def test_passwords_in_errors_are_redacted_in_the_state(tmp_path: Path) -> None:
     capture = a_capture(tmp_path, forever=True)
     capture._wait_after(NotLandedError("it is full", folder="sftp://user:geheimnis@host/x"))
