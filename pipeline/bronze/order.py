@@ -56,7 +56,7 @@ def place(
     """Assign an ordinal to every file.
 
     `known` is in order of ordinals; `reached`: the ordinal of the last file that silver has
-    reached; `committed` looks up transactions of the lake (`removed_until`: see `copies`).
+    reached; `committed` looks up transactions of the lake (`removed_until`: see `log_origin`).
 
     Raises SettingsError for files of several logs, or of another log than the known one, if they
     have no GTIDs to determine their order.
