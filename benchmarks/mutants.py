@@ -112,7 +112,7 @@ MUTANTS = (
         "pipeline/silver/decode/table_names.py",
         "return known[place - 1][1] if place else shown",
         "return known[-1][1] if known else shown",
-        ("tests/unit/pipeline/catalog/timeline/test_minimal_metadata.py",),
+        ("tests/unit/pipeline/schema_history/timeline/test_minimal_metadata.py",),
         compiled=True,
     ),
     Mutant(
@@ -144,7 +144,7 @@ MUTANTS = (
         "pipeline/gold/changes/small_batch.py",
         "    return tables.read(table, where)\n",
         "    return tables.read(table, where)[:-1]\n",
-        ("tests/integration/gold/test_gold_few_changes.py",),
+        ("tests/integration/gold/changes/test_gold_few_changes.py",),
         compiled=True,
     ),
     Mutant(
@@ -157,7 +157,7 @@ MUTANTS = (
     ),
     Mutant(
         "a held table published as not held",
-        "pipeline/gold/plan/cut.py",
+        "pipeline/gold/plan/publication.py",
         '"held": state.holds(table) is not None or table.to_lsn < state.cut_lsn',
         '"held": False',
         ("tests/integration/gold/test_gold_apply.py",),

@@ -25,7 +25,7 @@ from rich.markdown import Markdown
 from benchmarks.marked import Marks, table
 from benchmarks.peers.machine import load, machine
 from decoder.stream.precompile import warm
-from tests.support.servers import mariadb_install, mysql_install
+from tests.support.programs import mariadb_install, mysql_install
 
 LIMIT = 15 * 60
 """Seconds that the suite may take on two cores, without installations."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from binlake.commands import check, run, status, sync, verify
-    from binlake.logs import decode
+    from binlake.log_files import decode
     from binlake.snapshot import read
     from decoder import BinlogError, TypeOptions
     from decoder.model.results import Changes
@@ -71,7 +71,7 @@ _MODULES = {
     "TypeOptions": "decoder.model.options",
     "Verification": "pipeline.verify.report",
     "check": "binlake.commands",
-    "decode": "binlake.logs",
+    "decode": "binlake.log_files",
     "read": "binlake.snapshot",
     "run": "binlake.commands",
     "status": "binlake.commands",

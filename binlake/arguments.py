@@ -11,8 +11,8 @@ from pipeline.errors import SettingsError
 from pipeline.settings import Settings
 from pipeline.spark.spark_submit import apply_to_process
 
-Location: TypeAlias = "str | os.PathLike[str]"
-Given: TypeAlias = "Settings | str | os.PathLike[str] | None"
+PathOrUrl: TypeAlias = "str | os.PathLike[str]"
+GivenSettings: TypeAlias = "Settings | str | os.PathLike[str] | None"
 """Settings, the path of a settings file (`.yml`, `.yaml`), or else a lake's folder."""
 
 _YAML = (".yml", ".yaml")
@@ -26,8 +26,8 @@ class Options(TypedDict, total=False):
     capture: Mapping[str, Any]
     seed: Mapping[str, Any]
     sync: Mapping[str, Any]
-    binlogs: Location | Sequence[Location]
-    lake: Location
+    binlogs: PathOrUrl | Sequence[PathOrUrl]
+    lake: PathOrUrl
     catalog: str
     lake_schema: str
     include: Sequence[str]
@@ -35,7 +35,7 @@ class Options(TypedDict, total=False):
     segments: Mapping[str, Any]
     types: Mapping[str, Any]
     encryption: Mapping[str, Any]
-    definitions: Location
+    definitions: PathOrUrl
     default_charset: str
     system_time_zone: str
     foreign_keys_logged: bool | Literal["auto"]
@@ -61,7 +61,7 @@ class Options(TypedDict, total=False):
     airflow: Mapping[str, Any]
 
 
-def settings_from(given: Given, options: Mapping[str, Any]) -> Settings:
+def settings_from(given: GivenSettings, options: Mapping[str, Any]) -> Settings:
     """Return the settings of `given`, overridden by `options`, and use them in this process.
 
     Raises SettingsError.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from binlake.arguments import Given, Location, settings_from
+from binlake.arguments import GivenSettings, PathOrUrl, settings_from
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import operations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    settings: Given = None, *, full_refresh: bool = False, **options: Unpack[Options]
+    settings: GivenSettings = None, *, full_refresh: bool = False, **options: Unpack[Options]
 ) -> RunRecord:
     """Ingest, decode and apply what is new, as `binlake run` does; returns the run's record.
 
@@ -36,7 +36,7 @@ def run(
     return operations.run_record(settings_from(settings, options), QuietProgress(), command)
 
 
-def sync(settings: Given = None, **options: Unpack[Options]) -> RunRecord:
+def sync(settings: GivenSettings = None, **options: Unpack[Options]) -> RunRecord:
     """Capture until caught up, seed what gold lacks, then do what `run` does, as `binlake sync`
     without `--every`; returns the record of that run.
 
@@ -46,7 +46,7 @@ def sync(settings: Given = None, **options: Unpack[Options]) -> RunRecord:
     return operations.sync_record(settings_from(settings, options), QuietProgress())
 
 
-def status(settings: Given = None, **options: Unpack[Options]) -> Status:
+def status(settings: GivenSettings = None, **options: Unpack[Options]) -> Status:
     """Return the last run, lag, positions, faults and gaps of a lake, as `binlake status` does.
 
     Arguments as in `run`. Reads the lake's own records; Spark is started only if this process
@@ -55,7 +55,7 @@ def status(settings: Given = None, **options: Unpack[Options]) -> Status:
     return operations.lake_status(settings_from(settings, options))
 
 
-def check(settings: Given = None, **options: Unpack[Options]) -> CheckReport:
+def check(settings: GivenSettings = None, **options: Unpack[Options]) -> CheckReport:
     """Check each setting of the source server, as `binlake check` does.
 
     Arguments as in `run`; `server` may be a URL (`mysql://user@host:3306`), whose password comes
@@ -70,9 +70,9 @@ def check(settings: Given = None, **options: Unpack[Options]) -> CheckReport:
 
 
 def verify(
-    settings: Given = None,
+    settings: GivenSettings = None,
     *,
-    against: Location | None = None,
+    against: PathOrUrl | None = None,
     tables: Sequence[str] = (),
     wait: float = 600,
     **options: Unpack[Options],

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pyarrow as pa
 
-from binlake.arguments import Given, settings_from
-from pipeline.gold.snapshot.engines import Engine
+from binlake.arguments import GivenSettings, settings_from
+from pipeline.gold.snapshot.query_engines import QueryEngine
 from pipeline.gold.snapshot.snapshot import Snapshot, read_snapshot
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @overload
 def read(
-    lake: Given,
+    lake: GivenSettings,
     at: str | int | datetime | None = None,
     *,
     engine: Literal["spark"] = "spark",
@@ -30,7 +30,7 @@ def read(
 
 @overload
 def read(
-    lake: Given,
+    lake: GivenSettings,
     at: str | int | datetime | None = None,
     *,
     engine: Literal["polars"],
@@ -41,7 +41,7 @@ def read(
 
 @overload
 def read(
-    lake: Given,
+    lake: GivenSettings,
     at: str | int | datetime | None = None,
     *,
     engine: Literal["arrow"],
@@ -51,10 +51,10 @@ def read(
 
 
 def read(
-    lake: Given,
+    lake: GivenSettings,
     at: str | int | datetime | None = None,
     *,
-    engine: Engine = "spark",
+    engine: QueryEngine = "spark",
     source: str | None = None,
     tables: Sequence[str] = (),
 ) -> Snapshot[Any]:

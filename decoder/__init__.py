@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from decoder.model.definition import TableDefinition
     from decoder.model.options import TypeOptions
     from decoder.model.segment import Segment
-    from decoder.segments.framer import Framer
-    from decoder.segments.segmenter import Segmenter
+    from decoder.segments.log_windows import Framer
+    from decoder.segments.segment_bounds import Segmenter
     from decoder.stream.event_reader import events
     from decoder.stream.segment_decoder import SegmentDecoder, read
 
@@ -39,11 +39,11 @@ __all__ = [
 
 _MODULES = {
     "BinlogError": "decoder.errors",
-    "Framer": "decoder.segments.framer",
+    "Framer": "decoder.segments.log_windows",
     "Keys": "decoder.encryption.keys",
     "Segment": "decoder.model.segment",
     "SegmentDecoder": "decoder.stream.segment_decoder",
-    "Segmenter": "decoder.segments.segmenter",
+    "Segmenter": "decoder.segments.segment_bounds",
     "TableDefinition": "decoder.model.definition",
     "TypeOptions": "decoder.model.options",
     "events": "decoder.stream.event_reader",

@@ -56,8 +56,8 @@ def _replicate(options: dict[str, str], screen: Console) -> tuple[bool, int]:
     # Imported here: they take seconds, too.
     from demo.show import show_changes, show_figures, show_gold
     from pipeline.cli.show import show_problems, show_reports
-    from pipeline.observe.log import set_up
     from pipeline.observe.progress import for_terminal
+    from pipeline.observe.run_log import set_up
     from pipeline.run import read_status, run_command
     from pipeline.run.commands import exit_code
     from pipeline.settings import Settings

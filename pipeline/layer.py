@@ -15,9 +15,9 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from pyspark.sql import SparkSession
 
 from pipeline.lake import Lake, Ledger
+from pipeline.lake.lazy_spark import Spark, started
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.lake.ledger.ledger_table import Layer
-from pipeline.lake.starting import Spark, started
 from pipeline.observe import LayerReport, Progress
 from pipeline.settings import Settings
 

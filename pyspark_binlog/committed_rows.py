@@ -13,11 +13,12 @@ import pyarrow.compute as pc
 
 from decoder import BinlogError, TypeOptions
 from decoder.model import schemas
+from decoder.model.options import TableFilter
 from decoder.model.results import Changes, Faults, Result, Transactions
 from decoder.transactions.faults import STATEMENT_DML
-from pipeline.catalog import TableName
-from pipeline.catalog.timeline.consequences import closed
-from pipeline.silver.decode.decode import Decode, Wanted
+from pipeline.schema_history import TableName
+from pipeline.schema_history.timeline.consequences import closed
+from pipeline.silver.decode.decode import Decode
 from pyspark_binlog.log_ranges import LogRange
 from pyspark_binlog.xa_outcomes import XaOutcomes
 
@@ -39,7 +40,7 @@ class WantedTables:
     """
 
     table: TableName | None
-    included: Wanted
+    included: TableFilter
     consequences: Mapping[str, list[str]] = field(default_factory=dict)
 
     def __call__(self, schema: str, table: str) -> bool:

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from decoder import TableDefinition
-from pipeline.catalog import TableName, Timeline
-from pipeline.catalog.ddl.ddl import StatementContext
-from pipeline.catalog.timeline.consequences import Consequences
 from pipeline.errors import SettingsError
+from pipeline.schema_history import TableName, Timeline
+from pipeline.schema_history.ddl.ddl import StatementContext
+from pipeline.schema_history.timeline.consequences import Consequences
 from pipeline.settings import Settings
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.silver.plan.known_tables import beginning
 from pipeline.silver.plan.survey import (
     Found,
     Surveyed,
-    catalog_options,
     in_log_order,
     logged_statement,
+    timeline_options,
 )
 from pyspark_binlog.log_survey import SurveyedFile
 
@@ -31,7 +31,7 @@ class LogDefinitions:
     """Tables' definitions in the log: `shown` by table maps, `declared` by statements alone.
 
     `names` gives the columns of table maps without names. `consequences`: by table, all that a
-    statement on it may change (see `pipeline.catalog.timeline.consequences`).
+    statement on it may change (see `pipeline.schema_history.timeline.consequences`).
     """
 
     names: TableNames
@@ -64,7 +64,7 @@ def read_definitions(files: Sequence[SurveyedFile], settings: Settings) -> LogDe
     """Apply the files' statements and table maps in order. Raises SettingsError if the file of
     `definitions` cannot be read."""
     found = [row for file in files for row in file.content.found]
-    timeline = Timeline((), catalog_options(settings, from_start=False))
+    timeline = Timeline((), timeline_options(settings, from_start=False))
     ordinals = {file.name: file.ordinal for file in files}
     end = (files[-1].ordinal + 1, 0) if files else _START
     start = beginning(settings, ordinals, _START, end, first=True)

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from decoder import BinlogError, Keys, Segment, SegmentDecoder, TypeOptions
 from decoder.constants import MAGIC
 from decoder.model.results import Definitions, Statements, Transactions
-from decoder.segments.segmenter import SegmentBounds
+from decoder.segments.segment_bounds import SegmentBounds
 from decoder.stream.precompile import warm
 from pipeline.bronze.scan import FileScan, Scanner, ScanTask, Successor, judge
 from pipeline.errors import SettingsError

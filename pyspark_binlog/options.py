@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from pipeline.catalog import TableName
 from pipeline.errors import SettingsError
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from pipeline.settings.values import Model, Size
 
@@ -31,7 +31,7 @@ def _table_name(value: Any) -> Any:
     return value
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_names), Field(min_length=1)]
+NameList = Annotated[tuple[str, ...], BeforeValidator(_names), Field(min_length=1)]
 
 
 class ReadOptions(Model):
@@ -39,12 +39,12 @@ class ReadOptions(Model):
 
     path: str | None = None
     """The paths that `load` is given: a binlog file, a folder (with its subfolders), or a glob."""
-    paths: Names | None = None
+    paths: NameList | None = None
     """The same, if `load` is given a list."""
     table: Annotated[str, BeforeValidator(_table_name)] | None = None
     """`schema.table`: the rows are its changes, typed. Without it, they are those of all tables,
     with both images as JSON."""
-    columns: Names | None = None
+    columns: NameList | None = None
     """Columns of the table that the images have, as `id, total` or a JSON array; the default is
     all."""
     images: Literal["both", "before", "after"] = "both"

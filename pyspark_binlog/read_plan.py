@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 from decoder.model.results import Changes
 from decoder.stream.precompile import warm
 from pipeline.settings import Settings
-from pipeline.source.logs.encrypted import read_keys
+from pipeline.source.logs.ciphers import read_keys
 from pyspark_binlog.columns import IMAGES, envelope_schema, require_columns, table_schema, united
 from pyspark_binlog.committed_rows import CommittedRows, WantedTables
 from pyspark_binlog.conform import Conformer

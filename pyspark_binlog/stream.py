@@ -28,8 +28,8 @@ from pyspark_binlog.options import ReadOptions
 from pyspark_binlog.read_plan import LogInput, RangeReader
 from pyspark_binlog.stream_offsets import (
     LostLogError,
-    Place,
     StreamOffset,
+    StreamPosition,
     end_of,
     outcomes,
     parts_between,
@@ -53,7 +53,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._schema = schema
         self._log: LogInput | None = None
         self._files: Sequence[SurveyedFile] = ()
-        self._target: Place | None = None
+        self._target: StreamPosition | None = None
 
     @override
     def initialOffset(self) -> dict[str, Any]:

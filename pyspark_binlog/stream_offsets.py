@@ -14,9 +14,9 @@ from pipeline.errors import BinlakeError
 from pyspark_binlog.log_survey import SurveyedFile, XaStep
 from pyspark_binlog.xa_outcomes import XaOutcomes
 
-Place = tuple[int, int]
+StreamPosition = tuple[int, int]
 """A file's number, and a position in it between two transactions."""
-START: Place = (0, 0)
+START: StreamPosition = (0, 0)
 _UNLIMITED = 1 << 62
 _REMEDY = (
     "Put the missing files back, or start the stream with a new checkpoint; what it has not read of"
@@ -37,7 +37,7 @@ class StreamOffset:
     `incarnation`: that of the file of `place`, if it has been begun (see `decoder`'s `Head`).
     """
 
-    place: Place = START
+    place: StreamPosition = START
     prepared: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     incarnation: str = ""
 
@@ -58,7 +58,7 @@ class StreamOffset:
         place = int(fields["file"]), int(fields["position"])
         return cls(place, prepared, str(fields["incarnation"]))
 
-    def after(self, files: Sequence[SurveyedFile], place: Place) -> StreamOffset:
+    def after(self, files: Sequence[SurveyedFile], place: StreamPosition) -> StreamOffset:
         """Return the offset at a later place."""
         prepared = dict(self.prepared)
         for step in steps_between(files, self.place, place):
@@ -84,12 +84,12 @@ class StreamOffset:
             raise LostLogError(reason, remedy=_REMEDY)
 
 
-def end_of(files: Sequence[SurveyedFile]) -> Place:
+def end_of(files: Sequence[SurveyedFile]) -> StreamPosition:
     """Return the end of the log."""
     return (files[-1].ordinal, files[-1].end) if files else START
 
 
-def reach(files: Sequence[SurveyedFile], begin: Place, limit: ReadLimit) -> Place:
+def reach(files: Sequence[SurveyedFile], begin: StreamPosition, limit: ReadLimit) -> StreamPosition:
     """Return where a micro-batch from `begin` on ends: after at least one transaction."""
     budget = limit.max_bytes if isinstance(limit, ReadMaxBytes) else _UNLIMITED
     most_files = limit.max_files if isinstance(limit, ReadMaxFiles) else None
@@ -122,14 +122,14 @@ def _within(file: SurveyedFile, start: int, end: int, budget: int, *, whatever: 
     return int(ends[first]) if first < len(ends) else end
 
 
-def _after(file: SurveyedFile, position: int) -> Place:
+def _after(file: SurveyedFile, position: int) -> StreamPosition:
     """Return the position; at the end of a complete file, the start of the next."""
     done = file.complete and position == file.end
     return (file.ordinal + 1, 0) if done else (file.ordinal, position)
 
 
 def parts_between(
-    files: Sequence[SurveyedFile], begin: Place, end: Place
+    files: Sequence[SurveyedFile], begin: StreamPosition, end: StreamPosition
 ) -> Iterator[tuple[SurveyedFile, int, int]]:
     """Yield the files between two places, each with the part of it between them, if any."""
     for file in files:
@@ -139,13 +139,15 @@ def parts_between(
             yield file, start[1], stop[1]
 
 
-def steps_between(files: Sequence[SurveyedFile], begin: Place, end: Place) -> Iterator[XaStep]:
+def steps_between(
+    files: Sequence[SurveyedFile], begin: StreamPosition, end: StreamPosition
+) -> Iterator[XaStep]:
     """Yield the steps of XA transactions between two places."""
     for file, start, stop in parts_between(files, begin, end):
         yield from (step for step in file.content.xa if start <= step.range[0] < stop)
 
 
-def outcomes(files: Sequence[SurveyedFile], begin: StreamOffset, end: Place) -> XaOutcomes:
+def outcomes(files: Sequence[SurveyedFile], begin: StreamOffset, end: StreamPosition) -> XaOutcomes:
     """Return the outcomes of XA transactions prepared before or between two places, at `end`."""
     known = [
         XaStep.prepared(xid, number, start, stop)

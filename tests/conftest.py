@@ -90,7 +90,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Install each server once, before the first test, if any selected test needs it."""
     if config.option.collectonly:
         return
-    from tests.support.servers import mariadb_install, mysql_install
+    from tests.support.programs import mariadb_install, mysql_install
 
     servers: list[tuple[set[str], Callable[[], str | None]]] = [
         (MYSQL_FIXTURES, mysql_install.why_unavailable),

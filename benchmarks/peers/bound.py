@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.peers.ours import framed
-from decoder.framing.frames import Column
+from decoder.framing.frames import HeaderField
 from decoder.kernels.crc32 import TABLES, crc32
 from decoder.kernels.memory import Array, Bytes, kernel
 
@@ -39,7 +39,7 @@ class Bound:
 
 
 @kernel
-def crc32_of_events(buffer: Bytes, offsets: Column, ends: Column, tables: Array) -> int:
+def crc32_of_events(buffer: Bytes, offsets: HeaderField, ends: HeaderField, tables: Array) -> int:
     """Return the XOR of the CRC32s of all events, each without its own checksum field."""
     combined = 0
     for event in range(len(offsets)):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from benchmarks.building import CannotBuildError, built, java_classpath
 from benchmarks.peers.programs import Printing, Program, Reporting, output
-from tests.support.servers import mariadb_install, mysql_install
-from tests.support.servers.debian import UnavailableError
-from tests.support.servers.installation import Installation
+from tests.support.programs import mariadb_install, mysql_install
+from tests.support.programs.debian import UnavailableError
+from tests.support.programs.installation import Installation
 
 SOURCES = Path(__file__).parent
 PRINT_ROWS = ("--verbose", "--base64-output=decode-rows")

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from decoder.columns.addresses import BYTES, address_reader
 from decoder.columns.cells import CellError, Cells, Column, ColumnReader
-from decoder.columns.compressed import compressed_reader
+from decoder.columns.compressed_columns import compressed_reader
 from decoder.columns.decimals import decimal_reader
 from decoder.columns.enums import label_reader
 from decoder.columns.fixed_width import bit_reader, float_reader, integer_reader, year_reader

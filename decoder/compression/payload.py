@@ -21,8 +21,8 @@ import zstandard
 
 from decoder.columns.cells import HEAD_SLACK, SLACK
 from decoder.constants import HEADER_LENGTH, EventType
-from decoder.events.format_descriptor import DESCRIPTORS
 from decoder.events.header import EventHeader
+from decoder.events.log_start import DESCRIPTORS
 from decoder.events.transaction_payload import Compression, TransactionPayloadEvent
 from decoder.framing.chunked_reader import ChunkedReader
 from decoder.framing.frames import TYPE, Frames, frame

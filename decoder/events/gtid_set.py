@@ -32,7 +32,7 @@ class GtidSource:
 
 
 @dataclass(frozen=True, slots=True)
-class GtidSet:
+class LoggedGtidSet:
     """Sources in the order in which they are logged; `str()` is MySQL's text form."""
 
     sources: tuple[GtidSource, ...]
@@ -49,7 +49,7 @@ def _tag_and_intervals(source: GtidSource) -> str:
     return ":".join([source.tag, *ranges] if source.tag else ranges)
 
 
-def parse_gtid_set(cursor: Cursor) -> GtidSet:
+def parse_gtid_set(cursor: Cursor) -> LoggedGtidSet:
     """Read an encoded set up to the cursor's end."""
     head = cursor.u64()
     encoding = head >> 56
@@ -63,7 +63,7 @@ def parse_gtid_set(cursor: Cursor) -> GtidSet:
     sources = tuple(_source(cursor, encoding == _TAGGED) for _ in range(count))
     if cursor.remaining:
         raise cursor.malformed(f"its GTID set is followed by {cursor.remaining} bytes")
-    return GtidSet(sources)
+    return LoggedGtidSet(sources)
 
 
 def _source(cursor: Cursor, tagged: bool) -> GtidSource:

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from decoder.events.cursor import Cursor
 from decoder.events.event import Event
-from decoder.events.gtid_set import GtidSet, parse_gtid_set
+from decoder.events.gtid_set import LoggedGtidSet, parse_gtid_set
 
 
 @dataclass(frozen=True, slots=True)
 class PreviousGtidsEvent(Event):
     """Follows FORMAT_DESCRIPTION; empty if GTIDs were never enabled."""
 
-    gtid_set: GtidSet
+    gtid_set: LoggedGtidSet
     """An encoded GTID set: the rest of the event."""
 
     @classmethod

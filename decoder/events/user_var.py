@@ -23,7 +23,7 @@ _DIGITS_OF_GROUP = 9
 _BYTES_OF_DIGITS = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
 _MAX_PRECISION, _MAX_SCALE = 65, 30
 
-Value: TypeAlias = str | bytes | float | int | None
+UserVariableValue: TypeAlias = str | bytes | float | int | None
 
 
 class UserVarType(IntEnum):
@@ -41,7 +41,7 @@ class UserVarEvent(Event):
 
     variable: str
     """u32 length and name."""
-    value: Value
+    value: UserVariableValue
     """u8, 1 for NULL, which ends the event; otherwise u8 type, u32 collation, u32 length and value:
     text (bytes if its collation is binary or unknown), f64, i64 or u64, or a decimal (as text)."""
     value_type: UserVarType
@@ -126,7 +126,7 @@ def _groups(integral: int, fractional: int) -> list[int]:
     return [digits for digits in (first, *[_DIGITS_OF_GROUP] * whole, last) if digits]
 
 
-_READERS: dict[int, Callable[[Cursor, int, int], Value]] = {
+_READERS: dict[int, Callable[[Cursor, int, int], UserVariableValue]] = {
     UserVarType.STRING: _string,
     UserVarType.REAL: _real,
     UserVarType.INTEGER: _integer,

@@ -33,7 +33,7 @@ from decoder.kernels.memory import (
     store_8,
 )
 
-Column = npt.NDArray[np.int64]
+HeaderField = npt.NDArray[np.int64]
 
 _USUAL_EVENT = 100
 """A typical event in bytes; few logs have a smaller average."""
@@ -75,62 +75,62 @@ class Frames:
     def __len__(self) -> int:
         return int(self.table.shape[1])
 
-    def _row(self, field: int) -> Column:
-        row: Column = self.table[field]
+    def _row(self, field: int) -> HeaderField:
+        row: HeaderField = self.table[field]
         return row
 
     @property
-    def offset(self) -> Column:
+    def offset(self) -> HeaderField:
         """Offset of the event's header in the buffer."""
         return self._row(OFFSET)
 
     @property
-    def type(self) -> Column:
+    def type(self) -> HeaderField:
         """`EventType` as currently numbered, or an unknown code."""
         return self._row(TYPE)
 
     @property
-    def size(self) -> Column:
+    def size(self) -> HeaderField:
         """Bytes of header, body and checksum."""
         return self._row(SIZE)
 
     @property
-    def timestamp(self) -> Column:
+    def timestamp(self) -> HeaderField:
         """Seconds since 1970 when the statement began."""
         return self._row(TIMESTAMP)
 
     @property
-    def server_id(self) -> Column:
+    def server_id(self) -> HeaderField:
         """Id of the server that first logged the event."""
         return self._row(SERVER_ID)
 
     @property
-    def log_pos(self) -> Column:
+    def log_pos(self) -> HeaderField:
         """End of the event in the log that it was first written to; wraps at 4 GiB."""
         return self._row(LOG_POS)
 
     @property
-    def flags(self) -> Column:
+    def flags(self) -> HeaderField:
         """`EventFlag` bits."""
         return self._row(FLAGS)
 
     @property
-    def end(self) -> Column:
+    def end(self) -> HeaderField:
         """Offset of the end of the body."""
         return self._row(END)
 
     @property
-    def valid(self) -> Column:
+    def valid(self) -> HeaderField:
         """1, or 0 if the checksum does not match."""
         return self._row(VALID)
 
     @property
-    def body(self) -> Column:
+    def body(self) -> HeaderField:
         """Offset of the end of the header."""
         return self._row(BODY)
 
     @property
-    def post_header(self) -> Column:
+    def post_header(self) -> HeaderField:
         """Bytes of the post-header at the start of the body, as defined by the log itself."""
         return self._row(POST_HEADER)
 

@@ -1,9 +1,13 @@
-"""Settings for the mapping of MySQL types to Arrow types."""
+"""Options of decoding: which tables, and how MySQL types are mapped to Arrow types."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
+
+TableFilter = Callable[[str, str], bool]
+"""Returns True for the schema and name of a table whose changes are wanted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["blocks", "grouping", "row_decoder", "table_maps", "walker"]
+__all__ = ["blocks", "grouping", "row_decoder", "table_slots", "walker"]

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from decoder.errors import BinlogError
 from decoder.rows.image_layout import RUN_FIELDS, ImageLayout
-from decoder.rows.walker import Blocks as BlockArrays, Groups
+from decoder.rows.walker import BlockArrays, GroupArrays
 from decoder.transactions import records as t
 
 Spans = npt.NDArray[np.int64]
@@ -91,7 +91,7 @@ class Blocks:
         self._layout_bytes = 0
 
     @property
-    def groups(self) -> Groups:
+    def groups(self) -> GroupArrays:
         """Arguments of the kernels: groups, images, runs, widths."""
         return self._groups.data, self._images.data, self._runs.data, self._widths.data
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decoder.kernels.memory import Array, item, kernel, set_item, trailing_zeros
 from decoder.rows.image_layout import BEFORE, BIT, CELL_PREFIX, OFFSET, RUN, VARIABLE
-from decoder.rows.walker import Blocks, Groups
+from decoder.rows.walker import BlockArrays, GroupArrays
 from decoder.transactions import records as t
 from decoder.transactions.state import FAULTY
 
@@ -17,7 +17,7 @@ def locate(
     images: Array,
     cells: Array,
     widths: Array,
-    blocks: Blocks,
+    blocks: BlockArrays,
     positions: Array,
     lengths: Array,
     nulls: Array,
@@ -93,7 +93,7 @@ def _measure(found: Array, following: Array, lengths: Array) -> None:
 
 
 @kernel
-def clear_masks(rows: int, capacity: int, image: int, images: Array, blocks: Blocks) -> None:
+def clear_masks(rows: int, capacity: int, image: int, images: Array, blocks: BlockArrays) -> None:
     """Clear the NULL masks of an image's block, as the walk only stores masks with a NULL."""
     masks, any_null = blocks[1], blocks[2]
     for run in range(images[image, t.IMAGE_RUNS]):
@@ -106,7 +106,7 @@ def clear_masks(rows: int, capacity: int, image: int, images: Array, blocks: Blo
 
 @kernel
 def drop_faulty(
-    capacity: int, group: int, groups: Groups, blocks: Blocks, transactions: Array
+    capacity: int, group: int, groups: GroupArrays, blocks: BlockArrays, transactions: Array
 ) -> int:
     """Remove the rows of faulty transactions from a group's block; return the number left."""
     table, spans = groups[0], blocks[3]
@@ -129,7 +129,13 @@ def drop_faulty(
 
 @kernel
 def _move_rows(
-    start: int, end: int, to: int, capacity: int, group: int, groups: Groups, blocks: Blocks
+    start: int,
+    end: int,
+    to: int,
+    capacity: int,
+    group: int,
+    groups: GroupArrays,
+    blocks: BlockArrays,
 ) -> None:
     """Move rows of a group's block to a lower index."""
     table, images = groups[0], groups[1]

@@ -15,13 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from decoder.columns.arrays import Int64s
 from decoder.constants import ColumnType as T
 from decoder.errors import UnsupportedError
 from decoder.model.definition import ColumnDefinition, TableDefinition
-
-Integers = npt.NDArray[np.int64]
 
 MAX_RUN_COLUMNS = 56
 """Limit so that the NULL bits of a run, at any bit offset, fit in one unaligned 8-byte load."""
@@ -115,8 +113,8 @@ class ImageLayout:
 
     present: tuple[int, ...]
     variable: int
-    runs: Integers
-    cells: Integers
+    runs: Int64s
+    cells: Int64s
 
     @property
     def columns(self) -> int:
@@ -124,9 +122,9 @@ class ImageLayout:
         return len(self.present)
 
     @property
-    def widths(self) -> Integers:
+    def widths(self) -> Int64s:
         """Bytes of each fixed-width column, 0 for others."""
-        widths: Integers = np.ascontiguousarray(self.cells[:, CELL_WIDTH])
+        widths: Int64s = np.ascontiguousarray(self.cells[:, CELL_WIDTH])
         return widths
 
 

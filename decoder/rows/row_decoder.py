@@ -25,7 +25,7 @@ from decoder.rows.change_batch import changes_batch
 from decoder.rows.image_layout import ImageLayout, layout_of
 from decoder.rows.images import BlockImages, TableReader
 from decoder.rows.partial_updates import shared_bits
-from decoder.rows.table_maps import TableMaps, id_and_content
+from decoder.rows.table_slots import TableMaps, id_and_content
 from decoder.rows.walker import CONSTANTS, scan
 from decoder.transactions import records as t
 from decoder.transactions.event_window import Window

@@ -47,11 +47,11 @@ from decoder.transactions import records as t
 from decoder.transactions.counting import cascades_of, count_rows
 from decoder.transactions.state import COMMITTED, FAULTY
 
-Events = tuple[Array, Array, Array]
+EventArrays = tuple[Array, Array, Array]
 """The table of frames; the transaction and the file position of each event."""
-Groups = tuple[Array, Array, Array, Array]
+GroupArrays = tuple[Array, Array, Array, Array]
 """Groups, images, runs, widths."""
-Blocks = tuple[Array, Array, Array, Array]
+BlockArrays = tuple[Array, Array, Array, Array]
 """Starts of runs, NULL masks, "any NULL" by run, spans."""
 
 # The action for each event type: nothing, look up a TABLE_MAP, or walk rows of a kind.
@@ -75,11 +75,11 @@ _START_MASK = 0x7FFFFFFF
 def scan(
     buffer: Bytes,
     stop: int,
-    events: Events,
+    events: EventArrays,
     transactions: Array,
     maps: Maps,
-    groups: Groups,
-    blocks: Blocks,
+    groups: GroupArrays,
+    blocks: BlockArrays,
     counts: Array,
     constants: tuple[Array, Array],
     state: Array,
@@ -123,11 +123,11 @@ def _scan_rows(
     buffer: Bytes,
     event: int,
     header: tuple[int, int],
-    events: Events,
+    events: EventArrays,
     transactions: Array,
     maps: Maps,
-    groups: Groups,
-    blocks: Blocks,
+    groups: GroupArrays,
+    blocks: BlockArrays,
     counts: Array,
     state: Array,
 ) -> int:
@@ -178,8 +178,8 @@ def _walk_rows(
     start: int,
     end: int,
     group: int,
-    groups: Groups,
-    blocks: Blocks,
+    groups: GroupArrays,
+    blocks: BlockArrays,
     state: Array,
 ) -> int:
     """Walk rows until the event's end or a full block; return the end, or −1 for an overrun."""
@@ -262,8 +262,8 @@ def _walk_image(
     row: int,
     capacity: int,
     image: int,
-    groups: Groups,
-    blocks: Blocks,
+    groups: GroupArrays,
+    blocks: BlockArrays,
 ) -> int:
     """Walk one image and store its run starts; return its end, beyond `end` for an overrun."""
     _, images, runs, widths = groups

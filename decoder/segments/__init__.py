@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["framer", "log_header", "segmenter", "statistics"]
+__all__ = ["log_header", "log_windows", "segment_bounds", "statistics"]

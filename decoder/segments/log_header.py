@@ -12,17 +12,17 @@ from decoder.constants import CHECKSUM_LENGTH, HEADER_LENGTH, MAGIC, EventFlag, 
 from decoder.errors import BinlogError, ChecksumError, TruncatedError
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.format_descriptor import DESCRIPTORS, descriptor_of, read_descriptor
 from decoder.events.gtid import GtidEvent
 from decoder.events.header import EventHeader
 from decoder.events.layout import V4, Layout, first_layout
+from decoder.events.log_start import DESCRIPTORS, descriptor_of, read_descriptor
 from decoder.events.mariadb_gtid import MariadbGtidEvent
 from decoder.events.mariadb_gtid_list import MariadbGtidListEvent
 from decoder.events.previous_gtids import PreviousGtidsEvent
 from decoder.events.registry import parse
 from decoder.framing.frames import frame
 from decoder.kernels.crc32 import HEAD
-from decoder.segments.framer import FLAGS_POSITION, has_in_use_flag, magic_fault, writable_copy
+from decoder.segments.log_windows import FLAGS_POSITION, has_in_use_flag, magic_fault, writable_copy
 from decoder.transactions.boundaries import GTID_TYPES
 
 _ALWAYS_PREVIOUS_GTIDS = (5, 7, 0)

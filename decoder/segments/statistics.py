@@ -14,10 +14,10 @@ from decoder.constants import HEADER_LENGTH, EventType, event_name
 from decoder.errors import BinlogError
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.gtid import GtidEvent
-from decoder.events.gtid_set import GtidSet, GtidSource
+from decoder.events.gtid_set import GtidSource, LoggedGtidSet
 from decoder.events.header import EventHeader
 from decoder.events.registry import parse
-from decoder.segments.framer import FramedWindow
+from decoder.segments.log_windows import FramedWindow
 
 _GTID_TYPES = (EventType.GTID, EventType.ANONYMOUS_GTID, EventType.GTID_TAGGED)
 _UUID, _GNO = 1, 17
@@ -72,9 +72,9 @@ class EventStatistics:
         return ",".join(filter(None, [str(self.gtids), *last]))
 
     @property
-    def gtids(self) -> GtidSet:
+    def gtids(self) -> LoggedGtidSet:
         """The GTIDs of MySQL transactions."""
-        return GtidSet(
+        return LoggedGtidSet(
             tuple(
                 GtidSource(uuid, tag, _intervals(np.concatenate(numbers)))
                 for (uuid, tag), numbers in sorted(self._numbers.items())

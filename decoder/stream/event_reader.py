@@ -15,7 +15,9 @@ from decoder.encryption.keys import NO_KEYS, Keys
 from decoder.errors import BinlogError, TruncatedError
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.format_descriptor import (
+from decoder.events.header import EventHeader
+from decoder.events.layout import Layout, first_layout
+from decoder.events.log_start import (
     DESCRIPTORS,
     describe,
     descriptor_of,
@@ -23,15 +25,13 @@ from decoder.events.format_descriptor import (
     log_start,
     read_descriptor,
 )
-from decoder.events.header import EventHeader
-from decoder.events.layout import Layout, first_layout
 from decoder.events.registry import parse
 from decoder.events.transaction_payload import TransactionPayloadEvent
 from decoder.events.unknown import UnknownEvent
 from decoder.framing.frames import Frames, frame, header_of
 from decoder.kernels.crc32 import HEAD
 from decoder.kernels.memory import Bytes
-from decoder.segments.framer import writable_copy
+from decoder.segments.log_windows import writable_copy
 
 Data: TypeAlias = Any
 """An object with a buffer: bytes, bytearray, memoryview, numpy array, pyarrow Buffer or mmap."""

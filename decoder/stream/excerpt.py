@@ -20,11 +20,11 @@ import numpy.typing as npt
 
 from decoder.constants import MAGIC, EventType as T
 from decoder.errors import UnsupportedError
-from decoder.events.format_descriptor import DESCRIPTORS
+from decoder.events.log_start import DESCRIPTORS
 from decoder.kernels.memory import Array, Bytes, kernel, load_u8
 from decoder.rows.grouping import Maps, find_map
-from decoder.rows.table_maps import TableMaps, id_and_content
-from decoder.segments.framer import FramedWindow
+from decoder.rows.table_slots import TableMaps, id_and_content
+from decoder.segments.log_windows import FramedWindow
 from decoder.transactions.boundaries import Statement, classify_text, text_of_query, word_table
 
 LIMIT = 1 << 18

@@ -34,7 +34,7 @@ from decoder.model.definition import ColumnDefinition
 from decoder.model.options import TypeOptions
 from decoder.model.results import Faults
 from decoder.model.segment import Segment
-from decoder.segments.framer import Framer
+from decoder.segments.log_windows import Framer
 from decoder.stream.event_reader import events
 from decoder.stream.excerpt import Excerpt
 from decoder.stream.segment_decoder import SegmentDecoder

@@ -25,8 +25,8 @@ from decoder.compression.payload_decoder import Payload, PayloadDecoder, oversiz
 from decoder.constants import MAGIC, EventType
 from decoder.encryption.keys import NO_KEYS, Keys
 from decoder.errors import BinlogError, TruncatedError
-from decoder.events.format_descriptor import DESCRIPTORS
 from decoder.events.layout import V4, first_layout
+from decoder.events.log_start import DESCRIPTORS
 from decoder.events.start_v3 import artificial_start
 from decoder.framing.frames import VALID, Frames, frame
 from decoder.framing.sliding_buffer import SlidingBuffer

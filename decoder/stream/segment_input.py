@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from decoder.constants import CHECKSUM_LENGTH, HEADER_LENGTH, MAGIC, event_name
 from decoder.errors import BinlogError, TruncatedError, UnsupportedError
-from decoder.events.format_descriptor import descriptor_of, log_start
 from decoder.events.layout import Layout
+from decoder.events.log_start import descriptor_of, log_start
 from decoder.framing.chunked_reader import slice_chunks
 from decoder.framing.large_event import Checkpoint, LargeEvent
 from decoder.framing.sliding_buffer import LARGEST_EVENT, SlidingBuffer

@@ -18,8 +18,8 @@ from decoder.constants import EventType, event_name
 from decoder.errors import BinlogError, ChecksumError, MalformedError, UnsupportedError
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.format_descriptor import DESCRIPTORS, describe, descriptors, read_descriptor
 from decoder.events.gtid import GtidEvent
+from decoder.events.log_start import DESCRIPTORS, describe, descriptors, read_descriptor
 from decoder.events.mariadb_gtid import MariadbGtidExtraFlag
 from decoder.events.query import QueryEvent
 from decoder.events.query_compressed import QueryCompressedEvent

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from decoder.framing.large_event import Checkpoint
-from decoder.segments.segmenter import SegmentBounds
+from decoder.segments.segment_bounds import SegmentBounds
 from pipeline.bronze.order import Placed
 from pipeline.bronze.scan import COPY_AGAIN, FileScan, ScanTask, Successor, judge, scan_all
 from pipeline.bronze.tables import FileRow
@@ -83,7 +83,7 @@ class BronzePlan:
             "files": [
                 {
                     "row": asdict(file.row),
-                    "cuts": [_bounds_to_json(segment) for segment in file.segments],
+                    "segments": [_bounds_to_json(segment) for segment in file.segments],
                     "tail": file.tail,
                     "clear_in_use": file.clear_in_use,
                     "codec": file.codec,
@@ -98,7 +98,7 @@ class BronzePlan:
         files = [
             FilePlan(
                 FileRow(**file["row"]),
-                tuple(_bounds_from_json(segment) for segment in file["cuts"]),
+                tuple(_bounds_from_json(segment) for segment in file["segments"]),
                 file["tail"],
                 file["clear_in_use"],
                 file["codec"],
@@ -135,9 +135,9 @@ def next_plan(
 def _last_segments(body: Mapping[str, Any]) -> dict[tuple[str, str], SegmentBounds]:
     """Return the last segment of each file in a plan, by the file's name and incarnation."""
     return {
-        (file["row"]["file"], file["row"]["incarnation"]): _bounds_from_json(file["cuts"][-1])
+        (file["row"]["file"], file["row"]["incarnation"]): _bounds_from_json(file["segments"][-1])
         for file in body["files"]
-        if file["cuts"] and not file["tail"]
+        if file["segments"] and not file["tail"]
     }
 
 

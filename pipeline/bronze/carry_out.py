@@ -20,14 +20,14 @@ from pipeline.bronze.tables import FileRow, segments_table
 from pipeline.lake.delta_log.conditions import equal
 from pipeline.lake.files.target_writer import Written
 from pipeline.lake.ledger.ledger import Plan
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
 from pipeline.lake.tables.tables import Tables
 from pipeline.layer import Done, LayerRun
 from pipeline.source import GtidSet
-from pipeline.source.logs.encrypted import find_ciphers, read_keys
+from pipeline.source.logs.ciphers import find_ciphers, read_keys
 from pipeline.spark.engine import engine_of
 
-Identity = tuple[str, str]
+FileIdentity = tuple[str, str]
 """A file's name and incarnation."""
 
 
@@ -99,13 +99,13 @@ def _write(run: LayerRun, tables: Tables, plan: BronzePlan, batch: int) -> list[
 
 def _committed(
     tables: Tables, plan: Plan, files: Sequence[FilePlan]
-) -> Mapping[Identity, _Committed]:
+) -> Mapping[FileIdentity, _Committed]:
     """Return the segments of each file that any run has committed for this batch."""
     if not any(file.segments for file in files):
         return {}
     mine = equal("source", plan.source) & equal("batch", plan.batch) & equal("part", 0)
     columns = ["file", "incarnation", "end_pos", "gtids", "events"]
-    found: dict[Identity, list[dict[str, Any]]] = {}
+    found: dict[FileIdentity, list[dict[str, Any]]] = {}
     for row in tables.read(segments_table(tables.lake), mine, columns).to_pylist():
         found.setdefault((row["file"], row["incarnation"]), []).append(row)
     return {
@@ -119,14 +119,14 @@ def _committed(
     }
 
 
-def _reached(file: FilePlan, committed: Mapping[Identity, _Committed]) -> int:
+def _reached(file: FilePlan, committed: Mapping[FileIdentity, _Committed]) -> int:
     if not file.segments:
         return file.row.ingested_upto
     found = committed.get((file.row.file, file.row.incarnation))
     return found.end if found else file.start.position
 
 
-def _row_after(file: FilePlan, committed: Mapping[Identity, _Committed]) -> FileRow:
+def _row_after(file: FilePlan, committed: Mapping[FileIdentity, _Committed]) -> FileRow:
     """Return the file's row after the batch, by what was actually committed."""
     row = file.row_after(_reached(file, committed))
     found = committed.get((row.file, row.incarnation))

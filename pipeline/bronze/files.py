@@ -10,9 +10,9 @@ import pyarrow as pa
 from pipeline.bronze.tables import FILES, FileRow, files_table, segments_table
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import equal
-from pipeline.lake.delta_log.table import Step
-from pipeline.lake.starting import Spark
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.delta_log.model import Step
+from pipeline.lake.lazy_spark import Spark
+from pipeline.lake.tables.choice import tables_of
 
 
 def read_files(spark: Spark, lake: Lake, source: str) -> list[FileRow]:

@@ -18,16 +18,16 @@ from decoder import BinlogError, Framer
 from decoder.constants import EventFlag
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.segments.framer import FLAGS_POSITION, has_in_use_flag
 from decoder.segments.log_header import read_description
-from decoder.segments.segmenter import SegmentBounds
+from decoder.segments.log_windows import FLAGS_POSITION, has_in_use_flag
+from decoder.segments.segment_bounds import SegmentBounds
 from decoder.segments.statistics import EventStatistics
 from decoder.stream.excerpt import Excerpt
 from pipeline.bronze.batch_plan import BronzePlan, FilePlan
 from pipeline.bronze.tables import SEGMENTS, FileRow, segments_table
 from pipeline.lake.dealing import dealt
 from pipeline.lake.delta_log.conditions import among, equal
-from pipeline.lake.delta_log.table import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable, Step
 from pipeline.lake.files.target_writer import Destination, TargetWriter, Written
 from pipeline.lake.tables.tables import NewValue, Tables
 from pipeline.observe.progress import Task

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.bronze.copies import Committed, commits
 from pipeline.bronze.files import read_files
+from pipeline.bronze.log_origin import Committed, commits
 from pipeline.bronze.order import Order, place
 from pipeline.bronze.tables import FileRow
 from pipeline.errors import SettingsError
@@ -15,7 +15,7 @@ from pipeline.lake.ledger.history_removed import position_before_refresh, remove
 from pipeline.layer import LayerRun
 from pipeline.settings import Settings
 from pipeline.source import find_binlogs
-from pipeline.source.logs.encrypted import read_keys
+from pipeline.source.logs.ciphers import read_keys
 from pipeline.source.logs.listing import Listing
 
 

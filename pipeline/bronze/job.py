@@ -15,8 +15,8 @@ from pipeline.bronze.continuity import accepted, gaps
 from pipeline.bronze.inputs import earlier_transactions, find_input
 from pipeline.bronze.newest_file import InputAge
 from pipeline.bronze.tables import FileRow
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.ledger.ledger_table import Layer
-from pipeline.lake.starting import Spark
 from pipeline.layer import Batches, LayerRun
 from pipeline.observe import LayerReport, Progress
 from pipeline.settings import Settings

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.bronze.copies import Committed, Origin, foreign, origin, unknown_origin
 from pipeline.bronze.executed_gtids import log_base
+from pipeline.bronze.log_origin import Committed, Origin, foreign, origin, unknown_origin
 from pipeline.bronze.tables import FileRow
 from pipeline.errors import SettingsError
 from pipeline.source import GtidSet
@@ -56,7 +56,7 @@ def place(
     """Assign an ordinal to every file.
 
     `known` is in order of ordinals; `reached`: the ordinal of the last file that silver has
-    reached; `committed` looks up transactions of the lake (`removed_until`: see `copies`).
+    reached; `committed` looks up transactions of the lake (`removed_until`: see `log_origin`).
 
     Raises SettingsError for files of several logs, or of another log than the known one, if they
     have no GTIDs to determine their order.

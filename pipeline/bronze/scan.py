@@ -17,9 +17,9 @@ from decoder.constants import EventFlag, EventType
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.framing.large_event import Checkpoint
-from decoder.segments.framer import FLAGS_POSITION
 from decoder.segments.log_header import description_bytes, read_description
-from decoder.segments.segmenter import SegmentBounds
+from decoder.segments.log_windows import FLAGS_POSITION
+from decoder.segments.segment_bounds import SegmentBounds
 from decoder.segments.statistics import EventStatistics
 from pipeline.bronze.tables import State
 from pipeline.errors import MissingRequirementError
@@ -282,7 +282,7 @@ class Successor:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class FileVerdict:
     """A file's state. `keep_tail`: also keep the bytes after the last whole transaction."""
 
     state: State
@@ -298,7 +298,7 @@ def judge(
     relay: bool,
     previous_gtids: str | None = None,
     recovered: bool = False,
-) -> Verdict:
+) -> FileVerdict:
     """Return a file's state by how it ends and which file follows it.
 
     A file that the server closed ends in ROTATE or STOP. If a file without such an end is followed
@@ -310,32 +310,34 @@ def judge(
     A relay log is always taken as complete then.
     """
     if scan.fault is not None:
-        return Verdict("faulty", f"{scan.fault}. {COPY_AGAIN}")
+        return FileVerdict("faulty", f"{scan.fault}. {COPY_AGAIN}")
     if scan.ended:
-        return Verdict("complete", keep_tail=True)
+        return FileVerdict("complete", keep_tail=True)
     if scan.incomplete is not None and not scan.growing:
-        return Verdict("faulty", f"{scan.incomplete}, though the server closed it. {COPY_AGAIN}")
+        return FileVerdict(
+            "faulty", f"{scan.incomplete}, though the server closed it. {COPY_AGAIN}"
+        )
     if successor is not None:
         seen = GtidSet.of(successor.previous_gtids)
         lacking = GtidSet.of(previous_gtids, scan.gtids).lacking(seen)
         proved = bool(seen) or (recovered and not scan.in_use)
         if relay or (successor.restarted and not lacking and proved):
-            return Verdict("complete", keep_tail=True)
+            return FileVerdict("complete", keep_tail=True)
         if successor.restarted and not lacking:
-            return Verdict("faulty", _unproved(file, scan, successor))
+            return FileVerdict("faulty", _unproved(file, scan, successor))
         if successor.restarted:
-            return Verdict(
+            return FileVerdict(
                 "faulty",
                 f"{file} lacks {lacking}, which {successor.file} has in its PREVIOUS_GTIDS."
                 f" {COPY_AGAIN}",
             )
         found = scan.incomplete or f"{file}, position {scan.end.position}: the file has no end"
-        return Verdict(
+        return FileVerdict(
             "faulty",
             f"{found}, though the server continued with {successor.file} without a restart."
             f" {COPY_AGAIN}",
         )
-    return Verdict("open")
+    return FileVerdict("open")
 
 
 def _unproved(file: str, scan: FileScan, successor: Successor) -> str:

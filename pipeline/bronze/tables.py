@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from decoder.framing.large_event import Checkpoint
 from pipeline.lake import Lake
-from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.delta_log.model import LakeTable
 
 SEGMENTS = pa.schema(
     [

@@ -16,16 +16,16 @@ from pipeline.cli.options import (
     REPORTING,
     WHAT,
     WHERE,
-    Binlogs,
-    Conf,
-    ExitCodeOnly,
-    Json,
-    JsonLines,
-    LakeFolder,
-    Log,
-    Server,
-    Source,
-    Tables,
+    BinlogsOption,
+    ConfOption,
+    ExitCodeOnlyOption,
+    JsonLinesOption,
+    JsonOption,
+    LakeFolderOption,
+    LogOption,
+    ServerOption,
+    SourceOption,
+    TablesOption,
     between,
     examples,
     reporting,
@@ -144,14 +144,14 @@ def options(
 
 
 def status(
-    lake: LakeFolder = None,
-    conf: Conf = None,
+    lake: LakeFolderOption = None,
+    conf: ConfOption = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Exit with 3 if a table is held or a file is missing."),
     ] = False,
-    json: Json = False,
-    quiet: ExitCodeOnly = False,
+    json: JsonOption = False,
+    quiet: ExitCodeOnlyOption = False,
     verbose: Annotated[
         bool, reporting("List every table with its LSN and its gold path.", "--verbose", "-v")
     ] = False,
@@ -171,7 +171,7 @@ def status(
 
 
 def runs(
-    lake: LakeFolder = None,
+    lake: LakeFolderOption = None,
     source: Annotated[
         str | None,
         typer.Option("--source", metavar="NAME", help="List only runs of this source."),
@@ -185,15 +185,15 @@ def runs(
             help="List the newest NUMBER runs, at least 1.",
         ),
     ] = 20,
-    conf: Conf = None,
-    json: JsonLines = False,
+    conf: ConfOption = None,
+    json: JsonLinesOption = False,
 ) -> None:
     """List the last runs: duration, bytes, rows, lag, faults and errors."""
     with starting("Reading the lake …") as progress:
         from pipeline.cli.show_runs import show_runs
         from pipeline.lake.ledger.ledger_table import batches
         from pipeline.lake.ledger.run_store import read_runs
-        from pipeline.lake.tables.opening import tables_of
+        from pipeline.lake.tables.choice import tables_of
         from pipeline.run.preflight import no_lake, require_lake
         from pipeline.spark.session import spark_for
 
@@ -215,12 +215,12 @@ def report(
         str,
         typer.Option("--html", metavar="FILE", help="Write the page there: a path or URL."),
     ],
-    lake: LakeFolder = None,
+    lake: LakeFolderOption = None,
     source: Annotated[
         str | None,
         typer.Option("--source", metavar="NAME", help="Show only this source."),
     ] = None,
-    conf: Conf = None,
+    conf: ConfOption = None,
     days: Annotated[
         int,
         typer.Option(
@@ -241,10 +241,10 @@ def report(
 
 
 def verify(
-    source: Source = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
-    tables: Tables = None,
+    source: SourceOption = None,
+    lake: LakeFolderOption = None,
+    conf: ConfOption = None,
+    tables: TablesOption = None,
     against: Annotated[
         str | None,
         typer.Option(
@@ -270,9 +270,9 @@ def verify(
             "--script", metavar="FILE", help="Only write the program that takes such a snapshot."
         ),
     ] = None,
-    json: Json = False,
-    quiet: ExitCodeOnly = False,
-    log: Log = None,
+    json: JsonOption = False,
+    quiet: ExitCodeOnlyOption = False,
+    log: LogOption = None,
 ) -> None:
     """Compute checksum and row count of each gold table; compare them with a server."""
     if script is not None:
@@ -281,7 +281,7 @@ def verify(
         write_script(script.expanduser())
         return
     if log == "json":
-        from pipeline.observe.log import set_up
+        from pipeline.observe.run_log import set_up
 
         set_up("json")
     with starting("Verifying gold …", quiet=quiet or log == "json") as progress:
@@ -311,40 +311,40 @@ def inspect(
             "--keyring", metavar="FILE", help="Keyring file of the server, for encrypted logs."
         ),
     ] = None,
-    conf: Conf = None,
-    json: JsonLines = False,
+    conf: ConfOption = None,
+    json: JsonLinesOption = False,
 ) -> None:
     """Show the events of binlog files, or their rows; needs no lake."""
-    from pipeline.catalog.timeline.logged import CatalogOptions
     from pipeline.cli.inspect import inspect_files
-    from pipeline.source.logs.encrypted import read_keys
+    from pipeline.schema_history.timeline.logged_statement import TimelineOptions
+    from pipeline.source.logs.ciphers import read_keys
 
     settings = settings_of(conf)
     if keyring is not None:
         settings = settings.with_section("encryption", keyring=keyring)
-    catalog = CatalogOptions(
+    options = TimelineOptions(
         system_time_zone=settings.system_time_zone,
         default_charset=settings.default_charset,
         lower_case_table_names=settings.lower_case_table_names,
     )
     keys = read_keys(settings.encryption)
     files = [file.expanduser() for file in files]
-    raise typer.Exit(inspect_files(files, rows=rows, json=json, keys=keys, catalog=catalog))
+    raise typer.Exit(inspect_files(files, rows=rows, json=json, keys=keys, options=options))
 
 
 def config(
-    source: Source = None,
-    binlogs: Binlogs = None,
-    lake: LakeFolder = None,
-    server: Server = None,
-    conf: Conf = None,
-    json: Json = False,
+    source: SourceOption = None,
+    binlogs: BinlogsOption = None,
+    lake: LakeFolderOption = None,
+    server: ServerOption = None,
+    conf: ConfOption = None,
+    json: JsonOption = False,
 ) -> None:
     """Validate settings and print the effective ones, secrets as ***.
 
     Needs neither Spark nor a server. Prints every mistake, with exit code 2.
     """
-    from pipeline.settings.file import as_json, as_yaml
+    from pipeline.settings.conf_file import as_json, as_yaml
 
     places: dict[str, Any] = {"source": source, "binlogs": binlogs, "lake": lake}
     settings = settings_of(conf, **places, server=server)

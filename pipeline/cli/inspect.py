@@ -28,7 +28,6 @@ import decoder
 from decoder import BinlogError, Keys
 from decoder.encryption.keys import NO_KEYS
 from decoder.errors import EncryptedError
-from pipeline.catalog.timeline.logged import CatalogOptions
 from pipeline.cli.inspect_events import (
     EVENT_COLUMNS,
     encryption_header,
@@ -41,10 +40,11 @@ from pipeline.cli.inspect_names import LoggedNames
 from pipeline.cli.inspect_rows import ROW_COLUMNS, row_cells, row_object, rows_in_log_order, to_json
 from pipeline.cli.run_commands import starting
 from pipeline.observe import redact
+from pipeline.schema_history.timeline.logged_statement import TimelineOptions
 from pipeline.source.logs.archive import MAGIC_LENGTH, ArchivedFile, codec_of
-from pipeline.source.logs.encrypted import ENCRYPTION_REMEDY
+from pipeline.source.logs.ciphers import ENCRYPTION_REMEDY
 
-_CATALOG = CatalogOptions()
+_DEFAULTS = TimelineOptions()
 _PAGE = 500
 """Lines over which a table's columns are aligned."""
 _ROOM_FOR_DETAILS = 120
@@ -62,16 +62,16 @@ def inspect_files(
     rows: bool = False,
     json: bool = False,
     keys: Keys = NO_KEYS,
-    catalog: CatalogOptions = _CATALOG,
+    options: TimelineOptions = _DEFAULTS,
 ) -> int:
     """Print the files on standard output, and messages on standard error; return the exit code.
 
     It is 0, 1 if a file is damaged or not a binary log, 2 if one cannot be read. `keys` decrypt
-    encrypted files, whose header is printed before the events, also without a key. `catalog`:
+    encrypted files, whose header is printed before the events, also without a key. `options`:
     settings that column names depend on besides the log.
     """
     out = Console()
-    names = LoggedNames(catalog, keys, _content)
+    names = LoggedNames(options, keys, _content)
     worst = 0
     with _pipe_may_close():
         for file in files:

@@ -17,7 +17,7 @@ from decoder.events.create_file import CreateFileEvent
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.gtid import AnonymousGtidEvent, GtidEvent
-from decoder.events.gtid_set import GtidSet
+from decoder.events.gtid_set import LoggedGtidSet
 from decoder.events.gtid_tagged import GtidTaggedEvent
 from decoder.events.load import LoadEvent
 from decoder.events.mariadb_annotate_rows import MariadbAnnotateRowsEvent
@@ -99,7 +99,7 @@ def _shown_fields(event: Event) -> Iterator[tuple[str, Any]]:
 
 def _plain(value: Any) -> Any:
     """Return the value in JSON's own types."""
-    if isinstance(value, GtidSet):
+    if isinstance(value, LoggedGtidSet):
         return str(value)
     if isinstance(value, Flag):
         return _flag_names(value)

@@ -17,9 +17,9 @@ from decoder.model.results import Definitions, Statements
 from decoder.rows.row_decoder import Names
 from decoder.stream.segment_decoder import segment_of
 from decoder.transactions.statements import may_change_tables
-from pipeline.catalog import Timeline
-from pipeline.catalog.alter.items import Position
-from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
+from pipeline.schema_history import Timeline
+from pipeline.schema_history.alter.items import Position
+from pipeline.schema_history.timeline.timeline import LoggedStatement, TimelineOptions
 from pipeline.silver.decode.decode import server_version
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.source.logs.archive import log_name
@@ -36,7 +36,7 @@ Opened = Callable[[Path], AbstractContextManager[Any]]
 class LoggedNames:
     """Column names from a log's DDL, file by file."""
 
-    def __init__(self, options: CatalogOptions, keys: Keys, opened: Opened) -> None:
+    def __init__(self, options: TimelineOptions, keys: Keys, opened: Opened) -> None:
         self._options = options
         self._keys = keys
         self._opened = opened
@@ -96,7 +96,7 @@ class LoggedNames:
 
 
 def _items(
-    log: Any, file: str, options: CatalogOptions
+    log: Any, file: str, options: TimelineOptions
 ) -> Iterator[tuple[Position, int, LoggedStatement | TableDefinition]]:
     """Yield statements that may change tables, and definitions in TABLE_MAPs, with their positions.
 

@@ -44,22 +44,22 @@ def reporting(text: str, *names: str) -> Any:
     return typer.Option(*names, help=text, rich_help_panel=REPORTING)
 
 
-Source = Annotated[
+SourceOption = Annotated[
     str | None,
     _where("--source", "NAME", "Name of the source, the server that wrote the binlogs."),
 ]
-Binlogs = Annotated[
+BinlogsOption = Annotated[
     list[str] | None,
     _where("--binlogs", "PATH", "Binlog file, folder or glob, as a path or URL; repeatable."),
 ]
-LakeFolder = Annotated[
+LakeFolderOption = Annotated[
     str | None, _where("--lake", "FOLDER", "Root folder of the lake, as a path or URL.")
 ]
-Conf = Annotated[
+ConfOption = Annotated[
     Path | None,
     _where("--conf", "FILE", "Settings in YAML; options on the command line override them."),
 ]
-Server = Annotated[
+ServerOption = Annotated[
     str | None,
     _where(
         "--server",
@@ -68,7 +68,7 @@ Server = Annotated[
         " environment.",
     ),
 ]
-Tables = Annotated[
+TablesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--tables",
@@ -76,7 +76,7 @@ Tables = Annotated[
         help="Only tables whose schema.table matches; repeatable.",
     ),
 ]
-Log = Annotated[
+LogOption = Annotated[
     str | None,
     typer.Option(
         "--log",
@@ -88,17 +88,17 @@ Log = Annotated[
         rich_help_panel=REPORTING,
     ),
 ]
-Quiet = Annotated[bool, reporting("Print only warnings and errors.", "--quiet", "-q")]
-Verbose = Annotated[
+QuietOption = Annotated[bool, reporting("Print only warnings and errors.", "--quiet", "-q")]
+VerboseOption = Annotated[
     bool,
     reporting("Print every log line, also on a terminal, instead of bars.", "--verbose", "-v"),
 ]
-ExitCodeOnly = Annotated[
+ExitCodeOnlyOption = Annotated[
     bool, reporting("Print no report; the exit code gives the result.", "--quiet", "-q")
 ]
-Json = Annotated[bool, reporting("Print JSON instead of text.", "--json")]
-JsonLines = Annotated[bool, reporting("Print one JSON object per line.", "--json")]
-Until = Annotated[
+JsonOption = Annotated[bool, reporting("Print JSON instead of text.", "--json")]
+JsonLinesOption = Annotated[bool, reporting("Print one JSON object per line.", "--json")]
+UntilOption = Annotated[
     str | None,
     typer.Option(
         "--until",
@@ -106,21 +106,21 @@ Until = Annotated[
         help="Stop gold there: a time (2026-11-22T10:00:00Z), a GTID, FILE:POSITION or an LSN.",
     ),
 ]
-DryRun = Annotated[
+DryRunOption = Annotated[
     bool,
     typer.Option(
         "--dry-run",
         help="Only list what would be read, decoded and applied, by file and table.",
     ),
 ]
-FullRefresh = Annotated[
+FullRefreshOption = Annotated[
     bool,
     typer.Option(
         "--full-refresh",
         help="Rebuild from the previous layer; continues a full refresh that was interrupted.",
     ),
 ]
-Every = Annotated[
+EveryOption = Annotated[
     str | None,
     typer.Option(
         "--every",
@@ -189,10 +189,10 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
 class InputOptions:
     """The options of a run that say what it works on."""
 
-    source: Source = None
-    binlogs: Binlogs = None
-    lake: LakeFolder = None
-    conf: Conf = None
+    source: SourceOption = None
+    binlogs: BinlogsOption = None
+    lake: LakeFolderOption = None
+    conf: ConfOption = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +203,9 @@ class Output:
     Raises typer.BadParameter if it is to be both quiet and verbose.
     """
 
-    log: Log = None
-    quiet: Quiet = False
-    verbose: Verbose = False
+    log: LogOption = None
+    quiet: QuietOption = False
+    verbose: VerboseOption = False
 
     def __post_init__(self) -> None:
         if self.quiet and self.verbose:

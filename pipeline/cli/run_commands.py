@@ -15,18 +15,18 @@ import typer
 from rich.console import Console
 
 from pipeline.cli.options import (
-    Binlogs,
-    Conf,
-    DryRun,
-    Every,
-    FullRefresh,
+    BinlogsOption,
+    ConfOption,
+    DryRunOption,
+    EveryOption,
+    FullRefreshOption,
     InputOptions,
-    Json,
-    LakeFolder,
+    JsonOption,
+    LakeFolderOption,
     Output,
-    Server,
-    Source,
-    Until,
+    ServerOption,
+    SourceOption,
+    UntilOption,
     settings_of,
 )
 from pipeline.errors import (
@@ -50,11 +50,11 @@ _UNWRAPPED = 10_000
 def run(
     places: InputOptions,
     *,
-    until: Until = None,
-    full_refresh: FullRefresh = False,
-    every: Every = None,
-    dry_run: DryRun = False,
-    json: Json = False,
+    until: UntilOption = None,
+    full_refresh: FullRefreshOption = False,
+    every: EveryOption = None,
+    dry_run: DryRunOption = False,
+    json: JsonOption = False,
     output: Output,
 ) -> None:
     """Ingest, decode and apply what is new: from binlog files to gold tables."""
@@ -67,8 +67,8 @@ def run(
 
 
 def sync(
-    server: Server = None,
-    source: Source = None,
+    server: ServerOption = None,
+    source: SourceOption = None,
     to: Annotated[
         str | None,
         typer.Option(
@@ -77,10 +77,10 @@ def sync(
             help="Folder that the server's binary logs are captured into, as a path or URL.",
         ),
     ] = None,
-    binlogs: Binlogs = None,
-    lake: LakeFolder = None,
-    every: Every = None,
-    conf: Conf = None,
+    binlogs: BinlogsOption = None,
+    lake: LakeFolderOption = None,
+    every: EveryOption = None,
+    conf: ConfOption = None,
     *,
     output: Output,
 ) -> NoReturn:
@@ -93,7 +93,7 @@ def sync(
 
 
 def ingest(
-    places: InputOptions, *, dry_run: DryRun = False, json: Json = False, output: Output
+    places: InputOptions, *, dry_run: DryRunOption = False, json: JsonOption = False, output: Output
 ) -> None:
     """Store new binlog files in bronze, byte for byte."""
     run_or_preview("ingest", output, asdict(places), dry_run=dry_run, json=json)
@@ -110,9 +110,9 @@ def decode(
             help="With --full-refresh: refuse to start if gold cannot stop there.",
         ),
     ] = None,
-    full_refresh: FullRefresh = False,
-    dry_run: DryRun = False,
-    json: Json = False,
+    full_refresh: FullRefreshOption = False,
+    dry_run: DryRunOption = False,
+    json: JsonOption = False,
     output: Output,
 ) -> None:
     """Decode what is in bronze into typed change rows in silver."""
@@ -125,8 +125,8 @@ def decode(
 def apply(
     places: InputOptions,
     *,
-    until: Until = None,
-    full_refresh: FullRefresh = False,
+    until: UntilOption = None,
+    full_refresh: FullRefreshOption = False,
     table: Annotated[
         list[str] | None,
         typer.Option(
@@ -135,8 +135,8 @@ def apply(
             help="With --full-refresh: only tables whose schema.table matches; repeatable.",
         ),
     ] = None,
-    dry_run: DryRun = False,
-    json: Json = False,
+    dry_run: DryRunOption = False,
+    json: JsonOption = False,
     output: Output,
 ) -> None:
     """Apply changes in silver to the gold tables, and publish a snapshot."""
@@ -152,9 +152,9 @@ def retry(places: InputOptions, *, output: Output) -> None:
 
 
 def maintain(
-    source: Source = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
+    source: SourceOption = None,
+    lake: LakeFolderOption = None,
+    conf: ConfOption = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="List what would be done and what blocks the rest."),
@@ -331,8 +331,8 @@ def set_up_run(
     `section`: the name of a section of the settings, and options for its keys; `options`: as of
     `settings_of`.
     """
-    from pipeline.observe.log import set_up
     from pipeline.observe.progress import LogProgress, QuietProgress, for_terminal
+    from pipeline.observe.run_log import set_up
 
     # Before the settings are read: mistakes in them are reported in the format asked for.
     if output.log == "json":
@@ -350,7 +350,7 @@ def set_up_run(
 def print_error(error: BaseException) -> None:
     """Print an error, or log it with `--log json`; with a stack trace if it is unexpected."""
     from pipeline.observe import redact, say
-    from pipeline.observe.log import logs_json
+    from pipeline.observe.run_log import logs_json
 
     unexpected = isinstance(error, Exception) and not has_sentence(error)
     if isinstance(error, Interrupted):

@@ -11,14 +11,14 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from pipeline.cli.options import (
-    Binlogs,
-    Conf,
-    ExitCodeOnly,
-    Json,
-    LakeFolder,
+    BinlogsOption,
+    ConfOption,
+    ExitCodeOnlyOption,
+    JsonOption,
+    LakeFolderOption,
     Output,
-    Server,
-    Source,
+    ServerOption,
+    SourceOption,
     reporting,
     settings_of,
 )
@@ -26,11 +26,11 @@ from pipeline.cli.run_commands import carry_out, result_console, set_up_run, sta
 
 
 def init(
-    server: Server = None,
-    source: Source = None,
-    binlogs: Binlogs = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
+    server: ServerOption = None,
+    source: SourceOption = None,
+    binlogs: BinlogsOption = None,
+    lake: LakeFolderOption = None,
+    conf: ConfOption = None,
     to: Annotated[
         Path | None,
         typer.Option(
@@ -57,10 +57,10 @@ def init(
 
 
 def check(
-    server: Server = None,
-    conf: Conf = None,
-    json: Json = False,
-    quiet: ExitCodeOnly = False,
+    server: ServerOption = None,
+    conf: ConfOption = None,
+    json: JsonOption = False,
+    quiet: ExitCodeOnlyOption = False,
     verbose: Annotated[
         bool, reporting("Explain the settings that are fit, too.", "--verbose", "-v")
     ] = False,
@@ -85,7 +85,7 @@ def check(
 
 
 def capture(
-    server: Server = None,
+    server: ServerOption = None,
     to: Annotated[
         str | None,
         typer.Option(
@@ -94,7 +94,7 @@ def capture(
             help="Folder that the binary logs are written to, as a path or URL.",
         ),
     ] = None,
-    conf: Conf = None,
+    conf: ConfOption = None,
     forever: Annotated[
         bool,
         typer.Option(
@@ -105,7 +105,7 @@ def capture(
         bool,
         typer.Option("--status", help="Only print position and lag of the capture."),
     ] = False,
-    json: Json = False,
+    json: JsonOption = False,
     *,
     output: Output,
 ) -> None:
@@ -124,9 +124,9 @@ def capture(
 
 
 def seed(
-    server: Server = None,
-    source: Source = None,
-    lake: LakeFolder = None,
+    server: ServerOption = None,
+    source: SourceOption = None,
+    lake: LakeFolderOption = None,
     table: Annotated[
         list[str] | None,
         typer.Option(
@@ -170,7 +170,7 @@ def seed(
             "--consistent", help="Read all tables in one consistent snapshot, in one stream."
         ),
     ] = False,
-    conf: Conf = None,
+    conf: ConfOption = None,
     *,
     output: Output,
 ) -> NoReturn:

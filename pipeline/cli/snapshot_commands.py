@@ -13,12 +13,12 @@ import typer
 from rich.console import Console
 
 from pipeline.cli.options import (
-    Conf,
-    ExitCodeOnly,
-    Json,
-    LakeFolder,
-    Source,
-    Tables,
+    ConfOption,
+    ExitCodeOnlyOption,
+    JsonOption,
+    LakeFolderOption,
+    SourceOption,
+    TablesOption,
     settings_of,
 )
 from pipeline.cli.run_commands import result_console, starting
@@ -32,9 +32,9 @@ def read(
         str,
         typer.Option("--to", metavar="FOLDER", help="Folder for the copies: FOLDER/schema/table."),
     ],
-    source: Source = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
+    source: SourceOption = None,
+    lake: LakeFolderOption = None,
+    conf: ConfOption = None,
     at: Annotated[
         str | None,
         typer.Option(
@@ -44,9 +44,9 @@ def read(
             " FILE:POSITION or an LSN. By default, the last one.",
         ),
     ] = None,
-    tables: Tables = None,
-    json: Json = False,
-    quiet: ExitCodeOnly = False,
+    tables: TablesOption = None,
+    json: JsonOption = False,
+    quiet: ExitCodeOnlyOption = False,
 ) -> None:
     """Copy all gold tables of one published snapshot to Delta tables in another folder.
 
@@ -80,14 +80,14 @@ def _show(found: CopiedSnapshot, out: Console) -> None:
 
 
 def dbt_sources(
-    source: Source = None,
-    lake: LakeFolder = None,
-    conf: Conf = None,
+    source: SourceOption = None,
+    lake: LakeFolderOption = None,
+    conf: ConfOption = None,
     to: Annotated[
         Path | None,
         typer.Option("--to", metavar="FILE", help="File to write, such as models/sources.yml."),
     ] = None,
-    tables: Tables = None,
+    tables: TablesOption = None,
     warn_after: Annotated[
         str,
         typer.Option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pipeline.gold.job import refresh, retry, run
-    from pipeline.gold.plan.cut import Cut
+    from pipeline.gold.plan.publication import Cut
     from pipeline.gold.table.state import GoldState
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Cut": "pipeline.gold.plan.cut",
+    "Cut": "pipeline.gold.plan.publication",
     "GoldState": "pipeline.gold.table.state",
     "refresh": "pipeline.gold.job",
     "retry": "pipeline.gold.job",

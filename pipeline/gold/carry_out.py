@@ -7,25 +7,25 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import TimelineItem
 from pipeline.errors import BinlakeError, ConcurrentRunError
 from pipeline.gold.apply.apply import GoldBatch, apply_tables
 from pipeline.gold.apply.seed_rows import seed_facts
-from pipeline.gold.cascades.store import kept
+from pipeline.gold.cascades.cascades_table import kept
 from pipeline.gold.changes.drift import in_all, watch
 from pipeline.gold.changes.small_batch import Few, are_few
+from pipeline.gold.next_batch import Seen, facts_of, timeline
 from pipeline.gold.plan import rebuild
-from pipeline.gold.plan.cut import Cut, publish, published_at
+from pipeline.gold.plan.publication import Cut, publish, published_at
 from pipeline.gold.plan.stopped_tables import StoppedTable, state_after_stops
 from pipeline.gold.plan.table_refresh import refreshed_in
-from pipeline.gold.planning import Seen, facts_of, timeline
 from pipeline.gold.schema.renames import connected_groups
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
 from pipeline.lake.child_sessions import interpreted
+from pipeline.lake.lazy_spark import started
 from pipeline.lake.ledger.ledger import Plan
-from pipeline.lake.starting import started
 from pipeline.layer import Done, LayerRun
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

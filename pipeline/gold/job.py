@@ -1,6 +1,6 @@
 """Gold's job: apply the changes in silver to gold's tables and publish a cut.
 
-A cut is a consistent snapshot of all tables as of one commit (`pipeline.gold.plan.cut`).
+A cut is a consistent snapshot of all tables as of one commit (`pipeline.gold.plan.publication`).
 
 spark-submit pipeline/gold/job.py --source NAME --lake DIR [--conf FILE]
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.gold.carry_out import Applied, carry_out
 from pipeline.gold.changes.drift import sentences
-from pipeline.gold.plan.inspection import signed_session
+from pipeline.gold.next_batch import Planned, plan_next
 from pipeline.gold.plan.rebuild import (
     WAITS,
     beginning_state,
@@ -22,14 +22,14 @@ from pipeline.gold.plan.rebuild import (
     not_rebuilt,
     require_all_of_silver,
 )
+from pipeline.gold.plan.table_inspection import signed_session
 from pipeline.gold.plan.table_refresh import named, refreshed_in
 from pipeline.gold.plan.until import last_wanted
-from pipeline.gold.planning import Planned, plan_next
 from pipeline.gold.table.incomplete import incomplete_after_seed
 from pipeline.gold.table.state import NO_LSN, GoldState
 from pipeline.lake import Ledger
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.ledger.ledger_table import Layer
-from pipeline.lake.starting import Spark
 from pipeline.layer import Batches, LayerRun
 from pipeline.observe import LayerReport, Progress
 from pipeline.settings import Settings

@@ -15,16 +15,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import TimelineItem
 from pipeline.gold.changes.transactions import chosen_rows, entries, slices
 from pipeline.gold.changes.xa import Prepared
+from pipeline.gold.next_batch import awaits_silver, draft_next, facts_of, timeline
 from pipeline.gold.plan.until import last_wanted
-from pipeline.gold.planning import awaits_silver, draft_next, facts_of, timeline
 from pipeline.gold.table.state import GoldState, TableState
 from pipeline.lake.delta_log.conditions import equal
 from pipeline.lake.delta_log.spark_written import size_of_rows
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem
 from pipeline.silver.plan.progress import silver_progress
 
 _COLUMNS = ("__lsn", "rows", "xa_end")

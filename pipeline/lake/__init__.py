@@ -18,10 +18,10 @@ __all__ = [
     "delta_log",
     "files",
     "layout",
+    "lazy_spark",
     "ledger",
     "locks",
     "sql_text",
-    "starting",
     "stores",
     "tables",
 ]

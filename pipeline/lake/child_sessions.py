@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipeline.errors import MissingRequirementError
-from pipeline.lake.starting import Spark, StartingSpark
+from pipeline.lake.lazy_spark import Spark, StartingSpark
 
 NOT_SETTABLE = frozenset(
     {"CANNOT_MODIFY_CONFIG", "CANNOT_MODIFY_STATIC_CONFIG", "CONFIG_NOT_AVAILABLE"}

@@ -15,12 +15,12 @@ from datetime import datetime
 from pipeline.errors import UnreachableError
 from pipeline.gold.plan.rebuild import refresh_under_way
 from pipeline.gold.table.damage import damage_in
-from pipeline.lake.delta_log.table import Commit
+from pipeline.lake.delta_log.model import Commit
 from pipeline.lake.ledger.history_removed import SPARED, spared
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.layer import Done, LayerRun
 from pipeline.maintenance.leftovers import abandoned_scratch, abandoned_seeds, remove
-from pipeline.maintenance.plan import MaintenancePlan
+from pipeline.maintenance.removals import MaintenancePlan
 from pipeline.maintenance.retention import carry_out, runs_before
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
 from pipeline.maintenance.upkeep import Keeper, UpkeepResult, due

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipeline.catalog import TableName
-from pipeline.catalog.timeline.definitions import read_items
 from pipeline.gold import GoldState
 from pipeline.gold.table.gold_table import gold_schema, properties_in_sql
 from pipeline.gold.table.options import TableOptions, clustering_clause
 from pipeline.lake.delta_log.column_features import DELETION_VECTORS
+from pipeline.lake.delta_log.model import DeltaState
 from pipeline.lake.delta_log.spark_written import clustered_by
-from pipeline.lake.delta_log.table import DeltaState
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName
+from pipeline.schema_history.timeline.stored_timeline import read_items
 
 DROP_VECTORS = f"DROP FEATURE {DELETION_VECTORS}"
 """Delta rewrites the files that have deletion vectors, and keeps checkpoints of earlier versions
@@ -25,14 +25,14 @@ for readers that know the feature."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedOptions:
     """Conf's options for a gold table, and the columns by which it is then clustered."""
 
     options: TableOptions
     clustering: tuple[str, ...]
 
 
-def wanted_options(run: LayerRun, state: GoldState) -> dict[TableName, Wanted]:
+def wanted_options(run: LayerRun, state: GoldState) -> dict[TableName, WantedOptions]:
     """Return what conf wants of each gold table, as far as the table's columns allow it: a table
     that they do not fit is held by gold's run."""
     settings, types = run.settings, run.settings.type_options
@@ -46,11 +46,13 @@ def wanted_options(run: LayerRun, state: GoldState) -> dict[TableName, Wanted]:
         schema = gold_schema(definition, types)
         options = TableOptions.of(settings.gold, str(name)).fitting(schema)
         clustering = options.clustering(schema, table.key or definition.key)
-        found[name] = Wanted(options, tuple(clustering))
+        found[name] = WantedOptions(options, tuple(clustering))
     return found
 
 
-def clauses(run: LayerRun, reference: str, wanted: Wanted, state: DeltaState) -> Iterator[str]:
+def clauses(
+    run: LayerRun, reference: str, wanted: WantedOptions, state: DeltaState
+) -> Iterator[str]:
     """Yield the clauses of ALTER TABLE that are due, in order."""
     before = TableOptions.applied(state.properties)
     others = before.cluster_by != wanted.options.cluster_by

@@ -11,11 +11,11 @@ from functools import partial
 
 from pipeline.errors import SettingsError
 from pipeline.lake import Ledger
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.ledger.ledger_table import Layer
-from pipeline.lake.starting import Spark
 from pipeline.layer import Batches, LayerRun
 from pipeline.maintenance.batch import execute
-from pipeline.maintenance.planning import plan_next
+from pipeline.maintenance.needs import plan_next
 from pipeline.maintenance.preview import preview
 from pipeline.observe import LayerReport, Progress
 from pipeline.settings import Settings

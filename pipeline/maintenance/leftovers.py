@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, timezone
 
 from pipeline.lake import Lake, stores
-from pipeline.silver.plan.seeds import begun_at, is_refused, read_seed, seed_ids
+from pipeline.silver.plan.stored_seeds import begun_at, is_refused, read_seed, seed_ids
 
 KEEP = timedelta(days=7)
 """Longer than any batch takes: younger files may still be written, or be about to be committed. A

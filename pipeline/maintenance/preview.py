@@ -9,8 +9,8 @@ from pipeline.lake.ledger.ledger import Plan
 from pipeline.layer import LayerRun
 from pipeline.maintenance.batch import limits, skip_reason
 from pipeline.maintenance.leftovers import abandoned_scratch, abandoned_seeds
-from pipeline.maintenance.plan import MaintenancePlan
-from pipeline.maintenance.planning import plan_next
+from pipeline.maintenance.needs import plan_next
+from pipeline.maintenance.removals import MaintenancePlan
 from pipeline.maintenance.retention import removals, runs_before
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
 from pipeline.maintenance.upkeep import due

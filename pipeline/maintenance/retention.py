@@ -15,9 +15,8 @@ from datetime import datetime, timedelta, timezone
 from itertools import chain
 
 from pipeline.bronze.tables import segments_table
-from pipeline.catalog.timeline.consequences import CONSEQUENCES_PATTERN
-from pipeline.gold.cascades.store import cascades_table
-from pipeline.gold.plan.published_cuts import cuts_table
+from pipeline.gold.cascades.cascades_table import cascades_table
+from pipeline.gold.plan.cuts_table import cuts_table
 from pipeline.lake.delta_log.conditions import (
     Condition,
     among,
@@ -27,11 +26,12 @@ from pipeline.lake.delta_log.conditions import (
     matches,
     missing,
 )
-from pipeline.lake.delta_log.table import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable, Step
 from pipeline.lake.ledger.run_store import runs
 from pipeline.layer import LayerRun
-from pipeline.maintenance.plan import MaintenancePlan
+from pipeline.maintenance.removals import MaintenancePlan
 from pipeline.maintenance.tables import Table
+from pipeline.schema_history.timeline.consequences import CONSEQUENCES_PATTERN
 from pipeline.settings import Settings
 from pipeline.silver.decode.silver_tables import (
     committer,

@@ -11,16 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.bronze.tables import files_table, segments_table
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.timeline.definitions import definitions, read_items
 from pipeline.gold import GoldState
-from pipeline.gold.cascades.store import cascades_table
-from pipeline.gold.plan.published_cuts import cuts_table
+from pipeline.gold.cascades.cascades_table import cascades_table
+from pipeline.gold.plan.cuts_table import cuts_table
 from pipeline.gold.table.names import gold_name
 from pipeline.lake import Lake, Ledger
 from pipeline.lake.delta_log.conditions import compare, equal
-from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.layout import encode_part
 from pipeline.lake.ledger.ledger_table import batches
 from pipeline.lake.ledger.run_store import runs
@@ -28,7 +25,10 @@ from pipeline.lake.sql_text import is_name
 from pipeline.lake.tables.by_spark import SparkTables
 from pipeline.lake.tables.tables import Tables
 from pipeline.layer import LayerRun
-from pipeline.maintenance.gold_options import Wanted, wanted_options
+from pipeline.maintenance.gold_options import WantedOptions, wanted_options
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem
+from pipeline.schema_history.timeline.stored_timeline import definitions, read_items
 from pipeline.silver.decode.silver_tables import (
     committer,
     emptied_changes_table,
@@ -51,7 +51,7 @@ class Table:
     stored: LakeTable
     named: tuple[int, ...] | None = None
     delta_id: str | None = None
-    wanted: Wanted | None = None
+    wanted: WantedOptions | None = None
 
     def tables_for_reading(self, run: LayerRun) -> Tables:
         """Return what reads its log: the ledger's, unless it is in a catalog of gold's own."""

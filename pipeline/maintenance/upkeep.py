@@ -23,7 +23,7 @@ from pyspark.errors import PySparkException
 
 from pipeline.errors import ConcurrentRunError, LakeLostError, sentence_of
 from pipeline.lake import delta
-from pipeline.lake.delta_log.table import Commit, DeltaState
+from pipeline.lake.delta_log.model import Commit, DeltaState
 from pipeline.lake.files.compaction import TARGET_BYTES
 from pipeline.lake.sql_text import in_sql
 from pipeline.layer import LayerRun

@@ -6,23 +6,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pipeline.observe.log import say
     from pipeline.observe.progress import Progress
     from pipeline.observe.redaction import redact
     from pipeline.observe.report import LayerReport
+    from pipeline.observe.run_log import say
 
 __all__ = [
     "LayerReport",
     "Progress",
     "current_run",
     "interruption",
-    "log",
     "memory",
     "progress",
     "quantities",
     "redact",
     "redaction",
     "report",
+    "run_log",
     "say",
     "spark_job_progress",
 ]
@@ -31,7 +31,7 @@ _MODULES = {
     "LayerReport": "pipeline.observe.report",
     "Progress": "pipeline.observe.progress",
     "redact": "pipeline.observe.redaction",
-    "say": "pipeline.observe.log",
+    "say": "pipeline.observe.run_log",
 }
 
 if not TYPE_CHECKING:

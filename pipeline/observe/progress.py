@@ -29,7 +29,7 @@ from rich.table import Column
 from rich.text import Text
 
 from pipeline.observe.current_run import repeating
-from pipeline.observe.log import say
+from pipeline.observe.run_log import say
 
 _ROOM_FOR_RATES = 100
 """Columns of a terminal that also shows how fast a task is."""

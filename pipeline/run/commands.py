@@ -15,9 +15,9 @@ from pipeline.gold import job as gold
 from pipeline.gold.plan.rebuild import awaits_rebuild
 from pipeline.gold.plan.until import require_in_log
 from pipeline.lake import Ledger
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.lake.locks.lease import only_writer, require_held
-from pipeline.lake.starting import Spark
 from pipeline.layer import LayerRun
 from pipeline.maintenance import job as maintenance
 from pipeline.observe import LayerReport, Progress

@@ -16,8 +16,8 @@ from pipeline.errors import BinlakeError, MissingRequirementError
 
 if TYPE_CHECKING:
     from pipeline.gold.snapshot.copy import CopiedSnapshot
+    from pipeline.lake.lazy_spark import Spark
     from pipeline.lake.ledger.run_record import RunRecord
-    from pipeline.lake.starting import Spark
     from pipeline.observe import Progress
     from pipeline.run.dbt_sources import Freshness
     from pipeline.run.preview import RunPreview

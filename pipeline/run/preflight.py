@@ -10,11 +10,11 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 
-from pipeline.catalog.timeline.start import read_start
 from pipeline.errors import NothingReplicatedError, SettingsError, UnreachableError
 from pipeline.lake.layout import is_lake
+from pipeline.schema_history.timeline.definitions_file import read_start
 from pipeline.settings import Settings
-from pipeline.source.logs.encrypted import read_keys
+from pipeline.source.logs.ciphers import read_keys
 from pipeline.source.logs.listing import find_any
 from pipeline.source.logs.storage import require_files
 from pipeline.source.server.login import login

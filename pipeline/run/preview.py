@@ -16,7 +16,7 @@ from pipeline.bronze import preview as bronze
 from pipeline.bronze.preview import BronzePreview
 from pipeline.gold import preview as gold
 from pipeline.gold.preview import GoldPreview
-from pipeline.lake.starting import Spark
+from pipeline.lake.lazy_spark import Spark
 from pipeline.layer import LayerRun
 from pipeline.observe import Progress, redact
 from pipeline.settings import Settings

@@ -25,13 +25,13 @@ from pipeline.errors import (
     has_sentence,
     sentence_of,
 )
+from pipeline.lake.lazy_spark import Spark, running
 from pipeline.lake.ledger.run_record import Outcome, RunRecord, Sentence
 from pipeline.lake.ledger.run_store import append_run
-from pipeline.lake.starting import Spark, running
 from pipeline.observe import LayerReport, redact, say
 from pipeline.observe.current_run import UnderWay, binlake_version
-from pipeline.observe.log import log_is_complete
 from pipeline.observe.report import NewestFile
+from pipeline.observe.run_log import log_is_complete
 from pipeline.run.monitoring import Monitor
 from pipeline.run.totals import work
 from pipeline.settings import Settings

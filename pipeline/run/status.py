@@ -15,25 +15,25 @@ from pipeline.bronze import read_files
 from pipeline.bronze.continuity import gaps
 from pipeline.bronze.executed_gtids import log_base
 from pipeline.bronze.newest_file import InputAge
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import TimelineItem, in_force
-from pipeline.catalog.timeline.definitions import read_items
 from pipeline.gold import GoldState
-from pipeline.gold.changes.blockers import OpenFault
 from pipeline.gold.changes.drift import Drift
 from pipeline.gold.changes.faults import in_words, open_faults
+from pipeline.gold.changes.holds import OpenFault
 from pipeline.gold.plan.rebuild import BEING_BUILT, GONE, progress
 from pipeline.gold.table.incomplete import incomplete_after_seed
 from pipeline.gold.table.names import gold_name
 from pipeline.lake import Lake, Ledger
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.ledger.ledger import Entry
 from pipeline.lake.ledger.ledger_table import FINISHED, PLANNED
 from pipeline.lake.ledger.run_record import Outcome, RunRecord
 from pipeline.lake.ledger.run_store import last_runs
-from pipeline.lake.starting import Spark
 from pipeline.observe import redact
 from pipeline.observe.report import NewestFile
 from pipeline.run.totals import cut_of
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem, in_force
+from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.settings import Settings
 from pipeline.silver.plan.new_segments import new_segments
 from pipeline.silver.plan.progress import silver_progress

@@ -25,7 +25,7 @@ from pipeline.seed.folder import Begun, SeedFolder, fill, filled, under_way
 from pipeline.seed.jdbc import JdbcSource, require_connector, typed
 from pipeline.seed.server import SourceServer
 from pipeline.seed.source_table import NotSeedableError, SourceTable
-from pipeline.silver.plan.seeds import Seed, new_id
+from pipeline.silver.plan.stored_seeds import Seed, new_id
 from pipeline.source.server.connection import queried
 from pipeline.source.server.create_statements import create_statement
 

@@ -18,7 +18,7 @@ from pipeline.seed.folder import SeedFolder
 from pipeline.seed.server import SourceServer
 from pipeline.seed.source_table import NotSeedableError, SourceTable
 from pipeline.seed.values import RowReader
-from pipeline.silver.plan.seeds import Seed, new_id
+from pipeline.silver.plan.stored_seeds import Seed, new_id
 from pipeline.source.server.connection import asked, connect, queried
 from pipeline.source.server.log_position import LogPosition, LogPositions
 from pipeline.source.server.login import Login

@@ -21,12 +21,12 @@ from pydantic import TypeAdapter
 from pyspark.sql import DataFrame
 
 from decoder import TableDefinition
-from pipeline.catalog import TableName
 from pipeline.errors import sentence_of
 from pipeline.lake import Lake, stores
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName
 from pipeline.seed.source_table import NotSeedableError
-from pipeline.silver.plan.seeds import MANIFEST, Seed, ids_of, rows_folder, staged_schema
+from pipeline.silver.plan.stored_seeds import MANIFEST, Seed, ids_of, rows_folder, staged_schema
 
 BEGUN = "begun.json"
 DONE = "_SUCCESS"

@@ -12,10 +12,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from decoder import TableDefinition, TypeOptions
-from pipeline.catalog import TableName
-from pipeline.catalog.timeline.start import text_of
 from pipeline.errors import SettingsError
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName
+from pipeline.schema_history.timeline.definitions_file import text_of
 from pipeline.seed.dumps import (
     Chunk,
     Dump,
@@ -29,9 +29,9 @@ from pipeline.seed.folder import Begun, SeedFolder, fill, filled, under_way
 from pipeline.seed.source_table import definition_of
 from pipeline.seed.values import RowReader
 from pipeline.settings import Settings
-from pipeline.silver.plan.seeds import LogCoordinates, Seed, new_id, staged_schema
+from pipeline.silver.plan.stored_seeds import LogCoordinates, Seed, new_id, staged_schema
 from pipeline.source.server.version import server_number
-from pipeline.spark.warm_kernels import Batches, warm_first
+from pipeline.spark.warm_kernels import OverBatches, warm_first
 
 _GIVEN = {"csv": open_csv, "parquet": open_parquet}
 
@@ -113,7 +113,7 @@ def _begun(
     return wanted
 
 
-def rows_of(chunk: Chunk, definition: TableDefinition, options: TypeOptions) -> Batches:
+def rows_of(chunk: Chunk, definition: TableDefinition, options: TypeOptions) -> OverBatches:
     """Return the function that reads a chunk on a Spark worker; it ignores the rows it is given."""
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -19,7 +19,7 @@ from pipeline.lake.child_sessions import child_session, is_connected
 from pipeline.seed.selection import VARIABLES
 from pipeline.seed.values import RowReader
 from pipeline.settings.server import TlsMode, TlsSettings
-from pipeline.silver.plan.seeds import staged_schema
+from pipeline.silver.plan.stored_seeds import staged_schema
 from pipeline.source.server.login import Login
 from pipeline.source.server.version import ServerVersion
 from pipeline.spark.jars import CONNECTOR

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from functools import cached_property
 
 from pipeline.bronze import read_files
-from pipeline.catalog import TableName
-from pipeline.catalog.timeline.definitions import read_items
 from pipeline.gold import GoldState
-from pipeline.lake.starting import Spark
+from pipeline.lake.lazy_spark import Spark
 from pipeline.layer import LayerRun
 from pipeline.observe import LayerReport, Progress
+from pipeline.schema_history import TableName
+from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.seed.chunks import read_in_chunks
 from pipeline.seed.consistent import copy_table, snapshot
 from pipeline.seed.errors import SeedError
@@ -30,7 +30,7 @@ from pipeline.seed.server import SourceServer, source_server
 from pipeline.seed.source_table import SourceTable, source_table, table_errors
 from pipeline.settings import Settings
 from pipeline.settings.settings import matches
-from pipeline.silver.plan.seeds import Seed, ids_of, is_refused, put_seed, read_seed
+from pipeline.silver.plan.stored_seeds import Seed, ids_of, is_refused, put_seed, read_seed
 from pipeline.source.logs.kept_statements import keep
 from pipeline.source.server.create_statements import user_tables
 from pipeline.spark.warm_kernels import warm_kernels

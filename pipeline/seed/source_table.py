@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from decoder import TableDefinition
-from pipeline.catalog import TableName
-from pipeline.catalog.ddl.ddl import StatementContext, effects
-from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.lake.sql_text import quoted
+from pipeline.schema_history import TableName
+from pipeline.schema_history.ddl.ddl import StatementContext, effects
+from pipeline.schema_history.ddl.effects import CreateTable
 from pipeline.seed.errors import SeedError
 from pipeline.seed.selection import select_expression
 from pipeline.source.server.connection import LOST_CONNECTION_CODES, queried

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Settings",
     "capture",
-    "file",
+    "conf_file",
     "gold",
     "meanings",
     "monitoring",

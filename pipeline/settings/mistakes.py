@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from pipeline.errors import InvalidSettingsError, SettingsError
 from pipeline.observe import redact
 from pipeline.observe.redaction import is_secret
-from pipeline.settings.file import KeyPath, SettingsFile, dotted
+from pipeline.settings.conf_file import KeyPath, SettingsFile, dotted
 
 _OWN = ("value_error", "assertion_error")
 """pydantic's types of errors from a model's own validators, whose message suffices."""

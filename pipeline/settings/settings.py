@@ -20,7 +20,7 @@ from pipeline.lake import Lake
 from pipeline.lake.sql_text import quoted
 from pipeline.observe.redaction import secrets_in
 from pipeline.settings.capture import CaptureSettings
-from pipeline.settings.file import KeyPath, SettingsFile
+from pipeline.settings.conf_file import KeyPath, SettingsFile
 from pipeline.settings.gold import GoldSettings
 from pipeline.settings.mistakes import declared, mistakes_in, one_error
 from pipeline.settings.monitoring import LineageSettings, MetricsSettings, NotifySettings
@@ -28,10 +28,11 @@ from pipeline.settings.server import ServerSettings, with_url
 from pipeline.settings.sync import SyncSettings
 from pipeline.settings.values import (
     Charset,
+    ConfiguredKeys,
     Duration,
+    FileAndPosition,
     FileNumbers,
     FilePassword,
-    Keys,
     LakeRoot,
     LetterCase,
     Location,
@@ -40,7 +41,6 @@ from pipeline.settings.values import (
     Model,
     Name,
     OrForever,
-    Place,
     Size,
     SparkConf,
     TablePatterns,
@@ -83,7 +83,7 @@ class SeedSettings(Model):
     files of one table."""
     create: Location | None = None
     """For CSV and Parquet: a file with the table's CREATE TABLE (`--create`)."""
-    at: Place | None = None
+    at: FileAndPosition | None = None
     """The log position that the dump belongs to, if it does not record one (`--at`)."""
     chunk_rows: Annotated[int, Field(ge=100)] = 500_000
     """Rows that one Spark task reads at a time, and reads again if it fails."""
@@ -232,7 +232,7 @@ class Settings(Model):
     on_drop: Literal["keep", "drop"] = "keep"
     """The effect of the source's DROP TABLE on the gold table: `keep` its last rows, or `drop`
     them."""
-    keys: Keys = Field(default_factory=dict)
+    keys: ConfiguredKeys = Field(default_factory=dict)
     """Columns to use as a table's key, by pattern over `schema.table`. A table is held if two rows
     have the same key, or if a key value is a zero date or invalid text."""
     gold: GoldSettings = GoldSettings()

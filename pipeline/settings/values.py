@@ -192,7 +192,7 @@ TablePatterns = Annotated[
     ),
 ]
 
-Keys = Annotated[
+ConfiguredKeys = Annotated[
     dict[
         TablePattern,
         Annotated[
@@ -210,7 +210,7 @@ FileNumbers = Annotated[
     tuple[int, ...], Field(description="a list of file numbers", examples=["[42]"])
 ]
 
-Place = Annotated[
+FileAndPosition = Annotated[
     str,
     Field(
         pattern=r"^.+:[0-9]+$",

@@ -10,17 +10,17 @@ from functools import partial
 from typing import Any
 
 from decoder.errors import UnsupportedError
-from pipeline.catalog import TableName
-from pipeline.catalog.timeline.definitions import append_items
 from pipeline.lake import Lake, stores
-from pipeline.lake.delta_log.table import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable, Step
 from pipeline.lake.files.target_writer import Destination, Written
+from pipeline.lake.lazy_spark import start_early
 from pipeline.lake.ledger.ledger import Plan
-from pipeline.lake.starting import start_early
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
 from pipeline.lake.tables.tables import Tables
 from pipeline.layer import Done, LayerRun
-from pipeline.silver.decode import segments
+from pipeline.schema_history import TableName
+from pipeline.schema_history.timeline.stored_timeline import append_items
+from pipeline.silver.decode import segment_refs
 from pipeline.silver.decode.decode import (
     FAULTS,
     STAGED_FAULTS,
@@ -29,16 +29,8 @@ from pipeline.silver.decode.decode import (
     Decode,
     table_target,
 )
-from pipeline.silver.decode.decoding import (
-    SEEN,
-    DecodeAndWrite,
-    lossy_sentences,
-    lossy_values,
-    rows_of,
-    together,
-)
+from pipeline.silver.decode.segment_refs import SegmentRef
 from pipeline.silver.decode.segment_tasks import results
-from pipeline.silver.decode.segments import SegmentRef
 from pipeline.silver.decode.silver_tables import (
     changes_app,
     changes_table,
@@ -46,11 +38,19 @@ from pipeline.silver.decode.silver_tables import (
     statements_table,
     transactions_table,
 )
+from pipeline.silver.decode.task_output import (
+    SEEN,
+    DecodeAndWrite,
+    lossy_sentences,
+    lossy_values,
+    rows_of,
+    together,
+)
 from pipeline.silver.full_refresh import begin
 from pipeline.silver.plan.batch_plan import PlannedTable, SilverPlan, by_table_id
 from pipeline.silver.plan.progress import require_unclaimed
 from pipeline.silver.tables.quarantine import (
-    Faults,
+    ReadFaults,
     append_faults,
     resolve,
     still_faulty,
@@ -123,8 +123,8 @@ def _decode_and_commit(run: LayerRun, plan: Plan, body: SilverPlan) -> Done:
 def _refs(run: LayerRun, body: SilverPlan) -> list[SegmentRef]:
     of_source = run.spark, run.lake, run.source
     if body.retried:
-        return segments.at(*of_source, [(r.ordinal, r.start_pos) for r in body.retried])
-    return segments.between(*of_source, body.start, body.end)
+        return segment_refs.at(*of_source, [(r.ordinal, r.start_pos) for r in body.retried])
+    return segment_refs.between(*of_source, body.start, body.end)
 
 
 def _decode(
@@ -152,7 +152,7 @@ def _decode(
     return together(results(run, "decoding segments", refs, task, apart=apart), places)
 
 
-def _quarantine(run: LayerRun, body: SilverPlan, batch: int, faults: Faults) -> list[str]:
+def _quarantine(run: LayerRun, body: SilverPlan, batch: int, faults: ReadFaults) -> list[str]:
     """Write the batch's faults, and resolve those that are none any more; return sentences."""
     # Faults of retried segments are already in quarantine, unless tables have names by now.
     again = bool(body.again)

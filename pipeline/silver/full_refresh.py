@@ -19,19 +19,19 @@ from dataclasses import replace
 from pipeline.bronze import read_files
 from pipeline.bronze.files import stored_ordinals
 from pipeline.bronze.tables import FileRow
-from pipeline.catalog.timeline.definitions import definitions, read_items
-from pipeline.catalog.timeline.start import text_of
 from pipeline.errors import BinlakeError, ConcurrentRunError
 from pipeline.lake import Ledger
 from pipeline.lake.delta_log.conditions import compare, equal
-from pipeline.lake.delta_log.table import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable, Step
 from pipeline.lake.ledger.history_removed import ABANDONED, MAINTAINED
 from pipeline.lake.ledger.ledger import Plan
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
 from pipeline.lake.tables.tables import Tables
 from pipeline.layer import LayerRun
+from pipeline.schema_history.timeline.definitions_file import text_of
+from pipeline.schema_history.timeline.stored_timeline import definitions, read_items
 from pipeline.settings import Settings
-from pipeline.silver.decode.segments import FilePosition
+from pipeline.silver.decode.segment_refs import FilePosition
 from pipeline.silver.decode.silver_tables import (
     changes_app,
     committer,

@@ -5,15 +5,15 @@ spark-submit pipeline/silver/job.py --source NAME --lake DIR [--conf FILE]
 
 from __future__ import annotations
 
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.ledger.ledger_table import Layer
-from pipeline.lake.starting import Spark
 from pipeline.layer import Batches, Done, LayerRun
 from pipeline.observe import LayerReport, Progress
 from pipeline.settings import Settings
 from pipeline.silver.carry_out import carry_out
 from pipeline.silver.full_refresh import beginning_plan, require_refreshable, resumes_refresh
+from pipeline.silver.next_batch import next_plan, retry_plan
 from pipeline.silver.plan.progress import require_same_types, silver_progress_ahead
-from pipeline.silver.planning import next_plan, retry_plan
 from pipeline.spark.warm_kernels import warm_kernels
 
 LAYER: Layer = "silver"

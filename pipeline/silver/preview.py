@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipeline.catalog.timeline.definitions import read_items
 from pipeline.layer import LayerRun
+from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.silver.plan import take_seeds as seeding
 from pipeline.silver.plan.new_segments import new_segments
 from pipeline.silver.plan.progress import silver_progress

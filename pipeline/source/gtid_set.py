@@ -16,7 +16,7 @@ Interval = tuple[int, int]
 """First and last number, inclusive."""
 Intervals = tuple[Interval, ...]
 """Sorted, disjoint and not adjacent."""
-Place = tuple[int, int]
+DomainAndServer = tuple[int, int]
 """MariaDB's domain id and server id."""
 
 
@@ -29,13 +29,13 @@ class GtidSet:
     """
 
     intervals: Mapping[str, Intervals] = field(default_factory=dict)
-    last: Mapping[Place, int] = field(default_factory=dict)
+    last: Mapping[DomainAndServer, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, *texts: str | None) -> GtidSet:
         """Parse sets in text form and return their union. Raises ValueError if one is malformed."""
         intervals: defaultdict[str, list[Interval]] = defaultdict(list)
-        last: dict[Place, int] = {}
+        last: dict[DomainAndServer, int] = {}
         for entry in ",".join(filter(None, texts)).replace("\n", "").split(","):
             entry = entry.strip()
             if ":" in entry:

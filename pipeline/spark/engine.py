@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from decoder.stream.precompile import warm
 from pipeline.lake.child_sessions import is_connected, master_of, tasks_per_job
-from pipeline.lake.starting import Spark, started
+from pipeline.lake.lazy_spark import Spark, started
 from pipeline.observe.interruption import cancel_when_set
 from pipeline.observe.memory import give_back
 from pipeline.observe.progress import Task

@@ -1,7 +1,7 @@
 """The Spark session: JDK, Delta, and the settings that correctness and speed depend on.
 
 Only this module starts Spark; all others get a session, or one that starts when it is first needed
-(`pipeline.lake.starting`).
+(`pipeline.lake.lazy_spark`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import MissingRequirementError
 from pipeline.lake.child_sessions import child_session, close_session_at_exit, setting
-from pipeline.lake.starting import Spark, StartingSpark
+from pipeline.lake.lazy_spark import Spark, StartingSpark
 from pipeline.lake.stores import hadoop_conf
 from pipeline.observe import Progress, say
 from pipeline.observe.interruption import watch

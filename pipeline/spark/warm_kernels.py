@@ -8,12 +8,12 @@ import pyarrow as pa
 
 from decoder.stream.precompile import is_warm, warm
 from pipeline.lake.child_sessions import is_connected, master_of
-from pipeline.lake.starting import Spark
+from pipeline.lake.lazy_spark import Spark
 from pipeline.observe import Progress
 from pipeline.observe.memory import keep_freed
 from pipeline.spark.ship_code import on_this_machine
 
-Batches = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+OverBatches = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """A function for `mapInArrow`."""
 
 
@@ -25,7 +25,7 @@ def warm_kernels(spark: Spark, progress: Progress) -> None:
         warm(lambda _: task.advance())
 
 
-def warm_first(function: Batches) -> Batches:
+def warm_first(function: OverBatches) -> OverBatches:
     """Return `function` preceded by the compilation of kernels on the worker's machine.
 
     The driver does not know which machines there are, or will be. If kernels are compiled already,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, functions as sf
 
-from pipeline.catalog import TableName
 from pipeline.errors import SettingsError
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from pipeline.settings.settings import matches
 from pipeline.verify.canonical import DATE, DATETIME

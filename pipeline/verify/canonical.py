@@ -20,9 +20,9 @@ from typing import Any
 INTEGER, DECIMAL, DOUBLE, TEXT, BINARY = "integer", "decimal", "double", "text", "binary"
 DATE, DATETIME, TIME, JSON = "date", "datetime", "time", "json"
 
-Text = str | None
+CanonicalText = str | None
 """A canonical text; None is NULL."""
-Canonical = Callable[[Any], Text]
+Canonical = Callable[[Any], CanonicalText]
 
 MODULUS = 1 << 128
 HASH_BYTES = 16
@@ -42,12 +42,12 @@ def canonical(kind: str, *, zero_dates: str = "string") -> Canonical:
     return lambda value: None if value is None else write(value)
 
 
-def row_hash(texts: Iterable[Text]) -> bytes:
+def row_hash(texts: Iterable[CanonicalText]) -> bytes:
     """Return the 128-bit hash of a row's canonical texts, in order."""
     return hashlib.blake2b(hashed_text(texts), digest_size=HASH_BYTES).digest()
 
 
-def hashed_text(texts: Iterable[Text]) -> bytes:
+def hashed_text(texts: Iterable[CanonicalText]) -> bytes:
     """Return canonical texts joined without ambiguity, as the input of hashes."""
     return _encoded("".join([_NULL if text is None else f"{len(text)}:{text}" for text in texts]))
 
@@ -57,13 +57,13 @@ def checksum(total: int) -> str:
     return f"{total % MODULUS:032x}"
 
 
-def key_text(texts: Sequence[Text], *, cut: bool = False) -> str:
-    """Return a row's key as one line of JSON; `cut`: truncate long values."""
-    shown = [_shortened(text) for text in texts] if cut else texts
+def key_text(texts: Sequence[CanonicalText], *, shorten: bool = False) -> str:
+    """Return a row's key as one line of JSON; `shorten`: truncate long values."""
+    shown = [_shortened(text) for text in texts] if shorten else texts
     return json.dumps(shown, separators=(",", ":"))
 
 
-def _shortened(text: Text) -> Text:
+def _shortened(text: CanonicalText) -> CanonicalText:
     if text is None or len(text) <= _LONGEST_SHOWN:
         return text
     return f"{text[:_LONGEST_SHOWN]}…"

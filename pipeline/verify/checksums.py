@@ -9,9 +9,6 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import KINDS_IGNORED_BY_GOLD, TimelineItem, in_force
-from pipeline.catalog.timeline.definitions import read_items
 from pipeline.errors import BinlakeError, ConcurrentRunError, NothingReplicatedError
 from pipeline.gold import Cut, GoldState
 from pipeline.gold.plan.rebuild import refresh_under_way
@@ -21,6 +18,9 @@ from pipeline.lake import delta
 from pipeline.lake.child_sessions import child_session
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import KINDS_IGNORED_BY_GOLD, TimelineItem, in_force
+from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.settings import Settings
 from pipeline.settings.settings import matches
 from pipeline.verify.canonical import checksum

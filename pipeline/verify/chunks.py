@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pipeline.verify.canonical import MODULUS, Text, hashed_text
+from pipeline.verify.canonical import MODULUS, CanonicalText, hashed_text
 
 CHUNK_ROWS = 10_000
 """Rows of a chunk of a large table, about: what is read if one row differs."""
@@ -39,7 +39,7 @@ class Chunking(NamedTuple):
     parts: int = 1
     key: tuple[int, ...] = ()
 
-    def chunk(self, texts: Sequence[Text], digest: bytes) -> int:
+    def chunk(self, texts: Sequence[CanonicalText], digest: bytes) -> int:
         """Return the chunk of a row, by its canonical texts and their hash."""
         if self.parts == 1:
             return 0

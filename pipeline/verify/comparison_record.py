@@ -11,9 +11,9 @@ import uuid
 from datetime import datetime, timezone
 
 from pipeline.errors import DONE, DONE_WITH_FAULTS, sentence_of
+from pipeline.lake.lazy_spark import Spark, started
 from pipeline.lake.ledger.run_record import RunRecord, Sentence
 from pipeline.lake.ledger.run_store import VERIFY, append_run
-from pipeline.lake.starting import Spark, started
 from pipeline.observe import redact, say
 from pipeline.observe.current_run import binlake_version
 from pipeline.settings import Settings

@@ -23,7 +23,7 @@ from pipeline.verify.canonical import (
     JSON,
     TEXT,
     TIME,
-    Text,
+    CanonicalText,
     canonical,
     key_text,
     row_hash,
@@ -59,7 +59,7 @@ COLLECTED = 100_000
 """The most chunk sums that are collected to the driver without an aggregation in Spark."""
 KEYED = "hash binary, key string"
 
-Batches = Iterable[pa.RecordBatch]
+RecordBatches = Iterable[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def keyed(
 def _mapped(
     rows: DataFrame,
     columns: Sequence[GoldColumn],
-    function: Callable[[Batches], Iterator[pa.RecordBatch]],
+    function: Callable[[RecordBatches], Iterator[pa.RecordBatch]],
     schema: str,
 ) -> DataFrame:
     # Rename the columns: PySpark does not quote the original names.
@@ -134,7 +134,7 @@ def _mapped(
     return rows.select(*chosen).mapInArrow(function, schema)
 
 
-def _texts(kinds: Sequence[str], batch: pa.RecordBatch) -> Iterator[Sequence[Text]]:
+def _texts(kinds: Sequence[str], batch: pa.RecordBatch) -> Iterator[Sequence[CanonicalText]]:
     """Yield the canonical texts of each row."""
     columns = (
         list(map(canonical(kind), column.to_pylist()))
@@ -150,7 +150,7 @@ class _Sums:
     kinds: Sequence[str]
     chunking: Chunking
 
-    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+    def __call__(self, batches: RecordBatches) -> Iterator[pa.RecordBatch]:
         sums = ChunkSums()
         for batch in batches:
             for texts in _texts(self.kinds, batch):
@@ -175,7 +175,7 @@ class _Keyed:
     chunking: Chunking
     wanted: frozenset[int] | None
 
-    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+    def __call__(self, batches: RecordBatches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             found = [
                 (digest, self._key(texts))
@@ -189,9 +189,9 @@ class _Keyed:
                 }
             )
 
-    def _is_wanted(self, texts: Sequence[Text], digest: bytes) -> bool:
+    def _is_wanted(self, texts: Sequence[CanonicalText], digest: bytes) -> bool:
         return self.wanted is None or self.chunking.chunk(texts, digest) in self.wanted
 
-    def _key(self, texts: Sequence[Text]) -> str:
+    def _key(self, texts: Sequence[CanonicalText]) -> str:
         key = self.chunking.key
-        return key_text([texts[n] for n in key] or texts, cut=not key)
+        return key_text([texts[n] for n in key] or texts, shorten=not key)

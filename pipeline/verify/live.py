@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.gold.plan.verification_points import Wanted, halt
+from pipeline.gold.plan.verification_points import VerificationPoint, halt
 from pipeline.lake import stores
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import Task
@@ -57,10 +57,13 @@ class _Asking(Watcher):
     """Shows the snapshot's progress, and requests a cut from gold at its position."""
 
     def __init__(
-        self, run: LayerRun, ask: Callable[[Mapping[str, Any]], Wanted], meanwhile: ExitStack
+        self,
+        run: LayerRun,
+        ask: Callable[[Mapping[str, Any]], VerificationPoint],
+        meanwhile: ExitStack,
     ) -> None:
         self._run = run
-        self._wanted: Wanted | None = None
+        self._wanted: VerificationPoint | None = None
         self._ask = ask
         self._meanwhile = meanwhile
         self._table = ExitStack()
@@ -72,7 +75,7 @@ class _Asking(Watcher):
         self._meanwhile.enter_context(halt(self._run.lake, self._run.source, self._wanted))
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> VerificationPoint:
         """The cut requested from gold. Raises ValueError before the snapshot has begun."""
         if self._wanted is None:
             raise ValueError("the snapshot has not begun")
@@ -100,7 +103,7 @@ class _Asking(Watcher):
 @contextmanager
 def snapshot_of(
     run: LayerRun, began: GoldPosition, tables: Sequence[str], patience: float
-) -> Iterator[tuple[str, Wanted]]:
+) -> Iterator[tuple[str, VerificationPoint]]:
     """Take a snapshot of the server; yield its file, and the cut requested from gold.
 
     Both the file and the request are removed after the block.

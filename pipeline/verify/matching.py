@@ -15,7 +15,7 @@ from typing import Any
 from pipeline.bronze import read_files
 from pipeline.bronze.tables import FileRow
 from pipeline.gold import Cut, GoldState
-from pipeline.gold.plan.verification_points import AtPosition, Wanted, WithGtids
+from pipeline.gold.plan.verification_points import AtPosition, VerificationPoint, WithGtids
 from pipeline.layer import LayerRun
 from pipeline.silver.decode.decode import OFFSET_BITS
 from pipeline.silver.plan.progress import silver_progress
@@ -79,7 +79,7 @@ class GoldPosition:
         gtids = executed_at(run, lsn, recorded)
         return cls(lsn, gtids, files[-1].server_id if files else None, known_in(files))
 
-    def wanted(self, place: Mapping[str, Any], who: Login) -> Wanted:
+    def wanted(self, place: Mapping[str, Any], who: Login) -> VerificationPoint:
         """Return the cut to request from gold for a snapshot at a position (see `server_place`).
 
         Raises OtherLogError if it cannot be determined.
@@ -182,7 +182,9 @@ class GoldReached:
     batch: int | None
 
 
-def batch_at(run: LayerRun, wanted: Wanted, began: GoldPosition, patience: float) -> int | None:
+def batch_at(
+    run: LayerRun, wanted: VerificationPoint, began: GoldPosition, patience: float
+) -> int | None:
     """Return the batch that published the wanted cut, waiting up to `patience` seconds for it.
 
     Batches earlier than gold's position when verify `began` are ignored. None if there is no such

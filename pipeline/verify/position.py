@@ -16,13 +16,13 @@ from pipeline.bronze.executed_gtids import first_after_reset
 from pipeline.bronze.tables import FileRow
 from pipeline.gold import Cut
 from pipeline.gold.changes.log_facts import gather
-from pipeline.gold.plan.cut import gtids_at
-from pipeline.gold.plan.published_cuts import cuts_table
+from pipeline.gold.plan.cuts_table import cuts_table
+from pipeline.gold.plan.publication import gtids_at
 from pipeline.lake.delta_log.conditions import compare, equal
 from pipeline.layer import LayerRun
-from pipeline.silver.decode import segments
+from pipeline.silver.decode import segment_refs
 from pipeline.silver.decode.decode import OFFSET_BITS
-from pipeline.silver.decode.segments import FilePosition
+from pipeline.silver.decode.segment_refs import FilePosition
 from pipeline.silver.decode.silver_tables import transactions_table
 from pipeline.silver.plan.progress import silver_progress
 from pipeline.source import GtidSet
@@ -167,4 +167,4 @@ def is_in_silver(run: LayerRun, place: FilePosition) -> bool:
     silver = silver_progress(run.ledger).plan
     if silver is None or silver.end >= place:
         return silver is not None
-    return not segments.between(run.spark, run.lake, run.source, silver.end, place)
+    return not segment_refs.between(run.spark, run.lake, run.source, silver.end, place)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pipeline.lake import Ledger
 from pipeline.lake.layout import require_writable
-from pipeline.lake.starting import Spark, started
+from pipeline.lake.lazy_spark import Spark, started
 from pipeline.layer import LayerRun
 from pipeline.observe import Progress
 from pipeline.observe.progress import QuietProgress

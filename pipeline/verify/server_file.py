@@ -11,9 +11,9 @@ from typing import Any
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
-from pipeline.catalog import TableName
 from pipeline.errors import SettingsError
 from pipeline.lake.locks.lock import local_path
+from pipeline.schema_history import TableName
 from pipeline.verify.chunks import Chunking, ChunkSum
 from pipeline.verify.gold_table import GoldColumn
 from pipeline.verify.snapshot import FORMAT, HEADER

@@ -273,7 +273,7 @@ def _read_rows(
             chunk = chunking.chunk(texts, digest)
             sums.add(chunk, digest)
             if reading.keys:
-                shown = key_text([texts[n] for n in key] or texts, cut=not key)
+                shown = key_text([texts[n] for n in key] or texts, shorten=not key)
                 reading.keep(number, chunk, digest, shown)
         reading.watcher.read(len(portion))
     return sums

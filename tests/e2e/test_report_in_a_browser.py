@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from pipeline.run.page.document import document
-from tests.support.browser.chromium import browser, why_unavailable
 from tests.support.page.made_page import (
     busy_page,
     first_run_failed_page,
     first_run_page,
     several_sources_page,
 )
+from tests.support.programs.chromium import browser, why_unavailable
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -11,12 +11,16 @@ from pathlib import Path
 import pytest
 
 from tests.support.house.rules import (
+    HOW_TO_LIST,
     LEAST_LINES,
+    MOST_LINES,
     RULES,
     circles,
+    crowded_folders,
     face,
     imports,
     modules,
+    near_twins,
     sizes,
     strangers,
 )
@@ -96,7 +100,7 @@ def shed(tmp_path: Path) -> House:
         "second": "user",
     }
     order = {"first": ("tools", "bench")}
-    return House(tmp_path, ("first", "second"), rooms, order)
+    return House(tmp_path, ("first", "second"), rooms, order, beside=("yard",))
 
 
 def test_a_house_that_keeps_the_rules(shed: House) -> None:
@@ -106,8 +110,8 @@ def test_a_house_that_keeps_the_rules(shed: House) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("first/bench/loose.py", LONG, "first.bench has loose, which is not listed"),
-        ("first/attic/__init__.py", "", "first has attic/, which is not listed"),
+        ("first/bench/loose.py", LONG, f"first.bench has loose, which is not listed{HOW_TO_LIST}"),
+        ("first/attic/__init__.py", "", f"first has attic/, which is not listed{HOW_TO_LIST}"),
         (
             "first/tools/saw.py",
             f"import first.bench.vice\n{LONG}",
@@ -134,6 +138,17 @@ def test_a_house_that_keeps_the_rules(shed: House) -> None:
             None,
         ),
         ("first/tools/hidden.py", "x = 1\n", "first.tools.hidden has fewer than 40 lines"),
+        ("first/tools/hidden.py", "x = 1\n" * MOST_LINES, None),
+        (
+            "first/tools/hidden.py",
+            "x = 1\n" * (MOST_LINES + 1),
+            "first.tools.hidden has 401 lines, more than 400: split it by concept",
+        ),
+        (
+            "yard/test_saw.py",
+            "x = 1\n" * (MOST_LINES + 1),
+            "yard.test_saw has 401 lines, more than 400: split it by concept",
+        ),
         (
             "first/tools/hidden.py",
             f"class A: ...\nclass _B: ...\n{LONG}",
@@ -142,7 +157,32 @@ def test_a_house_that_keeps_the_rules(shed: House) -> None:
         (
             "first/bench/vice.py",
             f"from first.tools.saw import x\nclass Plank: ...\n{LONG}",
-            "Plank is a class in first.bench.vice and in second.user",
+            "Plank is a type in first.bench.vice and in second.user",
+        ),
+        (
+            "first/bench/vice.py",
+            f"from first.tools.saw import x\nPlank = tuple[int, int]\n{LONG}",
+            "Plank is a type in first.bench.vice and in second.user",
+        ),
+        (
+            "first/bench/vice.py",
+            f"from first.tools.saw import x\nPlank: TypeAlias = 'list[int]'\n{LONG}",
+            "Plank is a type in first.bench.vice and in second.user",
+        ),
+        (
+            "first/bench/vice.py",
+            f"from first.tools.saw import x\nPLANK = (1, 2)\n{LONG}",
+            None,
+        ),
+        (
+            "second/saws.py",
+            LONG,
+            "saw and saws differ only by an ending: first.tools.saw, second.saws",
+        ),
+        (
+            "second/vicing/__init__.py",
+            "",
+            "vice and vicing differ only by an ending: first.bench.vice, second.vicing",
         ),
     ],
 )
@@ -155,6 +195,33 @@ def test_a_breach_is_found(shed: House, file: str, text: str, message: str | Non
     assert message in found if message else not found
 
 
+def test_a_pair_of_names_is_an_exception_only_while_it_is_needed(shed: House) -> None:
+    (shed.root / "second/saws.py").write_text(LONG)
+    pair, other = ("saw", "saws"), ("saw", "vice")
+    assert not list(near_twins(replace(shed, twins={pair: "why"})))
+    assert list(near_twins(replace(shed, twins={pair: "why", other: "why"}))) == [
+        "saw and vice are no near-twins"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("plan", "planning"),
+        ("framer", "framing"),
+        ("foreign_key", "foreign_keys"),
+        ("format_description", "format_descriptor"),
+        ("copies", "copy"),
+    ],
+)
+def test_names_that_differ_only_by_an_ending(shed: House, one: str, other: str) -> None:
+    for name in (one, other):
+        (shed.root / f"second/{name}.py").write_text(LONG)
+    assert list(near_twins(shed)) == [
+        f"{one} and {other} differ only by an ending: second.{one}, second.{other}"
+    ]
+
+
 def test_a_circle_a_full_room_and_a_lost_entry_are_found(shed: House) -> None:
     for one, other in (("saw", "hidden"), ("hidden", "saw")):
         (shed.root / f"first/tools/{one}.py").write_text(f"from first.tools import {other}\n{LONG}")
@@ -163,6 +230,13 @@ def test_a_circle_a_full_room_and_a_lost_entry_are_found(shed: House) -> None:
     full = replace(shed, rooms={"first.bench": " ".join(f"m{n}" for n in range(16))}, order={})
     assert "first.bench has 16 entries" in list(sizes(full))
     assert "first.bench has no m0" in list(strangers(full))
+    for number in range(16):
+        (shed.root / "tests/saws").mkdir(parents=True, exist_ok=True)
+        (shed.root / f"tests/saws/test_{number}.py").write_text(LONG)
+    assert list(crowded_folders(shed)) == ["tests/saws has 16 entries"]
+    assert list(crowded_folders(replace(shed, crowded=("tests/saws", "tests")))) == [
+        "tests has not so many entries"
+    ]
     assert list(sizes(replace(shed, small={"first.tools.saw": "why"}))) == [
         "first.tools.saw is not small"
     ]

@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from decoder.model.schemas import CHANGE_FIELDS
 from pipeline.bronze.tables import files_table, segments_table
-from pipeline.catalog.timeline.definitions import definitions
-from pipeline.gold.cascades.store import cascades_table
-from pipeline.gold.plan.cut import cuts_table
+from pipeline.gold.cascades.cascades_table import cascades_table
+from pipeline.gold.plan.cuts_table import cuts_table
 from pipeline.gold.table.names import LSN, MEANINGS
 from pipeline.lake import Lake
 from pipeline.lake.ledger.ledger_table import batches
 from pipeline.lake.ledger.run_record import RUNS
+from pipeline.schema_history.timeline.stored_timeline import definitions
 from pipeline.silver.decode.silver_tables import (
     quarantine_table,
     statements_table,

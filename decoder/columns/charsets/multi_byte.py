@@ -13,7 +13,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+
+from decoder.columns.arrays import Int32s
 
 INVALID = -1
 LEAD = -2
@@ -26,8 +27,6 @@ GB18030_SUPPLEMENTARY = 189000
 """Linear number of the four-byte code of U+10000."""
 GB18030_BMP = 39420
 """Number of linear codes of the basic plane."""
-
-Int32s = npt.NDArray[np.int32]
 
 
 class MultiByte(NamedTuple):

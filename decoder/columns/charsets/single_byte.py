@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from decoder.columns.charsets.multi_byte import Deviations, Int32s, code_points, decoder
+from decoder.columns.arrays import Int32s
+from decoder.columns.charsets.multi_byte import Deviations, code_points, decoder
 
 SINGLE_BYTE = {
     "armscii8": Deviations(

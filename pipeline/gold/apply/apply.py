@@ -9,11 +9,9 @@ from itertools import chain
 
 from pyspark.sql import SparkSession
 
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import TimelineItem
 from pipeline.gold.apply.merge import Take, put
 from pipeline.gold.apply.seed_rows import Seeding
-from pipeline.gold.cascades.store import Changes
+from pipeline.gold.cascades.cascades_table import CascadedChanges
 from pipeline.gold.changes.changes import TableChanges, read_changes
 from pipeline.gold.changes.drift import Look, Watch
 from pipeline.gold.changes.fold import shape_of
@@ -32,6 +30,8 @@ from pipeline.gold.table.state import GoldState, Refusal, TableRefusedError, Tab
 from pipeline.lake.child_sessions import staying_active
 from pipeline.lake.delta_log.spark_written import version_of
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem
 
 STEPS = 1_000_000
 """More than the number of transaction versions that a table's steps use in one batch."""
@@ -58,7 +58,7 @@ class GoldBatch:
     items: Mapping[TableName, Sequence[TimelineItem]]
     facts: Facts
     since_seeds: Facts
-    cascades: Changes
+    cascades: CascadedChanges
     watch: Watch | None
     few: Few | None
 

@@ -15,8 +15,6 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession, functions as sf, types as st
 
 from decoder import TableDefinition
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import SeededFrom, TimelineItem
 from pipeline.errors import BinlakeError
 from pipeline.gold.apply.merge import put
 from pipeline.gold.changes.change_stats import first_lsn, is_partial
@@ -32,7 +30,9 @@ from pipeline.gold.table.names import COMMITTED_AT, LSN
 from pipeline.gold.table.state import Refusal, TableRefusedError, TableState
 from pipeline.lake.sql_text import in_sql
 from pipeline.layer import LayerRun
-from pipeline.silver.plan.seeds import Seed, read_seed, rows_folder, staged_schema
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import SeededFrom, TimelineItem
+from pipeline.silver.plan.stored_seeds import Seed, read_seed, rows_folder, staged_schema
 
 FROM_START = 1
 """XA transactions are read from the log's start: one may have been prepared before the seed."""

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["foresight", "outlook", "reader", "store"]
+__all__ = ["cascades_table", "foresight", "outlook", "reader"]

@@ -2,9 +2,9 @@
 
 Done while a batch is planned, from gold's rows before it and silver's changes: what cannot be
 derived holds the child like any fault, and the derived changes are stored with the plan
-(`cascades.store`). Skipped if no foreign key changes rows, or no parent has rows in transactions
-with unlogged cascades; if none of these rows is deleted or changes a referenced value, only that is
-checked.
+(`cascades.cascades_table`). Skipped if no foreign key changes rows, or no parent has rows in
+transactions with unlogged cascades; if none of these rows is deleted or changes a referenced value,
+only that is checked.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from pipeline.catalog import TableName
+from pipeline.gold.cascades.cascades_table import CascadedChanges, as_changes
 from pipeline.gold.cascades.links import (
-    Identity,
     Link,
+    RowIdentity,
     ancestors,
     cascading,
     changes_of,
@@ -29,11 +29,18 @@ from pipeline.gold.cascades.links import (
 )
 from pipeline.gold.cascades.outlook import Foreseen, Outlook, Parents
 from pipeline.gold.cascades.reader import Reader
-from pipeline.gold.cascades.replay import Cascaded, Place, Replay, RowChange, TableRows, Values
+from pipeline.gold.cascades.replay import (
+    Cascaded,
+    ChangePlace,
+    Replay,
+    RowChange,
+    RowValues,
+    TableRows,
+)
 from pipeline.gold.cascades.rows import ChangeRequest, TooManyRowsError
-from pipeline.gold.cascades.store import Changes, as_changes
-from pipeline.gold.changes.blockers import OpenFault
+from pipeline.gold.changes.holds import OpenFault
 from pipeline.gold.changes.steps import model_after, rows_between
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 
 TOO_MANY = "more rows are affected at once than can be processed"
@@ -194,8 +201,8 @@ class _Foresight:
         """
         self.links = [link for link in self.links if link.child in first]
         found = self._with_children(triggers, first)
-        loaded: dict[Link, set[Identity]] = defaultdict(set)
-        base: dict[TableName, dict[Identity, list[Values]]] = {
+        loaded: dict[Link, set[RowIdentity]] = defaultdict(set)
+        base: dict[TableName, dict[RowIdentity, list[RowValues]]] = {
             child: self._keyed(child, found) for child in first
         }
         while True:
@@ -223,7 +230,9 @@ class _Foresight:
                 child, rows.columns, state.from_lsn, high, all_changes=True, whole=whole
             )
 
-        found: dict[tuple[Place, TableName], RowChange] = {(e.place, e.table): e for e in triggers}
+        found: dict[tuple[ChangePlace, TableName], RowChange] = {
+            (e.place, e.table): e for e in triggers
+        }
         for event in self.reader.events(map(request, sorted(children))):
             key = (event.place, event.table)
             trigger = found.get(key)
@@ -254,14 +263,16 @@ class _Foresight:
         whole = complete and not state.marked
         return TableRows(key, columns, state.from_lsn, state.to_lsn, own, whole, carried)
 
-    def _with(self, child: TableName, base: Mapping[Identity, list[Values]]) -> TableRows:
+    def _with(self, child: TableName, base: Mapping[RowIdentity, list[RowValues]]) -> TableRows:
         rows = self._empty(child)
         for copies in base.values():
             for row in copies:
                 rows.put(row)
         return rows
 
-    def _keyed(self, child: TableName, found: Iterable[RowChange]) -> dict[Identity, list[Values]]:
+    def _keyed(
+        self, child: TableName, found: Iterable[RowChange]
+    ) -> dict[RowIdentity, list[RowValues]]:
         """Return the rows whose changes do not contain all required columns."""
         rows = self._empty(child)
         partial = (event for event in found if event.table == child and rows.takes(event))
@@ -276,14 +287,16 @@ class _Foresight:
             return {}
         return _by_identity(rows, self.reader.keyed(child, rows.key, keys, rows.columns))
 
-    def _load(self, base: dict[Identity, list[Values]], link: Link, values: set[Identity]) -> None:
+    def _load(
+        self, base: dict[RowIdentity, list[RowValues]], link: Link, values: set[RowIdentity]
+    ) -> None:
         if not self.outlook.begins_empty(link.child):
             rows = self._empty(link.child)
             base.update(_by_identity(rows, self.reader.referring(link, values, rows.columns)))
 
     # --- results ----------------------------------------------------------------------------------
 
-    def _changes(self, cascaded: Iterable[Cascaded]) -> Changes:
+    def _changes(self, cascaded: Iterable[Cascaded]) -> CascadedChanges:
         """Return the results by table and silver's version."""
         by_table: dict[TableName, list[Cascaded]] = defaultdict(list)
         for one in cascaded:
@@ -317,8 +330,8 @@ def _after(
     return [own[at] for own, at in places if at < len(own)]
 
 
-def _by_identity(rows: TableRows, found: Iterable[Values]) -> dict[Identity, list[Values]]:
-    by_identity: dict[Identity, list[Values]] = defaultdict(list)
+def _by_identity(rows: TableRows, found: Iterable[RowValues]) -> dict[RowIdentity, list[RowValues]]:
+    by_identity: dict[RowIdentity, list[RowValues]] = defaultdict(list)
     for row in found:
         by_identity[rows.identity(row)].append(row)
     # Sorted, since Spark's order is not deterministic.

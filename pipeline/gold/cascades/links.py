@@ -20,15 +20,15 @@ from typing import Any
 from decoder import TableDefinition
 from decoder.constants import ZERO_DATE_TYPES, ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.ddl.foreign_key import ForeignKey
-from pipeline.catalog.ddl.model import TableModel
 from pipeline.gold.changes.steps import model_after
 from pipeline.gold.table.state import TableState
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem
+from pipeline.schema_history.ddl.foreign_key_clause import ForeignKey
+from pipeline.schema_history.ddl.model import TableModel
 
 Items = Mapping[TableName, Sequence[TimelineItem]]
-Identity = tuple[Any, ...]
+RowIdentity = tuple[Any, ...]
 """Values that identify rows."""
 _STAYS = ("version", "keys", "temporary")
 """Items that keep a table's columns and, unless the model says otherwise, its foreign keys."""
@@ -67,7 +67,7 @@ class Link:
     computed: bool = False
     doubt: str = ""
 
-    def rough(self, values: Iterable[Any]) -> Identity:
+    def rough(self, values: Iterable[Any]) -> RowIdentity:
         """Return a form that is the same for all values that may be equal under a collation."""
         return tuple(
             value.rstrip(" ")

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.catalog import TableName
+from pipeline.gold.cascades.cascades_table import CascadedChanges
 from pipeline.gold.cascades.links import Items, Link, ancestors, begins_empty, descendants
 from pipeline.gold.cascades.reader import Reader
-from pipeline.gold.cascades.store import Changes
-from pipeline.gold.changes.blockers import OpenFault, place_in_log
+from pipeline.gold.changes.holds import OpenFault, place_in_log
 from pipeline.gold.changes.steps import model_after
 from pipeline.gold.table.state import TableState
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 
 COPY_REMEDY = (
@@ -74,7 +74,7 @@ class Foreseen:
 
     cut_lsn: int
     faults: tuple[OpenFault, ...] = ()
-    changes: Changes = field(default_factory=dict)
+    changes: CascadedChanges = field(default_factory=dict)
     again: bool = False
 
 

@@ -14,10 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from pipeline.catalog import TableName
 from pipeline.errors import BinlakeError
-from pipeline.gold.cascades.links import Identity, Items, Link
-from pipeline.gold.cascades.replay import RowChange, Values
+from pipeline.gold.cascades.links import Items, Link, RowIdentity
+from pipeline.gold.cascades.replay import RowChange, RowValues
 from pipeline.gold.cascades.rows import ChangeRequest, LoggedCascades, events, keyed, referring
 from pipeline.gold.changes.faults import Resolved, resolved_faults
 from pipeline.gold.changes.log_facts import Facts
@@ -27,7 +26,8 @@ from pipeline.gold.table.names import gold_name
 from pipeline.lake import delta
 from pipeline.lake.delta_log.conditions import among
 from pipeline.lake.delta_log.spark_written import version_of
-from pipeline.lake.starting import Spark, started
+from pipeline.lake.lazy_spark import Spark, started
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 
 Answer = TypeVar("Answer")
@@ -131,8 +131,8 @@ class Reader:
         return sorted(end for end in ends if end is not None)
 
     def referring(
-        self, link: Link, values: Collection[Identity], columns: Sequence[str]
-    ) -> list[Values]:
+        self, link: Link, values: Collection[RowIdentity], columns: Sequence[str]
+    ) -> list[RowValues]:
         """Return a child's rows that may refer to these values. Raises TooManyRowsError."""
         question = (link, frozenset(values), tuple(columns))
         look = partial(referring, link=link, values=values, columns=columns)
@@ -142,17 +142,17 @@ class Reader:
         self,
         table: TableName,
         key: Sequence[str],
-        keys: Collection[Identity],
+        keys: Collection[RowIdentity],
         columns: Sequence[str],
-    ) -> list[Values]:
+    ) -> list[RowValues]:
         """Return a child's rows with these keys. Raises TooManyRowsError."""
         question = (table, tuple(key), frozenset(keys), tuple(columns))
         look = partial(keyed, table=table, key=key, keys=keys, columns=columns)
         return self._rows(table, question, look) if keys else []
 
     def _rows(
-        self, table: TableName, question: Hashable, look: Callable[[DataFrame], list[Values]]
-    ) -> list[Values]:
+        self, table: TableName, question: Hashable, look: Callable[[DataFrame], list[RowValues]]
+    ) -> list[RowValues]:
         """Return what `look` finds in a gold table. Raises DamagedTableError if it is damaged."""
         version = self.versions.get(table)
         if version is None:

@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.catalog import TableName
-from pipeline.gold.cascades.links import Identity, Link, descendants
+from pipeline.gold.cascades.links import Link, RowIdentity, descendants
 from pipeline.gold.changes.images import REPLACEMENT
+from pipeline.schema_history import TableName
 
-Values = dict[str, Any]
-Place = tuple[int, int, int]
+RowValues = dict[str, Any]
+ChangePlace = tuple[int, int, int]
 """LSN, position and row number: where a change is in the log."""
 MAX_DEPTH = 64
 """More than InnoDB's own limit of 15 levels."""
@@ -34,10 +34,10 @@ class RowChange:
     log. `doubt`: why `unlogged` is not known; empty if it is.
     """
 
-    place: Place
+    place: ChangePlace
     table: TableName
-    before: Values | None
-    after: Values | None
+    before: RowValues | None
+    after: RowValues | None
     unlogged: bool
     committed_at: Any = None
     doubt: str = ""
@@ -50,11 +50,11 @@ class Cascaded:
     `before` has the known columns of the row, `after` the changed ones (None: the row is deleted).
     """
 
-    place: Place
+    place: ChangePlace
     number: int
     table: TableName
-    before: Values
-    after: Values | None
+    before: RowValues
+    after: RowValues | None
     committed_at: Any
 
 
@@ -74,8 +74,8 @@ class TableRows:
     links: tuple[Link, ...]
     complete: bool = True
     carried: tuple[str, ...] = ()
-    rows: dict[Identity, list[Values]] = field(default_factory=dict)
-    index: dict[tuple[int, Identity], dict[Identity, None]] = field(
+    rows: dict[RowIdentity, list[RowValues]] = field(default_factory=dict)
+    index: dict[tuple[int, RowIdentity], dict[RowIdentity, None]] = field(
         default_factory=lambda: defaultdict(dict)
     )
 
@@ -83,11 +83,11 @@ class TableRows:
         """Return True if a change applies to these rows."""
         return self.since < event.place[0] <= self.until
 
-    def identity(self, row: Values) -> Identity:
+    def identity(self, row: RowValues) -> RowIdentity:
         """Return the values that identify the row."""
         return tuple(_frozen(row[name]) for name in self.key or self.columns)
 
-    def put(self, row: Values) -> None:
+    def put(self, row: RowValues) -> None:
         """Add a row or, without a key, another copy of it."""
         identity = self.identity(row)
         if self.key and identity in self.rows:
@@ -96,7 +96,7 @@ class TableRows:
         for place in self._places(row):
             self.index[place][identity] = None
 
-    def take(self, identity: Identity) -> Values | None:
+    def take(self, identity: RowIdentity) -> RowValues | None:
         """Remove a row and return it; None if it is not among these."""
         copies = self.rows.get(identity)
         if not copies:
@@ -108,11 +108,11 @@ class TableRows:
                 self.index[place].pop(identity, None)
         return row
 
-    def referring(self, link: Link, values: Identity) -> list[Identity]:
+    def referring(self, link: Link, values: RowIdentity) -> list[RowIdentity]:
         """Return the identities of rows that may refer to these values."""
         return list(self.index.get((self.links.index(link), link.rough(values)), ()))
 
-    def _places(self, row: Values) -> Iterator[tuple[int, Identity]]:
+    def _places(self, row: RowValues) -> Iterator[tuple[int, RowIdentity]]:
         for number, link in enumerate(self.links):
             values = [row[name] for name in link.columns]
             if None not in values:
@@ -131,7 +131,7 @@ class Replay:
         self,
         links: Sequence[Link],
         children: Mapping[TableName, TableRows],
-        loaded: Mapping[Link, set[Identity]],
+        loaded: Mapping[Link, set[RowIdentity]],
     ) -> None:
         self._links = links
         self._children = children
@@ -140,7 +140,7 @@ class Replay:
         for link in links:
             self._by_parent[link.parent].append(link)
         self.cascaded: list[Cascaded] = []
-        self.missing: dict[Link, set[Identity]] = defaultdict(set)
+        self.missing: dict[Link, set[RowIdentity]] = defaultdict(set)
         self.doubts: dict[tuple[TableName, int], str] = {}
         self.lacks: dict[tuple[TableName, int], str] = {}
         self._event: RowChange
@@ -150,8 +150,8 @@ class Replay:
         """Apply one change and its cascades."""
         self._event, self._number = event, 0
         rows = self._children.get(event.table)
-        old: Values = dict(event.before or {})
-        new: Values | None = None
+        old: RowValues = dict(event.before or {})
+        new: RowValues | None = None
         if rows is not None and rows.takes(event):
             old, new = _changed(rows, event)
             if lost := _lost(rows, event):
@@ -162,7 +162,7 @@ class Replay:
         if event.unlogged and event.before is not None:
             self._fire(event.table, old, new, 0)
 
-    def _fire(self, parent: TableName, old: Values, new: Values | None, depth: int) -> None:
+    def _fire(self, parent: TableName, old: RowValues, new: RowValues | None, depth: int) -> None:
         """Apply the foreign keys to a parent's row that is changed, or deleted (`new` is None)."""
         for link in self._by_parent.get(parent, ()):
             action = link.on_delete if new is None else link.on_update
@@ -177,7 +177,9 @@ class Replay:
                 # Gold's rows of that table are already at a later position.
                 self._doubt_below(link.child, "rows of {} have already changed further")
 
-    def _act(self, link: Link, action: str, old: Values, new: Values | None, depth: int) -> None:
+    def _act(
+        self, link: Link, action: str, old: RowValues, new: RowValues | None, depth: int
+    ) -> None:
         doubt = link.doubt or _unknown(link, old, new)
         if doubt or depth > MAX_DEPTH:
             self._doubt(link.child, doubt or "its foreign keys form an endless cycle")
@@ -196,7 +198,7 @@ class Replay:
         for identity in self._referring(link, values, self._event.doubt or computed):
             self._change(link, action, identity, new, depth)
 
-    def _referring(self, link: Link, values: Identity, doubt: str) -> Iterator[Identity]:
+    def _referring(self, link: Link, values: RowIdentity, doubt: str) -> Iterator[RowIdentity]:
         """Yield the rows that refer to these values, each as often as it exists.
 
         `doubt`: why that is not known for any row; empty if it is.
@@ -217,14 +219,14 @@ class Replay:
                 yield from [identity] * len(copies)
 
     def _change(
-        self, link: Link, action: str, identity: Identity, new: Values | None, depth: int
+        self, link: Link, action: str, identity: RowIdentity, new: RowValues | None, depth: int
     ) -> None:
         event, rows = self._event, self._children[link.child]
         row = rows.take(identity)
         if row is None:
             return
-        after: Values | None = None
-        changed: Values | None = None
+        after: RowValues | None = None
+        changed: RowValues | None = None
         if action == "SET NULL":
             changed = dict.fromkeys(link.columns)
         elif new is not None:
@@ -257,7 +259,7 @@ class Replay:
         self.doubts.setdefault((child, self._event.place[0]), reason)
 
 
-def _concerns(link: Link, old: Values, new: Values | None) -> bool:
+def _concerns(link: Link, old: RowValues, new: RowValues | None) -> bool:
     """Return True if a parent's row is deleted, or a referenced column changes.
 
     A column that an image leaves out is unchanged.
@@ -265,9 +267,9 @@ def _concerns(link: Link, old: Values, new: Values | None) -> bool:
     return new is None or any(_differs(name, old, new) for name in link.parent_columns)
 
 
-def _changed(rows: TableRows, event: RowChange) -> tuple[Values, Values | None]:
+def _changed(rows: TableRows, event: RowChange) -> tuple[RowValues, RowValues | None]:
     """Apply a child's own change; return its row before and after, as far as known."""
-    old: Values = dict(event.before or {})
+    old: RowValues = dict(event.before or {})
     if event.before is not None and all(name in old for name in rows.key or rows.columns):
         old = {**(rows.take(rows.identity(old)) or {}), **old}
     if event.after is None:
@@ -285,13 +287,13 @@ def _lost(rows: TableRows, event: RowChange) -> str:
     return ", ".join(name for name in rows.columns if name not in event.after)
 
 
-def _differs(name: str, old: Values, new: Values) -> bool:
+def _differs(name: str, old: RowValues, new: RowValues) -> bool:
     if name not in new:
         return False
     return name not in old or _frozen(old[name]) != _frozen(new[name])
 
 
-def _unknown(link: Link, old: Values, new: Values | None) -> str:
+def _unknown(link: Link, old: RowValues, new: RowValues | None) -> str:
     """Return why it is not known which rows refer to a parent's row; empty if it is."""
     if lacking := [n for n in link.parent_columns if n not in old or (new and n not in new)]:
         return (

@@ -12,10 +12,8 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types as st
 
 from decoder import TypeOptions
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import TimelineItem
-from pipeline.gold.cascades.links import Identity, Link, loose
-from pipeline.gold.cascades.replay import RowChange, Values
+from pipeline.gold.cascades.links import Link, RowIdentity, loose
+from pipeline.gold.cascades.replay import RowChange, RowValues
 from pipeline.gold.changes.changes import Skipped, read_changes
 from pipeline.gold.changes.images import LeftOut, any_of, is_left_out, whole_after
 from pipeline.gold.changes.log_facts import Facts
@@ -24,8 +22,10 @@ from pipeline.gold.changes.steps import rows_between
 from pipeline.gold.changes.transactions import slices
 from pipeline.gold.schema.unlogged import completed, left_out
 from pipeline.lake import Lake
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.sql_text import quoted
-from pipeline.lake.starting import Spark
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem
 
 MOST_ROWS = 200_000
 """Limit on changes of one table, or rows that may refer to deleted ones, processed at once."""
@@ -202,8 +202,8 @@ class LoggedCascades:
 
 
 def referring(
-    gold: DataFrame, link: Link, values: Collection[Identity], columns: Sequence[str]
-) -> list[Values]:
+    gold: DataFrame, link: Link, values: Collection[RowIdentity], columns: Sequence[str]
+) -> list[RowValues]:
     """Return the rows of gold that may refer to one of `values` (in the form of `Link.rough`).
 
     Raises TooManyRowsError.
@@ -218,9 +218,9 @@ def keyed(
     gold: DataFrame,
     table: TableName,
     key: Sequence[str],
-    keys: Collection[Identity],
+    keys: Collection[RowIdentity],
     columns: Sequence[str],
-) -> list[Values]:
+) -> list[RowValues]:
     """Return the rows of gold with these keys. Raises TooManyRowsError."""
     own = {name: sf.col(quoted(name)) for name in key}
     return _with_values(gold, table, own, keys, columns)
@@ -230,9 +230,9 @@ def _with_values(
     gold: DataFrame,
     table: TableName,
     compared: Mapping[str, Column],
-    values: Collection[Identity],
+    values: Collection[RowIdentity],
     columns: Sequence[str],
-) -> list[Values]:
+) -> list[RowValues]:
     """Return `columns` of the rows for which the `compared` values, by column, are among `values`.
 
     Raises TooManyRowsError.

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 __all__ = [
-    "blockers",
     "change_stats",
     "changes",
     "drift",
     "faults",
     "fold",
     "fold_partial",
+    "holds",
     "images",
-    "json_diff",
     "key_checks",
     "keyless",
     "local_fold",
     "log_facts",
+    "patched_json",
     "refusals",
     "small_batch",
     "steps",

@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
-from pipeline.catalog import TableName
 from pipeline.gold.changes.steps import Rows
 from pipeline.gold.changes.xa import Prepared
 from pipeline.lake import Lake, delta
 from pipeline.lake.delta_log.conditions import Condition, compare
 from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.lake.delta_log.spark_written import properties
+from pipeline.schema_history import TableName
 
 CHANGE_COLUMNS = ("__op", "__lsn", "__pos", "__row", "__committed_at", "before", "after")
 PARTIAL_COLUMNS = ("__absent_before", "__absent_after", "__json_diff")
@@ -79,8 +79,8 @@ def read_changes(
     """Return one table's changes in one part; None if silver has no table of that version.
 
     Changes of an XA transaction are in the part in which it is committed, with the LSN and the time
-    of the commit. `cascaded`: additional changes by foreign keys (see `cascades.store`). `here`:
-    the rows between the part's bounds, if already read (see `small_batch.rows_here`).
+    of the commit. `cascaded`: additional changes by foreign keys (see `cascades.cascades_table`).
+    `here`: the rows between the part's bounds, if already read (see `small_batch.rows_here`).
     """
     found = _logged(spark, lake, name, rows, skip, prepared, here)
     if cascaded is None:

@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.catalog import TableName
-from pipeline.gold.changes.blockers import OpenFault
+from pipeline.gold.changes.holds import OpenFault
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import among, compare, equal, missing
-from pipeline.lake.starting import Spark
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.lazy_spark import Spark
+from pipeline.lake.tables.choice import tables_of
 from pipeline.observe.report import sentences_by_cause
+from pipeline.schema_history import TableName
 from pipeline.silver.decode.decode import OFFSET_BITS
 from pipeline.silver.decode.silver_tables import quarantine_table
 from pipeline.silver.tables.quarantine import (

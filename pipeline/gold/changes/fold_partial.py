@@ -31,7 +31,7 @@ from pipeline.gold.changes.images import (
     key_of,
     known,
 )
-from pipeline.gold.changes.json_diff import misfit, with_diffs
+from pipeline.gold.changes.patched_json import misfit, with_diffs
 from pipeline.gold.table.names import COMMITTED_AT, LSN
 from pipeline.lake.sql_text import quoted
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pyspark.sql import Column, DataFrame, functions as sf, types as st
 
-from pipeline.gold.changes.json_diff import with_diffs
+from pipeline.gold.changes.patched_json import with_diffs
 
 Doubt = Literal["", "date", "real", "text"]
 """Why values that are equal in gold may differ in the source: NULL may be a zero date, U+FFFD may

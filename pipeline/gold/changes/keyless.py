@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window, functions as sf
 
 from pipeline.gold.changes.fold import Shape, image
 from pipeline.gold.changes.images import LeftOut, own_diffs, whole_after
-from pipeline.gold.changes.json_diff import misfit
+from pipeline.gold.changes.patched_json import misfit
 from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.names import COMMITTED_AT, LSN
 from pipeline.lake import delta

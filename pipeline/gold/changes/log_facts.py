@@ -15,14 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.catalog import TableName
-from pipeline.gold.changes.blockers import OpenFault
 from pipeline.gold.changes.changes import Skipped
+from pipeline.gold.changes.holds import OpenFault
 from pipeline.gold.changes.transactions import chosen_rows, entries, slices
 from pipeline.gold.changes.xa import Prepared, pair, xa_rows
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import compare, missing
-from pipeline.lake.starting import Spark
+from pipeline.lake.lazy_spark import Spark
+from pipeline.schema_history import TableName
 
 NUMBERED = r"^(?P<series>.+):(?P<number>\d+)$"
 """A MySQL GTID."""

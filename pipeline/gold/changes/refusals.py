@@ -8,7 +8,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, functions as sf
 
 from pipeline.gold.changes.images import LeftOut
-from pipeline.gold.changes.json_diff import JsonDiffError
+from pipeline.gold.changes.patched_json import JsonDiffError
 from pipeline.gold.table.state import Refusal, TableRefusedError
 
 _MISFITS = (

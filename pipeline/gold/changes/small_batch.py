@@ -30,9 +30,9 @@ from pipeline.lake.child_sessions import (
 )
 from pipeline.lake.delta_log.delta_rs import AlteredTableError
 from pipeline.lake.delta_log.spark_written import state
-from pipeline.lake.starting import Spark
+from pipeline.lake.lazy_spark import Spark
+from pipeline.lake.tables.choice import tables_of
 from pipeline.lake.tables.native import NativeTables
-from pipeline.lake.tables.opening import tables_of
 from pipeline.settings.settings import MIB
 from pipeline.silver.decode.silver_tables import changes_table, is_mapped
 

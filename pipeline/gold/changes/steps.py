@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from decoder import TableDefinition
-from pipeline.catalog.alter.items import Position, TimelineItem
-from pipeline.catalog.ddl.model import TableModel
 from pipeline.gold.table.state import TableState
+from pipeline.schema_history.alter.items import Position, TimelineItem
+from pipeline.schema_history.ddl.model import TableModel
 
 BEGINNINGS = ("create", "seeded", "truncate")
 """Items before which nothing matters: the table is then empty or has a seed's rows."""

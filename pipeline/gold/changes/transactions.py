@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import Condition, compare, equal, missing
-from pipeline.lake.starting import Spark
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.lazy_spark import Spark
+from pipeline.lake.tables.choice import tables_of
 from pipeline.silver.decode.silver_tables import transactions_table
 
 SLICE_ROWS = 500_000

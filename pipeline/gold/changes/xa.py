@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.catalog.alter.items import TimelineItem
-from pipeline.gold.changes.blockers import OpenFault
+from pipeline.gold.changes.holds import OpenFault
+from pipeline.schema_history.alter.items import TimelineItem
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 __all__ = [
     "batch_plan",
-    "cut",
-    "inspection",
-    "published_cuts",
+    "cuts_table",
+    "publication",
     "rebuild",
     "stopped_tables",
+    "table_inspection",
     "table_refresh",
     "until",
     "verification_points",

@@ -11,9 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import TimelineItem
-from pipeline.gold.changes.blockers import (
+from pipeline.gold.changes.holds import (
     OpenFault,
     Rules,
     fault_blocks,
@@ -27,6 +25,8 @@ from pipeline.gold.changes.blockers import (
 from pipeline.gold.plan.reach import align_renames, moved_away, reach_of, states_after
 from pipeline.gold.table.damage import Damage
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem
 
 LEFT_OUT = "Changes of it were left out by conf (include, exclude)."
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import Position, TimelineItem
-from pipeline.gold.changes.blockers import Block, Rules
+from pipeline.gold.changes.holds import Block, Rules
 from pipeline.gold.changes.steps import MOVES, is_whole
 from pipeline.gold.table.state import NO_LSN, Refusal, TableState
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import Position, TimelineItem
 
 DROPPED = "The source dropped it."
 LAST = 2**63 - 1

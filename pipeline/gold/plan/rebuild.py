@@ -15,17 +15,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from pipeline.catalog import TableName
 from pipeline.errors import BinlakeError
 from pipeline.gold.plan.batch_plan import LEFT_OUT
-from pipeline.gold.plan.cut import Cut, cut_step
-from pipeline.gold.plan.published_cuts import cuts_table
+from pipeline.gold.plan.cuts_table import cuts_table
+from pipeline.gold.plan.publication import Cut, cut_step
 from pipeline.gold.table.names import is_same_place
 from pipeline.gold.table.state import GoldState, Rebuild, TableState
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.history_removed import ABANDONED, removed
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError, require_no_maintenance
 from pipeline.silver.plan.progress import silver_progress, silver_progress_ahead

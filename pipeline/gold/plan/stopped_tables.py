@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.catalog import TableName
 from pipeline.gold.changes.steps import BEGINNINGS, Evolve, Part, Rows
 from pipeline.gold.changes.xa import Prepared, first_open
 from pipeline.gold.schema.renames import TableStep
 from pipeline.gold.table.damage import Damage
 from pipeline.gold.table.state import GoldState, Refusal, TableState
+from pipeline.schema_history import TableName
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,6 @@ from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import TimelineItem
 from pipeline.errors import BinlakeError, SettingsError
 from pipeline.gold.schema.renames import connected_groups
 from pipeline.gold.table.damage import Damage, damage_in
@@ -27,9 +25,11 @@ from pipeline.lake import delta, stores
 from pipeline.lake.ledger.history_removed import Removed, removed
 from pipeline.lake.sql_text import in_sql, is_name, quoted
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError, require_no_maintenance
-from pipeline.silver.plan.seeds import read_seed
+from pipeline.silver.plan.stored_seeds import read_seed
 
 T = TypeVar("T")
 

@@ -52,12 +52,12 @@ class WithGtids:
         return last_of(run, GtidSet.of(self.gtid_set), low, high)
 
 
-Wanted: TypeAlias = AtPosition | WithGtids
-_WANTED: TypeAdapter[Wanted] = TypeAdapter(Wanted)
+VerificationPoint: TypeAlias = AtPosition | WithGtids
+_WANTED: TypeAdapter[VerificationPoint] = TypeAdapter(VerificationPoint)
 
 
 @contextmanager
-def halt(lake: Lake, source: str, wanted: Wanted) -> Iterator[None]:
+def halt(lake: Lake, source: str, wanted: VerificationPoint) -> Iterator[None]:
     """Request a cut at a position for the duration of the block."""
     path = f"{lake.halts(source)}/{uuid.uuid4().hex}.json"
     request = {**asdict(wanted), "asked": time.time()}
@@ -94,7 +94,7 @@ def next_verification_point(run: LayerRun, low: int, high: int) -> int:
     return found
 
 
-def _lsn(run: LayerRun, wanted: Wanted, low: int, high: int) -> int | None:
+def _lsn(run: LayerRun, wanted: VerificationPoint, low: int, high: int) -> int | None:
     """Return the last transaction before the position; None if no log can contain it."""
     try:
         return wanted.last(run, low, high)
@@ -104,7 +104,7 @@ def _lsn(run: LayerRun, wanted: Wanted, low: int, high: int) -> int | None:
         return None
 
 
-def _read(text: bytes) -> tuple[Wanted, float] | None:
+def _read(text: bytes) -> tuple[VerificationPoint, float] | None:
     """Read a request and when it was made, in seconds since 1970.
 
     None if it is malformed, since a comparison must not stop gold.

@@ -16,7 +16,6 @@ from functools import partial
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, functions as sf, types as st
 
-from pipeline.catalog.alter.items import ColumnStep
 from pipeline.gold.changes.images import known
 from pipeline.gold.changes.refusals import write_values
 from pipeline.gold.changes.steps import Evolve
@@ -28,6 +27,7 @@ from pipeline.lake import delta
 from pipeline.lake.delta_log.column_features import FOR_MAPPING
 from pipeline.lake.delta_log.spark_written import clustered_by, features
 from pipeline.lake.sql_text import in_sql, literal, quoted
+from pipeline.schema_history.alter.items import ColumnStep
 
 
 def alter_table(change: TableChange) -> None:
@@ -175,7 +175,7 @@ def _longest(runs: Iterable[list[int]]) -> list[int]:
 def typed(text: str | None, kind: st.DataType) -> str:
     """Return a default's text as a value of its column, in SQL.
 
-    `pipeline.catalog.ddl.defaults` defines the text.
+    `pipeline.schema_history.ddl.defaults` defines the text.
     """
     value = "NULL" if text is None else literal(text)
     if isinstance(kind, st.BinaryType):

@@ -1,4 +1,4 @@
-"""Conversions of `pipeline.catalog.alter.conversions` as Spark expressions."""
+"""Conversions of `pipeline.schema_history.alter.conversions` as Spark expressions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pyspark.sql import Column, functions as sf, types as st
 from decoder.columns.addresses import BYTES, address_text
 from decoder.columns.vector import FLOAT_SIZE
 from decoder.constants import LogicalType
-from pipeline.catalog.ddl import conversion_mode
-from pipeline.catalog.ddl.addresses import address_in_bytes
 from pipeline.gold.changes.images import known
+from pipeline.schema_history.ddl import conversion_mode
+from pipeline.schema_history.ddl.addresses import address_in_bytes
 
 
 def converted(value: Column, how: str | None, kind: st.DataType, *, vouched: bool) -> Column:
@@ -178,7 +178,7 @@ _CONVERSIONS: dict[str, Callable[[Column, int, st.DataType], Column]] = {
     conversion_mode.ROUND: lambda value, *_: sf.round(value, 0),
     conversion_mode.RINT: lambda value, *_: sf.rint(value),
     conversion_mode.RTRIM: lambda value, *_: sf.rtrim(value),
-    conversion_mode.CUT: lambda value, length, _: sf.substring(value, 1, length),
+    conversion_mode.SHORTEN: lambda value, length, _: sf.substring(value, 1, length),
     conversion_mode.PAD: lambda value, length, _: sf.rpad(value, length, sf.lit(b"\0")),
     conversion_mode.FRACTION: _fraction,
     conversion_mode.TRUNCATE: _truncate,

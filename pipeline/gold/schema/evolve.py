@@ -5,8 +5,6 @@ from __future__ import annotations
 from pyspark.errors import AnalysisException
 from pyspark.sql import types as st
 
-from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.ddl.partitions import PartitionRows
 from pipeline.errors import BinlakeError
 from pipeline.gold.schema.alter_table import add_columns, alter_table
 from pipeline.gold.schema.table_change import TableChange, needed_features
@@ -15,8 +13,10 @@ from pipeline.gold.table.gold_table import SOURCE, GoldTable, properties_in_sql,
 from pipeline.gold.table.options import TableOptions, clustering_clause
 from pipeline.lake import delta
 from pipeline.lake.delta_log.column_features import enabling
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.sql_text import in_sql, is_name, quoted
-from pipeline.lake.starting import Spark
+from pipeline.schema_history.alter.items import TimelineItem
+from pipeline.schema_history.ddl.partitions import PartitionRows
 
 ENDS = ("drop", "moved")
 EMPTYING = (*ENDS, "truncate", "truncate_partitions")

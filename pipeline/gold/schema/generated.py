@@ -1,4 +1,4 @@
-"""Expressions of generated columns (`pipeline.catalog.ddl.expressions`) as Spark columns.
+"""Expressions of generated columns (`pipeline.schema_history.ddl.expressions`) as Spark columns.
 
 Each value comes with a condition: whether it is certain for the row. LOWER, for example, is certain
 for ASCII; nothing is for text with invalid bytes, which gold does not have.
@@ -20,10 +20,10 @@ from typing import Any
 from pyspark.sql import Column, functions as sf, types as st
 
 from pipeline.gold.changes.images import REPLACEMENT
-from pipeline.gold.changes.json_diff import Number
+from pipeline.gold.changes.patched_json import Number
 from pipeline.lake.sql_text import quoted
 
-Source = Callable[[str], Column]
+ColumnSource = Callable[[str], Column]
 """Returns a column of the row by its name."""
 _ASCII = r"\A[\x00-\x7f]*\z"
 _NUMERIC = r"\A-?[0-9]{1,18}(\.[0-9]{1,17})?\z"
@@ -83,7 +83,7 @@ _FUNCTIONS: dict[str, Callable[..., Column]] = {
 }
 
 
-def generated_value(expression: str, source: Source | None = None) -> tuple[Column, Column]:
+def generated_value(expression: str, source: ColumnSource | None = None) -> tuple[Column, Column]:
     """Return the expression's value before it is stored in its column, and if it is certain."""
     row = _RowEvaluator(source or (lambda name: sf.col(quoted(name))))
     value = row.value(json.loads(expression))
@@ -93,7 +93,7 @@ def generated_value(expression: str, source: Source | None = None) -> tuple[Colu
 class _RowEvaluator:
     """Evaluates trees over one row's columns and collects the conditions for certainty."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ColumnSource) -> None:
         self.source = source
         self.certain: list[Column] = []
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from pipeline.catalog import TableName
 from pipeline.errors import BinlakeError
 from pipeline.gold.changes.steps import MOVES, Evolve, Part, Rows
 from pipeline.gold.schema.evolve import create, evolve
@@ -20,6 +19,7 @@ from pipeline.gold.schema.table_change import TableChange
 from pipeline.gold.table.gold_table import GoldTable, table_progress
 from pipeline.lake import delta
 from pipeline.lake.sql_text import quoted
+from pipeline.schema_history import TableName
 
 
 @dataclass(frozen=True, slots=True)

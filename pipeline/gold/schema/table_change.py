@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession, types as st
 
 from decoder import TableDefinition
-from pipeline.catalog.alter.items import TimelineItem
 from pipeline.gold.changes.steps import Evolve
 from pipeline.gold.table.gold_table import (
     BASE,
@@ -37,6 +36,7 @@ from pipeline.lake.delta_log.column_features import (
 )
 from pipeline.lake.delta_log.spark_written import clustered_by, features, latest_version
 from pipeline.lake.sql_text import in_sql
+from pipeline.schema_history.alter.items import TimelineItem
 
 
 @dataclass(frozen=True, slots=True)

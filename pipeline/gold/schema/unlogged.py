@@ -20,12 +20,6 @@ from decoder import TableDefinition, TypeOptions
 from decoder.columns.registry import row_type
 from decoder.constants import BINARY_COLLATION, ZERO_DATE_TYPES, ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.alter.generated import depends_on_session, recomputed
-from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
-from pipeline.catalog.ddl.defaults import python_value
-from pipeline.catalog.ddl.expression_reader import TEXT_TYPES, expression_tokens, printed_expression
-from pipeline.catalog.ddl.expressions import columns_of
-from pipeline.catalog.ddl.model import ColumnDefault
 from pipeline.gold.changes.images import (
     Doubt,
     LeftOut,
@@ -37,8 +31,18 @@ from pipeline.gold.changes.images import (
 from pipeline.gold.changes.steps import Rows
 from pipeline.gold.schema.alter_table import typed
 from pipeline.gold.schema.convert import certainly_converted
-from pipeline.gold.schema.generated import Source, generated_value
+from pipeline.gold.schema.generated import ColumnSource, generated_value
 from pipeline.gold.table.gold_table import gold_schema
+from pipeline.schema_history.alter.generated import depends_on_session, recomputed
+from pipeline.schema_history.ddl.conversion_mode import ConversionMode, UnknownValueError
+from pipeline.schema_history.ddl.defaults import python_value
+from pipeline.schema_history.ddl.expression_reader import (
+    TEXT_TYPES,
+    expression_tokens,
+    printed_expression,
+)
+from pipeline.schema_history.ddl.expressions import columns_of
+from pipeline.schema_history.ddl.model import ColumnDefault
 
 NOT_DECLARED = "no statement in the log declares its DEFAULT"
 
@@ -143,7 +147,7 @@ def _about_dates(sources: Mapping[str, Doubt]) -> str:
 
 
 def _computed(
-    expression: str, how: str, kind: st.DataType, source: Source
+    expression: str, how: str, kind: st.DataType, source: ColumnSource
 ) -> tuple[Column, Column]:
     value, is_certain = generated_value(expression, source)
     stored, is_known = certainly_converted(value, how, kind)

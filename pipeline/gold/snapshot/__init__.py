@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["copy", "description", "engines", "snapshot", "table_versions"]
+__all__ = ["copy", "description", "query_engines", "snapshot", "table_versions"]

@@ -19,13 +19,13 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from pipeline.errors import SettingsError
-from pipeline.gold.plan.published_cuts import CutRow
-from pipeline.gold.snapshot.engines import by_spark
+from pipeline.gold.plan.cuts_table import CutRow
+from pipeline.gold.snapshot.query_engines import by_spark
 from pipeline.gold.snapshot.snapshot import find_some_tables, moment
-from pipeline.gold.snapshot.table_versions import Entry, arrow_batches, name_of
+from pipeline.gold.snapshot.table_versions import SnapshotEntry, arrow_batches, name_of
 from pipeline.gold.table.names import gold_name
 from pipeline.lake import Lake
-from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.files.target_writer import Destination, Limits, TargetWriter
 from pipeline.lake.layout import encode_part
 from pipeline.lake.locks.lock import absolute, local_path
@@ -65,7 +65,7 @@ class CopiedSnapshot:
         return json.dumps(asdict(self), default=datetime.isoformat, ensure_ascii=False)
 
 
-Copy: TypeAlias = Callable[[Entry, str], bool]
+Copy: TypeAlias = Callable[[SnapshotEntry, str], bool]
 """Copies a table to a path; returns False if another table is there, or this one already."""
 NoteOf: TypeAlias = Callable[[str], str | None]
 """Returns the note of the first commit of the table at a path; None if there is no table."""
@@ -96,7 +96,7 @@ def copy_snapshot(
         copy, note_of = _through_spark(settings)
     with progress.task("copying tables", len(entries), "tables") as task:
 
-        def copied(entry: Entry) -> CopiedTable:
+        def copied(entry: SnapshotEntry) -> CopiedTable:
             place = f"{root}/{encode_part(entry['schema'])}/{encode_part(entry['table'])}"
             found = _copied(entry, place, copy, note_of)
             task.advance()
@@ -124,7 +124,7 @@ def _folder(settings: Settings, to: str) -> str:
     return root
 
 
-def _copied(entry: Entry, place: str, copy: Copy, note_of: NoteOf) -> CopiedTable:
+def _copied(entry: SnapshotEntry, place: str, copy: Copy, note_of: NoteOf) -> CopiedTable:
     there = note_of(place)
     new = there is None and copy(entry, place)
     if not new and (there or note_of(place)) != _note(entry):
@@ -137,13 +137,13 @@ def _copied(entry: Entry, place: str, copy: Copy, note_of: NoteOf) -> CopiedTabl
     return CopiedTable(entry["schema"], entry["table"], place, held, complete, not new)
 
 
-def _note(entry: Entry) -> str:
+def _note(entry: SnapshotEntry) -> str:
     """Return the note of the commit that copies a table; it identifies the rows."""
     return f"binlake read: version {entry['delta_version']} of {entry['delta_id']}"
 
 
 def _natively(settings: Settings, target: NativeTables) -> tuple[Copy, NoteOf]:
-    def copy(entry: Entry, place: str) -> bool:
+    def copy(entry: SnapshotEntry, place: str) -> bool:
         reference = gold_name(settings, entry["schema"], entry["table"])
         schema, parts = arrow_batches(reference, entry)
         table, name = LakeTable(place, schema), name_of(entry)
@@ -168,13 +168,13 @@ def _through_spark(settings: Settings) -> tuple[Copy, NoteOf]:
     from pipeline.lake import delta
     from pipeline.lake.delta_log.column_features import enabling
     from pipeline.lake.delta_log.spark_written import history
-    from pipeline.lake.starting import started
+    from pipeline.lake.lazy_spark import started
     from pipeline.spark.session import spark_for
 
     spark = spark_for(settings)
     _, read_table = by_spark(settings)
 
-    def copy(entry: Entry, place: str) -> bool:
+    def copy(entry: SnapshotEntry, place: str) -> bool:
         rows = read_table(gold_name(settings, entry["schema"], entry["table"]), entry)
         features = enabling(sorted(needed_features(rows.schema)))
         writer = rows.write.format("delta").options(**features, userMetadata=_note(entry))

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from pyspark.sql import types as st
 
 from decoder import TableDefinition
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import TimelineItem, in_force
-from pipeline.catalog.timeline.definitions import read_items
 from pipeline.gold.snapshot.snapshot import find_some_tables
-from pipeline.gold.snapshot.table_versions import Entry, opened, schema_of
+from pipeline.gold.snapshot.table_versions import SnapshotEntry, opened, schema_of
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import GoldState, TableState
 from pipeline.lake import Ledger, delta
 from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.lake.delta_log.spark_written import has_log
-from pipeline.lake.starting import Spark, started
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.lazy_spark import Spark, started
+from pipeline.lake.tables.choice import tables_of
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem, in_force
+from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.settings import Settings
 
 
@@ -61,7 +61,7 @@ def describe_tables(
     state = GoldState.of(Ledger(spark, lake, cut.source))
     known = _definitions(in_force(read_items(spark, lake, cut.source)), state.tables)
 
-    def described(entry: Entry) -> DescribedTable:
+    def described(entry: SnapshotEntry) -> DescribedTable:
         name = TableName(entry["schema"], entry["table"])
         table = state.tables.get(name, TableState(name.schema, name.table))
         reference = gold_name(settings, name.schema, name.table)
@@ -97,7 +97,7 @@ def _definitions(
     }
 
 
-def _schema(spark: Spark, reference: str, entry: Entry) -> st.StructType:
+def _schema(spark: Spark, reference: str, entry: SnapshotEntry) -> st.StructType:
     if has_log(spark, reference):
         return spark_schema(schema_of(opened(reference, entry)))
     return delta.read(started(spark), reference, version=entry["delta_version"]).schema

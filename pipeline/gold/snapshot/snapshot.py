@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pipeline.errors import SettingsError
-from pipeline.gold.plan.published_cuts import CutRow, find_cut
-from pipeline.gold.snapshot.engines import ENGINES, Engine
-from pipeline.gold.snapshot.table_versions import Entry, name_of
+from pipeline.gold.plan.cuts_table import CutRow, find_cut
+from pipeline.gold.snapshot.query_engines import ENGINES, QueryEngine
+from pipeline.gold.snapshot.table_versions import SnapshotEntry, name_of
 from pipeline.gold.table.names import gold_name
 from pipeline.settings import Settings
 from pipeline.settings.settings import matches
@@ -54,7 +54,7 @@ def read_snapshot(
     settings: Settings,
     at: str | int | datetime | None = None,
     *,
-    engine: Engine = "spark",
+    engine: QueryEngine = "spark",
     patterns: Sequence[str] = (),
 ) -> Snapshot[Any]:
     """Return the tables that match `patterns`, in the last snapshot that has nothing later than
@@ -66,7 +66,7 @@ def read_snapshot(
     tables, reader = ENGINES[engine](settings)
     cut, entries = find_tables(settings, tables, until, patterns)
 
-    def frame_of(entry: Entry) -> Any:
+    def frame_of(entry: SnapshotEntry) -> Any:
         return reader(gold_name(settings, entry["schema"], entry["table"]), entry)
 
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
@@ -76,7 +76,7 @@ def read_snapshot(
 
 def find_some_tables(
     settings: Settings, tables: Tables, until: Until | None, patterns: Sequence[str]
-) -> tuple[CutRow, dict[str, Entry]]:
+) -> tuple[CutRow, dict[str, SnapshotEntry]]:
     """Return the same as `find_tables`; raise SettingsError if no table matches `patterns`, which
     may be a mistake in them."""
     cut, entries = find_tables(settings, tables, until, patterns)
@@ -88,7 +88,7 @@ def find_some_tables(
 
 def find_tables(
     settings: Settings, tables: Tables, until: Until | None, patterns: Sequence[str]
-) -> tuple[CutRow, dict[str, Entry]]:
+) -> tuple[CutRow, dict[str, SnapshotEntry]]:
     """Return a published snapshot, and its tables that match `patterns`, by `schema.table`.
 
     The lake's only source is meant unless the settings name one.

@@ -19,8 +19,8 @@ from pipeline.errors import BinlakeError
 from pipeline.lake import stores
 from pipeline.lake.delta_log import delta_rs
 
-Entry: TypeAlias = Mapping[str, Any]
-"""A table's entry in the row of a published snapshot (`published_cuts.TABLES`)."""
+SnapshotEntry: TypeAlias = Mapping[str, Any]
+"""A table's entry in the row of a published snapshot (`cuts_table.TABLES`)."""
 _NOT_FOUND = "not found"
 
 
@@ -37,12 +37,12 @@ class LostSnapshotError(BinlakeError):
         self.version = version
 
 
-def name_of(entry: Entry) -> str:
+def name_of(entry: SnapshotEntry) -> str:
     """Return `schema.table`."""
     return f"{entry['schema']}.{entry['table']}"
 
 
-def opened(reference: str, entry: Entry) -> DeltaTable:
+def opened(reference: str, entry: SnapshotEntry) -> DeltaTable:
     """Open the table at the version that the snapshot names.
 
     Raises LostSnapshotError if that is gone, or if another table is there by now, UnreachableError
@@ -76,7 +76,7 @@ def _without_metadata(field: pa.Field) -> pa.Field:
     return pa.field(field.name, kind, field.nullable)
 
 
-def arrow_table(reference: str, entry: Entry) -> pa.Table:
+def arrow_table(reference: str, entry: SnapshotEntry) -> pa.Table:
     """Return the table's rows in memory; raises as `opened`."""
     table = opened(reference, entry)
     with _errors_of_the_engine(reference, entry):
@@ -85,7 +85,7 @@ def arrow_table(reference: str, entry: Entry) -> pa.Table:
     return found.cast(schema_of(table))
 
 
-def arrow_batches(reference: str, entry: Entry) -> tuple[pa.Schema, Iterator[pa.Table]]:
+def arrow_batches(reference: str, entry: SnapshotEntry) -> tuple[pa.Schema, Iterator[pa.Table]]:
     """Return the table's columns, and its rows in parts that fit into memory; raises as `opened`,
     also while they are read."""
     table = opened(reference, entry)
@@ -104,7 +104,7 @@ def _rows_of(table: DeltaTable) -> Any:
 
 
 @contextmanager
-def _errors_of_the_engine(reference: str, entry: Entry) -> Iterator[None]:
+def _errors_of_the_engine(reference: str, entry: SnapshotEntry) -> Iterator[None]:
     try:
         yield
     except Exception as error:

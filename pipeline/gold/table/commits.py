@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pipeline.gold.table.damage import Damage
 from pipeline.lake import delta
 from pipeline.lake.child_sessions import setting
-from pipeline.lake.delta_log.table import Commit
+from pipeline.lake.delta_log.model import Commit
+from pipeline.lake.lazy_spark import Spark, running, started
 from pipeline.lake.sql_text import in_sql
-from pipeline.lake.starting import Spark, running, started
 
 MARK = "binlake gold"
 """User metadata of gold's own commits; a commit without it is somebody else's."""

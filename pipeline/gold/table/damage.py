@@ -2,8 +2,8 @@
 
 Somebody deleted it, wrote to it, restored it, or set a property that prevents changes, or its
 files are missing. Damage seen in the table's Delta log is checked in every run
-(`pipeline.gold.plan.inspection`), so that the table continues once it is as Binlake left it. Damage
-seen in a read or write error is remembered until the table has another version, until
+(`pipeline.gold.plan.table_inspection`), so that the table continues once it is as Binlake left it.
+Damage seen in a read or write error is remembered until the table has another version, until
 `binlake retry`, or until a full refresh of the table.
 """
 
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 from pyspark.errors import AnalysisException, PySparkException
 
-from pipeline.catalog import TableName
 from pipeline.errors import (
     BinlakeError,
     MissingRequirementError,
     SettingsError,
     sentence_of,
 )
+from pipeline.schema_history import TableName
 
 _OF_ALL_TABLES = re.compile(
     "|".join(

@@ -9,12 +9,12 @@ from pyspark.sql import types as st
 
 from decoder import TableDefinition, TypeOptions
 from decoder.columns.registry import row_type
-from pipeline.catalog.alter.items import Position, TimelineItem
 from pipeline.gold.table.names import COMMITTED_AT, LSN
 from pipeline.gold.table.options import TableOptions
 from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.lake.delta_log.spark_written import properties
-from pipeline.lake.starting import Spark
+from pipeline.lake.lazy_spark import Spark
+from pipeline.schema_history.alter.items import Position, TimelineItem
 
 SOURCE = "binlake.source"
 DEFINITION = "binlake.definition"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from pipeline.gold.table.state import GoldState
 from pipeline.lake import Lake
-from pipeline.silver.plan.seeds import refusals
+from pipeline.silver.plan.stored_seeds import refusals
 from pipeline.silver.plan.take_seeds import SEED_NOT_NEEDED, refused_seed
 
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from pipeline.catalog import TableName
 from pipeline.lake.sql_text import quoted
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 
 LSN = "__lsn"

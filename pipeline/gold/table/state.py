@@ -13,12 +13,12 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from decoder import TableDefinition
-from pipeline.catalog import TableName
 from pipeline.errors import BinlakeError
 from pipeline.gold.table.damage import Damage
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.observe.report import sentences_by_cause
+from pipeline.schema_history import TableName
 
 NO_LSN = 0
 """Before every transaction: an LSN is never 0, since a binary log starts with a magic number."""
@@ -143,8 +143,8 @@ class GoldState:
     deletes the rows in gold. `xa_from`: XA transactions prepared before this LSN no longer affect
     any table (0: not determined). `mark_faults`: tables continue without changes that cannot be
     decoded. `cascades`: ID of the plan's foreign key cascades, which the log does not have
-    (`pipeline.gold.cascades.store`). `rebuild`: the full refresh that all tables come from.
-    `signed`: all commits of the plan carry gold's signature (`gold.table.commits`).
+    (`pipeline.gold.cascades.cascades_table`). `rebuild`: the full refresh that all tables come
+    from. `signed`: all commits of the plan carry gold's signature (`gold.table.commits`).
     """
 
     silver_batch: int = 0

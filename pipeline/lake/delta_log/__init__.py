@@ -6,8 +6,8 @@ __all__ = [
     "column_features",
     "conditions",
     "delta_rs",
+    "model",
     "spark_types",
     "spark_written",
-    "table",
     "table_log",
 ]

@@ -17,7 +17,7 @@ from deltalake.exceptions import (
 
 from pipeline.errors import BinlakeError, UnreachableError
 from pipeline.lake import stores
-from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.locks.lock import local_path
 
 _KNOWN = frozenset(

@@ -20,7 +20,7 @@ from pipeline.lake import delta, stores
 from pipeline.lake.child_sessions import is_elsewhere
 from pipeline.lake.delta_log.column_features import enabled
 from pipeline.lake.delta_log.delta_rs import opened_unchecked
-from pipeline.lake.delta_log.table import Commit, DeltaState
+from pipeline.lake.delta_log.model import Commit, DeltaState
 from pipeline.lake.delta_log.table_log import (
     commits_of,
     features_of,
@@ -29,8 +29,8 @@ from pipeline.lake.delta_log.table_log import (
     size_within,
     state_of,
 )
+from pipeline.lake.lazy_spark import Spark, started
 from pipeline.lake.sql_text import is_name, unquoted
-from pipeline.lake.starting import Spark, started
 
 _CLUSTERING = "delta.clustering"
 

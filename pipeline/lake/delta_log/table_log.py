@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from deltalake import CommitProperties, DeltaTable
 
 from pipeline.lake.delta_log.column_features import enabled
-from pipeline.lake.delta_log.table import Commit, DeltaState
+from pipeline.lake.delta_log.model import Commit, DeltaState
 
 NOTE = "userMetadata"
 OPERATION = "binlake"

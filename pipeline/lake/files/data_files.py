@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.lake import stores
-from pipeline.lake.delta_log.table import DataFile, LakeTable
+from pipeline.lake.delta_log.model import DataFile, LakeTable
 from pipeline.lake.locks.lock import local_path
 
 _LONGEST = 64

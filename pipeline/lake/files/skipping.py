@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.lake.delta_log.conditions import Condition
-from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.delta_log.table_log import statistic
 
 PATH = "__path"

@@ -22,7 +22,7 @@ from typing import IO
 import pyarrow as pa
 
 from pipeline.lake import stores
-from pipeline.lake.delta_log.table import DataFile, LakeTable
+from pipeline.lake.delta_log.model import DataFile, LakeTable
 from pipeline.lake.files.data_files import DataFileWriter
 
 MIB = 1 << 20

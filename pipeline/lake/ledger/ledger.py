@@ -24,8 +24,9 @@ import pyarrow as pa
 
 from pipeline.errors import ConcurrentRunError
 from pipeline.lake.delta_log.conditions import ALL_ROWS, Condition, compare, equal, missing
-from pipeline.lake.delta_log.table import Step
+from pipeline.lake.delta_log.model import Step
 from pipeline.lake.layout import Lake
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.ledger.ledger_table import (
     FINISHED,
     FORMAT,
@@ -34,8 +35,7 @@ from pipeline.lake.ledger.ledger_table import (
     batches,
     require_format,
 )
-from pipeline.lake.starting import Spark
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
 from pipeline.lake.tables.tables import Tables
 from pipeline.observe import say
 from pipeline.observe.current_run import FinishedBatch, run_id, under_way

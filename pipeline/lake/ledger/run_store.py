@@ -15,11 +15,11 @@ import pyarrow as pa
 from pydantic import TypeAdapter
 
 from pipeline.lake.delta_log.conditions import ALL_ROWS, Condition, among, compare, equal
-from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.layout import Lake
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.ledger.run_record import RUNS, RunRecord
-from pipeline.lake.starting import Spark
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
 
 WINDOWS = (2, 32, None)
 """Days to look back: the next window is read only if the previous one does not suffice."""

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["by_spark", "native", "opening", "tables"]
+__all__ = ["by_spark", "choice", "native", "tables"]

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from deltalake.transaction import AddAction, RemoveAction
 
-from pipeline.lake.delta_log.table import DataFile, LakeTable
+from pipeline.lake.delta_log.model import DataFile, LakeTable
 from pipeline.lake.delta_log.table_log import NOTE, OPERATION
 from pipeline.lake.files.data_files import partition_values
-from pipeline.lake.files.scanning import LogEntry, removable_path
+from pipeline.lake.files.table_scan import LogEntry, removable_path
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from pipeline.lake import delta, stores
 from pipeline.lake.child_sessions import child_session
 from pipeline.lake.delta_log import spark_written
 from pipeline.lake.delta_log.conditions import Condition
+from pipeline.lake.delta_log.model import Commit, DataFile, DeltaState, LakeTable, Step
 from pipeline.lake.delta_log.spark_types import spark_schema, spark_type
-from pipeline.lake.delta_log.table import Commit, DataFile, DeltaState, LakeTable, Step
 from pipeline.lake.files.compaction import SMALL_BYTES, TARGET_BYTES
 from pipeline.lake.layout import Lake
 from pipeline.lake.sql_text import in_sql, quoted

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from pipeline.lake.delta_log.conditions import Condition
-from pipeline.lake.delta_log.table import LakeTable
-from pipeline.lake.files.scanning import scan_files
+from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.files.skipping import PATH, only_rows, with_rows
+from pipeline.lake.files.table_scan import scan_files
 
 _ROW, _LEAST = "__row", "__least"
 

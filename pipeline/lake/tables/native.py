@@ -22,12 +22,12 @@ from pipeline.lake.delta_conflicts import ATTEMPTS, conflict_error, wait_after
 from pipeline.lake.delta_log import delta_rs
 from pipeline.lake.delta_log.conditions import Condition
 from pipeline.lake.delta_log.delta_rs import schema_to_commit
-from pipeline.lake.delta_log.table import Commit, DataFile, DeltaState, LakeTable, Step
+from pipeline.lake.delta_log.model import Commit, DataFile, DeltaState, LakeTable, Step
 from pipeline.lake.delta_log.table_log import commits_of, old_files, state_of, vacuumed
 from pipeline.lake.files.compaction import compact_files
 from pipeline.lake.files.data_files import write_rows
 from pipeline.lake.files.rewriting import Rewritten, changed, count, without
-from pipeline.lake.files.scanning import TableScan, scan
+from pipeline.lake.files.table_scan import TableScan, scan
 from pipeline.lake.layout import Lake
 from pipeline.lake.locks.lease import require_held
 from pipeline.lake.locks.lock import exclusive, local_path

@@ -19,15 +19,15 @@ import pyarrow as pa
 from decoder import TableDefinition
 from decoder.columns.registry import row_type
 from decoder.errors import UnsupportedError
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import in_force
-from pipeline.catalog.timeline.definitions import read_items
 from pipeline.gold import GoldState
 from pipeline.gold.table.names import COMMITTED_AT, LSN, gold_name
 from pipeline.gold.table.state import TableState
 from pipeline.lake import Ledger
-from pipeline.lake.starting import Spark
+from pipeline.lake.lazy_spark import Spark
 from pipeline.observe.current_run import FinishedBatch
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import in_force
+from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.settings import Settings
 from pipeline.settings.server import ServerUrl
 from pipeline.silver.decode.silver_tables import changes_table

@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 from pipeline.errors import BinlakeError, sentence_of
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.ledger.run_record import ReportedProblem, RunRecord, Sentence
-from pipeline.lake.starting import Spark
 from pipeline.observe import LayerReport, redact, say
 from pipeline.observe.current_run import UnderWay
 from pipeline.run.monitoring.datasets import LayerDatasets, datasets_of

@@ -17,7 +17,7 @@ from pipeline.lake.ledger.run_record import ReportedProblem, RunRecord
 from pipeline.observe import LayerReport, redact
 from pipeline.settings import Settings
 
-Kind = Literal["failed", "held", "gap", "fault"]
+ProblemKind = Literal["failed", "held", "gap", "fault"]
 
 EVERY_TABLE = "every table"
 """The subject of a problem that holds all tables of the source."""
@@ -33,7 +33,7 @@ class Problem:
     """
 
     layer: str
-    kind: Kind
+    kind: ProblemKind
     subject: str
     reason: str
     remedy: str = ""

@@ -11,9 +11,9 @@ from datetime import datetime
 
 from pipeline.gold import GoldState
 from pipeline.lake import Ledger
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.lake.ledger.run_store import last_runs_by_outcome
-from pipeline.lake.starting import Spark
 from pipeline.run.totals import cut_of
 from pipeline.settings import Settings
 

@@ -42,7 +42,7 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\
 _BEYOND = re.compile("[\U00010000-\U0010ffff]")
 REPLACED = "\N{REPLACEMENT CHARACTER}"
 
-Values = Sequence[dict[str, Any]]
+ChartValues = Sequence[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def sized(chart: Any, width: int, height: Any) -> Any:
     return chart.properties(width=width, height=height, autosize=fit)
 
 
-def data(values: Values) -> alt.InlineData:
+def data(values: ChartValues) -> alt.InlineData:
     """Return rows as a chart's inline data."""
     return alt.InlineData(values=list(values))
 

@@ -15,9 +15,9 @@ from pipeline.observe.quantities import duration
 from pipeline.run.page.chart import (
     ACCENT,
     SECOND,
+    ChartValues,
     DataTable,
     Figure,
-    Values,
     data,
     drawn,
     instant,
@@ -146,7 +146,7 @@ def _thinned(found: Sequence[Publication]) -> list[Publication]:
 
 
 def _chart(
-    values: Values, width: int, unit: str, first: datetime, last: datetime, *, faceted: bool
+    values: ChartValues, width: int, unit: str, first: datetime, last: datetime, *, faceted: bool
 ) -> Any:
     x = time_axis(first, last, width)
     title = f"{unit} old"

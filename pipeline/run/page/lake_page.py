@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
-from pipeline.catalog.timeline.definitions import read_items
 from pipeline.errors import SettingsError
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.lake.ledger.run_store import last_verifications, runs_since
-from pipeline.lake.starting import Spark
 from pipeline.observe import Progress
 from pipeline.observe.current_run import UNKNOWN, binlake_version
 from pipeline.run.page.schema_history import SchemaChange, schema_changes
 from pipeline.run.page.stored_sizes import TableSize, table_sizes
 from pipeline.run.status import Status, read_status
+from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.settings import Settings
 
 

@@ -14,9 +14,9 @@ from pipeline.observe.quantities import duration, size
 from pipeline.run.page.chart import (
     ACCENT,
     BAD,
+    ChartValues,
     DataTable,
     Figure,
-    Values,
     bar_axis,
     bar_size,
     data,
@@ -68,7 +68,7 @@ def _bars(number: int, run: RunRecord) -> list[dict[str, Any]]:
     return [whole, *({**bar, "layer": name, "seconds": seconds} for name, seconds in layers)]
 
 
-def _chart(values: Values, layers: Sequence[str], count: int, width: int, unit: str) -> Any:
+def _chart(values: ChartValues, layers: Sequence[str], count: int, width: int, unit: str) -> Any:
     names = 70
     inner = width - names - 30
     labels = {row["run"]: row["started"] for row in values}

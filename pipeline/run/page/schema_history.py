@@ -10,11 +10,10 @@ from typing import Any
 import altair as alt
 import pyarrow as pa
 
-from pipeline.catalog.alter.items import TimelineItem, in_force
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import among, compare, equal
-from pipeline.lake.starting import Spark
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.lazy_spark import Spark
+from pipeline.lake.tables.choice import tables_of
 from pipeline.observe import redact
 from pipeline.run.page.chart import (
     ACCENT,
@@ -33,6 +32,7 @@ from pipeline.run.page.chart import (
     sized,
     time_axis,
 )
+from pipeline.schema_history.alter.items import TimelineItem, in_force
 from pipeline.silver.decode.silver_tables import statements_table
 
 NAME, TITLE = "schema-changes", "Schema changes"

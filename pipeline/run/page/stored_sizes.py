@@ -11,27 +11,27 @@ from typing import Any
 import altair as alt
 import pyarrow as pa
 
-from pipeline.catalog.alter.items import TimelineItem
 from pipeline.errors import BinlakeError
-from pipeline.lake.delta_log.table import DeltaState, LakeTable
+from pipeline.lake.delta_log.model import DeltaState, LakeTable
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.sql_text import is_name
-from pipeline.lake.starting import Spark
 from pipeline.lake.tables.by_spark import SparkTables
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
 from pipeline.maintenance.tables import Table, lake_wide_tables, tables_of_changes
 from pipeline.observe.quantities import byte_factor, byte_unit, size
 from pipeline.run.page.chart import (
     ACCENT,
     INK,
+    ChartValues,
     DataTable,
     Figure,
-    Values,
     data,
     drawn,
     label_width,
     sized,
 )
 from pipeline.run.status import TableStatus
+from pipeline.schema_history.alter.items import TimelineItem
 from pipeline.settings import Settings
 
 NAME, TITLE = "sizes", "Sizes now"
@@ -119,7 +119,7 @@ def figure(sizes: Sequence[TableSize]) -> Figure:
     )
 
 
-def _bars(values: Values, width: int, unit: str) -> Any:
+def _bars(values: ChartValues, width: int, unit: str) -> Any:
     """Return horizontal bars in the order of `values`, each with its size beside it."""
     names, room = label_width([row["name"] for row in values], width), 70
     greatest = max(row["amount"] for row in values)

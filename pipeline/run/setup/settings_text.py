@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel
 
 from pipeline.settings import Settings
-from pipeline.settings.file import escaped
+from pipeline.settings.conf_file import escaped
 from pipeline.settings.meanings import field_meanings, section_model
 
 WIDTH = 100

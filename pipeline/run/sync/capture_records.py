@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pipeline.errors import DONE
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.lake.ledger.run_store import last_runs_by_outcome
-from pipeline.lake.starting import Spark
 from pipeline.observe import LayerReport, say
 from pipeline.observe.current_run import begin
 from pipeline.run.recorder import Recorder

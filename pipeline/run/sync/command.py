@@ -12,7 +12,7 @@ from pipeline.run.preflight import require_places
 from pipeline.run.sync.capture_records import CaptureRecords
 from pipeline.run.sync.capturing import Capturing
 from pipeline.run.sync.chores import Chore, Chores
-from pipeline.run.sync.rounds import Rounds, Shown
+from pipeline.run.sync.rounds import Rounds, ShowReports
 from pipeline.run.sync.sample import VerifiedSample
 from pipeline.settings import Settings
 from pipeline.source.capture.command import capture_logs
@@ -42,7 +42,9 @@ def ready(settings: Settings) -> Settings:
     return settings if settings.binlogs else settings.updated(binlogs=settings.capture.to)
 
 
-def once(settings: Settings, progress: Progress, shown: Shown) -> tuple[int, RunRecord | None]:
+def once(
+    settings: Settings, progress: Progress, shown: ShowReports
+) -> tuple[int, RunRecord | None]:
     """Capture until caught up, seed what gold lacks, run, and maintain the lake if that is due.
 
     Returns the exit code, and the record of the run. Raises as each of the commands does.
@@ -65,7 +67,9 @@ def once(settings: Settings, progress: Progress, shown: Shown) -> tuple[int, Run
     return rounds.exit_code, rounds.record
 
 
-def continuously(settings: Settings, progress: Progress, shown: Shown, *, captures: bool) -> int:
+def continuously(
+    settings: Settings, progress: Progress, shown: ShowReports, *, captures: bool
+) -> int:
     """Run again and again, as `sync.every` says, until a signal; return the exit code: 1 if
     the last try of something failed.
 

@@ -22,11 +22,11 @@ from pipeline.run.preflight import require_places
 from pipeline.run.recorder import Recorder
 from pipeline.run.sync.round_recorder import Reported, RoundRecorder
 from pipeline.settings import Settings
-from pipeline.source.logs.encrypted import read_keys
+from pipeline.source.logs.ciphers import read_keys
 from pipeline.source.logs.listing import find_any
 from pipeline.spark.session import spark_for
 
-Shown = Callable[[Sequence[LayerReport]], None]
+ShowReports = Callable[[Sequence[LayerReport]], None]
 """Shows the reports of a run that had something to do, or something new to report."""
 
 
@@ -41,7 +41,7 @@ class Rounds:
         self,
         settings: Settings,
         progress: Progress,
-        shown: Shown,
+        shown: ShowReports,
         *,
         lasting: bool,
         connector: bool,

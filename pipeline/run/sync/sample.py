@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 from pipeline.errors import BinlakeError, sentence_of
 from pipeline.gold import GoldState
 from pipeline.lake import Ledger
-from pipeline.lake.starting import Spark, started
+from pipeline.lake.lazy_spark import Spark, started
 from pipeline.observe import say
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings

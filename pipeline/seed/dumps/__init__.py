@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pipeline.seed.dumps.formats import open_dump
 from pipeline.seed.dumps.given import GivenTable, open_csv, open_parquet
 from pipeline.seed.dumps.model import Chunk, Dump, DumpedTable
-from pipeline.seed.dumps.open import open_dump
 
 __all__ = [
     "Chunk",

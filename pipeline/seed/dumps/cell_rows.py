@@ -17,7 +17,7 @@ from decoder.columns.values import copied
 from decoder.constants import BINARY_COLLATION, LogicalType
 from decoder.kernels.memory import Bytes
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.ddl.addresses import address_in_bytes
+from pipeline.schema_history.ddl.addresses import address_in_bytes
 from pipeline.seed.errors import DumpError, shown
 from pipeline.seed.values.cell_bytes import cells_of
 
@@ -28,7 +28,7 @@ MOST_CELLS = 1 << 20
 MOST_BYTES = 16 << 20
 """The most bytes of a batch, unless a single row is longer."""
 
-Turn = Callable[[pa.Array], pa.Array]
+ConvertCells = Callable[[pa.Array], pa.Array]
 """Converts a column's dumped values to its cells. Raises CellError for an invalid one."""
 
 
@@ -39,7 +39,11 @@ class CellRows:
     """
 
     def __init__(
-        self, path: str, table: str, names: Sequence[str], turns: Mapping[str, Turn] | None = None
+        self,
+        path: str,
+        table: str,
+        names: Sequence[str],
+        turns: Mapping[str, ConvertCells] | None = None,
     ) -> None:
         self._path = path
         self._table = table
@@ -96,7 +100,7 @@ class CellRows:
             ) from error
 
 
-def by_value(decode: Callable[[bytes], bytes], reason: str) -> Turn:
+def by_value(decode: Callable[[bytes], bytes], reason: str) -> ConvertCells:
     """Return a conversion that decodes values one by one; `decode` raises ValueError."""
 
     def turn(array: pa.Array) -> pa.Array:
@@ -116,7 +120,7 @@ FROM_BASE64 = by_value(binascii.a2b_base64, "it is not valid base64")
 UNHEX = by_value(binascii.unhexlify, "it is not valid hexadecimal")
 
 
-def addresses(kind: LogicalType | None) -> Turn:
+def addresses(kind: LogicalType | None) -> ConvertCells:
     """Return the conversion of a printed UUID, INET4 or INET6 (None: any) to its logged bytes."""
 
     def decode(text: bytes) -> bytes:
@@ -128,7 +132,7 @@ def addresses(kind: LogicalType | None) -> Turn:
     return by_value(decode, f"it is not a valid {kind.value if kind else 'INET4, INET6 or UUID'}")
 
 
-def stored_text(column: ColumnDefinition) -> Turn | None:
+def stored_text(column: ColumnDefinition) -> ConvertCells | None:
     """Return the conversion to UTF-8 of text in the column's own charset, as mydumper writes it.
 
     None if no conversion is needed.

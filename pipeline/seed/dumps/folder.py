@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pipeline.catalog import TableName
-from pipeline.catalog.ddl.dump import dumped_statements
-from pipeline.catalog.timeline.start import StartTable, created_tables
 from pipeline.lake.stores import filesystem_of, sentences
+from pipeline.schema_history import TableName
+from pipeline.schema_history.ddl.schema_dump import dumped_statements
+from pipeline.schema_history.timeline.definitions_file import StartTable, created_tables
 from pipeline.seed.dumps.feed import content
 from pipeline.seed.errors import DumpError
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from decoder.constants import INSTANT_TYPES
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.ddl.ddl import StatementContext, effects
-from pipeline.catalog.ddl.effects import CreateTable
+from pipeline.schema_history.ddl.ddl import StatementContext, effects
+from pipeline.schema_history.ddl.effects import CreateTable
 from pipeline.seed.errors import DumpError
 
 UTC = "+00:00"

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pipeline.catalog import TableName
-from pipeline.catalog.ddl.dump import dumped_statements
-from pipeline.catalog.timeline.start import StartTable
+from pipeline.schema_history import TableName
+from pipeline.schema_history.ddl.schema_dump import dumped_statements
+from pipeline.schema_history.timeline.definitions_file import StartTable
 from pipeline.seed.dumps.feed import fed
 from pipeline.seed.dumps.folder import Folder, folder
 from pipeline.seed.dumps.model import Dump, DumpedTable

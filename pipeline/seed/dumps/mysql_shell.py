@@ -15,9 +15,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pipeline.catalog import TableName
-from pipeline.catalog.ddl.effects import CreateTable
-from pipeline.catalog.timeline.start import StartTable
+from pipeline.schema_history import TableName
+from pipeline.schema_history.ddl.effects import CreateTable
+from pipeline.schema_history.timeline.definitions_file import StartTable
 from pipeline.seed.dumps.folder import Folder, folder
 from pipeline.seed.dumps.model import UTC, Chunk, Dump, DumpedTable
 from pipeline.seed.dumps.text_chunks import DECODED, DelimitedChunk, Dialect, addresses_of

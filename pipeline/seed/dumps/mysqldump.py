@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from pipeline.catalog import TableName
-from pipeline.catalog.ddl.dump import DumpedStatement, dumped_at, dumped_statements
-from pipeline.catalog.ddl.effects import CreateTable
-from pipeline.catalog.ddl.lexer import SqlMode
-from pipeline.catalog.timeline.start import StartTable, created_tables
+from pipeline.schema_history import TableName
+from pipeline.schema_history.ddl.effects import CreateTable
+from pipeline.schema_history.ddl.lexer import SqlMode
+from pipeline.schema_history.ddl.schema_dump import DumpedStatement, dumped_at, dumped_statements
+from pipeline.schema_history.timeline.definitions_file import StartTable, created_tables
 from pipeline.seed.dumps.feed import fed
 from pipeline.seed.dumps.model import Dump, DumpedTable
 from pipeline.seed.dumps.statements import Insert, InsertHead, statements

@@ -14,8 +14,8 @@ import numpy as np
 
 from decoder.dump_text.rows import skip_space
 from decoder.dump_text.statements import statement_end
-from pipeline.catalog.ddl.dump import sql_mode_of
-from pipeline.catalog.ddl.lexer import SqlMode
+from pipeline.schema_history.ddl.lexer import SqlMode
+from pipeline.schema_history.ddl.schema_dump import sql_mode_of
 from pipeline.seed.dumps.feed import DumpBuffer
 
 _NAME = rb'(?:`(?:[^`]|``)*`|"(?:[^"]|"")*"|[\w$]+)'

@@ -12,12 +12,12 @@ from typing import Any
 
 from decoder.dump_text.rows import ENDED, FULL, WRONG, insert_rows, line_rows
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.ddl.actions import NewColumn
+from pipeline.schema_history.ddl.actions import NewColumn
 from pipeline.seed.dumps.cell_rows import (
     FROM_BASE64,
     UNHEX,
     CellRows,
-    Turn,
+    ConvertCells,
     addresses,
     stored_text,
 )
@@ -26,7 +26,7 @@ from pipeline.seed.dumps.model import Chunk, lacking
 from pipeline.seed.dumps.statements import inserts
 from pipeline.seed.errors import DumpError
 
-DECODED: Mapping[str, Turn] = {"FROM_BASE64": FROM_BASE64, "UNHEX": UNHEX}
+DECODED: Mapping[str, ConvertCells] = {"FROM_BASE64": FROM_BASE64, "UNHEX": UNHEX}
 """The functions that decode a column's fields, by MySQL Shell's names."""
 
 
@@ -51,9 +51,9 @@ class TextChunk(Chunk):
             raise lacking(self.path, self.table, lacks)
         return CellRows(self.path, self.table, names, self._turns(columns))
 
-    def _turns(self, columns: Sequence[ColumnDefinition]) -> dict[str, Turn]:
+    def _turns(self, columns: Sequence[ColumnDefinition]) -> dict[str, ConvertCells]:
         """Return the conversions of columns, by their casefolded names."""
-        turns: dict[str, Turn] = {}
+        turns: dict[str, ConvertCells] = {}
         for column in columns:
             if column.name in self.addresses:
                 turns[column.name.casefold()] = addresses(column.logical)
@@ -171,7 +171,7 @@ class DelimitedChunk(TextChunk):
             yield from self._read(feed, rows, columns)
             yield from rows.taken(columns)
 
-    def _turns(self, columns: Sequence[ColumnDefinition]) -> dict[str, Turn]:
+    def _turns(self, columns: Sequence[ColumnDefinition]) -> dict[str, ConvertCells]:
         decoded = {name.casefold(): DECODED[how] for name, how in self.decoded.items()}
         return super()._turns(columns) | decoded
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 __all__ = [
     "decode",
-    "decoding",
+    "segment_refs",
     "segment_tasks",
-    "segments",
     "silver_tables",
     "splitter",
     "table_names",
+    "task_output",
 ]

@@ -6,7 +6,7 @@ Only one segment's bytes are in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, groupby
 from typing import Any
@@ -17,15 +17,16 @@ import pyarrow.compute as pc
 
 from decoder import SegmentDecoder, TableDefinition, TypeOptions
 from decoder.constants import MAGIC
-from decoder.events.format_descriptor import DESCRIPTORS
 from decoder.events.layout import first_layout
+from decoder.events.log_start import DESCRIPTORS
 from decoder.events.start_v3 import artificial_start
 from decoder.model import schemas
+from decoder.model.options import TableFilter
 from decoder.model.results import Changes, Faults, Result, Statements, Transactions
 from decoder.model.segment import Segment
 from decoder.transactions.faults import STATEMENT_DML
-from pipeline.catalog import TableName
-from pipeline.silver.decode.splitter import SEEN_BEFORE, Place, Splitter, marked
+from pipeline.schema_history import TableName
+from pipeline.silver.decode.splitter import SEEN_BEFORE, SegmentStart, Splitter, marked
 from pipeline.silver.decode.statement_faults import NamedTables
 from pipeline.silver.decode.table_names import TableNames
 
@@ -63,7 +64,6 @@ LOSSY_COUNTS = pa.schema(
     ]
 )
 
-Wanted = Callable[[str, str], bool]
 OFFSET_BITS = 40
 """The lower bits of an LSN: the offset in the file."""
 
@@ -86,10 +86,10 @@ class Decode:
     """
 
     types: TypeOptions
-    wanted: Wanted
+    wanted: TableFilter
     table_ids: Mapping[str, int]
     only: Mapping[tuple[int, int], frozenset[int]] | None = None
-    seen: Mapping[Place, str] = field(default_factory=dict)
+    seen: Mapping[SegmentStart, str] = field(default_factory=dict)
     lower_case: bool = False
     names: TableNames = field(default_factory=TableNames)
     again: frozenset[str] = frozenset()
@@ -250,7 +250,7 @@ def _whole_and_parts(
 
 
 def of_wanted_tables(
-    faults: pa.RecordBatch | pa.Table, wanted: Wanted
+    faults: pa.RecordBatch | pa.Table, wanted: TableFilter
 ) -> pa.RecordBatch | pa.Table:
     """Return the faults of wanted tables, and only those tables' names."""
 

@@ -28,12 +28,12 @@ from pipeline.lake.child_sessions import child_session, tasks_per_job
 from pipeline.lake.dealing import dealt, packed
 from pipeline.lake.files.data_files import opened
 from pipeline.lake.tables.by_spark import SparkTables
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
 from pipeline.layer import LayerRun
 from pipeline.observe.interruption import raise_if_cancelled
 from pipeline.observe.progress import Task
 from pipeline.silver.decode.decode import SEGMENT_COLUMNS
-from pipeline.silver.decode.segments import FilePosition, SegmentRef
+from pipeline.silver.decode.segment_refs import FilePosition, SegmentRef
 from pipeline.spark.engine import engine_of
 from pipeline.spark.warm_kernels import warm_first
 

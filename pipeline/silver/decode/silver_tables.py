@@ -9,13 +9,13 @@ import pyarrow as pa
 from decoder import TableDefinition, TypeOptions
 from decoder.columns.registry import row_type
 from decoder.model import schemas
-from pipeline.catalog.alter.items import TimelineItem
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.column_features import COLUMN_MAPPING, enabling, needs_mapping
-from pipeline.lake.delta_log.table import LakeTable
-from pipeline.lake.starting import Spark, started
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.lazy_spark import Spark, started
 from pipeline.lake.tables.by_spark import SparkTables
 from pipeline.lake.tables.tables import Tables
+from pipeline.schema_history.alter.items import TimelineItem
 from pipeline.silver.decode.decode import STAGED_FAULTS, STAGED_TRANSACTIONS
 
 _MAPPED = enabling([COLUMN_MAPPING])

@@ -19,7 +19,7 @@ from decoder.model.segment import Segment
 from pipeline.source import GtidSet
 
 Parts = Iterator[pa.Buffer]
-Place = tuple[int, int]
+SegmentStart = tuple[int, int]
 """A segment's ordinal and start."""
 SEEN_BEFORE = pa.field("seen_before", pa.bool_())
 _SIZE = slice(9, 13)
@@ -38,7 +38,7 @@ class Split:
 class Splitter:
     """Splits segments; `seen` has, by segment, the GTIDs in it that the lake already has."""
 
-    def __init__(self, seen: Mapping[Place, str]) -> None:
+    def __init__(self, seen: Mapping[SegmentStart, str]) -> None:
         self._seen = seen
 
     def split(self, segment: Segment, parts: Parts) -> Split:

@@ -9,12 +9,13 @@ import pyarrow as pa
 from decoder.model import schemas
 from decoder.transactions.faults import STATEMENT_DML
 from decoder.transactions.statements import may_change_tables
-from pipeline.catalog.ddl.ddl import StatementContext
-from pipeline.catalog.ddl.dml import targets
+from pipeline.schema_history.ddl.ddl import StatementContext
+from pipeline.schema_history.ddl.dml import targets
 from pipeline.source.server.version import server_number
 
 _NEEDED = ("__lsn", "__pos", "query", "schema", "sql_mode")
-Place = tuple[int, int]
+StatementPlace = tuple[int, int]
+"""LSN and position."""
 
 
 class NamedTables:
@@ -27,7 +28,7 @@ class NamedTables:
     def __init__(self, server: str, *, lower_case: bool = False) -> None:
         self._lower_case = lower_case
         self._version, self._mariadb = server_number(server)
-        self._statements: dict[Place, list[tuple[str, StatementContext]]] = {}
+        self._statements: dict[StatementPlace, list[tuple[str, StatementContext]]] = {}
 
     def note(self, statements: pa.RecordBatch) -> None:
         """Keep the statements of the part of the log that the next faults are in."""
@@ -54,7 +55,7 @@ class NamedTables:
         column = pa.array(tables, schemas.FAULTS.field(at).type)
         return faults.set_column(at, schemas.FAULTS.field(at), column)
 
-    def _tables(self, place: Place) -> list[str] | None:
+    def _tables(self, place: StatementPlace) -> list[str] | None:
         """Return the targets of all statements at a position; a payload has several."""
         names: set[str] = set()
         statements = [s for s in self._statements.get(place, ()) if not may_change_tables(s[0])]

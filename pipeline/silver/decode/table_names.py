@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from decoder import TableDefinition
-from pipeline.catalog.alter.items import Position
+from pipeline.schema_history.alter.items import Position
 
 Named = tuple[Position, TableDefinition]
 

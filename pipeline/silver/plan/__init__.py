@@ -8,7 +8,7 @@ __all__ = [
     "late_names",
     "new_segments",
     "progress",
-    "seeds",
+    "stored_seeds",
     "survey",
     "take_seeds",
 ]

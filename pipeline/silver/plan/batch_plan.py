@@ -10,9 +10,9 @@ from pydantic import TypeAdapter
 
 from decoder import TableDefinition
 from pipeline.bronze.executed_gtids import Executed
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import UNOWNED_KINDS, TimelineItem
-from pipeline.silver.decode.segments import FilePosition
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import UNOWNED_KINDS, TimelineItem
+from pipeline.silver.decode.segment_refs import FilePosition
 from pipeline.silver.decode.table_names import TableNames
 
 FROM_START: FilePosition = (0, 0)

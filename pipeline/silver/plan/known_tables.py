@@ -15,15 +15,15 @@ from itertools import pairwise
 
 from pipeline.bronze.executed_gtids import Following, follows
 from pipeline.bronze.tables import FileRow
-from pipeline.catalog import TableName, Timeline
-from pipeline.catalog.ddl.dump import DumpedStatement
-from pipeline.catalog.ddl.effects import CreateTable, CreateTableLike, Effect
-from pipeline.catalog.timeline.logged import LoggedStatement
-from pipeline.catalog.timeline.start import StartTable, TimelineStart, read_start
-from pipeline.catalog.timeline.statements import SAVES_DDL_XID
-from pipeline.catalog.timeline.touched import EVERY_TABLE, covers, touched
+from pipeline.schema_history import TableName, Timeline
+from pipeline.schema_history.ddl.effects import CreateTable, CreateTableLike, Effect
+from pipeline.schema_history.ddl.schema_dump import DumpedStatement
+from pipeline.schema_history.timeline.definitions_file import StartTable, TimelineStart, read_start
+from pipeline.schema_history.timeline.logged_statement import LoggedStatement
+from pipeline.schema_history.timeline.statements import SAVES_DDL_XID
+from pipeline.schema_history.timeline.touched import EVERY_TABLE, covers, touched
 from pipeline.settings import Settings
-from pipeline.silver.decode.segments import FilePosition, SegmentRef, log_number, lsn_of
+from pipeline.silver.decode.segment_refs import FilePosition, SegmentRef, log_number, lsn_of
 from pipeline.silver.plan.survey import Beginning, Found, logged_statement, ordered, shown_name
 from pipeline.silver.plan.take_seeds import SilverReached
 from pipeline.source.server.create_statements import TIME_ZONE, CreateStatements

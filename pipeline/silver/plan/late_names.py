@@ -13,14 +13,14 @@ from typing import Any
 
 from pipeline.bronze import read_files
 from pipeline.bronze.tables import FileRow
-from pipeline.catalog import TableName, Timeline
-from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.timeline.timeline import CatalogOptions
 from pipeline.lake.delta_log.conditions import equal
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
 from pipeline.layer import LayerRun
-from pipeline.silver.decode import segments
-from pipeline.silver.decode.segments import FilePosition, SegmentRef
+from pipeline.schema_history import TableName, Timeline
+from pipeline.schema_history.alter.items import TimelineItem
+from pipeline.schema_history.timeline.timeline import TimelineOptions
+from pipeline.silver.decode import segment_refs
+from pipeline.silver.decode.segment_refs import FilePosition, SegmentRef
 from pipeline.silver.decode.silver_tables import transactions_table
 from pipeline.silver.plan.known_tables import beginning, beginnings, locate
 from pipeline.silver.plan.survey import Found, find, in_log_order, shown_name
@@ -80,14 +80,14 @@ def _is_unnamed(items: Sequence[TimelineItem]) -> bool:
 
 
 def late_names(
-    run: LayerRun, items: Sequence[TimelineItem], options: CatalogOptions, end: FilePosition
+    run: LayerRun, items: Sequence[TimelineItem], options: TimelineOptions, end: FilePosition
 ) -> LateNames:
     """Return what definitions from conf or servers make of the waiting tables, up to `end`."""
     waiting, settings = unnamed(items), run.settings
     from_servers = kept(run.lake, run.source) if waiting else []
     if not waiting or (settings.definitions is None and not from_servers):
         return LateNames()
-    refs = segments.between(run.spark, run.lake, run.source, _LOG_START, end)
+    refs = segment_refs.between(run.spark, run.lake, run.source, _LOG_START, end)
     known = read_files(run.spark, run.lake, run.source)
     files = {row.file: row.ordinal for row in reversed(known)}
     gone = _removed(known, refs, end)

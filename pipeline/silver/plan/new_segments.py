@@ -18,9 +18,9 @@ from pipeline.bronze.continuity import gap_between, remedy
 from pipeline.bronze.executed_gtids import Executed, Following, follows, log_base
 from pipeline.bronze.tables import FileRow
 from pipeline.lake import Lake
-from pipeline.lake.starting import Spark
-from pipeline.silver.decode import segments
-from pipeline.silver.decode.segments import FilePosition, SegmentRef
+from pipeline.lake.lazy_spark import Spark
+from pipeline.silver.decode import segment_refs
+from pipeline.silver.decode.segment_refs import FilePosition, SegmentRef
 from pipeline.silver.plan.batch_plan import SilverPlan
 from pipeline.source import GtidSet
 from pipeline.source.gtid_set import NO_GTIDS
@@ -101,7 +101,7 @@ def new_segments(
     executed = before.executed if before else Executed()
     # A bronze batch in progress writes its files last: its segments are for the next run.
     upto = {ordinal: row.ingested_upto for ordinal, row in files.items()}
-    refs = segments.after(spark, lake, source, position)
+    refs = segment_refs.after(spark, lake, source, position)
     settled = [ref for ref in refs if ref.end_pos <= upto.get(ref.ordinal, 0)]
     pending = contiguous(settled, files, position, given_up, executed)
     new = available_segments(pending, files, given_up)

@@ -6,13 +6,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.catalog import TableName
-from pipeline.catalog.timeline.definitions import require_own_tables, table_of_other_source
 from pipeline.errors import SettingsError
 from pipeline.lake import Ledger
 from pipeline.lake.ledger.history_removed import ABANDONED, maintained
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName
+from pipeline.schema_history.timeline.stored_timeline import (
+    require_own_tables,
+    table_of_other_source,
+)
 from pipeline.settings import Settings
 from pipeline.silver.plan.batch_plan import BEGINS, Begins, Refresh, SilverPlan
 

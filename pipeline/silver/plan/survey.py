@@ -17,22 +17,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoder import Segment, SegmentDecoder, TableDefinition, TypeOptions
+from decoder.model.options import TableFilter
 from decoder.model.results import Definitions, Statements, Transactions
 from decoder.stream.excerpt import Events, content as excerpt_content
 from decoder.stream.precompile import warm
 from decoder.transactions.statements import may_change_tables
 from pipeline.bronze.tables import segments_table
-from pipeline.catalog import TableName, Timeline
-from pipeline.catalog.alter.items import Position, TimelineItem
-from pipeline.catalog.timeline.start import TimelineStart
-from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
 from pipeline.lake.delta_log.conditions import compare, equal
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
 from pipeline.layer import LayerRun
+from pipeline.schema_history import TableName, Timeline
+from pipeline.schema_history.alter.items import Position, TimelineItem
+from pipeline.schema_history.timeline.definitions_file import TimelineStart
+from pipeline.schema_history.timeline.timeline import LoggedStatement, TimelineOptions
 from pipeline.settings import Settings
-from pipeline.silver.decode.decode import OFFSET_BITS, Wanted, segments_in, server_of
+from pipeline.silver.decode.decode import OFFSET_BITS, segments_in, server_of
+from pipeline.silver.decode.segment_refs import FilePosition, SegmentRef
 from pipeline.silver.decode.segment_tasks import results
-from pipeline.silver.decode.segments import FilePosition, SegmentRef
 from pipeline.silver.decode.splitter import Split, Splitter
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.silver.plan.batch_plan import PlannedTable, planned_tables
@@ -162,7 +163,7 @@ class Survey:
     """
 
     types: TypeOptions
-    wanted: Wanted
+    wanted: TableFilter
     seen: Mapping[FilePosition, str] = field(default_factory=dict)
 
     def __call__(self, rows: Iterable[pa.RecordBatch]) -> pa.Table:
@@ -273,9 +274,9 @@ def ordered(rows: Iterable[Found]) -> list[Found]:
     return sorted(found, key=lambda row: (row["lsn"], row["pos"], _ORDER[row["kind"]]))
 
 
-def catalog_options(settings: Settings, *, from_start: bool) -> CatalogOptions:
+def timeline_options(settings: Settings, *, from_start: bool) -> TimelineOptions:
     """Return the settings that the timeline needs."""
-    return CatalogOptions(
+    return TimelineOptions(
         wanted=settings.wanted,
         types=settings.type_options,
         system_time_zone=settings.system_time_zone,

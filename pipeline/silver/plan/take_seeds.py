@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from decoder import TableDefinition
 from pipeline.bronze.executed_gtids import log_base
 from pipeline.bronze.tables import FileRow
-from pipeline.catalog import TableName, Timeline
-from pipeline.catalog.alter.items import SeededFrom, TimelineItem, in_force
-from pipeline.catalog.ddl.ddl import StatementContext, effects
-from pipeline.catalog.ddl.effects import CreateTable
-from pipeline.catalog.timeline.logged import LoggedStatement
-from pipeline.catalog.timeline.seeded import NotSeededError, UnloggedTypesError
+from pipeline.schema_history import TableName, Timeline
+from pipeline.schema_history.alter.items import SeededFrom, TimelineItem, in_force
+from pipeline.schema_history.ddl.ddl import StatementContext, effects
+from pipeline.schema_history.ddl.effects import CreateTable
+from pipeline.schema_history.timeline.logged_statement import LoggedStatement
+from pipeline.schema_history.timeline.seed_items import NotSeededError, UnloggedTypesError
 from pipeline.settings import Settings
 from pipeline.silver.decode.decode import OFFSET_BITS
-from pipeline.silver.decode.segments import FilePosition, log_number
-from pipeline.silver.plan.seeds import LogCoordinates, Seed, newest, refuse_seed
+from pipeline.silver.decode.segment_refs import FilePosition, log_number
+from pipeline.silver.plan.stored_seeds import LogCoordinates, Seed, newest, refuse_seed
 from pipeline.source import GtidSet
 from pipeline.source.server.create_statements import CreateStatements
 from pipeline.source.server.log_position import BEGINNING

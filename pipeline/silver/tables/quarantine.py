@@ -12,11 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from decoder.model.options import TableFilter
 from decoder.transactions.faults import STATEMENT_DML
-from pipeline.catalog import TableName
-from pipeline.catalog.ddl.ddl import StatementContext
-from pipeline.catalog.timeline.consequences import CONSEQUENCES_PATTERN, Consequences
-from pipeline.catalog.timeline.definitions import read_items
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import (
     ALL_ROWS,
@@ -29,21 +26,24 @@ from pipeline.lake.delta_log.conditions import (
     missing,
     only_one,
 )
-from pipeline.lake.delta_log.table import Step
+from pipeline.lake.delta_log.model import Step
 from pipeline.lake.files.target_writer import Destination, TargetWriter
-from pipeline.lake.starting import Spark
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.lazy_spark import Spark
+from pipeline.lake.tables.choice import tables_of
 from pipeline.lake.tables.tables import constant
 from pipeline.layer import LayerRun
 from pipeline.observe.report import sentences_by_cause
+from pipeline.schema_history import TableName
+from pipeline.schema_history.ddl.ddl import StatementContext
+from pipeline.schema_history.timeline.consequences import CONSEQUENCES_PATTERN, Consequences
+from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.silver.decode.decode import (
     FAULTS,
     OFFSET_BITS,
     STAGED_FAULTS,
-    Wanted,
     of_wanted_tables,
 )
-from pipeline.silver.decode.segments import SegmentRef
+from pipeline.silver.decode.segment_refs import SegmentRef
 from pipeline.silver.decode.silver_tables import QUARANTINE, quarantine_table, statements_table
 from pipeline.silver.plan.batch_plan import Retried
 
@@ -60,7 +60,7 @@ COPY_REMEDY = (
     " t_old. Changes by triggers, routines and foreign keys from before the log are unknown."
 )
 """The remedy for rows changed by a logged statement, whose effect on rows the log lacks."""
-Place = tuple[int, int, int | None]
+FaultPlace = tuple[int, int, int | None]
 """Ordinal and start of a segment, and the LSN of a transaction in it."""
 SHOWN = 20
 """The most faults that a run's report lists."""
@@ -69,14 +69,14 @@ _SAME = ["__lsn", "__pos", "kind"]
 _BUT_CONTENT = [name for name in QUARANTINE.names if name != "content"]
 
 
-Faults = Callable[[], Iterable[pa.Table]]
+ReadFaults = Callable[[], Iterable[pa.Table]]
 """Yields rows of `STAGED_FAULTS` in several tables, each time the same."""
 
 
 def append_faults(
     run: LayerRun,
     batch: int,
-    faults: Faults,
+    faults: ReadFaults,
     planned: Sequence[Mapping[str, Any]],
     *,
     again: bool = False,
@@ -122,7 +122,7 @@ def _values(rows: pa.Table, columns: Sequence[str]) -> Iterable[tuple[Any, ...]]
     return zip(*rows.select(columns).to_pydict().values(), strict=True)
 
 
-def _with_consequences(run: LayerRun, faults: Faults) -> Iterator[pa.Table]:
+def _with_consequences(run: LayerRun, faults: ReadFaults) -> Iterator[pa.Table]:
     """Yield the faults of wanted tables, with tables that their statements change indirectly."""
     named = {name for rows in faults() for name in _named_by_statements(rows)}
     if not named:
@@ -280,7 +280,7 @@ def supersede(run: LayerRun, batch: int, seeds: Mapping[str, int]) -> None:
         _set_resolved(run, batch, equal("kind", DEFINITION) & passed)
 
 
-def still_faulty(faults: Faults, wanted: Wanted) -> set[Place]:
+def still_faulty(faults: ReadFaults, wanted: TableFilter) -> set[FaultPlace]:
     """Return the positions at which decoding again failed again."""
     return {
         place
@@ -293,7 +293,7 @@ def resolve(
     run: LayerRun,
     batch: int,
     retried: Sequence[Retried],
-    remaining: set[Place],
+    remaining: set[FaultPlace],
     named: Collection[str] = (),
 ) -> None:
     """Resolve the faults that a batch retried, except where they remain.

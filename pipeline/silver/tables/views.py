@@ -17,10 +17,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession, types as st
 
 from decoder.model import schemas
-from pipeline.catalog import TableName
 from pipeline.lake import Lake, delta
+from pipeline.lake.lazy_spark import Spark, started
 from pipeline.lake.sql_text import quoted
-from pipeline.lake.starting import Spark, started
+from pipeline.schema_history import TableName
 
 IMAGES = ("before", "after")
 VERSION = "__version"

@@ -26,10 +26,10 @@ from decoder.framing.replication_packets import SEMI_SYNC_MAGIC
 from pipeline.source.capture.errors import LostConnectionError
 from pipeline.source.capture.source import Identity, explained
 from pipeline.source.capture.state import Replica
+from pipeline.source.server.connect_timeout import StopOpening, cut_off
 from pipeline.source.server.connection import connect, queried
 from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
-from pipeline.source.server.opening import StopOpening, cut_off
 
 COM_REGISTER_SLAVE = 0x15
 COM_BINLOG_DUMP = 0x12

@@ -8,30 +8,29 @@ queried: so a capture that has caught up has landed the log up to that position.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from logging import WARNING
 from pathlib import Path
 
+from decoder.model.options import TableFilter
 from pipeline.observe import say
 from pipeline.source.capture.source import Identity
 from pipeline.source.capture.state import write_durably
 from pipeline.source.logs.kept_statements import READINGS_FILE, parse_readings
+from pipeline.source.server.connect_timeout import StopOpening
 from pipeline.source.server.connection import asked, connect, queried
 from pipeline.source.server.create_statements import CreateStatements, read_create_statements
 from pipeline.source.server.errors import ServerError
 from pipeline.source.server.login import Login
-from pipeline.source.server.opening import StopOpening
 
 KEPT = 16
 """Number of readings kept: the first, and the last ones that differ."""
-
-Wanted = Callable[[str, str], bool]
 
 
 class KeptTables:
     """Reads and keeps the definitions of the `wanted` tables of the server at `login`."""
 
-    def __init__(self, login: Login, folder: Path, wanted: Wanted | None = None) -> None:
+    def __init__(self, login: Login, folder: Path, wanted: TableFilter | None = None) -> None:
         self._login = login
         self._folder = folder
         self._wanted = wanted or (lambda _schema, _table: True)
@@ -72,7 +71,7 @@ _NOT_SEEN = (
 )
 
 
-def _read(login: Login, wanted: Wanted, stop: StopOpening) -> tuple[CreateStatements, bool]:
+def _read(login: Login, wanted: TableFilter, stop: StopOpening) -> tuple[CreateStatements, bool]:
     """Return the reading, and True if the log names all columns. Raises ServerError."""
     with connect(login, stop=stop) as connection, asked(login):
         metadata = queried(connection, "SHOW GLOBAL VARIABLES LIKE 'binlog_row_metadata'")

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from decoder import BinlogError, Framer
 from decoder.constants import MAGIC, EventFlag, EventType
-from decoder.segments.framer import FLAGS_POSITION, has_in_use_flag
 from decoder.segments.log_header import read_description
+from decoder.segments.log_windows import FLAGS_POSITION, has_in_use_flag
 from pipeline.errors import SettingsError
 from pipeline.source.capture.errors import (
     AnotherLogError,

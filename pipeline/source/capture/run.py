@@ -13,6 +13,7 @@ import time
 from contextlib import closing
 from dataclasses import replace
 
+from decoder.model.options import TableFilter
 from pipeline.errors import BinlakeError, SettingsError, sentence_of
 from pipeline.observe import Progress, redact, say
 from pipeline.observe.progress import QuietProgress, Task
@@ -21,6 +22,7 @@ from pipeline.source.capture.backoff import Backoff, most_tries
 from pipeline.source.capture.checkpoints import Checkpoints, bytes_after
 from pipeline.source.capture.dump_connection import DumpConnection
 from pipeline.source.capture.dump_items import FileNamed, Heartbeat, LogBytes, LogEnded, Received
+from pipeline.source.capture.dump_start import FIRST, DumpStart, dump_start
 from pipeline.source.capture.errors import (
     BrokenDumpError,
     DumpRefusedError,
@@ -35,7 +37,7 @@ from pipeline.source.capture.failover import (
     still_lacking,
     with_first_log,
 )
-from pipeline.source.capture.kept_tables import KeptTables, Wanted
+from pipeline.source.capture.kept_tables import KeptTables
 from pipeline.source.capture.landed_folder import (
     Landed,
     LandedFolder,
@@ -45,12 +47,11 @@ from pipeline.source.capture.landed_folder import (
 from pipeline.source.capture.object_store import place_of
 from pipeline.source.capture.reader import ByteQueue, read_into
 from pipeline.source.capture.source import Identity, Source
-from pipeline.source.capture.start import FIRST, DumpStart, dump_start
 from pipeline.source.capture.state import STATE, CaptureState, Gap, Replica, now, read_state
+from pipeline.source.server.connect_timeout import NAP, StopOpening
 from pipeline.source.server.errors import ServerUnreachableError
 from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
-from pipeline.source.server.opening import NAP, StopOpening
 from pipeline.source.server.refusals import SAME_IDENTITY
 
 _INTERRUPTED = (LostConnectionError, ServerUnreachableError, BrokenDumpError)
@@ -71,7 +72,7 @@ class Capture:
         login: Login,
         progress: Progress | None = None,
         *,
-        wanted: Wanted | None = None,
+        wanted: TableFilter | None = None,
         write: Writes = os.pwrite,
     ) -> None:
         self.settings = settings

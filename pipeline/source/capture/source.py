@@ -16,11 +16,11 @@ from decoder.encryption.header import HEADER_LENGTH as ENCRYPTION_HEADER_LENGTH
 from pipeline.errors import BinlakeError
 from pipeline.source.capture.errors import CaptureError, LostConnectionError, TooFewConnectionsError
 from pipeline.source.gtid_set import NO_GTIDS, GtidSet
+from pipeline.source.server.connect_timeout import StopOpening
 from pipeline.source.server.connection import code_of, connect, queried
 from pipeline.source.server.errors import AccessDeniedError
 from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
-from pipeline.source.server.opening import StopOpening
 from pipeline.source.server.version import ServerVersion
 
 ANSWER_SECONDS = 15

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "archive",
-    "encrypted",
+    "ciphers",
     "kept_statements",
     "listing",
     "server_folders",

@@ -15,11 +15,11 @@ from decoder.encryption.header import HEADER_LENGTH
 from decoder.encryption.keys import NO_KEYS
 from decoder.encryption.stream_cipher import StreamCipher
 from decoder.errors import EncryptedError, NotABinlogError, TruncatedError, UnsupportedError
-from decoder.segments.framer import FLAGS_POSITION, has_in_use_flag
 from decoder.segments.log_header import Head, read_head
+from decoder.segments.log_windows import FLAGS_POSITION, has_in_use_flag
 from pipeline.lake.stores import error_text
 from pipeline.source.logs.archive import MAGIC_LENGTH, ArchivedFile, codec_of
-from pipeline.source.logs.encrypted import ENCRYPTION_REMEDY, find_cipher
+from pipeline.source.logs.ciphers import ENCRYPTION_REMEDY, find_cipher
 from pipeline.source.logs.server_folders import FIRST_TURN, turn_of
 from pipeline.source.logs.storage import (
     THREADS,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 __all__ = [
+    "connect_timeout",
     "connection",
     "create_statements",
     "errors",
     "log_position",
     "login",
-    "opening",
     "refusals",
     "version",
 ]

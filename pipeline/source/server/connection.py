@@ -17,6 +17,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from pipeline.errors import SettingsError
 from pipeline.settings.server import ALWAYS, VERIFYING, TlsSettings
+from pipeline.source.server.connect_timeout import (
+    NotOpenedError,
+    StopOpening,
+    StoppedError,
+    notice_lost_network,
+    open_within,
+)
 from pipeline.source.server.errors import (
     AccessDeniedError,
     ServerError,
@@ -24,13 +31,6 @@ from pipeline.source.server.errors import (
     TlsError,
 )
 from pipeline.source.server.login import Login
-from pipeline.source.server.opening import (
-    NotOpenedError,
-    StopOpening,
-    StoppedError,
-    notice_lost_network,
-    open_within,
-)
 from pipeline.source.server.refusals import BY_CODE, TLS_REMEDY, WITHOUT_TLS
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from pipeline.bronze.tables import FileRow
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import ALL_ROWS
 from pipeline.lake.ledger.ledger_table import batches
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import pyarrow as pa
 import pytest
 
-from pipeline.catalog.timeline.timeline import CatalogOptions
-from tests.support.catalog.catalogued_log import changes, reasons, surveyed
+from pipeline.schema_history.timeline.timeline import TimelineOptions
+from tests.support.schema_history.defined_log import changes, reasons, surveyed
 from tests.support.servers.server import Server
 from tests.support.zoo import mariadb_zoo
 from tests.support.zoo.mariadb_changes import ADDRESSES, ELEMENTS, NEWEST
@@ -20,7 +20,7 @@ from tests.support.zoo.random_zoo import random_table
 from tests.support.zoo.type_zoo import Table
 from tests.support.zoo.zoo_rows import ZOO, assert_same, log_of
 
-OPTIONS = CatalogOptions(default_charset="utf8mb4", from_start=True)
+OPTIONS = TimelineOptions(default_charset="utf8mb4", from_start=True)
 RANDOM_ROWS = 200
 ZOOS = {
     "mariadb": [*mariadb_zoo.TABLES, random_table(RANDOM_ROWS)],

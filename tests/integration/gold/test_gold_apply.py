@@ -17,10 +17,10 @@ from pyspark.sql import SparkSession
 from decoder import TableDefinition
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.alter.items import TimelineItem
-from pipeline.gold import planning
+from pipeline.gold import next_batch
 from pipeline.lake import Lake, delta
 from pipeline.observe import LayerReport
+from pipeline.schema_history.alter.items import TimelineItem
 from tests.support.gold.made_lake import MadeLake
 from tests.support.silver.made_silver import (
     SERVER,
@@ -333,7 +333,7 @@ def test_a_foreign_table_created_after_the_plan_lets_the_others_finish(
     lake: GoldLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.spark.range(3).write.format("delta").save(Lake(lake.root).gold("shop", "plain"))
-    monkeypatch.setattr(planning, "taken", lambda *_, **__: None)
+    monkeypatch.setattr(next_batch, "taken", lambda *_, **__: None)
     lake.silver.batch(
         [Tx(1).insert(PLAIN, 1, "a").insert(QUIET, 1, "a")],
         [item("create", 1, PLAIN), item("create", 1, QUIET)],

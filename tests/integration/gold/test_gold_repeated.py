@@ -13,10 +13,10 @@ from pyspark.sql import SparkSession
 
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.alter.items import ColumnStep
 from pipeline.gold import run
 from pipeline.lake import Lake, delta
 from pipeline.observe.progress import QuietProgress
+from pipeline.schema_history.alter.items import ColumnStep
 from pipeline.settings import Settings
 from tests.support.lake.kills import AfterEachCommit, Killed, at_commits
 from tests.support.silver.made_silver import (

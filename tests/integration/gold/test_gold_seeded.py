@@ -11,16 +11,16 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import SeededFrom, TimelineItem
-from pipeline.catalog.timeline.seeded import AFTER_ALL_EVENTS
 from pipeline.gold import GoldState, run
 from pipeline.gold.table.state import TableState
 from pipeline.lake import Lake, Ledger, delta
 from pipeline.observe.progress import QuietProgress
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import SeededFrom, TimelineItem
+from pipeline.schema_history.timeline.seed_items import AFTER_ALL_EVENTS
 from pipeline.seed.folder import SeedFolder
 from pipeline.settings import Settings
-from pipeline.silver.plan.seeds import Seed, put_seed
+from pipeline.silver.plan.stored_seeds import Seed, put_seed
 from tests.support.lake.kills import AfterEachCommit, Killed, at_commits
 from tests.support.silver.made_silver import (
     SOURCE,

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.gold import run
 from pipeline.lake import Lake
-from pipeline.lake.starting import StartingSpark
+from pipeline.lake.lazy_spark import StartingSpark
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import run_command

@@ -13,13 +13,13 @@ from pyspark.sql import SparkSession
 
 import binlake
 from pipeline.bronze.files import write_files
-from pipeline.catalog.alter.items import ColumnStep
 from pipeline.gold.changes.small_batch import ON_SMALL_TABLES
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.spark_written import clustered_by, features
-from pipeline.lake.starting import Spark
+from pipeline.lake.lazy_spark import Spark
 from pipeline.maintenance import run
 from pipeline.observe.progress import QuietProgress
+from pipeline.schema_history.alter.items import ColumnStep
 from tests.support.bronze.bronze_rows import file_row
 from tests.support.gold.made_lake import MadeLake
 from tests.support.lake.kills import AfterEachCommit, Killed, at_commits

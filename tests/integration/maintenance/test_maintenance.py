@@ -14,15 +14,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from decoder.constants import ColumnType
-from pipeline.catalog.alter.items import ColumnStep
 from pipeline.gold.table.commits import MARK
 from pipeline.lake import Lake, Ledger, delta
 from pipeline.lake.child_sessions import child_session
-from pipeline.lake.starting import StartingSpark
+from pipeline.lake.lazy_spark import StartingSpark
 from pipeline.maintenance import run, upkeep
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status
+from pipeline.schema_history.alter.items import ColumnStep
 from tests.support.gold.made_lake import MadeLake
 from tests.support.lake.aged import age
 from tests.support.lake.kills import AfterEachCommit, Killed, at_commits

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from pipeline.catalog import TableName
 from pipeline.gold.snapshot.description import DescribedColumn, DescribedTable
 from pipeline.gold.table.names import COMMITTED_AT, LSN
 from pipeline.lake import Lake
 from pipeline.run.dbt_sources import Freshness, dbt_sources
-from tests.support.dbt.dbt_install import dbt, programs, why_unavailable
+from pipeline.schema_history import TableName
+from tests.support.programs.dbt_install import dbt, programs, why_unavailable
 
 pytestmark = pytest.mark.long
 

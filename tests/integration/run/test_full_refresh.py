@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.catalog.alter.items import TimelineItem
-from pipeline.catalog.timeline.definitions import read_items
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake, Ledger, delta
 from pipeline.lake.ledger.ledger_table import PLANNED
@@ -20,6 +18,8 @@ from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status
 from pipeline.run.commands import COMMANDS
+from pipeline.schema_history.alter.items import TimelineItem
+from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError
 from tests.support.lake.kills import AfterEachCommit, Executioner, Killed, at_commits

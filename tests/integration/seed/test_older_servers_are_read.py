@@ -11,7 +11,7 @@ import pytest
 from decoder import TypeOptions
 from decoder.columns.registry import row_type
 from decoder.constants import ColumnType
-from pipeline.catalog import TableName
+from pipeline.schema_history import TableName
 from pipeline.seed.chunks import chunks
 from pipeline.seed.consistent import snapshot
 from pipeline.seed.server import source_server

@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.errors import DONE, DONE_WITH_FAULTS, SettingsError
-from pipeline.lake.starting import Spark, StartingSpark
+from pipeline.lake.lazy_spark import Spark, StartingSpark
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status, run_command

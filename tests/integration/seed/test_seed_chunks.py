@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from pipeline.catalog import TableName
+from pipeline.schema_history import TableName
 from pipeline.seed.chunks import chunks
 from pipeline.seed.source_table import SourceTable, source_table
 from pipeline.source.server.log_position import BEGINNING, LogPosition, LogPositions

@@ -22,8 +22,8 @@ from decoder.constants import ColumnType as T
 from decoder.model.definition import ColumnDefinition
 from pipeline.seed.dumps import Dump, DumpedTable, open_dump
 from pipeline.seed.values import RowReader
+from tests.support.programs import mydumper_install
 from tests.support.seed.seed_rows import assert_read_as_logged
-from tests.support.servers import mydumper_install
 from tests.support.zoo import mariadb_zoo, type_zoo
 from tests.support.zoo.random_zoo import random_table
 from tests.support.zoo.zoo_rows import ZOO, Rows, inserted, log_of, names_of

@@ -11,12 +11,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.bronze import job as bronze
-from pipeline.catalog.timeline.definitions import read_items
 from pipeline.gold import job as gold
 from pipeline.lake import Lake, Ledger, delta
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status
+from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.settings import Settings
 from pipeline.silver import job as silver
 from tests.support.gold.compare import assert_gold_equals_source

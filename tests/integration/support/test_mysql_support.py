@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from decoder.constants import MAGIC
-from tests.support.servers.debian import UnavailableError
-from tests.support.servers.installation import Installation
+from tests.support.programs.debian import UnavailableError
+from tests.support.programs.installation import Installation
+from tests.support.programs.mysql_install import installation, why_unavailable
 from tests.support.servers.mysql import MySQLFactory, MySQLServer
-from tests.support.servers.mysql_install import installation, why_unavailable
 
 
 @pytest.mark.parametrize(

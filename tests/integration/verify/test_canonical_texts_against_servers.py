@@ -10,7 +10,7 @@ from decoder import TypeOptions
 from decoder.columns.registry import row_type
 from decoder.rows.row_decoder import Names
 from pipeline.lake.delta_log.spark_types import spark_schema
-from pipeline.verify.canonical import Text, canonical
+from pipeline.verify.canonical import CanonicalText, canonical
 from pipeline.verify.gold_table import GoldColumn, gold_columns
 from pipeline.verify.snapshot import SESSION
 from pipeline.verify.snapshot_columns import SnapshotTable, source_tables
@@ -56,7 +56,7 @@ def assert_same_texts(
         columns = gold_columns(spark_schema(row_type(definition, options)), definition)
         assert columns == [GoldColumn(column.name, column.kind) for column in table.columns]
         for column, array, expected in zip(columns, arrays, texts, strict=True):
-            ours: list[Text] = list(map(canonical(column.kind), array.to_pylist()))
+            ours: list[CanonicalText] = list(map(canonical(column.kind), array.to_pylist()))
             differing = [pair for pair in zip(ours, expected, strict=True) if pair[0] != pair[1]]
             assert not differing[:3], f"{name}.{column.name}"
         # A log without names has no keys either; in all of these tables it is the same.

@@ -10,8 +10,8 @@ import pytest
 from pipeline.bronze import read_files, run
 from pipeline.bronze.tables import FileRow, segments_table
 from pipeline.lake import Lake
-from pipeline.lake.starting import Spark
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.lazy_spark import Spark
+from pipeline.lake.tables.choice import tables_of
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings

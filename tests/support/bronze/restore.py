@@ -9,8 +9,8 @@ from pipeline.bronze.tables import segments_table
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import equal
-from pipeline.lake.starting import Spark
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.lazy_spark import Spark
+from pipeline.lake.tables.choice import tables_of
 
 
 def restore(

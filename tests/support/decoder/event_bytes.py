@@ -10,8 +10,8 @@ from pathlib import Path
 from decoder.constants import HEADER_LENGTH, ChecksumAlgorithm, EventFlag, EventType
 from decoder.events.event import Event
 from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.format_descriptor import read_descriptor
 from decoder.events.header import EventHeader
+from decoder.events.log_start import read_descriptor
 from decoder.events.registry import parse
 
 DATA = Path(__file__).parent.parent.parent / "data"

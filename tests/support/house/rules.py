@@ -11,12 +11,21 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 from tests.support.house.tables import House
 
 MOST_ENTRIES = 15
 LEAST_LINES = 40
+MOST_LINES = 400
+HOW_TO_LIST = (
+    ": name it in ROOMS of tests/support/house/tables.py, and in __all__ of its room's __init__.py"
+    " if others import it"
+)
+PLURALS = ("s", "es", "ies", "y")
+FORMS = ("e", "ed", "d", "r", "er", "or", "ing", "ion", "ation", "al")
+SHORTEST_STEM = 3
 OF_THE_PACKAGE = ("__init__.py", "py.typed")
 """No entries of a room: `py.typed` tells type checkers that a package's annotations count."""
 
@@ -106,7 +115,10 @@ def strangers(house: House) -> Iterator[str]:
     }
     for room in sorted(found.keys() | house.rooms.keys()):
         there, listed = found.get(room, set()), set(house.rooms.get(room, "").split())
-        yield from (f"{room} has {each}, which is not listed" for each in sorted(there - listed))
+        yield from (
+            f"{room} has {each}, which is not listed{HOW_TO_LIST}"
+            for each in sorted(there - listed)
+        )
         yield from (f"{room} has no {each}" for each in sorted(listed - there))
     for room, steps in house.order.items():
         ordered = {name for step in steps for name in step.split()}
@@ -193,16 +205,85 @@ def sizes(house: House) -> Iterator[str]:
     yield from (f"{name} is not small" for name in sorted(house.small.keys() - reasons))
 
 
+def long_files(house: House) -> Iterator[str]:
+    """Files of the product, its guests and its tests with too many lines."""
+    for name, path in modules(house, *house.packages, *house.guests, *house.beside).items():
+        if (lines := len(path.read_text().splitlines())) > MOST_LINES:
+            yield f"{name} has {lines} lines, more than {MOST_LINES}: split it by concept"
+
+
+def crowded_folders(house: House) -> Iterator[str]:
+    """Folders of tests with too many entries, and exceptions that are none."""
+    tests = house.root / "tests"
+    folders = [tests, *tests.rglob("*")] if tests.is_dir() else []
+    crowded = {}
+    for folder in filter(Path.is_dir, folders):
+        entries = sum(
+            each.name not in OF_THE_PACKAGE and _is_there(each) for each in folder.iterdir()
+        )
+        if entries > MOST_ENTRIES:
+            crowded[folder.relative_to(house.root).as_posix()] = entries
+    for name in sorted(crowded.keys() ^ set(house.crowded)):
+        yield f"{name} has {crowded.get(name, 'not so many')} entries"
+
+
 def namesakes(house: House) -> Iterator[str]:
-    """Classes of two modules with the same name."""
+    """Classes and type aliases of two modules with the same name."""
     homes: dict[str, list[str]] = defaultdict(list)
     for module, path in modules(house).items():
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef) and node.name not in house.namesakes:
-                homes[node.name].append(module)
+        for name in _types(ast.parse(path.read_text())):
+            homes[name].append(module)
     for name, found in sorted(homes.items()):
         if len(found) > 1:
-            yield f"{name} is a class in {' and in '.join(found)}"
+            yield f"{name} is a type in {' and in '.join(found)}"
 
 
-RULES = (strangers, wrong_ways, circles, side_doors, sizes, namesakes)
+def _types(module: ast.Module) -> Iterator[str]:
+    """Yield the classes and type aliases that a module defines: `Place = tuple[int, int]`."""
+    for node in module.body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.AnnAssign) and "TypeAlias" in ast.unparse(node.annotation):
+            yield ast.unparse(node.target)
+        elif isinstance(node, ast.Assign) and not isinstance(node.value, ast.Call):
+            name = ast.unparse(node.targets[0])
+            if name[0].isupper() and name.isalnum() and not name.isupper():
+                yield name
+
+
+def near_twins(house: House) -> Iterator[str]:
+    """Modules and rooms whose names differ only by an ending, and exceptions that are none.
+
+    A reader who looks for `plan` must not have to open `planning` too. Equal names are no twins:
+    their rooms tell them apart.
+    """
+    homes: dict[str, set[str]] = defaultdict(set)
+    for module in modules(house):
+        homes[module.rpartition(".")[2]].add(module)
+    twins = {pair for pair in combinations(sorted(homes), 2) if _stems(pair[0]) & _stems(pair[1])}
+    for one, other in sorted(twins - house.twins.keys()):
+        found = sorted(homes[one] | homes[other])
+        yield f"{one} and {other} differ only by an ending: {', '.join(found)}"
+    for one, other in sorted(house.twins.keys() - twins):
+        yield f"{one} and {other} are no near-twins"
+
+
+def _stems(name: str) -> set[str]:
+    """Return what a name may be without an ending: `plan` of `planning`, `copi` of `copies`."""
+    singular = {name, *(name.removesuffix(ending) for ending in PLURALS)}
+    cut = singular | {one.removesuffix(form) for one in singular for form in FORMS}
+    long = {stem for stem in cut if len(stem) >= SHORTEST_STEM}
+    return long | {stem[:-1] for stem in long if stem[-1:] == stem[-2:-1]}
+
+
+RULES = (
+    strangers,
+    wrong_ways,
+    circles,
+    side_doors,
+    sizes,
+    long_files,
+    crowded_folders,
+    namesakes,
+    near_twins,
+)

@@ -11,13 +11,15 @@ ROOT = Path(__file__).parents[3]
 
 @dataclass(frozen=True)
 class House:
-    """`packages` in the order in which they may import each other; `guests` import only faces.
+    """`packages` in the order in which they may import each other; `guests` import only faces;
+    of folders `beside` them, only the files' lines are counted.
 
     `rooms` gives each room's entries, `order` the steps in which entries of a room may import each
     other: each those of the steps before it, never those of its own. `large` rooms may have more
     than 15 entries, `small` has the reason of each module of fewer than 40 lines (of a whole room
-    by its name), `allowed` what an importer may import in spite of all, `namesakes` the classes
-    that two modules may have.
+    by its name), `allowed` what an importer may import in spite of all, `crowded` the folders of
+    tests with more than 15 entries, `twins` why two names may differ only by an ending (in
+    alphabetical order).
     """
 
     root: Path
@@ -25,23 +27,25 @@ class House:
     rooms: Mapping[str, str]
     order: Mapping[str, Sequence[str]]
     guests: Sequence[str] = ()
+    beside: Sequence[str] = ()
     large: Sequence[str] = ()
     small: Mapping[str, str] = field(default_factory=dict)
     allowed: Sequence[tuple[str, str]] = ()
-    namesakes: Sequence[str] = ()
+    crowded: Sequence[str] = ()
+    twins: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 PACKAGES = ("decoder", "pipeline", "pyspark_binlog", "binlake")
 
 ROOMS = {
-    "binlake": "arguments commands logs snapshot",
+    "binlake": "arguments commands log_files snapshot",
     "decoder": (
         "columns/ compression/ constants dump_text/ encryption/ errors events/ framing/ "
         "kernels/ model/ rows/ segments/ stream/ transactions/"
     ),
     "decoder.columns": (
-        "addresses arrays binary cells charsets/ compressed decimals digits enums fixed_width "
-        "geometry json json_diffs json_errors json_numbers json_opaque json_text "
+        "addresses arrays binary cells charsets/ compressed_columns decimals digits enums "
+        "fixed_width geometry json json_diffs json_errors json_numbers json_opaque json_text "
         "json_values registry temporal temporal_storage temporal_text temporal_values text "
         "transcoding utf8 values vector"
     ),
@@ -50,15 +54,14 @@ ROOMS = {
     "decoder.dump_text": "rows statements",
     "decoder.encryption": "header keyring keys stream_cipher",
     "decoder.events": (
-        "append_block begin_load_query column_metadata create_file cursor "
-        "delete_file event exec_load execute_load_query format_description format_descriptor "
-        "gtid gtid_set gtid_tagged header heartbeat heartbeat_v2 ignorable incident intvar "
-        "layout load mariadb_annotate_rows mariadb_binlog_checkpoint "
-        "mariadb_compression mariadb_gtid mariadb_gtid_list mariadb_start_encryption "
-        "optional_metadata previous_gtids query query_compressed rand registry "
-        "rotate rows rows_query slave start_v3 status_variables stop table_definition "
-        "table_map transaction_context transaction_payload unknown user_var view_change "
-        "xa_prepare xid"
+        "append_block begin_load_query column_metadata create_file cursor delete_file event "
+        "exec_load execute_load_query format_description gtid gtid_set gtid_tagged header "
+        "heartbeat heartbeat_v2 ignorable incident intvar layout load log_start "
+        "mariadb_annotate_rows mariadb_binlog_checkpoint mariadb_compression mariadb_gtid "
+        "mariadb_gtid_list mariadb_start_encryption optional_metadata previous_gtids query "
+        "query_compressed rand registry rotate rows rows_query slave start_v3 status_variables "
+        "stop table_definition table_map transaction_context transaction_payload unknown user_var "
+        "view_change xa_prepare xid"
     ),
     "decoder.framing": (
         "chunked_reader frames large_event layout_tracker replication_packets sliding_buffer"
@@ -69,9 +72,9 @@ ROOMS = {
     "decoder.model": "definition options results schemas segment",
     "decoder.rows": (
         "blocks cell_positions change_batch grouping image_layout images partial_updates "
-        "row_decoder table_maps walker"
+        "row_decoder table_slots walker"
     ),
-    "decoder.segments": "framer log_header segmenter statistics",
+    "decoder.segments": "log_header log_windows segment_bounds statistics",
     "decoder.stream": (
         "event_reader excerpt open_transaction precompile segment_decoder segment_input "
         "warm.binlog.zst"
@@ -81,67 +84,64 @@ ROOMS = {
         "state statements summaries xa"
     ),
     "pipeline": (
-        "bronze/ catalog/ cli/ errors gold/ lake/ layer maintenance/ observe/ run/ seed/ settings/ "
-        "silver/ source/ spark/ verify/"
+        "bronze/ cli/ errors gold/ lake/ layer maintenance/ observe/ run/ schema_history/ seed/ "
+        "settings/ silver/ source/ spark/ verify/"
     ),
     "pipeline.bronze": (
-        "batch_plan carry_out continuity copies executed_gtids files ingest inputs job newest_file "
-        "order preview scan tables"
+        "batch_plan carry_out continuity executed_gtids files ingest inputs job log_origin "
+        "newest_file order preview scan tables"
     ),
-    "pipeline.catalog": "alter/ ddl/ timeline/",
-    "pipeline.catalog.alter": (
-        "alteration conversions generated items "
-        "partition_changes text_conversions time_conversions versions"
+    "pipeline.schema_history": "alter/ ddl/ timeline/",
+    "pipeline.schema_history.alter": (
+        "altered_columns conversions generated items layout_versions partition_changes "
+        "text_conversions time_conversions"
     ),
-    "pipeline.catalog.ddl": (
-        "actions addresses alter charsets column_clause column_types constants "
-        "conversion_mode create cursor ddl defaults dml dump "
-        "effects elements expression_functions expression_reader expressions foreign_key "
-        "keys lexer logged_effects model names numeric_defaults "
-        "partition_clause partitions temporal_defaults "
-        "text_defaults"
+    "pipeline.schema_history.ddl": (
+        "actions addresses alter charsets column_clause column_types constants conversion_mode "
+        "create cursor ddl defaults dml effects elements expression_functions expression_reader "
+        "expressions foreign_key_clause keys lexer logged_effects model names numeric_defaults "
+        "partition_clause partitions schema_dump temporal_defaults text_defaults"
     ),
-    "pipeline.catalog.timeline": (
-        "consequences definitions foreign_keys logged naming seeded "
-        "start statements table_items tables timeline touched"
+    "pipeline.schema_history.timeline": (
+        "column_names consequences definitions_file foreign_keys logged_statement seed_items "
+        "statements stored_timeline table_items tables timeline touched"
     ),
     "pipeline.cli": (
         "__main__ app databricks_task inspect inspect_events inspect_names inspect_rows options "
         "run_commands server_commands show show_dry_run show_runs snapshot_commands"
     ),
     "pipeline.gold": (
-        "apply/ carry_out cascades/ changes/ job plan/ planning preview schema/ snapshot/ table/"
+        "apply/ carry_out cascades/ changes/ job next_batch plan/ preview schema/ snapshot/ table/"
     ),
     "pipeline.gold.apply": "apply merge seed_rows",
-    "pipeline.gold.cascades": "foresight links outlook reader replay rows store",
+    "pipeline.gold.cascades": "cascades_table foresight links outlook reader replay rows",
     "pipeline.gold.changes": (
-        "blockers change_stats changes drift faults fold fold_partial images json_diff key_checks "
-        "keyless local_fold log_facts refusals small_batch steps "
-        "transactions xa"
+        "change_stats changes drift faults fold fold_partial holds images key_checks keyless "
+        "local_fold log_facts patched_json refusals small_batch steps transactions xa"
     ),
     "pipeline.gold.plan": (
-        "batch_plan cut inspection published_cuts reach rebuild stopped_tables table_refresh until "
-        "verification_points"
+        "batch_plan cuts_table publication reach rebuild stopped_tables table_inspection "
+        "table_refresh until verification_points"
     ),
     "pipeline.gold.schema": ("alter_table convert evolve generated renames table_change unlogged"),
-    "pipeline.gold.snapshot": "copy description engines snapshot table_versions",
+    "pipeline.gold.snapshot": "copy description query_engines snapshot table_versions",
     "pipeline.gold.table": ("commits damage gold_table incomplete names options state"),
     "pipeline.lake": (
-        "child_sessions dealing delta delta_conflicts delta_log/ files/ layout ledger/ locks/ "
-        "sql_text starting store_options stores tables/"
+        "child_sessions dealing delta delta_conflicts delta_log/ files/ layout lazy_spark ledger/ "
+        "locks/ sql_text store_options stores tables/"
     ),
     "pipeline.lake.delta_log": (
-        "column_features conditions delta_rs spark_types spark_written table table_log"
+        "column_features conditions delta_rs model spark_types spark_written table_log"
     ),
-    "pipeline.lake.files": ("compaction data_files rewriting scanning skipping target_writer"),
+    "pipeline.lake.files": "compaction data_files rewriting skipping table_scan target_writer",
     "pipeline.lake.ledger": ("history_removed ledger ledger_table run_record run_store"),
     "pipeline.lake.locks": "lease lock",
-    "pipeline.lake.tables": "actions by_spark last_rows native opening tables",
+    "pipeline.lake.tables": "actions by_spark choice last_rows native tables",
     "pipeline.maintenance": (
-        "batch gold_options job leftovers plan planning preview retention tables upkeep"
+        "batch gold_options job leftovers needs preview removals retention tables upkeep"
     ),
     "pipeline.observe": (
-        "current_run interruption log memory progress quantities redaction report "
+        "current_run interruption memory progress quantities redaction report run_log "
         "spark_job_progress"
     ),
     "pipeline.run.monitoring": ("datasets lineage metrics monitor problems source_state webhook"),
@@ -161,33 +161,35 @@ ROOMS = {
         "values/"
     ),
     "pipeline.seed.dumps": (
-        "cell_rows feed folder given model mydumper mysql_shell mysqldump open statements "
+        "cell_rows feed folder formats given model mydumper mysql_shell mysqldump statements "
         "text_chunks"
     ),
     "pipeline.seed.values": "cell_bytes dates numbers rows text",
     "pipeline.settings": (
-        "capture file gold meanings mistakes monitoring secret_file server settings sync "
+        "capture conf_file gold meanings mistakes monitoring secret_file server settings sync "
         "time_zone until values"
     ),
-    "pipeline.silver": "carry_out decode/ full_refresh job plan/ planning preview tables/",
+    "pipeline.silver": "carry_out decode/ full_refresh job next_batch plan/ preview tables/",
     "pipeline.silver.decode": (
-        "decode decoding segment_tasks segments silver_tables splitter statement_faults table_names"
+        "decode segment_refs segment_tasks silver_tables splitter statement_faults table_names "
+        "task_output"
     ),
     "pipeline.silver.plan": (
-        "batch_plan known_tables late_names new_segments progress seeds survey take_seeds"
+        "batch_plan known_tables late_names new_segments progress stored_seeds survey take_seeds"
     ),
     "pipeline.silver.tables": "quarantine views",
     "pipeline.source": "capture/ check/ gtid_set logs/ server/",
     "pipeline.source.capture": (
-        "backoff capture_status checkpoints command dump_connection dump_items dump_stream errors "
-        "failover kept_tables landed_folder landed_gtids object_store reader run source start state"
+        "backoff capture_status checkpoints command dump_connection dump_items dump_start "
+        "dump_stream errors failover kept_tables landed_folder landed_gtids object_store reader "
+        "run source state"
     ),
     "pipeline.source.check": ("facts finding grants privileges report run tables variables"),
     "pipeline.source.logs": (
-        "archive encrypted kept_statements listing server_folders server_logs storage"
+        "archive ciphers kept_statements listing server_folders server_logs storage"
     ),
     "pipeline.source.server": (
-        "connection create_statements errors log_position login opening refusals version"
+        "connect_timeout connection create_statements errors log_position login refusals version"
     ),
     "pipeline.spark": "engine jars java session ship_code spark_submit warm_kernels",
     "pipeline.verify": (
@@ -218,7 +220,7 @@ ORDER = {
         "settings",
         "source spark",
         "layer",
-        "bronze catalog",
+        "bronze schema_history",
         "silver",
         "gold",
         "verify maintenance",
@@ -227,7 +229,7 @@ ORDER = {
         "cli",
     ),
     "pipeline.lake": (
-        "sql_text store_options starting dealing",
+        "sql_text store_options lazy_spark dealing",
         "stores child_sessions",
         "locks delta_conflicts",
         "layout delta",
@@ -241,7 +243,7 @@ ORDER = {
         "check logs",
         "capture",
     ),
-    "pipeline.catalog": (
+    "pipeline.schema_history": (
         "ddl",
         "alter",
         "timeline",
@@ -250,7 +252,7 @@ ORDER = {
         "decode",
         "plan",
         "tables",
-        "planning preview",
+        "next_batch preview",
         "full_refresh",
         "carry_out",
         "job",
@@ -261,7 +263,7 @@ ORDER = {
         "schema",
         "cascades plan",
         "apply snapshot",
-        "planning",
+        "next_batch",
         "carry_out preview",
         "job",
     ),
@@ -270,7 +272,7 @@ LARGE = (
     "pipeline",
     "decoder.events",
     "decoder.columns",
-    "pipeline.catalog.ddl",
+    "pipeline.schema_history.ddl",
     "pipeline.gold.changes",
     "pipeline.source.capture",
 )
@@ -282,11 +284,11 @@ SMALL = {
     "decoder.model.options": "the face's own type",
     "decoder.model.segment": "the face's own type",
     "pipeline.bronze.files": "it needs Spark's types, which readers of `bronze.tables` do without",
-    "pipeline.catalog.ddl.names": "every reader of DDL uses it",
+    "pipeline.schema_history.ddl.names": "every reader of DDL uses it",
     "pipeline.cli.__main__": "`python -m pipeline.cli`",
     "pipeline.gold.table.incomplete": "a job and the status both report it",
     "pipeline.lake.sql_text": "the first step of the room: it imports nothing",
-    "pipeline.lake.tables.opening": "the choice between two implementations",
+    "pipeline.lake.tables.choice": "the choice between two implementations",
     "pipeline.settings.sync": "a section of the settings",
     "pipeline.settings.time_zone": "conf and the source's sessions share it",
     "pipeline.source.logs.server_folders": "a folder layout that a capture and bronze share",
@@ -299,7 +301,26 @@ ALLOWED = (
 )
 """The package `decoder.events` is itself the function of that name (decision 0005)."""
 
-NAMESAKES = ("GtidSet",)
-"""A set as the log has it, in MySQL's order, and one that is computed with, for both servers."""
+CROWDED = ("tests/integration", "tests/support", "tests/unit/pipeline")
+"""They have a folder for each room of the pipeline, which is `LARGE`."""
 
-HOUSE = House(ROOT, PACKAGES, ROOMS, ORDER, ("dags", "demo"), LARGE, SMALL, ALLOWED, NAMESAKES)
+TWINS = {
+    ("capture", "capturing"): "a capture, and the thread in which a sync keeps one running",
+    ("command", "commands"): "the one command that a room is, and the list of all",
+    ("decode", "decoder"): "silver's step, and the package that it calls",
+    ("event", "events"): "a room and the class that all in it derive from",
+    ("fold", "folder"): "different words: changes are folded, files are in a folder",
+    ("frames", "framing"): "a room and what it makes of bytes",
+    ("lock", "locks"): "a room, and the lock of a local disk besides the lease of a store",
+    ("monitor", "monitoring"): "a room and the class that starts all in it",
+    ("recorder", "records"): "who writes the record of a run, and the tables that kernels share",
+    ("schema", "schemas"): "how a table's schema changes, and the schemas on the decoder's face",
+    ("segment", "segments"): "a segment, and the room that finds where segments end",
+    ("table", "tables"): "the room of one gold table, and the tables of each layer",
+}
+"""Pairs that are right, with the reason."""
+
+GUESTS = ("dags", "demo")
+BESIDE = ("benchmarks", "tests", "tools")
+
+HOUSE = House(ROOT, PACKAGES, ROOMS, ORDER, GUESTS, BESIDE, LARGE, SMALL, ALLOWED, CROWDED, TWINS)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import Value
-from pipeline.lake.delta_log.table import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable, Step
 from pipeline.lake.tables.native import NativeTables
 
 SCHEMA = pa.schema(

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import pytest
 
 from pipeline.lake import delta
-from pipeline.lake.delta_log.table import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable, Step
 from pipeline.lake.tables.native import NativeTables
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pipeline.lake import Lake, Ledger
 from pipeline.lake.delta_log.conditions import Condition
-from pipeline.lake.delta_log.table import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable, Step
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.lake.ledger.ledger_table import Layer
 from pipeline.lake.tables.tables import Tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.tables.native import NativeTables
 
 SCHEMA = pa.schema([("source", pa.string()), ("n", pa.int64()), ("text", pa.string())])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.lake.starting import Spark
+from pipeline.lake.lazy_spark import Spark
 from pipeline.observe import LayerReport, Progress
 from pipeline.run.commands import LAYERS
 from pipeline.settings import Settings

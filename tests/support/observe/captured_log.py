@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pipeline.observe.log import LOGGER
+from pipeline.observe.run_log import LOGGER
 
 
 class LogRecords(logging.Handler):

@@ -11,8 +11,8 @@ import subprocess
 from functools import lru_cache
 from pathlib import Path
 
-from tests.support.servers.debian import UnavailableError, loader, unpacked
-from tests.support.servers.installation import CACHE
+from tests.support.programs.debian import UnavailableError, loader, unpacked
+from tests.support.programs.installation import CACHE
 
 SUITE = "bookworm"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from tests.support.servers.installation import Installation
-from tests.support.servers.mariadb_install import CACHE, NEWEST, installation
+from tests.support.programs.installation import Installation
+from tests.support.programs.mariadb_install import CACHE, NEWEST, installation
 from tests.support.servers.server import Server, ServerFactory
 
 _ROOT_WITHOUT_PASSWORD = "SET @skip_auth_anonymous = 1, @auth_root_socket = NULL;\n"

@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import ClassVar
 
-from tests.support.servers.installation import Installation
-from tests.support.servers.mysql_install import CACHE, installation
+from tests.support.programs.installation import Installation
+from tests.support.programs.mysql_install import CACHE, installation
 from tests.support.servers.mysql_keyring import with_keyring
 from tests.support.servers.server import Server, ServerFactory
 

@@ -11,7 +11,7 @@ import json
 import shutil
 from pathlib import Path
 
-from tests.support.servers.installation import Installation
+from tests.support.programs.installation import Installation
 
 COMPONENT = "component_keyring_file"
 

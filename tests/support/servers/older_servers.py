@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.servers import older_install
-from tests.support.servers.debian import UnavailableError
-from tests.support.servers.installation import Installation
+from tests.support.programs import older_install
+from tests.support.programs.debian import UnavailableError
+from tests.support.programs.installation import Installation
 from tests.support.servers.mariadb import MariaDBServer, bootstrapped
 from tests.support.servers.mysql import MySQLServer
 from tests.support.servers.server import Server

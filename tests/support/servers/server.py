@@ -20,8 +20,8 @@ import pymysql
 from pymysql.constants import CLIENT
 from typing_extensions import Self
 
-from tests.support.servers.debian import lock
-from tests.support.servers.installation import Installation
+from tests.support.programs.debian import lock
+from tests.support.programs.installation import Installation
 
 TIMESTAMP = slice(4, 8)
 """Offset of the timestamp in a log's first event, after the magic number."""

@@ -16,15 +16,15 @@ import pyarrow as pa
 from decoder import TableDefinition, TypeOptions
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import ColumnStep, ItemKind, TimelineItem
-from pipeline.catalog.ddl.model import TableModel
-from pipeline.catalog.timeline.definitions import append_items
 from pipeline.lake import Lake, Ledger
-from pipeline.lake.delta_log.table import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.lazy_spark import Spark, started
 from pipeline.lake.sql_text import in_sql
-from pipeline.lake.starting import Spark, started
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import ColumnStep, ItemKind, TimelineItem
+from pipeline.schema_history.ddl.model import TableModel
+from pipeline.schema_history.timeline.stored_timeline import append_items
 from pipeline.settings import Settings
 from pipeline.silver.decode.silver_tables import (
     changes_table,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from decoder.constants import EventFlag
-from decoder.segments.framer import FLAGS_POSITION, has_in_use_flag
+from decoder.segments.log_windows import FLAGS_POSITION, has_in_use_flag
 from pipeline.settings.capture import CaptureSettings
 from pipeline.source import Capture
 from pipeline.source.capture.state import CaptureState

@@ -6,7 +6,7 @@ from typing import cast
 
 from pyspark.sql import SparkSession
 
-from pipeline.lake.starting import StartingSpark
+from pipeline.lake.lazy_spark import StartingSpark
 
 
 class _Untouched:

@@ -16,7 +16,7 @@ from decoder.model.definition import ColumnDefinition
 from decoder.model.results import Changes
 from decoder.model.segment import Segment
 from decoder.rows.row_decoder import Names
-from pipeline.catalog.timeline.naming import with_logical_types, with_names
+from pipeline.schema_history.timeline.column_names import with_logical_types, with_names
 from pipeline.seed.dumps.model import created
 from tests.support.servers.server import Server
 from tests.support.zoo.server_values import (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from decoder.constants import EventFlag
-from decoder.segments.framer import FLAGS_POSITION
+from decoder.segments.log_windows import FLAGS_POSITION
 from pipeline.bronze.scan import ScanTask, judge, scan
 from pipeline.errors import SettingsError
 from pipeline.source import find_binlogs

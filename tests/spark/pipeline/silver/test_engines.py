@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from decoder import Segmenter, TableDefinition
 from pipeline.bronze.tables import SEGMENTS, segments_table
 from pipeline.lake import Lake, dealing
-from pipeline.lake.delta_log.table import Step
+from pipeline.lake.delta_log.model import Step
 from pipeline.lake.files.target_writer import Written
 from pipeline.lake.tables.by_spark import SparkTables
 from pipeline.lake.tables.native import NativeTables
@@ -23,9 +23,9 @@ from pipeline.settings import Settings
 from pipeline.silver.carry_out import destinations, targets_of
 from pipeline.silver.decode import segment_tasks
 from pipeline.silver.decode.decode import TRANSACTIONS, Decode
-from pipeline.silver.decode.decoding import DecodeAndWrite, rows_of as decoded_rows, together
+from pipeline.silver.decode.segment_refs import SegmentRef, between
 from pipeline.silver.decode.segment_tasks import results
-from pipeline.silver.decode.segments import SegmentRef, between
+from pipeline.silver.decode.task_output import DecodeAndWrite, rows_of as decoded_rows, together
 from pipeline.silver.plan.batch_plan import SilverPlan, planned_tables
 from pipeline.silver.plan.survey import find
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from decoder.columns import arrays, compressed
+from decoder.columns import arrays, compressed_columns
 from decoder.constants import ColumnType as T, EventType
 from decoder.model.results import Changes, Result
 from tests.support.decoder.binary_json import encode
@@ -116,7 +116,7 @@ def compressed_rows(*rows: tuple[int, bytes]) -> bytes:
 def test_compressed_values_that_are_too_large_together_are_not_a_fault(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(compressed, "LARGEST", LIMIT)
+    monkeypatch.setattr(compressed_columns, "LARGEST", LIMIT)
     texts = [(number, f"{number} " * 200) for number in range(ROWS)]
     log = log_bytes(
         transaction(1, compressed_rows(*((n, stored(text)) for n, text in texts))),
@@ -135,7 +135,7 @@ def test_compressed_values_that_are_too_large_together_are_not_a_fault(
 def test_a_malformed_value_among_them_is_a_fault_of_its_transaction(
     monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
-    monkeypatch.setattr(compressed, "LARGEST", LIMIT)
+    monkeypatch.setattr(compressed_columns, "LARGEST", LIMIT)
     values = [stored(f"{number} " * 200) for number in range(ROWS)]
     values[at] = values[at][:-4] + b"????"
     results = decoded(

@@ -10,7 +10,7 @@ from decoder import events
 from decoder.constants import EventType
 from decoder.errors import MalformedError, UnsupportedError
 from decoder.events.gtid import AnonymousGtidEvent, GtidEvent
-from decoder.events.gtid_set import GtidSet, GtidSource
+from decoder.events.gtid_set import GtidSource, LoggedGtidSet
 from decoder.events.gtid_tagged import GtidTaggedEvent
 from decoder.events.previous_gtids import PreviousGtidsEvent
 from tests.support.decoder.event_bytes import (
@@ -190,7 +190,7 @@ def encoded_set(sources: list[GtidSource], with_tags: bool) -> bytes:
     return b"".join(parts)
 
 
-def previous(body: bytes) -> GtidSet:
+def previous(body: bytes) -> LoggedGtidSet:
     event = parsed(EventType.PREVIOUS_GTIDS, body)
     assert isinstance(event, PreviousGtidsEvent)
     return event.gtid_set
@@ -212,12 +212,12 @@ def test_gtid_sets(
     sources: list[tuple[str, str, tuple[tuple[int, int], ...]]], with_tags: bool
 ) -> None:
     expected = [GtidSource(uuid, tag * with_tags, runs) for uuid, tag, runs in sources]
-    assert previous(encoded_set(expected, with_tags)) == GtidSet(tuple(expected))
+    assert previous(encoded_set(expected, with_tags)) == LoggedGtidSet(tuple(expected))
 
 
 def test_the_text_of_a_set_is_that_of_mysql() -> None:
     other = "00000000-0000-0000-0000-000000000001"
-    gtids = GtidSet(
+    gtids = LoggedGtidSet(
         (
             GtidSource(other, "", ((1, 5), (7, 7))),
             GtidSource(other, "shop", ((1, 2),)),

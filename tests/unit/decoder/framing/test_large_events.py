@@ -10,8 +10,8 @@ from decoder import Segmenter
 from decoder.constants import EventType
 from decoder.events.layout import V4
 from decoder.framing.large_event import BEGINNING, Checkpoint, LargeEvent
-from decoder.segments import framer
-from decoder.segments.segmenter import SegmentBounds
+from decoder.segments import log_windows
+from decoder.segments.segment_bounds import SegmentBounds
 from tests.support.decoder.event_bytes import event_bytes, format_description, log_bytes
 from tests.support.decoder.logs import INT, LONGTEXT, Table, gtid, query, xid
 
@@ -71,7 +71,7 @@ def test_segments_are_those_of_held_events(
 ) -> None:
     log = LOGS[name]
     held = segments(log, [log])
-    monkeypatch.setattr(framer, "LARGE_EVENT", LARGE)
+    monkeypatch.setattr(log_windows, "LARGE_EVENT", LARGE)
     assert segments(log, in_pieces(log, size)) == held
     assert len(held) > 1
 
@@ -82,7 +82,7 @@ def test_the_start_of_an_event_may_be_a_piece_of_its_own(
 ) -> None:
     log = LOGS["rows end their statement"]
     held = segments(log, [log])
-    monkeypatch.setattr(framer, "LARGE_EVENT", LARGE)
+    monkeypatch.setattr(log_windows, "LARGE_EVENT", LARGE)
     start = log.index(ROWS)
     assert segments(log, [log[: start + alone], log[start + alone :]]) == held
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from decoder.segments.framer import Checkpoint
 from decoder.segments.log_header import FirstTransactions, read_head
+from decoder.segments.log_windows import Checkpoint
 from pipeline.bronze.scan import FileScan
 from pipeline.bronze.tables import FileRow
 from pipeline.source.logs.listing import Binlog, split_name

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from decoder.framing.large_event import Checkpoint
-from decoder.segments.segmenter import SegmentBounds
+from decoder.segments.segment_bounds import SegmentBounds
 from pipeline.bronze.batch_plan import BronzePlan, FilePlan, plan_file, tasks
 from pipeline.bronze.order import Placed
 from pipeline.bronze.scan import Successor

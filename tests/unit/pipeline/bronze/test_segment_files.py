@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from decoder.framing.large_event import Checkpoint
-from decoder.segments.segmenter import SegmentBounds
+from decoder.segments.segment_bounds import SegmentBounds
 from pipeline.bronze import ingest
 from pipeline.bronze.ingest import TARGET, PlannedSegment, write_segments
 from pipeline.bronze.tables import SEGMENTS, segments_table

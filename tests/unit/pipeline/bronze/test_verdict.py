@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoder.segments.framer import Checkpoint
+from decoder.segments.log_windows import Checkpoint
 from pipeline.bronze.scan import Successor, judge
 from tests.unit.pipeline.bronze.conftest import MakeScan
 

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from rich.console import Console
 
-from pipeline.catalog import TableName
 from pipeline.cli.show import round_line, show_problems, show_reports, show_status
 from pipeline.observe import LayerReport
 from pipeline.observe.report import NewestFile
 from pipeline.run.status import LastRun, LayerStatus, SourceStatus, Status, TableStatus, seeding
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from pipeline.source.capture.capture_status import CaptureStatus
 

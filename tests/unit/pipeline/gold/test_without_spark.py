@@ -10,21 +10,21 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.catalog import TableName
 from pipeline.gold import Cut, GoldState, run
-from pipeline.gold.cascades.store import MissingCascadesError, keep, kept
+from pipeline.gold.cascades.cascades_table import MissingCascadesError, keep, kept
 from pipeline.gold.changes import transactions
 from pipeline.gold.changes.log_facts import Facts, gather
-from pipeline.gold.plan.cut import cut_step
-from pipeline.gold.plan.published_cuts import CUTS, cuts_table
+from pipeline.gold.next_batch import plan_next
+from pipeline.gold.plan.cuts_table import CUTS, cuts_table
+from pipeline.gold.plan.publication import cut_step
 from pipeline.gold.plan.until import last_of, last_wanted
-from pipeline.gold.planning import plan_next
 from pipeline.lake import Lake, Ledger
-from pipeline.lake.starting import StartingSpark
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.lazy_spark import StartingSpark
+from pipeline.lake.tables.choice import tables_of
 from pipeline.layer import LayerRun
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from pipeline.source import GtidSet
 from tests.support.silver.made_silver import (

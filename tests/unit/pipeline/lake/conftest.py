@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.lake import Lake
-from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.tables.native import NativeTables
 from tests.support.lake.native_rows import SCHEMA
 

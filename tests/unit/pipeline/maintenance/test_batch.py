@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-from pipeline.lake.delta_log.table import Commit
+from pipeline.lake.delta_log.model import Commit
 from pipeline.maintenance.batch import figures
 
 

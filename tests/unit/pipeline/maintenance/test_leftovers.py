@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.catalog import TableName
 from pipeline.lake import Lake, stores
 from pipeline.maintenance.leftovers import KEEP, abandoned_scratch, abandoned_seeds, remove
-from pipeline.silver.plan.seeds import Seed, begun_at, new_id, put_seed, refuse_seed
+from pipeline.schema_history import TableName
+from pipeline.silver.plan.stored_seeds import Seed, begun_at, new_id, put_seed, refuse_seed
 
 NOW = datetime.now(timezone.utc)
 NAME = TableName("sh~op", "it em")

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.errors import ConcurrentRunError, LakeLostError
 from pipeline.lake import Lake, Ledger, delta
-from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.tables.by_spark import SparkTables
 from pipeline.layer import LayerRun
 from pipeline.maintenance.tables import Table

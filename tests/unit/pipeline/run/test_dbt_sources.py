@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from pipeline.catalog import TableName
 from pipeline.errors import SettingsError
 from pipeline.gold.snapshot.description import DescribedColumn, DescribedTable
 from pipeline.gold.table.names import COMMITTED_AT, LSN
 from pipeline.run.dbt_sources import HEADER, Freshness, dbt_sources, write_sources
+from pipeline.schema_history import TableName
 
 DAY = Freshness(timedelta(days=1), None)
 OWN = (DescribedColumn(LSN, "bigint", False), DescribedColumn(COMMITTED_AT, "timestamp", False))

@@ -12,10 +12,10 @@ import pytest
 
 from decoder import BinlogError
 from pipeline.errors import ConcurrentRunError, LakeLostError
+from pipeline.lake.lazy_spark import StartingSpark, started
 from pipeline.lake.ledger import run_store as store
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.lake.locks.lease import Hold, checked_before_commits, require_held
-from pipeline.lake.starting import StartingSpark, started
 from pipeline.observe import LayerReport
 from pipeline.observe.current_run import FinishedBatch, under_way
 from pipeline.observe.progress import QuietProgress

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.catalog import TableName
 from pipeline.lake import Lake, stores
+from pipeline.schema_history import TableName
 from pipeline.seed.folder import BEGUN, PATIENCE, Begun, SeedFolder, under_way
 from pipeline.seed.source_table import NotSeedableError
-from pipeline.silver.plan.seeds import MANIFEST, new_id
+from pipeline.silver.plan.stored_seeds import MANIFEST, new_id
 
 NAME = TableName("shop", "item")
 TYPES = {"time": "duration", "zero_dates": "null"}

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.catalog import TableName
 from pipeline.gold import GoldState
 from pipeline.gold.table.state import TableState
 from pipeline.observe.progress import QuietProgress
+from pipeline.schema_history import TableName
 from pipeline.seed import job
 from pipeline.seed.errors import DumpError
 from pipeline.seed.job import held_in_gold

@@ -11,7 +11,7 @@ import pytest
 from pipeline.errors import SettingsError
 from pipeline.observe.redaction import Redaction
 from pipeline.settings import Settings
-from pipeline.settings.file import as_json, as_yaml
+from pipeline.settings.conf_file import as_json, as_yaml
 from pipeline.settings.secret_file import read_secret
 
 HOOK = "https://hooks.example.com/services/T0/B0/q8Zr7Wv2"

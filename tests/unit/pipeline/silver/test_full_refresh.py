@@ -16,8 +16,8 @@ from pipeline.lake.tables.native import NativeTables
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
-from pipeline.silver import full_refresh, planning
-from pipeline.silver.decode.segments import SegmentRef
+from pipeline.silver import full_refresh, next_batch
+from pipeline.silver.decode.segment_refs import SegmentRef
 from pipeline.silver.full_refresh import (
     RefreshRefusedError,
     asked,
@@ -27,6 +27,7 @@ from pipeline.silver.full_refresh import (
     require_whole,
     resumes_refresh,
 )
+from pipeline.silver.next_batch import Next, next_plan
 from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan
 from pipeline.silver.plan.new_segments import AvailableSegments
 from pipeline.silver.plan.progress import (
@@ -35,7 +36,6 @@ from pipeline.silver.plan.progress import (
     silver_progress,
     silver_progress_ahead,
 )
-from pipeline.silver.planning import Next, next_plan
 from pipeline.source import GtidSet
 from tests.support.bronze.bronze_rows import file_row
 from tests.support.lake.memory_ledger import MemoryLedger
@@ -222,12 +222,14 @@ def test_a_refresh_does_not_end_at_a_gap_before_silver_s_previous_position() -> 
 def test_a_waiting_refresh_is_reported_without_a_gap(
     ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(planning, "new_segments", lambda *_: AvailableSegments((), (), ()))
+    monkeypatch.setattr(next_batch, "new_segments", lambda *_: AvailableSegments((), (), ()))
     assert next_plan(run_of(ledger)) == Next(None, ())
     ledger.did("silver", starting_plan(ledger).to_body())
     (gap,) = next_plan(run_of(ledger)).gaps
     assert "had reached byte 900 of file number 3" in gap
-    monkeypatch.setattr(planning, "new_segments", lambda *_: AvailableSegments((), (), ("lacks",)))
+    monkeypatch.setattr(
+        next_batch, "new_segments", lambda *_: AvailableSegments((), (), ("lacks",))
+    )
     assert next_plan(run_of(ledger)).gaps == ("lacks",)
 
 

@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession, types as st
 from rich.console import Console
 
-from pipeline.catalog import TableName
 from pipeline.gold.table.state import TableState
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from pipeline.source import GtidSet
 from pipeline.verify import against

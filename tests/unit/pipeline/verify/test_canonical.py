@@ -158,5 +158,5 @@ def test_a_checksum_depends_on_duplicates_but_not_on_order() -> None:
 def test_a_key_is_one_line_and_truncated_only_on_request() -> None:
     long = "x" * 100
     assert json.loads(key_text(["a\nb", None, long])) == ["a\nb", None, long]
-    assert json.loads(key_text(["é", long], cut=True)) == ["é", "x" * 64 + "…"]
+    assert json.loads(key_text(["é", long], shorten=True)) == ["é", "x" * 64 + "…"]
     assert "\n" not in key_text(["a\nb\u2028"])

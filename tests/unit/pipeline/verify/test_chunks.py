@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, strategies as st
 
-from pipeline.verify.canonical import MODULUS, Text, row_hash
+from pipeline.verify.canonical import MODULUS, CanonicalText, row_hash
 from pipeline.verify.chunks import (
     CHUNK_ROWS,
     FEW,
@@ -22,7 +22,7 @@ from pipeline.verify.chunks import (
     table_sum,
 )
 
-Row = tuple[Text, Text]
+Row = tuple[CanonicalText, CanonicalText]
 rows_of_text = st.lists(st.tuples(st.none() | st.text(max_size=5), st.none() | st.text(max_size=5)))
 
 

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.gold.plan import verification_points
-from pipeline.gold.plan.verification_points import AtPosition, Wanted, WithGtids
+from pipeline.gold.plan.verification_points import AtPosition, VerificationPoint, WithGtids
 from pipeline.lake import Ledger
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
@@ -81,7 +81,7 @@ def place(**given: Any) -> dict[str, Any]:
     ],
 )
 def test_gtids_are_used_if_both_have_them_and_else_the_position(
-    position: GoldPosition, at: dict[str, Any], wanted: Wanted
+    position: GoldPosition, at: dict[str, Any], wanted: VerificationPoint
 ) -> None:
     assert position.wanted(at, WHO) == wanted
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as sf
 
 from decoder import TypeOptions
-from pipeline.catalog.alter.generated import recomputed
-from pipeline.catalog.ddl.conversion_mode import ConversionMode, UnknownValueError
-from pipeline.catalog.ddl.ddl import StatementContext, effects
-from pipeline.catalog.ddl.effects import CreateTable
 from pipeline.gold.schema.convert import certainly_converted
 from pipeline.gold.schema.generated import generated_value
 from pipeline.gold.table.gold_table import gold_schema
+from pipeline.schema_history.alter.generated import recomputed
+from pipeline.schema_history.ddl.conversion_mode import ConversionMode, UnknownValueError
+from pipeline.schema_history.ddl.ddl import StatementContext, effects
+from pipeline.schema_history.ddl.effects import CreateTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from decoder import TypeOptions
-from pipeline.catalog import Timeline
-from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
 from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.fold_partial import MISSING, fold_partial
 from pipeline.gold.changes.images import LeftOut
@@ -18,6 +16,8 @@ from pipeline.gold.changes.refusals import key_left_out, refuse_unknown, row_lef
 from pipeline.gold.changes.steps import Rows
 from pipeline.gold.schema.unlogged import completed, left_out
 from pipeline.gold.table.state import TableRefusedError
+from pipeline.schema_history import Timeline
+from pipeline.schema_history.timeline.timeline import LoggedStatement, TimelineOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,7 +39,7 @@ Image = dict[str, Any]
 
 
 def rows_of(*statements: str) -> Rows:
-    timeline = Timeline((), CatalogOptions())
+    timeline = Timeline((), TimelineOptions())
     for n, statement in enumerate(statements, 1):
         logged = LoggedStatement(n, n, statement, "s", ddl_xid=n, executed_at=AT, mariadb=True)
         timeline.statement(logged)

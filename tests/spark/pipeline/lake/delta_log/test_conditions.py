@@ -18,8 +18,8 @@ from pipeline.lake.delta_log.conditions import (
     missing,
     only_one,
 )
+from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.delta_log.spark_types import spark_schema
-from pipeline.lake.delta_log.table import LakeTable
 from pipeline.lake.tables.native import NativeTables
 from tests.support.lake.condition_rows import SCHEMA, VALUES, native_table, table_rows
 

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import ALL_ROWS, Condition, compare, equal
-from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.tables.by_spark import SparkTables
 from pipeline.lake.tables.native import NativeTables
 from tests.support.lake.counted_rows import COUNTED, counted_table

@@ -15,7 +15,7 @@ import pytest
 
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import compare, equal, missing
-from pipeline.lake.delta_log.table import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable, Step
 from pipeline.lake.files.data_files import DataFileWriter, write_rows
 from pipeline.lake.sql_text import in_sql
 from pipeline.lake.tables.by_spark import SparkTables

@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.bronze.tables import SEGMENTS, segments_table
 from pipeline.lake import Lake
-from pipeline.lake.delta_log.table import Step
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.delta_log.model import Step
+from pipeline.lake.tables.choice import tables_of
+from pipeline.silver.decode.segment_refs import SegmentRef, between
 from pipeline.silver.decode.segment_tasks import content
-from pipeline.silver.decode.segments import SegmentRef, between
 
 SOURCE = "shop"
 SIZE = 100

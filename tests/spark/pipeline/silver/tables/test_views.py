@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from decoder.model import schemas
-from pipeline.catalog import TableName
 from pipeline.lake import Lake, delta
 from pipeline.lake.delta_log.spark_types import spark_schema
+from pipeline.schema_history import TableName
 from pipeline.silver.tables.views import write_views
 
 

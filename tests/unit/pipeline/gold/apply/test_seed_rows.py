@@ -9,16 +9,16 @@ import pytest
 from decoder import TableDefinition, TypeOptions
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import ItemKind, SeededFrom, TimelineItem
-from pipeline.catalog.timeline.seeded import AFTER_ALL_EVENTS
 from pipeline.gold import GoldState
 from pipeline.gold.apply.seed_rows import changes_since, first_seed
-from pipeline.gold.changes.blockers import OpenFault, Rules
+from pipeline.gold.changes.holds import OpenFault, Rules
 from pipeline.gold.changes.steps import Evolve, Rows, parts
 from pipeline.gold.plan.batch_plan import Known, plan_batch, same
 from pipeline.gold.plan.reach import NOT_FROM_START
 from pipeline.gold.table.state import TableState
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import ItemKind, SeededFrom, TimelineItem
+from pipeline.schema_history.timeline.seed_items import AFTER_ALL_EVENTS
 
 NAME = TableName("s", "t")
 RULES = Rules(keys={}, types=TypeOptions())

@@ -10,12 +10,12 @@ import pytest
 from decoder import TableDefinition
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import ItemKind, TimelineItem
-from pipeline.catalog.ddl.foreign_key import ForeignKey
-from pipeline.catalog.ddl.model import TableModel
 from pipeline.gold.cascades.links import ancestors, cascading, changes_of, descendants, links
 from pipeline.gold.table.state import TableState
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import ItemKind, TimelineItem
+from pipeline.schema_history.ddl.foreign_key_clause import ForeignKey
+from pipeline.schema_history.ddl.model import TableModel
 from tests.support.silver.made_silver import definition, item, lsn
 
 NUMBER = ColumnDefinition("id", ColumnType.LONG, nullable=False)

@@ -10,7 +10,6 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline.catalog import TableName
 from pipeline.errors import ConcurrentRunError
 from pipeline.gold.cascades import reader as cascade_reader
 from pipeline.gold.cascades.links import Link
@@ -20,6 +19,7 @@ from pipeline.gold.cascades.rows import ChangeRequest, TooManyRowsError
 from pipeline.gold.changes.faults import Resolved
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.xa import Prepared
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 
 PARENT = TableName("shop", "parent")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from pipeline.catalog import TableName
-from pipeline.gold.cascades.links import Identity, Link, loose
-from pipeline.gold.cascades.replay import Replay, RowChange, TableRows, Values
+from pipeline.gold.cascades.links import Link, RowIdentity, loose
+from pipeline.gold.cascades.replay import Replay, RowChange, RowValues, TableRows
+from pipeline.schema_history import TableName
 
 P, C, G = (TableName("s", name) for name in "pcg")
 CASCADE, NULL = "CASCADE", "SET NULL"
@@ -31,28 +31,28 @@ def link(
 def event(
     lsn: int,
     table: TableName,
-    before: Values | None,
-    after: Values | None = None,
+    before: RowValues | None,
+    after: RowValues | None = None,
     *,
     unlogged: bool = True,
 ) -> RowChange:
     return RowChange((lsn, 100, 0), table, before, after, unlogged)
 
 
-def row(number: Any, up: Any = None) -> Values:
+def row(number: Any, up: Any = None) -> RowValues:
     return {"id": number, "up": up}
 
 
 def replayed(
     links: Sequence[Link],
-    base: dict[TableName, list[Values]],
+    base: dict[TableName, list[RowValues]],
     events: Sequence[RowChange],
     *,
     key: tuple[str, ...] = ("id",),
     complete: bool = True,
-) -> tuple[Replay, dict[TableName, list[Values]]]:
+) -> tuple[Replay, dict[TableName, list[RowValues]]]:
     """Replay with all requested values loaded, as gold's planning does; also return the rows."""
-    loaded: dict[Link, set[Identity]] = defaultdict(set)
+    loaded: dict[Link, set[RowIdentity]] = defaultdict(set)
     while True:
         children = {}
         for child in {link.child for link in links}:
@@ -73,7 +73,7 @@ def replayed(
             loaded[one_link] |= values
 
 
-CASES: dict[str, tuple[list[Link], dict[TableName, list[Values]], list[RowChange], Any]] = {
+CASES: dict[str, tuple[list[Link], dict[TableName, list[RowValues]], list[RowChange], Any]] = {
     "delete": ([link()], {C: [row(1, 7), row(2, 8)]}, [event(1, P, row(7))], {C: [row(2, 8)]}),
     "set null": (
         [link(on_delete=NULL)],
@@ -163,7 +163,7 @@ def test_every_copy_of_a_keyless_row_is_deleted() -> None:
     ],
 )
 def test_nothing_is_guessed_in_doubt(
-    links: list[Link], base: dict[TableName, list[Values]], events: list[RowChange], reason: str
+    links: list[Link], base: dict[TableName, list[RowValues]], events: list[RowChange], reason: str
 ) -> None:
     replay, _ = replayed(links, base, events)
     ((child, lsn),) = replay.doubts
@@ -220,7 +220,7 @@ def test_a_table_at_another_position_leaves_tables_below_it_in_doubt(
     ],
 )
 def test_columns_generated_from_a_changed_foreign_key_are_in_doubt(
-    one: Link, after: Values | None, *, doubted: bool
+    one: Link, after: RowValues | None, *, doubted: bool
 ) -> None:
     replay, _ = replayed([one], {C: [row(1, 7)]}, [event(1, P, row(7), after)])
     assert bool(replay.doubts) == doubted

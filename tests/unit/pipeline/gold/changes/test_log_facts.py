@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.catalog import TableName
 from pipeline.gold.changes.changes import Skipped
 from pipeline.gold.changes.log_facts import Facts, facts, intervals
+from pipeline.schema_history import TableName
 from pipeline.silver.decode.silver_tables import TRANSACTIONS
 
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"

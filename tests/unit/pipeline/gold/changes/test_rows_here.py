@@ -86,5 +86,5 @@ def test_a_path_of_another_machine_is_read_by_its_spark(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.lake.child_sessions.is_connected", lambda spark: True)
-    monkeypatch.setattr("pipeline.lake.tables.opening.started", lambda spark: spark)
+    monkeypatch.setattr("pipeline.lake.tables.choice.started", lambda spark: spark)
     assert rows_here(NO_SPARK, lake, part(1, 4), TypeOptions()) is None

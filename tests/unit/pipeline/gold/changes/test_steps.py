@@ -9,10 +9,10 @@ import pytest
 from decoder import TableDefinition
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.alter.items import ColumnStep, ItemKind, TimelineItem
-from pipeline.catalog.ddl.model import ColumnDefault, TableModel
 from pipeline.gold.changes.steps import Evolve, Rows, parts
 from pipeline.gold.table.state import TableState
+from pipeline.schema_history.alter.items import ColumnStep, ItemKind, TimelineItem
+from pipeline.schema_history.ddl.model import ColumnDefault, TableModel
 
 ONE, TWO = TableDefinition("s", "t", ()), TableDefinition("s", "t", (), complete_metadata=False)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.catalog.alter.items import TimelineItem
 from pipeline.gold.changes.xa import Prepared, first_open, pair, redefined
+from pipeline.schema_history.alter.items import TimelineItem
 
 
 def row(lsn: int, xa: str, end: str, *names: str) -> dict[str, Any]:

@@ -10,14 +10,14 @@ import pytest
 from decoder import TableDefinition, TypeOptions
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import ItemKind, TimelineItem
 from pipeline.gold import GoldState
-from pipeline.gold.changes.blockers import REFRESH_AGAIN, OpenFault, Rules
+from pipeline.gold.changes.holds import REFRESH_AGAIN, OpenFault, Rules
 from pipeline.gold.changes.steps import Evolve, parts
 from pipeline.gold.plan.batch_plan import LEFT_OUT, Known, plan_batch, same, touch
 from pipeline.gold.plan.reach import DROPPED, NOT_FROM_START
 from pipeline.gold.table.state import Rebuild, TableState
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import ItemKind, TimelineItem
 from pipeline.settings.gold import GoldSettings
 
 RULES = Rules(keys={}, types=TypeOptions())

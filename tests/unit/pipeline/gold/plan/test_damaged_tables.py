@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from pipeline.catalog import TableName
 from pipeline.gold import GoldState
-from pipeline.gold.changes.blockers import OpenFault
+from pipeline.gold.changes.holds import OpenFault
 from pipeline.gold.plan.batch_plan import Known, plan_batch, same
 from pipeline.gold.plan.reach import NOT_FROM_START
 from pipeline.gold.table.damage import Damage
+from pipeline.schema_history import TableName
 from tests.unit.pipeline.gold.plan.test_batch_plan import RULES, T, U, item, plan
 
 GONE = Damage("its gold table is gone")

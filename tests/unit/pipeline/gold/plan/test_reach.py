@@ -8,13 +8,13 @@ from dataclasses import replace
 from decoder import TableDefinition, TypeOptions
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import ItemKind, TimelineItem
 from pipeline.gold import GoldState
-from pipeline.gold.changes.blockers import OpenFault, Rules
+from pipeline.gold.changes.holds import OpenFault, Rules
 from pipeline.gold.changes.steps import Evolve, Rows, parts
 from pipeline.gold.plan.batch_plan import Known, plan_batch
 from pipeline.gold.plan.reach import NOT_FROM_START
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import ItemKind, TimelineItem
 
 RULES = Rules(keys={}, types=TypeOptions())
 A, B, C = (TableName("s", name) for name in "abc")

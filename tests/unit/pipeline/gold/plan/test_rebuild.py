@@ -9,12 +9,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.bronze.executed_gtids import Executed
-from pipeline.catalog import TableName
 from pipeline.errors import ConcurrentRunError
-from pipeline.gold import Cut, GoldState, planning
+from pipeline.gold import Cut, GoldState, next_batch
 from pipeline.gold.plan import rebuild
 from pipeline.gold.plan.batch_plan import LEFT_OUT
-from pipeline.gold.plan.cut import published
+from pipeline.gold.plan.publication import published
 from pipeline.gold.plan.rebuild import (
     GONE,
     after_batch,
@@ -35,10 +34,11 @@ from pipeline.gold.table.gold_table import BASE, POSITION, TableProgress, positi
 from pipeline.gold.table.state import TableState
 from pipeline.lake.ledger.history_removed import ABANDONED, SPARED, spared
 from pipeline.layer import LayerRun
-from pipeline.maintenance.plan import FROM_START
-from pipeline.maintenance.planning import decoding_needs, gold_needs
+from pipeline.maintenance.needs import decoding_needs, gold_needs
+from pipeline.maintenance.removals import FROM_START
 from pipeline.observe.progress import QuietProgress
 from pipeline.run.totals import cut_of
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError
 from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan
@@ -134,12 +134,12 @@ def test_the_place_of_a_reset_table_counts_as_known(monkeypatch: pytest.MonkeyPa
     def taken(_spark: object, reference: str, _source: str, *, known: bool) -> None:
         asked[reference] = known
 
-    monkeypatch.setattr(planning, "taken", taken)
+    monkeypatch.setattr(next_batch, "taken", taken)
     gone = TableState("shop", "T", reason=GONE)
     items = [item("create", n, definition(name)) for n, name in ((1, "t"), (2, "new"))]
     catalog = Settings(source="shop", catalog="main")
     run = LayerRun(NO_SPARK, catalog, MemoryLedger(), QuietProgress())
-    assert planning._occupied(run, GoldState(tables={gone.name: gone}), items) == {}
+    assert next_batch._occupied(run, GoldState(tables={gone.name: gone}), items) == {}
     assert asked == {"`main`.`shop`.`t`": True, "`main`.`shop`.`new`": False}
 
 
@@ -245,7 +245,7 @@ def test_maintenance_after_the_plan_removes_nothing(ledger: MemoryLedger) -> Non
     assert GoldState.of(ledger).rebuild.under_way
     ledger.did("maintenance", REMOVED)
     with pytest.raises(RefreshRefusedError):
-        planning.plan_next(LayerRun(NO_SPARK, SETTINGS, ledger, QuietProgress()))
+        next_batch.plan_next(LayerRun(NO_SPARK, SETTINGS, ledger, QuietProgress()))
 
 
 def test_positions_of_an_earlier_refresh_are_ignored_and_of_a_later_one_final() -> None:

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from decoder import TableDefinition
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import ItemKind, TimelineItem
 from pipeline.gold import GoldState
 from pipeline.gold.changes.steps import Evolve, Part, Rows
 from pipeline.gold.plan.stopped_tables import StoppedTable, state_after_stops
 from pipeline.gold.table.state import Refusal, TableState
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import ItemKind, TimelineItem
 
 T = TableName("s", "t")
 DEFINITION = TableDefinition("s", "t", ())

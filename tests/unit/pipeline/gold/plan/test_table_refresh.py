@@ -8,8 +8,6 @@ from typing import cast
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.catalog import TableName
-from pipeline.catalog.alter.items import ItemKind, SeededFrom, TimelineItem
 from pipeline.errors import SettingsError
 from pipeline.gold import GoldState
 from pipeline.gold.plan import table_refresh
@@ -17,6 +15,8 @@ from pipeline.gold.plan.table_refresh import named, refreshed_in, tables_to_refr
 from pipeline.gold.table.state import NO_LSN, TableState
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import ItemKind, SeededFrom, TimelineItem
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError
 from tests.support.lake.memory_ledger import MemoryLedger

@@ -9,12 +9,12 @@ from pyspark.sql import types as st
 from decoder import TableDefinition, TypeOptions
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.alter.items import ColumnStep
 from pipeline.gold.schema.alter_table import Metadata, first_out_of_place, next_change
 from pipeline.gold.schema.evolve import first_properties
 from pipeline.gold.table.gold_table import gold_schema
 from pipeline.gold.table.options import TableOptions
 from pipeline.lake.delta_log.column_features import COLUMN_MAPPING, FOR_MAPPING
+from pipeline.schema_history.alter.items import ColumnStep
 
 
 def test_gold_has_the_sources_columns_and_its_own() -> None:

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 import pytest
 
 from pipeline.gold.table.commits import MARK, CommitSums, judge, written
-from pipeline.lake.delta_log.table import Commit
+from pipeline.lake.delta_log.model import Commit
 
 OWN = f"somebody's job; {MARK}"
 

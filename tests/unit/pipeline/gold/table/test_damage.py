@@ -6,7 +6,6 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException
 
-from pipeline.catalog import TableName
 from pipeline.errors import (
     BinlakeError,
     ConcurrentRunError,
@@ -15,6 +14,7 @@ from pipeline.errors import (
     UnreachableError,
 )
 from pipeline.gold.table.damage import Damage, damage_in
+from pipeline.schema_history import TableName
 
 TABLE = "/lake/gold/shop/orders"
 TRACE = "\n\tat org.apache.spark.sql.delta.DeltaErrorsBase.notFound(DeltaErrors.scala:1352)"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.catalog.timeline.seeded import CASCADES
 from pipeline.gold import GoldState
 from pipeline.gold.table.incomplete import incomplete_after_seed
 from pipeline.gold.table.state import TableState
 from pipeline.lake import Lake
-from pipeline.silver.plan.seeds import Seed, new_id, put_seed, refuse_seed
+from pipeline.schema_history.timeline.seed_items import CASCADES
+from pipeline.silver.plan.stored_seeds import Seed, new_id, put_seed, refuse_seed
 from pipeline.silver.plan.take_seeds import SEED_NOT_NEEDED
 
 PLACE = "binlog.000001", 4

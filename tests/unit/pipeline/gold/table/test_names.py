@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.catalog import TableName
 from pipeline.gold.table.names import gold_name, why_no_name
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 
 ORDERS = TableName("shop", "orders")

@@ -6,8 +6,8 @@ import pytest
 
 from pipeline.lake.delta_log import delta_rs
 from pipeline.lake.delta_log.conditions import among, compare
-from pipeline.lake.delta_log.table import LakeTable
-from pipeline.lake.files.scanning import scan
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.files.table_scan import scan
 from pipeline.lake.tables.native import NativeTables
 from tests.support.lake.condition_rows import native_table
 

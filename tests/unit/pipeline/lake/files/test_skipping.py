@@ -18,8 +18,8 @@ from pipeline.lake.delta_log.conditions import (
     missing,
     only_one,
 )
-from pipeline.lake.delta_log.table import LakeTable, Step
-from pipeline.lake.files.scanning import scan
+from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.files.table_scan import scan
 from pipeline.lake.tables.native import NativeTables
 from pipeline.lake.tables.tables import FILE
 from tests.support.lake.counted_rows import counted_table

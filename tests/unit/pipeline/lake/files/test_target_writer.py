@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.lake.delta_log.table import LakeTable
+from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.files.data_files import row_groups
 from pipeline.lake.files.target_writer import Destination, Limits, TargetWriter, Written
 

@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake, Ledger
-from pipeline.lake.delta_log.table import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable, Step
 from pipeline.lake.ledger.ledger import Plan, figures
 from pipeline.lake.ledger.ledger_table import FORMAT, batches
 from pipeline.lake.tables.native import NativeTables

@@ -14,13 +14,13 @@ import pytest
 import yaml
 from prometheus_client.parser import text_fd_to_metric_families
 
-from pipeline.catalog import TableName
 from pipeline.errors import MissingRequirementError
 from pipeline.gold import GoldState
 from pipeline.gold.table.state import TableState
 from pipeline.lake.ledger.run_record import RunRecord, Sentence
 from pipeline.run.monitoring.metrics import METRICS, write_textfile
 from pipeline.run.monitoring.source_state import SourceState
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from tests.support.observe.promtool import promtool, why_unavailable
 from tests.unit.pipeline.lake.ledger.test_run_record import RECORD

@@ -8,7 +8,6 @@ from datetime import timedelta
 
 import pytest
 
-from pipeline.catalog import TableName
 from pipeline.errors import UnreachableError
 from pipeline.gold import GoldState
 from pipeline.gold.table.state import TableState
@@ -21,6 +20,7 @@ from pipeline.run.monitoring.problems import (
     failure_of,
     problems_of,
 )
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from tests.unit.pipeline.lake.ledger.test_run_record import RECORD
 

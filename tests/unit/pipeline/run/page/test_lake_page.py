@@ -12,10 +12,10 @@ import pytest
 
 from pipeline.cli import app as cli
 from pipeline.errors import SettingsError
-from pipeline.lake.delta_log.table import Step
+from pipeline.lake.delta_log.model import Step
 from pipeline.lake.ledger.run_record import RunRecord, Sentence
 from pipeline.lake.ledger.run_store import append_run
-from pipeline.lake.tables.opening import tables_of
+from pipeline.lake.tables.choice import tables_of
 from pipeline.observe.progress import QuietProgress
 from pipeline.run.page.lake_page import LakePage, read_page
 from pipeline.settings import Settings

@@ -16,7 +16,7 @@ from decoder import TableDefinition, TypeOptions
 from decoder.constants import ColumnType as T
 from decoder.errors import UnsupportedError
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.ddl.effects import CreateTable
+from pipeline.schema_history.ddl.effects import CreateTable
 from pipeline.seed.dumps.model import created
 from pipeline.seed.errors import SeedValueError
 from pipeline.seed.values import RowReader

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pipeline.settings.settings import MIB
+from pipeline.silver.decode.segment_refs import SegmentRef
 from pipeline.silver.decode.segment_tasks import stored
-from pipeline.silver.decode.segments import SegmentRef
 
 
 def ref(n: int, *stored_in: str, size: int = 8 * MIB) -> SegmentRef:

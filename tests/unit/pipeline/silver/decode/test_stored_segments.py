@@ -12,8 +12,8 @@ import pytest
 from pipeline.bronze.tables import SEGMENTS
 from pipeline.errors import ConcurrentRunError
 from pipeline.silver.decode.decode import SEGMENT_COLUMNS
+from pipeline.silver.decode.segment_refs import FilePosition
 from pipeline.silver.decode.segment_tasks import StoredSegments
-from pipeline.silver.decode.segments import FilePosition
 
 
 def row(ordinal: int, start: int, part: int = 0, **columns: Any) -> dict[str, Any]:

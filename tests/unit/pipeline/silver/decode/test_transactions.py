@@ -8,7 +8,7 @@ import pytest
 from decoder import Segmenter, TypeOptions
 from decoder.events.rows import RowsFlag
 from pipeline.silver.decode.decode import PARTS, Decode
-from pipeline.silver.decode.decoding import merge_parts
+from pipeline.silver.decode.task_output import merge_parts
 from tests.support.decoder.event_bytes import log_bytes
 from tests.support.decoder.logs import POT, gtid, query, xid
 from tests.unit.pipeline.silver.conftest import SEGMENT_ROWS

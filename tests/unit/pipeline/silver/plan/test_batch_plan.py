@@ -10,8 +10,8 @@ from pyspark.sql import types as st
 from decoder import TableDefinition
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.catalog.alter.items import TimelineItem
 from pipeline.lake.delta_log.spark_types import spark_schema, spark_type
+from pipeline.schema_history.alter.items import TimelineItem
 from pipeline.silver.plan.batch_plan import Retried, SilverPlan, planned_tables
 from pipeline.source.server.version import server_number
 

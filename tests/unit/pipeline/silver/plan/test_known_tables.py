@@ -10,9 +10,9 @@ import pytest
 
 from decoder import TableDefinition
 from pipeline.bronze.tables import FileRow
-from pipeline.catalog import TableName, Timeline
-from pipeline.catalog.timeline.timeline import CatalogOptions, LoggedStatement
-from pipeline.silver.decode.segments import lsn_of
+from pipeline.schema_history import TableName, Timeline
+from pipeline.schema_history.timeline.timeline import LoggedStatement, TimelineOptions
+from pipeline.silver.decode.segment_refs import lsn_of
 from pipeline.silver.plan.known_tables import Readings, beginnings, locate, waits_for
 from pipeline.silver.plan.survey import in_log_order
 from pipeline.silver.plan.take_seeds import SilverReached
@@ -60,7 +60,7 @@ def located(*readings: CreateStatements, end: int = 900) -> Readings:
 
 
 def declared(rows: Sequence[Any], *readings: CreateStatements, **options: Any) -> list[Any]:
-    timeline = Timeline((), CatalogOptions(**options))
+    timeline = Timeline((), TimelineOptions(**options))
     return beginnings(located(*readings), timeline, START, rows)
 
 
@@ -104,7 +104,7 @@ def test_a_reading_that_starts_before_the_batch_is_ignored(start: int, counts: b
     """An ALTER between its two positions may be in an earlier batch."""
     reached = SilverReached(0, (1, 900), [file("b.000001", 1)], all_of_bronze=False)
     readings = locate([reading(400, 500)], reached, (1, start))
-    assert bool(beginnings(readings, Timeline((), CatalogOptions()), (1, start), [])) == counts
+    assert bool(beginnings(readings, Timeline((), TimelineOptions()), (1, start), [])) == counts
 
 
 def test_the_first_reading_that_is_valid_at_the_start_is_used() -> None:
@@ -133,13 +133,13 @@ def test_a_definition_is_not_valid_before_a_gap_in_the_log(
     one = CreateStatements(MYSQL, 1, 150, place, place, (TableStatement("s", "t", CREATE),))
     reached = SilverReached(0, (2, 900), [file("b.000001", 1), second], all_of_bronze=False)
     (found,) = beginnings(
-        locate([one], reached, START, given_up), Timeline((), CatalogOptions()), START, []
+        locate([one], reached, START, given_up), Timeline((), TimelineOptions()), START, []
     )
     assert found.lsn == lsn_of(since)
 
 
 def test_known_excluded_and_non_tables_are_not_declared() -> None:
-    timeline = Timeline((), CatalogOptions())
+    timeline = Timeline((), TimelineOptions())
     timeline.statement(LoggedStatement(1, 0, CREATE, "s", server_version=90700))
     assert beginnings(located(reading(400, 500)), timeline, START, []) == []
     assert declared([], reading(400, 500), wanted=lambda _schema, _table: False) == []
@@ -155,12 +155,12 @@ def test_names_are_spelled_as_in_the_log() -> None:
         LogPosition("b.000001", 4),
         (TableStatement("S", "T", ""),),
     )
-    timeline = Timeline((), CatalogOptions(lower_case_table_names=1))
+    timeline = Timeline((), TimelineOptions(lower_case_table_names=1))
     assert timeline.name(*upper.tables[0][:2]) == TableName("s", "t")
 
 
 def test_later_segments_are_surveyed_up_to_the_reading() -> None:
-    from pipeline.silver.decode.segments import SegmentRef
+    from pipeline.silver.decode.segment_refs import SegmentRef
 
     later = [SegmentRef("b.000001", 1, start, start + 100, 1) for start in (300, 400, 500, 600)]
     asked: list[Sequence[SegmentRef]] = []
@@ -169,7 +169,7 @@ def test_later_segments_are_surveyed_up_to_the_reading() -> None:
         asked.append(refs)
         return [statement(350, "ALTER TABLE t ADD w int")]
 
-    timeline = Timeline((), CatalogOptions())
+    timeline = Timeline((), TimelineOptions())
     (found,) = beginnings(located(reading(450, 450)), timeline, START, [], later, find)
     assert found.lsn == lsn_of((1, 351))
     assert [ref.start_pos for ref in asked[0]] == [300, 400]
@@ -195,7 +195,7 @@ def test_a_reading_is_used_once_the_lake_has_reached_its_position(
 
 def test_a_first_batch_waits_for_names_from_later_readings() -> None:
     rows: list[Any] = [table_map(50)]
-    timeline = Timeline((), CatalogOptions())
+    timeline = Timeline((), TimelineOptions())
     in_log_order(rows, timeline)
     reason = waits_for([reading(400, 901)], rows, timeline)
     assert reason is not None
@@ -203,7 +203,7 @@ def test_a_first_batch_waits_for_names_from_later_readings() -> None:
     assert "b.000001:901" in reason
     assert waits_for([reading(400, 901)], [], timeline) is None
     named: list[Any] = [table_map(50, named=True)]
-    known = Timeline((), CatalogOptions())
+    known = Timeline((), TimelineOptions())
     in_log_order(named, known)
     assert waits_for([reading(400, 901)], named, known) is None
 

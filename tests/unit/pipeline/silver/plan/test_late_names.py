@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from pipeline.catalog import TableName
-from pipeline.catalog.timeline.start import TimelineStart
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
+from pipeline.schema_history import TableName
+from pipeline.schema_history.timeline.definitions_file import TimelineStart
 from pipeline.settings import Settings
-from pipeline.silver.decode.segments import SegmentRef
+from pipeline.silver.decode.segment_refs import SegmentRef
 from pipeline.silver.plan import late_names
 from pipeline.silver.plan.survey import Beginning
 from tests.support.bronze.bronze_rows import file_row
@@ -42,8 +42,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def retried(monkeypatch: pytest.MonkeyPatch, found: list[SegmentRef]) -> late_names.LateNames:
-    monkeypatch.setattr(late_names.segments, "between", lambda *_: found)
-    options = late_names.CatalogOptions()
+    monkeypatch.setattr(late_names.segment_refs, "between", lambda *_: found)
+    options = late_names.TimelineOptions()
     spark: Any = None
     run = LayerRun.begin(spark, SETTINGS, QuietProgress())
     return late_names.late_names(run, [], options, (3, 1000))

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.bronze.executed_gtids import Executed
 from pipeline.bronze.tables import FileRow
-from pipeline.silver.decode.segments import FilePosition, SegmentRef
+from pipeline.silver.decode.segment_refs import FilePosition, SegmentRef
 from pipeline.silver.plan.new_segments import (
     AvailableSegments,
     available_segments,

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.catalog import TableName
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake, Ledger
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
+from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from pipeline.silver.plan import progress
 from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan

@@ -15,13 +15,13 @@ from decoder.constants import EventType as T
 from decoder.stream import excerpt
 from pipeline.bronze.tables import SEGMENTS, segments_table
 from pipeline.lake import Lake
-from pipeline.lake.delta_log.table import Step
+from pipeline.lake.delta_log.model import Step
 from pipeline.lake.tables.native import NativeTables
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
+from pipeline.silver.decode.segment_refs import SegmentRef, between
 from pipeline.silver.decode.segment_tasks import results
-from pipeline.silver.decode.segments import SegmentRef, between
 from pipeline.silver.plan.survey import find
 from tests.support.bronze.excerpted import ONE_SEGMENT, in_bytes, in_excerpt, require_same, segments
 from tests.support.decoder.encrypted_log import PLAIN
@@ -124,7 +124,7 @@ def test_segments_without_an_equivalent_excerpt_are_read(events: bytes, log: Pat
 
 def test_an_event_not_stored_in_bronze_is_read(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.bronze.ingest.WINDOW", 500)
-    monkeypatch.setattr("decoder.segments.framer.LARGE_EVENT", 2000)
+    monkeypatch.setattr("decoder.segments.log_windows.LARGE_EVENT", 2000)
     monkeypatch.setattr("decoder.framing.large_event.BEGINNING", 1000)
     comment = query("/*" + "x" * 3000 + "*/ DROP TABLE cup")
     log.write_bytes(log_bytes(gtid(1), comment))

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from pipeline.bronze.tables import FileRow
-from pipeline.catalog import Timeline
-from pipeline.catalog.timeline.timeline import CatalogOptions
+from pipeline.schema_history import Timeline
+from pipeline.schema_history.timeline.timeline import TimelineOptions
 from pipeline.settings import Settings
 from pipeline.silver.decode.decode import OFFSET_BITS
-from pipeline.silver.plan.seeds import Seed, is_refused, put_seed
+from pipeline.silver.plan.stored_seeds import Seed, is_refused, put_seed
 from pipeline.silver.plan.take_seeds import SilverReached, take
 
 CREATE = "CREATE TABLE `item` (`id` int NOT NULL, PRIMARY KEY (`id`))"
@@ -54,7 +54,7 @@ def taken(
     settings = Settings(source="live", lake=str(tmp_path))
     put_seed(settings.layout, "live", one)
     reached = SilverReached(cut, end, files, at_end, removed)
-    found = take(settings, [one], Timeline((), CatalogOptions()), (), reached)
+    found = take(settings, [one], Timeline((), TimelineOptions()), (), reached)
     refused = is_refused(settings.layout, "live", one.id)
     assert refused == any("is refused" in fault for fault in found.faults)
     lsns = [item.seed.lsn for item in found.items if item.seed]

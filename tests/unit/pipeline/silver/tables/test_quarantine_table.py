@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from decoder.transactions.faults import STATEMENT_DML
-from pipeline.catalog.alter.items import TimelineItem
 from pipeline.lake import Lake
-from pipeline.lake.delta_log.table import Step
+from pipeline.lake.delta_log.model import Step
 from pipeline.lake.tables.native import NativeTables
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
+from pipeline.schema_history.alter.items import TimelineItem
 from pipeline.settings import Settings
 from pipeline.silver.decode.decode import STAGED_FAULTS
 from pipeline.silver.decode.silver_tables import quarantine_table, statements_table
@@ -23,7 +23,7 @@ from pipeline.silver.tables import quarantine
 from pipeline.silver.tables.quarantine import (
     DEFINITION,
     GIVEN_UP,
-    Faults,
+    ReadFaults,
     append_faults,
     resolve,
     retryable,
@@ -66,7 +66,7 @@ def fault(
     }
 
 
-def staged(*faults: dict[str, Any]) -> Faults:
+def staged(*faults: dict[str, Any]) -> ReadFaults:
     """Return faults in several tables, as tasks return them."""
     return lambda: [pa.Table.from_pylist([one], schema=STAGED_FAULTS) for one in faults]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import types as st
 
-from pipeline.catalog import TableName
 from pipeline.lake import Lake
+from pipeline.schema_history import TableName
 from pipeline.silver.tables.views import wider, write_views
 from tests.support.spark.no_spark import NO_SPARK
 

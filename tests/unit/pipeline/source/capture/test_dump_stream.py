@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from decoder.constants import EventFlag, EventType
-from decoder.segments.framer import FLAGS_POSITION
+from decoder.segments.log_windows import FLAGS_POSITION
 from pipeline.source.capture.dump_items import FileNamed, Heartbeat, LogBytes, LogEnded
 from pipeline.source.capture.dump_stream import LIMIT, DumpStream
 from pipeline.source.capture.errors import BrokenDumpError, DumpRefusedError

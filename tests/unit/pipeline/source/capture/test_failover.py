@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from decoder.constants import EventFlag, EventType
-from decoder.segments.framer import FLAGS_POSITION
+from decoder.segments.log_windows import FLAGS_POSITION
 from pipeline.source import GtidSet
 from pipeline.source.capture.failover import (
     FirstLog,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from decoder.constants import EventFlag
-from decoder.segments.framer import FLAGS_POSITION
+from decoder.segments.log_windows import FLAGS_POSITION
 from pipeline.source.capture.errors import AnotherLogError, BrokenDumpError, DamagedFolderError
 from pipeline.source.capture.landed_folder import LandedFile, LandedFolder, recover
 from pipeline.source.server.log_position import LogPosition

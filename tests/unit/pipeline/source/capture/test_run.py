@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from decoder.constants import EventFlag
-from decoder.segments.framer import FLAGS_POSITION
+from decoder.segments.log_windows import FLAGS_POSITION
 from pipeline.errors import BinlakeError
 from pipeline.settings.capture import CaptureSettings
 from pipeline.source import Capture
 from pipeline.source.capture.backoff import TRIES_OF_A_DUMP
 from pipeline.source.capture.checkpoints import Checkpoints
+from pipeline.source.capture.dump_start import DumpStart
 from pipeline.source.capture.errors import (
     BrokenDumpError,
     DumpRefusedError,
@@ -25,7 +26,6 @@ from pipeline.source.capture.errors import (
     NotLandedError,
 )
 from pipeline.source.capture.landed_folder import Landed, LandedFolder
-from pipeline.source.capture.start import DumpStart
 from pipeline.source.capture.state import CaptureState, Replica, read_state
 from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login

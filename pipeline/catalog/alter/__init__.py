@@ -1,5 +1,0 @@
-"""Effects to new definitions, and to conversions of existing rows."""
-
-from __future__ import annotations
-
-__all__ = ["alteration", "generated", "items", "versions"]

@@ -1,0 +1,218 @@
+"""Blocks: transactions that a table cannot pass, because of faults or unsupported definitions.
+
+A block is always a whole transaction, since gold only ever stops between transactions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from decoder import TableDefinition, TypeOptions
+from decoder.columns.registry import row_type
+from decoder.errors import UnsupportedError
+from pipeline.gold.changes.key_checks import key_refusal
+from pipeline.gold.table.gold_table import gold_schema
+from pipeline.gold.table.names import OWN_COLUMNS
+from pipeline.gold.table.options import TableOptions
+from pipeline.gold.table.state import NO_LSN, TableState
+from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import TimelineItem
+from pipeline.schema_history.timeline.tables import NO_NAMES
+from pipeline.settings.gold import GoldSettings
+from pipeline.settings.settings import key_given
+from pipeline.silver.decode.decode import OFFSET_BITS
+
+REFRESH_AGAIN = (
+    "conf excluded it from the last full refresh, so gold's rows are from before that:"
+    " binlake run --full-refresh rebuilds it."
+)
+
+
+_ENDS = ("drop", "moved")
+_NEUTRAL = ("keys", "model", "rows_not_logged")
+"""Items that do not change a table, and may precede its first rows."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Block:
+    """A transaction that is not applied to a table, for `reason`; `marked`: gold may skip it.
+
+    Only faults can be skipped: without a definition nothing can be applied.
+    """
+
+    lsn: int
+    reason: str
+    marked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFault:
+    """An open row of the quarantine; `tables` is None if they are not known.
+
+    `marks_only`: an accepted gap, which holds no table but makes it incomplete, whatever the rules
+    are. `cause`: the table in which the fault is, if known: the other tables wait for that one.
+    """
+
+    lsn: int
+    sentence: str
+    tables: tuple[TableName, ...] | None
+    marks_only: bool = False
+    cause: TableName | None = None
+
+    def reason(self, name: TableName) -> str:
+        """Return why the fault holds that table."""
+        if self.cause is None or str(name) == str(self.cause):
+            return self.sentence
+        return f"it waits for {self.cause}: {self.sentence}"
+
+    def names(self, table: TableName) -> bool:
+        """Return True if it names the table, or one spelled the same (names may contain dots)."""
+        return str(table) in map(str, self.tables or ())
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Settings that apply to tables; `keys` by pattern over `schema.table`."""
+
+    keys: Mapping[str, Sequence[str]]
+    types: TypeOptions
+    mark_faults: bool = False
+    drop_rows: bool = False
+    gold: GoldSettings = field(default_factory=GoldSettings)
+
+    def marks(self, fault: OpenFault) -> bool:
+        """Return True if gold skips the fault's changes and reports the table as not complete."""
+        return self.mark_faults or fault.marks_only
+
+    def given(self, name: str) -> tuple[str, ...]:
+        """Return the key that conf gives to `schema.table`; empty if the table's own applies."""
+        return key_given(self.keys, name)
+
+    def key(self, definition: TableDefinition) -> tuple[str, ...]:
+        """Return the names of the columns that identify a table's rows; empty if there are none."""
+        return self.given(str(definition)) or definition.key
+
+    def refusal(self, definition: TableDefinition) -> str | None:
+        """Return why a table with this definition cannot be in gold, or None."""
+        if not definition.named:
+            return NO_NAMES
+        columns = [column.name for column in definition.columns]
+        key = self.key(definition)
+        if missing := [name for name in key if name not in columns]:
+            return f"its key in conf names {', '.join(missing)}, which the table does not have"
+        if taken := [name for name in columns if name.lower() in OWN_COLUMNS]:
+            return f"its column {taken[0]} has the name of a column that Binlake adds"
+        try:
+            row_type(definition, self.types)
+        except UnsupportedError as error:
+            return str(error)
+        return key_refusal(definition, key, self.types)
+
+
+def item_blocks(
+    items: Iterable[TimelineItem], rules: Rules, files: Mapping[int, str]
+) -> list[Block]:
+    """Return the blocks from one table's definitions; `files`: names by ordinal."""
+    blocks = []
+    for item in items:
+        if item.kind == "unsupported":
+            reason = f"{item.reason}{_statement(item)}"
+        elif item.kind != "drop" and item.definition is not None:
+            reason = rules.refusal(item.definition) or ""
+        else:
+            reason = ""
+        if reason:
+            blocks.append(Block(item.lsn, f"{place_in_log(item.lsn, files, item.pos)}: {reason}"))
+    return blocks
+
+
+def options_blocks(before: TableState, items: Iterable[TimelineItem], rules: Rules) -> list[Block]:
+    """Return the block of a table whose columns do not fit conf's `gold` section.
+
+    Only if they still do not in its last definition: conf is written for the columns that a table
+    has now, while its history may begin without them.
+    """
+    options = TableOptions.of(rules.gold, str(before.name))
+    if not (options.cluster_by or options.change_data_feed):
+        return []
+    found: list[Block] = []
+    for item in items:
+        if item.kind in _ENDS:
+            found = []
+        elif item.definition is not None and rules.refusal(item.definition) is None:
+            reason = options.misfit(gold_schema(item.definition, rules.types))
+            found = [*found, Block(item.lsn, reason)] if reason else []
+    return [replace(block, lsn=max(block.lsn, before.to_lsn + 1)) for block in found[:1]]
+
+
+def place_blocks(items: Iterable[TimelineItem], taken: str | None) -> list[Block]:
+    """Return the blocks of a table whose place in gold is occupied, for the reason `taken`."""
+    if taken is None:
+        return []
+    return [Block(item.lsn, taken) for item in items if item.definition is not None]
+
+
+def left_out_blocks(before: TableState, items: Sequence[TimelineItem]) -> list[Block]:
+    """Return the block of a table that conf excluded from a full refresh and now includes again.
+
+    Silver has nothing about it up to gold's position: its first rows would recreate the table.
+    `items` are all items of the table.
+    """
+    doing = (item for item in items if item.kind not in _NEUTRAL)
+    first = min(doing, key=lambda item: item.position, default=None)
+    if first is None or first.kind != "observed" or before.version is None:
+        return []
+    return [Block(first.lsn, REFRESH_AGAIN)] if NO_LSN < before.to_lsn < first.lsn else []
+
+
+def seed_blocks(items: Iterable[TimelineItem], blocks: Sequence[Block]) -> list[Block]:
+    """Return the blocks of a table at seeds that lack rows: `blocks` has one between the seed's
+    position in the log and its item.
+
+    Of several seeds at the same position only the last counts.
+    """
+    found = []
+    for item in {item.lsn: item for item in items if item.seed}.values():
+        seed = item.seed
+        among = (b for b in blocks if seed and seed.lsn < b.lsn <= item.lsn and not b.marked)
+        if (first := min(among, default=None)) is not None:
+            found.append(Block(item.lsn, first.reason))
+    return found
+
+
+def fault_blocks(faults: Iterable[OpenFault], name: TableName, rules: Rules) -> list[Block]:
+    """Return the blocks from faults for one table; a fault of all tables holds the cut instead.
+
+    If two tables are spelled the same, both are held.
+    """
+    return [
+        Block(fault.lsn, fault.reason(name), marked=rules.marks(fault))
+        for fault in faults
+        if fault.names(name) or (fault.tables is None and rules.marks(fault))
+    ]
+
+
+def refusal_blocks(before: TableState, rules: Rules, files: Mapping[int, str]) -> list[Block]:
+    """Return the block of a table whose changes were refused, unless conf has another key now."""
+    refused = before.refused
+    if refused is None or before.key != rules.given(str(before.name)):
+        return []
+    marked = refused.passable and rules.mark_faults
+    return [
+        Block(refused.lsn, f"{place_in_log(refused.lsn, files)}: {refused.reason}", marked=marked)
+    ]
+
+
+def place_in_log(lsn: int, files: Mapping[int, str], pos: int | None = None) -> str:
+    """Return the file and position of an event at `pos`, or of a transaction's first one."""
+    ordinal = lsn >> OFFSET_BITS
+    pos = lsn % (1 << OFFSET_BITS) if pos is None else pos
+    return f"{files.get(ordinal, f'file number {ordinal}')}, position {pos}"
+
+
+def _statement(item: TimelineItem, length: int = 120) -> str:
+    if not item.statement:
+        return ""
+    text = " ".join(item.statement.split())
+    return f" ({text if len(text) <= length else text[:length] + '…'})"

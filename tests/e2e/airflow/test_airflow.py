@@ -1,0 +1,85 @@
+"""The replication DAG on recorded binlogs, with Airflow's own runner and real spark-submits."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
+
+from demo.show import show_figures
+from pipeline.run import read_status
+from pipeline.settings import Settings
+from pipeline.spark.jars import delta_jars
+from pipeline.spark.java import java_home
+from tests.support.dags.dag_run import Airflow
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.long
+
+DEMO = Path(__file__).parents[3] / "demo"
+TASKS = ["run", "check"]
+
+
+@pytest.fixture(scope="module")
+def settings_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the settings of a source that is replicated through a Spark connection."""
+    return tmp_path_factory.mktemp("airflow") / "sources" / "shop.yml"
+
+
+@pytest.fixture(scope="module")
+def ended(settings_file: Path) -> dict[str, Any]:
+    folder = settings_file.parents[1]
+    java = java_home()
+    airflow = Airflow(
+        folder,
+        AIRFLOW_CONN_SPARK_HERE='{"conn_type": "spark", "host": "local[2]"}',
+        JAVA_HOME=str(java),
+        # For spark-submit, and the Python that it starts.
+        PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+    )
+    jars = ",".join(str(jar) for jar in delta_jars(java, {}))
+    settings = {
+        "source": "shop",
+        "binlogs": str(DEMO / "binlogs"),
+        "lake": str(folder / "lake"),
+        "airflow": {
+            "connection": "spark_here",
+            "submit": {"jars": jars, "driver_memory": "2g"},
+            "retries": 0,
+        },
+    }
+    settings_file.write_text(json.dumps(settings))
+    return airflow.run(("binlake_shop_replication", {}))[0]
+
+
+def test_every_task_succeeds_in_order(ended: dict[str, Any]) -> None:
+    assert ended["state"] == "success"
+    tasks = {task: state for task, _, state, _ in ended["tasks"]}
+    assert set(tasks.values()) == {"success"}
+    assert [task for task in tasks if task != "published"] == TASKS
+
+
+def test_gold_equals_the_server(
+    ended: dict[str, Any], settings_file: Path, spark: SparkSession
+) -> None:
+    assert ended["state"] == "success"
+    status = read_status(spark, Settings.load(settings_file))
+    tables = [table for table in status.tables if not table.dropped]
+    assert show_figures(spark, tables, DEMO / "expected.json", Console(quiet=True))
+
+
+def test_the_asset_event_has_the_published_snapshot(
+    ended: dict[str, Any], settings_file: Path, spark: SparkSession
+) -> None:
+    status = read_status(spark, Settings.load(settings_file))
+    [(asset, extra)] = ended["events"]
+    assert asset == "binlake_shop_gold"
+    assert extra["outcome"] == "done"
+    assert extra["cut_lsn"] == max(table.lsn for table in status.tables)

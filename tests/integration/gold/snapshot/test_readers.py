@@ -1,0 +1,195 @@
+"""Every reader of Delta that installs here reads gold's tables, value by value, or refuses them.
+
+Under each setting of `gold.readers`, one lake whose tables differ in what Delta needs for them:
+nothing, wall clocks, deletion vectors, column mapping from the start, since a RENAME or DROP, or
+since the table was created again. Changes of a type or of a name's case rewrite a table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaProtocolError
+from pyspark.sql import SparkSession
+
+from decoder.constants import BINARY_COLLATION, ColumnType
+from decoder.model.definition import ColumnDefinition
+from pipeline.gold.changes.small_batch import ON_SMALL_TABLES
+from pipeline.schema_history.alter.items import ColumnStep
+from tests.support.gold.made_lake import MadeLake
+from tests.support.gold.readers import READERS, rows_by
+from tests.support.silver.made_silver import MadeTransaction as Tx, definition, item
+
+SETTINGS = ["fast", "any"]
+VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
+WRITER = {"appendOnly", "clustering", "domainMetadata", "invariants"}
+"""Features that no reader needs to know."""
+
+
+def column(name: str, kind: ColumnType, **options: Any) -> ColumnDefinition:
+    return ColumnDefinition(name, kind, **options)
+
+
+ID = column("id", ColumnType.LONG, nullable=False)
+TEXT = column("text", ColumnType.VARCHAR, length=80, length_bytes=1, collation=255)
+NUMBER = column("number", ColumnType.LONG)
+BYTES = column("bytes", ColumnType.BLOB, length_bytes=2, collation=BINARY_COLLATION)
+ODD = "a b,;{}()=\n\t`ü.é"
+
+PLAIN = definition(
+    "plain",
+    ID,
+    TEXT,
+    column("price", ColumnType.NEWDECIMAL, precision=30, scale=10),
+    column("big", ColumnType.LONGLONG, unsigned=True),
+    column("real", ColumnType.DOUBLE),
+    column("yes", ColumnType.BIT, length=1),
+    column("day", ColumnType.DATE),
+    column("at", ColumnType.TIMESTAMP2),
+    BYTES,
+    column("shape", ColumnType.GEOMETRY),
+)
+AT = column("at", ColumnType.DATETIME2)
+CLOCKS = [
+    definition("clocks", ID, AT),
+    definition("clocks", replace(ID, type=ColumnType.LONGLONG), replace(AT, name="AT")),
+]
+CHANGED = definition("changed", ID, TEXT)
+NAMED = definition("odd", ID, replace(TEXT, name=ODD))
+RENAMED = [
+    definition("renamed", ID, TEXT),
+    definition("renamed", ID, replace(TEXT, name="letters")),
+]
+RECREATED = [definition("recreated", ID, TEXT), definition("recreated", ID, replace(AT, name=ODD))]
+DROPPED = [definition("dropped", ID, NUMBER, TEXT), definition("dropped", ID, TEXT)]
+
+NOON = datetime(2024, 2, 29, 12, 0, 0, 123456)
+UTC_NOON = NOON.replace(tzinfo=timezone.utc)
+PLAIN_ROWS: list[tuple[Any, ...]] = [
+    (
+        1,
+        "é😀",
+        Decimal("12345678901234567890.0123456789"),
+        Decimal(2**64 - 1),
+        -0.1,
+        True,
+        date(1000, 1, 1),
+        UTC_NOON,
+        b"\0\xff",
+        {"srid": 4326, "wkb": b"\1\2"},
+    ),
+    (2, "", Decimal("-0.0000000001"), Decimal(0), 5e-324, False, None, None, b"", None),
+    (3, *[None] * 9),
+]
+TABLES: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {
+    "plain": ([c.name for c in PLAIN.columns], PLAIN_ROWS),
+    "clocks": (["id", "AT"], [(1, NOON), (2, None), (3, datetime(9999, 12, 31, 23, 59, 59))]),
+    "changed": (["id", "text"], [(1, "new"), (3, "c"), (4, "d")]),
+    "odd": (["id", ODD], [(1, "x"), (2, None)]),
+    "recreated": (["id", ODD], [(1, NOON)]),
+    "renamed": (["id", "letters"], [(1, "a"), (2, "B"), (3, "c")]),
+    "dropped": (["id", "text"], [(1, "a"), (2, "B"), (3, "c")]),
+}
+MAPPED = ("odd", "recreated", "renamed", "dropped")
+STEPS = {
+    "clocks": [ColumnStep("id", "id", "cast"), ColumnStep("AT", "at")],
+    "renamed": [ColumnStep("id", "id"), ColumnStep("letters", "text")],
+    "dropped": [ColumnStep("id", "id"), ColumnStep("text", "text")],
+}
+
+
+class Made(NamedTuple):
+    readers: str
+    lake: MadeLake
+
+    def path(self, table: str) -> str:
+        return f"{self.lake.root}/gold/shop/{table}"
+
+    def protocol(self, table: str) -> tuple[int, set[str]]:
+        """Return the version and features that a table's readers need to know."""
+        found = DeltaTable(self.path(table)).protocol()
+        features = {*(found.reader_features or ()), *(found.writer_features or ())}
+        return found.min_reader_version, features - WRITER
+
+
+@pytest.fixture(scope="module", params=SETTINGS)
+def made(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Made:
+    lake = MadeLake(spark, tmp_path_factory.mktemp("readers") / "lake")
+    gold = {"readers": request.param}
+    with pytest.MonkeyPatch.context() as patched:
+        # As in larger tables, whose files are not rewritten for a single row.
+        patched.setitem(ON_SMALL_TABLES, VECTORS, "true")
+        evolving = (CLOCKS, RECREATED, RENAMED, DROPPED)
+        first, tables = Tx(2), [PLAIN, CHANGED, NAMED, *(before for before, _ in evolving)]
+        for table in (PLAIN, CLOCKS[0], NAMED):
+            for row in TABLES[table.table][1]:
+                first.insert(table, *row)
+        first.insert(RECREATED[0], 1, "gone")
+        for n, text in enumerate("abc", start=1):
+            first.insert(CHANGED, n, text).insert(RENAMED[0], n, text)
+            first.insert(DROPPED[0], n, n * 10, text)
+        lake.silver.batch([first], [item("create", 2, table) for table in tables])
+        lake.run(gold=gold)
+        second = Tx(3).update(CHANGED, (1, "a"), (1, "new")).delete(CHANGED, 2, "b")
+        second.insert(CHANGED, 4, "d")
+        for table in (RENAMED[1], DROPPED[1]):
+            second.update(table, (2, "b"), (2, "B"), version=2)
+        second.insert(RECREATED[1], 1, NOON, version=2)
+        altered = [
+            item("alter", 3, table, 2, columns=STEPS[table.table])
+            for table in (CLOCKS[1], RENAMED[1], DROPPED[1])
+        ]
+        lake.silver.batch([second], [*altered, item("create", 3, RECREATED[1], 2)])
+        lake.run(gold=gold)
+    return Made(request.param, lake)
+
+
+def refused(readers: str, table: str, reader: str) -> bool:
+    """Return True if docs/guides/readers.md says that a reader refuses a table."""
+    if table in MAPPED:
+        return reader in ("polars", "pyarrow")
+    return reader == "pyarrow" and readers == "fast"
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("table", TABLES)
+def test_a_reader_has_every_value_or_refuses_the_table(
+    spark: SparkSession, made: Made, table: str, reader: str
+) -> None:
+    if refused(made.readers, table, reader):
+        with pytest.raises(DeltaProtocolError):
+            rows_by(reader, spark, made.path(table))
+        return
+    names, rows = TABLES[table]
+    assert rows_by(reader, spark, made.path(table)) == (names, sorted(rows, key=repr))
+
+
+def test_a_table_has_only_the_features_that_it_needs(made: Made) -> None:
+    vectors = {"deletionVectors"} if made.readers == "fast" else set()
+    mapped = {"columnMapping", "timestampNtz", *vectors}
+    expected = {
+        "plain": vectors,
+        "clocks": {"timestampNtz", *vectors},
+        "changed": vectors,
+        **dict.fromkeys(MAPPED, mapped),
+    }
+    found = {table: made.protocol(table) for table in TABLES}
+    assert {table: features for table, (_, features) in found.items()} == expected
+    log = "".join(f.read_text() for f in Path(made.path("changed"), "_delta_log").glob("*.json"))
+    assert ('"deletionVector":{' in log) == bool(vectors)
+    if made.readers == "any":
+        assert {table: version for table, (version, _) in found.items()} == {
+            "plain": 1,
+            "clocks": 3,
+            "changed": 1,
+            # Version 2 lists no features, and the pyarrow reader would not refuse the table.
+            **dict.fromkeys(MAPPED, 3),
+        }
