@@ -199,7 +199,8 @@ class SegmentDecoder:
     def _enter(self, buffer: Bytes, frames: Frames, base: int) -> Window:
         roles = self._tracker.follow(buffer, frames, base=base)
         window = self._session.enter(buffer, frames, roles, base=base)
-        return self._control_events.with_unbegun(window, frames, roles)
+        self._faults.extend(self._control_events.without_beginning(window, frames, roles))
+        return window
 
     # --- events -----------------------------------------------------------------------------------
 

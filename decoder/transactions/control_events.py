@@ -7,9 +7,8 @@ writes to the session and the log of statements, and returns the event's fault i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -79,18 +78,19 @@ class ControlEventHandler:
         self._statements = statements
         self._lacks_statement_cache = False
         self._savepoints = Savepoints()
-        self._unbegun: npt.NDArray[np.int64] = np.empty(0, np.int64)
-        self._first_unbegun = -1
 
-    def with_unbegun(self, window: Window, frames: Frames, roles: EventRoles) -> Window:
-        """Return the window with its first transaction without a beginning, if any, listed too."""
+    def without_beginning(
+        self, window: Window, frames: Frames, roles: EventRoles
+    ) -> Iterator[Fault]:
+        """Yield the fault that a window's transactions without a beginning share.
+
+        Each statement of the same one looks like a transaction. Those in the earlier file may have
+        changed any table.
+        """
         events = without_beginning(frames, roles)
-        if not len(events) or self._may_lack_begin(window):
-            self._first_unbegun = -1
-            return window
-        self._unbegun = window.transaction[events]
-        self._first_unbegun = int(window.position[events[0]])
-        return replace(window, attention=np.union1d(window.attention, events[:1]))
+        if len(events) and not self._may_lack_begin(window):
+            self._session.transactions[window.transaction[events], FAULTY] = 1
+            yield fault_of(window, int(events[0]), UnsupportedError(_WITHOUT_BEGINNING))
 
     def handle(self, window: Window, event: int) -> Fault | None:
         """Handle an event; return its fault if it has one."""
@@ -98,8 +98,6 @@ class ControlEventHandler:
         if not window.table[VALID, event]:
             error = ChecksumError("the checksum does not match")
             return fault_of(window, event, error, tables_are_known=code in _ROWS)
-        if int(window.position[event]) == self._first_unbegun:
-            return self._without_beginning(window, event)
         try:
             return _HANDLERS.get(code, ControlEventHandler._unsupported)(self, window, event)
         except BinlogError as error:
@@ -152,15 +150,6 @@ class ControlEventHandler:
                 if _is_before_statement_cache(_description(window, event)):
                     return True
         return False
-
-    def _without_beginning(self, window: Window, event: int) -> Fault:
-        """Return the fault that a window's transactions without a beginning share.
-
-        Each statement of the same one looks like a transaction. Those in the earlier file may have
-        changed any table.
-        """
-        self._session.transactions[self._unbegun, FAULTY] = 1
-        return fault_of(window, event, UnsupportedError(_WITHOUT_BEGINNING))
 
     # --- handlers of event types ------------------------------------------------------------------
 
