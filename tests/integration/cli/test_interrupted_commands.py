@@ -27,6 +27,7 @@ from pipeline.errors import INTERRUPTED_SENTENCE
 from pipeline.lake import Lake
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.lake.ledger.run_store import read_runs
+from tests.support.gold.published import published
 from tests.support.source.capturing import REPOSITORY, eventually
 from tests.support.spark import hung_java
 from tests.support.spark.no_spark import NO_SPARK
@@ -169,7 +170,7 @@ def test_waiting_for_a_java_that_hangs_can_be_interrupted(tmp_path: Path) -> Non
     record = require_logged_and_recorded(lake, 143)
     assert record.layer_seconds.keys() == {"bronze", "silver"}
 
-    with running(lake, "verify", java=java) as process:
+    with running(published(tmp_path / "other"), "verify", java=java) as process:
         eventually(lambda: hung_java.HUNG in of_session(process.pid).values())
         assert ended(process, os.killpg, signal.SIGINT, 5) == 130
     assert (tmp_path / "output").read_text() == f"binlake: {INTERRUPTED_SENTENCE}\n"
@@ -187,8 +188,7 @@ def test_an_interrupted_command_gives_the_terminal_back(
     tmp_path: Path, command: tuple[str, ...], until: str
 ) -> None:
     """The bars are gone, the cursor is shown, and the last line is the command's."""
-    lake, java = tmp_path / "lake", hung_java.made_in(tmp_path / "jdk")
-    (lake / "ledger").mkdir(parents=True)
+    lake, java = published(tmp_path / "lake"), hung_java.made_in(tmp_path / "jdk")
     code, shown = on_a_terminal(*command, "--lake", lake, java=java, until=until)
     assert code == 130
     bars, last = shown.rsplit(SHOW_CURSOR, 1)

@@ -14,10 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.gold import GoldState
-from pipeline.lake import Lake, Ledger
 from tests.support.decoder.event_bytes import recorded
-from tests.support.spark.no_spark import NEVER_STARTED
+from tests.support.gold.published import published
 
 PATIENCE = 5.0
 """Seconds for the first word, which takes half a second on a quiet machine."""
@@ -77,9 +75,7 @@ def test_a_terminal_has_a_word_soon(tmp_path: Path, command: tuple[str, ...], wo
 
 def test_a_terminal_sees_that_spark_starts(tmp_path: Path) -> None:
     """`verify` starts it at once, once it has found a snapshot."""
-    lake = tmp_path / "lake"
-    ledger = Ledger(NEVER_STARTED, Lake(str(lake)), "shop")
-    ledger.finish(ledger.propose("gold", GoldState().to_body()), {"cut": {}})
+    lake = published(tmp_path / "lake")
     assert first_words("verify", "--lake", lake, word="Starting Spark …") < 6 * PATIENCE
 
 
