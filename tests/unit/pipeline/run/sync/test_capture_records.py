@@ -160,9 +160,14 @@ def test_a_capture_beside_the_rounds_is_well_only_once_the_server_answers_it(
     second.end()
 
 
-@pytest.mark.parametrize("stays", [True, False])
+@pytest.mark.parametrize("continuous", [True, False])
 def test_a_sync_that_its_capture_ends_leaves_a_record(
-    *, stays: bool, syncs: Syncs, server: Receiver, monkeypatch: pytest.MonkeyPatch, log: LogRecords
+    *,
+    continuous: bool,
+    syncs: Syncs,
+    server: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+    log: LogRecords,
 ) -> None:
     wrong = SettingsError("is the server's own.", key="capture.server_id")
 
@@ -172,7 +177,7 @@ def test_a_sync_that_its_capture_ends_leaves_a_record(
     monkeypatch.setattr(rounds, "spark_for", lambda *_, **__: NEVER_STARTED)
     monkeypatch.setattr(command, "capture_logs", fails)
     monkeypatch.setattr(capturing, "Capture", fails)
-    sync = partial(command.stay, captures=True) if stays else command.once
+    sync = partial(command.continuously, captures=True) if continuous else command.once
     with pytest.raises(SettingsError) as raised:
         sync(syncs.settings, QuietProgress(), lambda _: None)
     assert raised.value is wrong
@@ -188,7 +193,7 @@ class EachOnce(Chores):
             chore.work()
 
 
-def test_a_sync_that_stays_looks_whether_its_capture_works_again(
+def test_a_continuous_sync_looks_whether_its_capture_works_again(
     syncs: Syncs, monkeypatch: pytest.MonkeyPatch, log: LogRecords
 ) -> None:
     syncs.fail()
@@ -197,5 +202,5 @@ def test_a_sync_that_stays_looks_whether_its_capture_works_again(
     monkeypatch.setattr(capturing, "Capture", FakeCapture)
     monkeypatch.setattr(FakeCapture, "error", None)
     monkeypatch.setattr(FakeCapture, "answered", True)
-    command.stay(syncs.settings, QuietProgress(), lambda _: None, captures=True)
+    command.continuously(syncs.settings, QuietProgress(), lambda _: None, captures=True)
     assert [run.outcome for run in syncs.runs] == ["done", "failed"]
