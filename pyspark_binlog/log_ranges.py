@@ -24,7 +24,7 @@ from pyspark_binlog.xa_outcomes import XaOutcomes
 class LogRange(InputPartition):
     """The bytes of a file from the start of `segment` to `end`, and what decoding them needs.
 
-    `incarnation`: what tells the file from others of its name (see `decoder.segments.log_header`).
+    `incarnation`: identifies the file beyond its name (see `decoder.segments.log_header`).
     `surveyed`: the end of the last whole transaction in the file when it was surveyed.
     `rolled_back`: it has transactions with rows that were rolled back. `times`: the first and last
     commit time of the file's transactions, in microseconds since 1970; None: unknown.

@@ -26,7 +26,9 @@ WINDOWS = (2, 32, None)
 _STATISTICS = ("source", "command", "outcome", "started_micros")
 VERIFY = "verify"
 """The command of the records of comparisons with a server."""
-_LOOKS_FOR_CHANGES = ~among("command", ("maintain", "seed", VERIFY))
+CAPTURE = "capture"
+"""The command and the layer of the records of a sync's captures."""
+_LOOKS_FOR_CHANGES = ~among("command", ("maintain", "seed", VERIFY, CAPTURE))
 _FIGURES = [name for name in RUNS.names if name not in ("faults", "gaps", "notes")]
 
 
@@ -75,8 +77,8 @@ def runs_since(
 
 
 def last_runs(spark: Spark, lake: Lake) -> list[RunRecord]:
-    """Return each source's last run of each command that looks for changes (not maintain, seed or
-    verify), the latest start last."""
+    """Return each source's last run of each command that looks for changes (not maintain, seed,
+    verify or capture), the latest start last."""
     return _last(spark, lake, _LOOKS_FOR_CHANGES)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from pipeline.errors import MissingRequirementError
 from pipeline.gold import GoldState
 from pipeline.lake.ledger.run_record import RunRecord
+from pipeline.lake.ledger.run_store import CAPTURE
 from pipeline.observe import redact
 from pipeline.run.monitoring.source_state import SourceState
 from pipeline.settings import Settings
@@ -29,6 +30,7 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "binlake_newest_file_timestamp_seconds": "When the newest binlog file was written.",
         "binlake_last_run_timestamp_seconds": "When the last run ended, however it ended.",
         "binlake_last_run_exit_code": "Exit code of the last run.",
+        "binlake_capture_failing": "1 if a sync's capture failed and has not worked since, else 0.",
         "binlake_layer_timestamp_seconds": "When a run completed the layer last.",
         "binlake_layer_seconds": "Seconds that the layer took in that run.",
         "binlake_layer_faults": "Faults that the layer reported in that run, 200 at most.",
@@ -129,9 +131,15 @@ def _published(state: SourceState) -> Iterator[Sample]:
 
 
 def _last_run(runs: Iterable[RunRecord]) -> Iterator[Sample]:
-    last = max(runs, key=lambda run: run.finished_at)
-    yield from _time("binlake_last_run_timestamp_seconds", last.finished_at)
-    yield Sample("binlake_last_run_exit_code", last.exit_code)
+    """Yield the metrics of the last run, and of the last capture besides it."""
+    by_end = sorted(runs, key=lambda run: run.finished_at)
+    captures = [run for run in by_end if run.command == CAPTURE]
+    others = [run for run in by_end if run.command != CAPTURE]
+    if captures:
+        yield Sample("binlake_capture_failing", captures[-1].outcome == "failed")
+    if others:
+        yield from _time("binlake_last_run_timestamp_seconds", others[-1].finished_at)
+        yield Sample("binlake_last_run_exit_code", others[-1].exit_code)
 
 
 def _of_layer(layer: str, run: RunRecord) -> Iterator[Sample]:

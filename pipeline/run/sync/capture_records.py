@@ -6,20 +6,18 @@ is written without a lease, as a seed's is: it changes no table that another run
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from pipeline.errors import DONE
 from pipeline.lake.lazy_spark import Spark
-from pipeline.lake.ledger.run_record import RunRecord
-from pipeline.lake.ledger.run_store import last_runs_by_outcome
+from pipeline.lake.ledger.run_record import ReportedProblem, RunRecord
+from pipeline.lake.ledger.run_store import CAPTURE, last_runs_by_outcome
 from pipeline.observe import LayerReport, say
 from pipeline.observe.current_run import begin
 from pipeline.run.recorder import Recorder
 from pipeline.settings import Settings
-
-CAPTURE = "capture"
-"""The command and the layer of these records."""
+from pipeline.source.capture.errors import FolderInUseError
 
 
 class CaptureRecords:
@@ -31,9 +29,14 @@ class CaptureRecords:
 
     @contextmanager
     def failures(self) -> Iterator[None]:
-        """Record the error that ends the block, and report it to monitoring; it is raised again."""
+        """Record the error that ends the block, and report it to monitoring; it is raised again.
+
+        Not if another process captures into the folder: then the source is captured.
+        """
         try:
             yield
+        except FolderInUseError:
+            raise
         except Exception as error:
             with self._recorder() as recorder:
                 recorder.failed(error)
@@ -43,23 +46,30 @@ class CaptureRecords:
         """Record that the capture works, if the last record is of a failure, or if the webhook has
         yet to accept that the failure is over; return True if so.
 
-        The record may be of another process, such as one that found the folder in use.
+        The record may be of another process.
         """
-        last = self._last()
-        if last is None or not (last.outcome == "failed" or last.notified):
+        own = self._own()
+        failed = bool(own) and own[0].outcome == "failed"
+        if not failed and not (self._settings.notify.url and _last_sent(own)):
             return False
         with self._recorder() as recorder:
-            recorder.works_again(repeated=last.outcome != "failed")
+            recorder.works_again(repeated=not failed)
         return True
 
-    def _last(self) -> RunRecord | None:
-        own = last_runs_by_outcome(self._spark, self._settings.layout, self._settings.source)
-        return next((run for run in own if run.command == CAPTURE), None)
+    def _own(self) -> list[RunRecord]:
+        """Return the last capture of each outcome, the latest first."""
+        runs = last_runs_by_outcome(self._spark, self._settings.layout, self._settings.source)
+        return [run for run in runs if run.command == CAPTURE]
 
     @contextmanager
     def _recorder(self) -> Iterator[_CaptureRecorder]:
         with begin(self._settings.source) as run:
             yield _CaptureRecorder(self._spark, self._settings, CAPTURE, (CAPTURE,), run)
+
+
+def _last_sent(runs: Iterable[RunRecord]) -> Sequence[ReportedProblem]:
+    """Return the open problems that the webhook knows, by the latest record that has them."""
+    return next((run.notified for run in runs if run.notified is not None), ())
 
 
 class _CaptureRecorder(Recorder):

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["capture_status", "command", "object_store", "run"]
+__all__ = ["capture_status", "command", "errors", "object_store", "run"]

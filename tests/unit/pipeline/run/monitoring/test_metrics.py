@@ -17,7 +17,7 @@ from prometheus_client.parser import text_fd_to_metric_families
 from pipeline.errors import MissingRequirementError
 from pipeline.gold import GoldState
 from pipeline.gold.table.state import TableState
-from pipeline.lake.ledger.run_record import RunRecord, Sentence
+from pipeline.lake.ledger.run_record import Outcome, RunRecord, Sentence
 from pipeline.run.monitoring.metrics import METRICS, write_textfile
 from pipeline.run.monitoring.source_state import SourceState
 from pipeline.schema_history import TableName
@@ -103,6 +103,17 @@ def test_a_failed_run_keeps_what_earlier_runs_published(tmp_path: Path) -> None:
         ("binlake_held_tables",): 1,
         ("binlake_incomplete_tables",): 1,
     }
+
+
+@pytest.mark.parametrize(("outcome", "failing"), [("failed", 1), ("done", 0)])
+def test_a_capture_has_a_metric_of_its_own_beside_the_last_run(
+    tmp_path: Path, outcome: Outcome, failing: int
+) -> None:
+    capture = replace(RECORD, command="capture", layers=("capture",), outcome=outcome)
+    values = written(tmp_path, replace(capture, layer_seconds={}), [APPLIED])
+    assert values["binlake_capture_failing",] == failing
+    assert values["binlake_last_run_exit_code",] == 0
+    assert values["binlake_last_run_timestamp_seconds",] == APPLIED.finished_at.timestamp()
 
 
 def test_what_is_not_known_has_no_series(tmp_path: Path) -> None:

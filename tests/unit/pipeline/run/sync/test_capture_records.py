@@ -19,7 +19,8 @@ from pipeline.run.sync.capture_records import CaptureRecords
 from pipeline.run.sync.capturing import Capturing
 from pipeline.run.sync.chores import Chores
 from pipeline.settings import Settings
-from pipeline.source.capture.errors import PurgedError
+from pipeline.settings.monitoring import NotifySettings
+from pipeline.source.capture.errors import FolderInUseError, PurgedError
 from tests.support.observe.captured_log import LogRecords
 from tests.support.observe.receiver import Receiver, receiver
 from tests.support.spark.no_spark import NEVER_STARTED
@@ -118,6 +119,40 @@ def test_the_end_of_a_failure_is_sent_until_the_webhook_accepts_it(
     assert [syncs.records.works(), syncs.records.works()] == [True, False]
     assert syncs.runs[0].notified == ()
     assert [body["event"] for body in server.bodies] == ["problem"] + ["resolved"] * 3
+
+
+def test_the_end_of_a_failure_is_sent_once_the_lake_can_be_read_again(
+    syncs: Syncs, server: Receiver, monkeypatch: pytest.MonkeyPatch, log: LogRecords
+) -> None:
+    def unreadable(*_: object) -> None:
+        raise OSError("the store is away")
+
+    syncs.fail()
+    with monkeypatch.context() as away:
+        away.setattr("pipeline.run.monitoring.monitor.read_source_state", unreadable)
+        assert [syncs.records.works(), syncs.records.works()] == [True, True]
+    assert [run.notified for run in syncs.runs] == [None, (FAILED,)]
+    assert [syncs.records.works(), syncs.records.works()] == [True, False]
+    syncs.fail()
+    assert [body["event"] for body in server.bodies] == ["problem", "resolved", "problem"]
+
+
+def test_a_webhook_that_is_no_longer_set_is_not_called_again_and_again(
+    syncs: Syncs, server: Receiver, log: LogRecords
+) -> None:
+    syncs.fail()
+    server.status = 503
+    assert syncs.records.works()
+    syncs.settings = syncs.settings.model_copy(update={"notify": NotifySettings()})
+    syncs.start()
+    assert not syncs.records.works()
+
+
+def test_a_folder_that_another_process_captures_into_is_no_failure_of_the_source(
+    syncs: Syncs, server: Receiver
+) -> None:
+    syncs.fail(FolderInUseError("/logs"))
+    assert (syncs.runs, server.bodies) == ([], [])
 
 
 class FakeCapture:
