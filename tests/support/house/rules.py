@@ -260,7 +260,8 @@ def near_twins(house: House) -> Iterator[str]:
     homes: dict[str, set[str]] = defaultdict(set)
     for module in modules(house):
         homes[module.rpartition(".")[2]].add(module)
-    twins = {pair for pair in combinations(sorted(homes), 2) if _stems(pair[0]) & _stems(pair[1])}
+    stems = {name: _stems(name) for name in homes}
+    twins = {pair for pair in combinations(sorted(homes), 2) if stems[pair[0]] & stems[pair[1]]}
     for one, other in sorted(twins - house.twins.keys()):
         found = sorted(homes[one] | homes[other])
         yield f"{one} and {other} differ only by an ending: {', '.join(found)}"
