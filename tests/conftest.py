@@ -126,6 +126,10 @@ def spark() -> Iterator[SparkSession]:
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         # No process of the suite runs for long enough for the optimizing compiler to pay.
         JAVA_OPTIONS: QUICK,
+        # By default, each broadcast allocates 4 MB, and each sort and hash table 32 MB: half of the
+        # 55 GB that one process of the suite allocated in 90 seconds.
+        "spark.broadcast.blockSize": "64k",
+        "spark.buffer.pageSize": "1m",
         # Tests do not share tables, so cached Delta logs are of no use.
         "spark.databricks.delta.delta.log.cacheSize": "32",
         # By default, Delta's VACUUM lists the files of any table in 10,000 tasks.
