@@ -1,4 +1,4 @@
-"""Binlake for people's own code: the command line's commands as functions, with typed results.
+"""Binlake for your own code: the command line's commands as functions, with typed results.
 
     import binlake
 

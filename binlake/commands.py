@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def run(
     settings: GivenSettings = None, *, full_refresh: bool = False, **options: Unpack[Options]
 ) -> RunRecord:
-    """Ingest, decode and apply what is new, as `binlake run` does; returns the run's record.
+    """Ingest, decode and apply new changes, as `binlake run` does; return the run's record.
 
     `settings`: a Settings, a settings file (`.yml`, `.yaml`), or the lake's folder; `options` are
     the keys of such a file and override it. `full_refresh`: rebuild silver and gold from bronze.
@@ -37,11 +37,11 @@ def run(
 
 
 def sync(settings: GivenSettings = None, **options: Unpack[Options]) -> RunRecord:
-    """Capture until caught up, seed what gold lacks, then do what `run` does, as `binlake sync`
-    without `--every`; returns the record of that run.
+    """Capture until caught up, seed tables that gold lacks, then run, as `binlake sync` does.
 
-    Arguments and errors as in `run` and `check`; `capture={"to": folder}` is needed. To stay, call
-    it again and again, or run `binlake sync --every 30s`, which captures beside.
+    Returns the record of the run. Arguments and errors as in `run` and `check`;
+    `capture={"to": folder}` is needed. To keep gold up to date, call it repeatedly, or run
+    `binlake sync --every 30s`, which captures concurrently.
     """
     return operations.sync_record(settings_from(settings, options), QuietProgress())
 
@@ -80,9 +80,9 @@ def verify(
     """Return a checksum and a row count of every gold table, as `binlake verify` does.
 
     `against`: compare with a server (`mysql://user@host`, or `server` for the one that settings
-    name) or with a file of the script's. `tables`: patterns over `schema.table`. `wait`: seconds to
-    wait until gold catches up with the server. Other arguments as in `run`. Raises SettingsError if
-    nothing is published yet, ServerError.
+    name) or with a file that the script wrote. `tables`: patterns over `schema.table`. `wait`:
+    seconds to wait until gold catches up with the server. Other arguments as in `run`. Raises
+    SettingsError if nothing is published yet, ServerError.
     """
     from pipeline.settings.server import is_server
 

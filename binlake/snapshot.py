@@ -65,7 +65,7 @@ def read(
     or an LSN; None for the last one. `source`: needed if a lake has several. `tables`: patterns
     over `schema.table`.
 
-    `engine`: `spark` returns lazy Spark DataFrames, of the session that is there or of a new one.
+    `engine`: `spark` returns lazy Spark DataFrames, of the active session or a new one.
     `polars` (a DataFrame) and `arrow` (a pyarrow Table) need no Spark, and read the tables into
     memory. All read the Delta versions that the snapshot names, whatever was written later.
 

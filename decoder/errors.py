@@ -9,7 +9,7 @@ from __future__ import annotations
 
 
 class BinlogError(Exception):
-    """The input is not a binary log as MySQL or MariaDB writes it, or cannot be decoded.
+    """Input that is not a binary log as MySQL or MariaDB writes it, or that cannot be decoded.
 
     Fields: `reason`, without the location; `file`, the file's name; `position`, the faulty event's
     byte offset in the file; `event_type`, its name; `table`, as `schema.table`. Unknown: None.
@@ -69,23 +69,23 @@ class BinlogError(Exception):
 
 
 class NotABinlogError(BinlogError):
-    """The file does not start with a binary log's magic number (fe 62 69 6e)."""
+    """A file that does not start with a binary log's magic number (fe 62 69 6e)."""
 
 
 class EncryptedError(BinlogError):
-    """The file is encrypted (magic number fd 62 69 6e) and none of the given keys decrypts it."""
+    """An encrypted file (magic number fd 62 69 6e) that none of the given keys decrypts."""
 
 
 class ChecksumError(BinlogError):
-    """An event's CRC32 does not match its bytes."""
+    """An event whose CRC32 does not match its bytes."""
 
 
 class TruncatedError(BinlogError):
-    """The input ends inside an event."""
+    """Input that ends inside an event."""
 
 
 class MalformedError(BinlogError):
-    """A length, count or code in an event contradicts the rest of it."""
+    """An event in which a length, count or code contradicts the rest."""
 
 
 class UnsupportedError(BinlogError):

@@ -53,7 +53,7 @@ class SettingsError(BinlakeError):
 
 
 class NothingReplicatedError(SettingsError):
-    """There is no lake yet, or it has no such source: the first run makes both."""
+    """The lake does not exist yet, or has no such source: the first run creates both."""
 
 
 class InvalidSettingsError(SettingsError):
@@ -86,7 +86,7 @@ class UnreachableError(BinlakeError):
 
 
 class ConcurrentRunError(BinlakeError):
-    """Another run holds what this one needs, or a commit lost to another writer each time."""
+    """Another run holds what this one needs, or every attempt at a commit conflicted."""
 
     retryable = True
 

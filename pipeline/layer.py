@@ -1,7 +1,7 @@
 """The parts that bronze, silver and gold share: the context of a layer's run, and its batches.
 
-A layer finishes the open plan, if there is one, then proposes and carries out plans until nothing
-is new. `Batches` keeps their results for the report.
+A layer finishes the open plan, if there is one, then proposes and carries out plans until there
+is nothing new. `Batches` keeps their results for the report.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pipeline.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class LayerRun:
-    """The context of one run of a layer: all that its steps need and do not change."""
+    """The context of one run of a layer: everything that its steps need but do not change."""
 
     spark: Spark
     settings: Settings
@@ -43,7 +43,7 @@ class LayerRun:
 
     @property
     def lake(self) -> Lake:
-        """Where the lake's tables are."""
+        """The layout of the lake."""
         return self.settings.layout
 
     @property
@@ -70,7 +70,7 @@ CarryOut: TypeAlias = Callable[[LayerRun, Plan], D]
 class Batches(Generic[D]):
     """The batches that one run of a layer carries out.
 
-    They are carried out by `carry_out`, unless another way is given for one of them.
+    They are carried out by `carry_out`, unless another function is given for one of them.
     """
 
     def __init__(self, layer: Layer, run: LayerRun, carry_out: CarryOut[D]) -> None:

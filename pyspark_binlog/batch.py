@@ -19,7 +19,7 @@ _PUSHDOWN_WORKER = "pyspark.sql.worker.data_source_pushdown_filters"
 
 
 class BatchReader(DataSourceReader):
-    """Reads the ranges of a plan. Raises BinlogError if the log was cut short."""
+    """Reader of the ranges of a plan. Raises BinlogError if the log was cut short."""
 
     def __init__(self, plan: BatchPlan, read: RangeReader) -> None:
         if plan.cut_short is not None:
@@ -58,7 +58,7 @@ def batch_reader(plan: BatchPlan, read: RangeReader) -> BatchReader:
     """Return the reader, which takes filters only if Spark has some for it.
 
     With `spark.sql.python.filterPushdown.enabled`, Spark plans reads with filters in a worker
-    program of their own. Without, it refuses a reader that takes any.
+    program of their own. Without it, Spark refuses a reader that takes any.
     """
     main = getattr(sys.modules["__main__"], "__spec__", None)
     has_filters = _PUSHDOWN_WORKER in (*sys.modules, getattr(main, "name", None))

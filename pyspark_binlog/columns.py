@@ -39,7 +39,7 @@ def _nullable(fields: Iterable[pa.Field]) -> pa.Schema:
 
 
 def require_columns(schema: pa.Schema, *, typed: bool) -> None:
-    """Raise SettingsError if a schema that the user gave is not one of changes.
+    """Raise SettingsError if the schema that the user gave is not a schema of changes.
 
     `typed`: of one table, so that images are structs.
     """

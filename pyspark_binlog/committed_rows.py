@@ -62,7 +62,7 @@ class WantedTables:
 
 @dataclass(frozen=True)
 class CommittedRows:
-    """Decodes ranges; `lower_case`: the server's table names are in lower case."""
+    """Decoder of ranges; `lower_case`: the server's table names are in lower case."""
 
     types: TypeOptions
     wanted: WantedTables

@@ -16,12 +16,12 @@ from pyspark_binlog.columns import IMAGES
 
 
 class ForeignColumnError(BinlogError):
-    """A change has a column or a value that the DataFrame's schema has no place for."""
+    """A change with a column or a value that the DataFrame's schema has no place for."""
 
 
 @dataclass(frozen=True)
 class Conformer:
-    """Gives batches of one table the DataFrame's `schema`.
+    """Conversion of batches of one table to the DataFrame's `schema`.
 
     `chosen`: the columns that the option `columns` names. A change with another column than those
     of the schema is an error unless that option leaves it out.

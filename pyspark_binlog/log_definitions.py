@@ -30,8 +30,8 @@ _START = (0, 0)
 class LogDefinitions:
     """Tables' definitions in the log: `shown` by table maps, `declared` by statements alone.
 
-    `names` gives the columns of table maps without names. `consequences`: by table, all that a
-    statement on it may change (see `pipeline.schema_history.timeline.consequences`).
+    `names` gives the columns of table maps without names. `consequences`: by table, the tables that
+    a statement on it may change (see `pipeline.schema_history.timeline.consequences`).
     """
 
     names: TableNames

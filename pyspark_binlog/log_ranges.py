@@ -79,8 +79,10 @@ class LogRange(InputPartition):
             )
 
     def _require_same_file(self) -> None:
-        """Raise BinlogError if the file begins as another log does. A file that grows is the same,
-        though its size, time and ETag are not."""
+        """Raise BinlogError if the file belongs to another log now.
+
+        A file that has grown is the same one, though its size, time and ETag differ.
+        """
         try:
             found = head_of(self.path, self.cipher, self.codec, self.surveyed).incarnation
         except BinlogError:

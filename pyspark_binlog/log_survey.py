@@ -1,7 +1,7 @@
-"""Survey the files of a log before their rows are read: what is in them besides rows.
+"""Survey of the files of a log before their rows are read.
 
-Each file is read once: its transactions, table maps and statements are noted, and whether it is
-whole. A log may be larger than memory, so a survey has a few numbers for each transaction.
+Each file is read once: its transactions, table maps and statements are recorded, and whether it is
+complete. A log may be larger than memory, so a survey has a few numbers for each transaction.
 """
 
 from __future__ import annotations
@@ -164,9 +164,9 @@ class SurveyedFile:
 
 
 class LogSurvey:
-    """Surveys the files at some locations, and again only those that have changed since.
+    """A survey of the files at some locations, repeated only for those that have changed since.
 
-    `target`: about how large the files' segments are. `given_up`: numbers of files after which
+    `target`: approximate size of the files' segments. `given_up`: numbers of files after which
     changes may be missing.
     """
 

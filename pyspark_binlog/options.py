@@ -48,25 +48,25 @@ class ReadOptions(Model):
     """Columns of the table that the images have, as `id, total` or a JSON array; the default is
     all."""
     images: Literal["both", "before", "after"] = "both"
-    """Which images rows have."""
+    """The images in each row."""
     definitions: str | None = None
     """Table definitions at the beginning of the log, as the setting `definitions`."""
     keyring: str | None = None
     """The keyring file of a server that encrypts its logs, as the setting `encryption.keyring`."""
     conf: str | None = None
-    """A settings file, of which `include`, `exclude`, `types`, `encryption`, `definitions`,
-    `default_charset`, `system_time_zone` and `lower_case_table_names` count."""
+    """A settings file: only `include`, `exclude`, `types`, `encryption`, `definitions`,
+    `default_charset`, `system_time_zone` and `lower_case_table_names` are used."""
     segment_bytes: Annotated[Size, Field(gt=0)] | None = Field(None, alias="segmentBytes")
     """Divide files between transactions into partitions of about this size. The default is a
     partition for each file."""
     max_bytes_per_trigger: Annotated[Size, Field(gt=0)] | None = Field(
         None, alias="maxBytesPerTrigger"
     )
-    """Stream: most bytes of the log in a micro-batch, and at least one transaction."""
+    """For a stream: the most bytes of the log in a micro-batch, but at least one transaction."""
     max_files_per_trigger: Annotated[int, Field(gt=0)] | None = Field(
         None, alias="maxFilesPerTrigger"
     )
-    """Stream: most files in a micro-batch."""
+    """For a stream: the most files in a micro-batch."""
 
     @property
     def locations(self) -> tuple[str, ...]:

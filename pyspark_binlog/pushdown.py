@@ -46,7 +46,7 @@ _CAN_MATCH: dict[type[Filter], Callable[[int, int, int], bool]] = {
 
 @dataclass(frozen=True)
 class Pushed:
-    """Filters that a row must all meet."""
+    """Filters, all of which a row must meet."""
 
     filters: tuple[Filter, ...] = ()
 

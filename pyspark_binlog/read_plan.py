@@ -32,7 +32,7 @@ _ALL: Pushed = Pushed()
 
 @dataclass(frozen=True)
 class RangeReader:
-    """Reads ranges of the log into batches with a DataFrame's `schema`.
+    """Reader of ranges of the log into batches with a DataFrame's `schema`.
 
     With one table, images have the columns `chosen` (None: all); else they are JSON.
     """
@@ -43,7 +43,7 @@ class RangeReader:
 
     @classmethod
     def of(cls, rows: CommittedRows, schema: StructType, options: ReadOptions) -> RangeReader:
-        """Return the reader for Spark's schema. Raises SettingsError if it is not of changes."""
+        """Return the reader for Spark's schema. Raises SettingsError if it has other columns."""
         arrow = to_arrow_schema(schema, timezone="UTC")
         require_columns(arrow, typed=options.table is not None)
         return cls(rows, arrow, options.columns)

@@ -21,7 +21,7 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 class DefaultSource(DataSource):
-    """`spark.read.format("binlog")` and `spark.readStream.format("binlog")`.
+    """The source of `spark.read.format("binlog")` and `spark.readStream.format("binlog")`.
 
     Spark asks for the schema first, then sends this object to the worker that asks for the reader:
     the log is surveyed once.
@@ -50,7 +50,7 @@ class DefaultSource(DataSource):
 
     @override
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return the reader of a batch; `schema` is ours, or one that the user gave."""
+        """Return the reader of a batch; `schema` is that of `schema()`, or the user's."""
         from pyspark_binlog.batch import batch_reader
         from pyspark_binlog.options import read_options
         from pyspark_binlog.read_plan import LogInput, RangeReader

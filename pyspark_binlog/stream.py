@@ -39,14 +39,14 @@ from pyspark_binlog.stream_offsets import (
 
 @dataclass(frozen=True)
 class StreamRange(InputPartition):
-    """A range of the log, with what decodes it: tasks get nothing else of the plan."""
+    """A range of the log and its decoder; tasks get nothing else of the plan."""
 
     read: LogRange
     rows: CommittedRows
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans micro-batches beside the driver, and reads their ranges in tasks."""
+    """Planner of micro-batches beside the driver, and reader of their ranges in tasks."""
 
     def __init__(self, options: ReadOptions, schema: StructType) -> None:
         self._options = options
@@ -71,7 +71,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @override
     def prepareForTriggerAvailableNow(self) -> None:
-        """Let the query end where the log ends now."""
+        """End the query at the log's current end."""
         self._target = end_of(self._survey())
 
     @override
@@ -115,7 +115,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield from read(partition.read)
 
     def _input(self) -> LogInput:
-        """Return the log, which only the process that plans opens: it has the settings' keys."""
+        """Return the log. Only the planning process opens it, as it has the settings' keys."""
         self._log = self._log or LogInput(self._options)
         return self._log
 
@@ -128,8 +128,8 @@ def _file_of(files: Sequence[SurveyedFile], number: int) -> SurveyedFile:
     found = next((file for file in files if file.ordinal == number), None)
     if found is None:
         raise LostLogError(
-            f"the log has no file of number {number}, with the rows of an XA transaction that is"
-            " committed now.",
+            f"the log has no file number {number}, which has the rows of an XA transaction that was"
+            " committed later.",
             remedy="Put the file back.",
         )
     return found

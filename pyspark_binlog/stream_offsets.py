@@ -19,22 +19,22 @@ StreamPosition = tuple[int, int]
 START: StreamPosition = (0, 0)
 _UNLIMITED = 1 << 62
 _REMEDY = (
-    "Put the missing files back, or start the stream with a new checkpoint; what it has not read of"
-    " the lost files must then be read again from the server."
+    "Put the missing files back, or start the stream with a new checkpoint; the unread rows of the"
+    " lost files must then be read again from the server."
 )
 
 
 class LostLogError(BinlakeError):
-    """The log from which a stream has to continue is not there."""
+    """A log that no longer has a file from which a stream has to continue."""
 
 
 @dataclass(frozen=True)
 class StreamOffset:
-    """Everything before `place` has been returned, except the rows of the XA transactions in
-    `prepared`.
+    """A position of a stream: all rows before `place` have been returned.
 
-    `prepared`: by xid, the number of the file, and the transaction's start and end in it.
-    `incarnation`: that of the file of `place`, if it has been begun (see `decoder`'s `Head`).
+    `prepared`: the XA transactions before it whose rows have not; by xid, the number of the file,
+    and the transaction's start and end in it. `incarnation`: that of the file of `place` (see
+    `decoder`'s `Head`), empty if none of it has been read.
     """
 
     place: StreamPosition = START
@@ -77,7 +77,7 @@ class StreamOffset:
         if here is None:
             is_next = position == 0 and files[-1].ordinal == number - 1
             if not is_next:
-                reason = f"the log has no file of number {number}, where the stream continues."
+                reason = f"the log has no file number {number}, where the stream continues."
                 raise LostLogError(reason, remedy=_REMEDY)
         elif self.incarnation not in ("", here.binlog.head.incarnation) or here.end < position:
             reason = f"{here.name} is not the file that the stream has read up to {position}."

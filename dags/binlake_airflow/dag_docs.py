@@ -32,22 +32,22 @@ class TaskDocs(NamedTuple):
 
 
 _RESUMES = (
-    "Unless the settings are wrong, it is retried, and resumes where it stopped. After that: fix"
-    " what its log ends with, and clear it."
+    "It is retried unless the settings are wrong, and resumes where it stopped. After the last"
+    " retry: fix the error at the end of its log, and clear it."
 )
 
 TASKS: Mapping[str, TaskDocs] = MappingProxyType(
     {
         "capture": TaskDocs(
             "Copies the server's new binary logs to **capture.to**.",
-            "The server or the folder was not reached. What has landed is replicated; nothing is"
+            "The server or the folder was not reached. Landed files are replicated; nothing is"
             " seeded.",
         ),
         "seed": TaskDocs(
             "Reads initial snapshots of tables that gold lacks.",
             "A table cannot be read. All others are replicated.",
         ),
-        "run": TaskDocs("Ingests, decodes and applies what is new, with one Spark.", _RESUMES),
+        "run": TaskDocs("Ingests, decodes and applies new changes in one task.", _RESUMES),
         "bronze": TaskDocs("Stores new binlog files, byte for byte.", _RESUMES),
         "silver": TaskDocs("Decodes them into typed change rows.", _RESUMES),
         "gold": TaskDocs("Applies the changes to gold, and publishes a snapshot.", _RESUMES),
@@ -98,7 +98,7 @@ def document(dag: DAG, source: Source, text: str) -> None:
 
 
 def plain(text: str) -> str:
-    """Return text for Markdown that shows it as it is."""
+    """Escape text so that Markdown shows it unchanged."""
     return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text)
 
 

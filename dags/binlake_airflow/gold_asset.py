@@ -52,7 +52,7 @@ def is_new(steps: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def previous_run_reported(context: Context) -> bool:
-    """Return True if the previous run emitted an event for all that gold had published.
+    """Return True if the previous run emitted an event for everything that gold had published.
 
     A failed run may not have. Nor a run that somebody marked as failed: its waiting tasks are
     skipped too, but without the XCom of a skip because of unchanged gold.

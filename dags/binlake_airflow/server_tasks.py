@@ -48,7 +48,7 @@ def verify_task(source: Source) -> BaseOperator:
 
 
 def before_layers(source: Source) -> list[BaseOperator]:
-    """Return the capture and seed tasks, those of them that are enabled.
+    """Return those of the capture and seed tasks that are enabled.
 
     The seed runs after the capture: the log before its snapshot must have been landed.
     """

@@ -13,11 +13,11 @@ from pathlib import Path
 
 
 def mistakes_in(file: Path, *, command: str, connection: str | None) -> Sequence[str]:
-    """Return what is wrong in the file, a sentence each with its line; nothing if the tasks run
-    another Binlake. `command`, `connection`: of the section `airflow`.
+    """Return the mistakes in the file, each as a sentence with its line.
 
-    Environment variables may differ in the tasks: what depends on them is left to these. Secret
-    values are in no sentence.
+    None are returned if the tasks run another Binlake. `command`, `connection`: of the section
+    `airflow`. Environment variables may differ in the tasks, so values that depend on them are
+    checked only there. No sentence contains a secret value.
     """
     if connection is not None or not _is_of_this_environment(command):
         return ()

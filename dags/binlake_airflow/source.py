@@ -39,8 +39,10 @@ _EXPECTED = {
 
 
 class SourceError(ValueError):
-    """A source's file cannot be used; each problem names the file, the line, the key, and what to
-    write instead."""
+    """A source's file that cannot be used.
+
+    Each problem names the file, the line, the key, and what to write instead.
+    """
 
     def __init__(self, *problems: str) -> None:
         super().__init__("; ".join(problems))
@@ -88,34 +90,34 @@ Duration = Annotated[timedelta, BeforeValidator(_duration), Field(gt=timedelta(0
 
 
 class Options(BaseModel):
-    """The section `airflow`: how a source's DAGs run. See docs/guides/airflow.md."""
+    """The section `airflow`: the settings of a source's DAGs. See docs/guides/airflow.md."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     schedule: Schedule = "*/15 * * * *"
-    """When to replicate: cron, a preset such as @hourly, or null for manual runs only."""
+    """Schedule of the replication: cron, a preset such as @hourly, or null for manual runs only."""
     task_per_layer: bool = False
-    """Whether bronze, silver and gold are a task each; by default, one task runs all three."""
+    """Make bronze, silver and gold a task each; by default, one task runs all three."""
     maintenance: Schedule = "@daily"
-    """When to maintain, as a DAG of its own; null for manual runs only."""
+    """Schedule of the maintenance, a DAG of its own; null for manual runs only."""
     server: str | None = None
     """Airflow's connection to the source server, for capture, seed and verify; null: the server of
     the settings and the tasks' environment."""
     capture: bool = False
-    """Whether to capture the server's logs before bronze."""
+    """Capture the server's logs before bronze."""
     seed: bool = False
-    """Whether to seed tables that gold lacks, after the capture and before bronze."""
+    """Seed tables that gold lacks, after the capture and before bronze."""
     seed_timeout: Duration = timedelta(days=1)
     """Timeout of each attempt of the seed, which reads whole tables."""
     verify: Schedule = None
-    """When to compare gold with the server; null: never."""
+    """Schedule of the comparison of gold with the server; null: never."""
     verify_wait: Duration = timedelta(hours=1)
-    """How long verify waits for gold to catch up with the server."""
+    """Longest time that verify waits for gold to catch up with the server."""
     report: str | None = None
-    """Where to write the page of the lake after each replication, as a path or URL; null: nowhere.
+    """Path or URL of the page of the lake, written after each replication; null: no page.
     The worker needs the extra `report`."""
     report_url: str | None = None
-    """Where people open that page, for the link in the DAGs' documentation."""
+    """URL at which people open that page, for the link in the DAGs' documentation."""
     connection: str | None = None
     """Airflow's connection to Spark; null: Spark runs on the worker itself."""
     submit: dict[str, Any] = Field(default_factory=dict)
@@ -127,16 +129,20 @@ class Options(BaseModel):
     pool: Annotated[str | None, AfterValidator(_pool)] = None
     """A pool with one slot, shared by all tasks of the source; null: `binlake_` and its name."""
     owner: str = "binlake"
+    """Owner of the tasks in Airflow."""
     retries: int = Field(default=3, ge=0)
+    """Retries of a failed task."""
     retry_delay: Duration = timedelta(minutes=2)
+    """Delay before the first retry; it doubles with each one, up to 30 minutes or to this
+    delay if it is longer."""
     timeout: Duration = timedelta(hours=4)
     """Timeout of each attempt of a task."""
     check: Literal["fail", "warn"] = "fail"
-    """Whether a held table or a missing file fails the last task, or skips it with a warning."""
+    """Effect of a held table or a missing file on the last task: fail, or skip with a warning."""
 
 
 class Source(BaseModel):
-    """A source of binlogs: its name, its settings file, and how its DAGs run."""
+    """A source of binlogs: its name, its settings file, and the settings of its DAGs."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -18,8 +18,8 @@ The settings cannot be used, so their source has no other DAGs here, and **is no
 
 {problems}
 
-Fix the file. Airflow reads it again within minutes; then this DAG goes, and the source's DAGs come
-back. What is in the lake stays as it is, and the next replication continues from there.
+Fix the file. Airflow reads it again within minutes; then this DAG disappears, and the source's DAGs
+return. The lake is unchanged, and the next replication continues from there.
 """
 
 

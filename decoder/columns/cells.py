@@ -54,7 +54,7 @@ class ColumnReader(Protocol):
 
 
 class CellError(MalformedError):
-    """The bytes of a value contradict its type; `row` is its index in the block of cells."""
+    """A value whose bytes contradict its type; `row` is its index in the block of cells."""
 
     def __init__(self, row: int, reason: str) -> None:
         super().__init__(reason)

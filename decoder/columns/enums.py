@@ -113,7 +113,7 @@ def enum_text(
 
 @kernel
 def set_offsets(buffer: Bytes, positions: Int32s, size: int, ends: Int32s, offsets: Bytes) -> int:
-    """Like `enum_offsets`, for the comma-separated members of SETs."""
+    """Write each value's offset like `enum_offsets`, for the comma-separated members of SETs."""
     count = len(ends) - 1
     unknown = shift_left(-1, count) if count < 64 else 0
     at = 0

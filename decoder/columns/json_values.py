@@ -166,7 +166,7 @@ def open_container(
 
 @inline_kernel
 def is_complete(stack: Int64s, frame: int) -> bool:
-    """True if all values of an open container are written."""
+    """Return True if all values of an open container are written."""
     return item(stack, frame + INDEX) == item(stack, frame + COUNT)
 
 

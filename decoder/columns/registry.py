@@ -71,7 +71,7 @@ class KeyReader:
 
 
 class LossyKeyError(CellError):
-    """A key column has a zero or impossible date, or bytes invalid in their charset."""
+    """A value of a key that is a zero or impossible date, or is invalid in its charset."""
 
 
 def reader(column: ColumnDefinition, options: TypeOptions, *, key: bool = False) -> ColumnReader:

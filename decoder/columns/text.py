@@ -42,7 +42,7 @@ NOT_ASCII_BELOW_0X80 = frozenset({"swe7", "ucs2", "utf16", "utf16le", "utf32"})
 
 @kernel
 def starts_are_characters(offsets: Bytes, rows: int, size: int, text: Bytes) -> bool:
-    """True if no value starts inside a character.
+    """Return True if no value starts inside a character.
 
     If the concatenated text is valid UTF-8 as well, each value is.
     """

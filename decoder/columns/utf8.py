@@ -64,7 +64,7 @@ _TRANSITIONS = _transitions()
 
 @kernel
 def is_ascii(text: Bytes, start: int, end: int) -> bool:
-    """True if no byte has its high bit set; may load up to 8 bytes after the end."""
+    """Return True if no byte has its high bit set; may load up to 8 bytes after the end."""
     high = 0
     at = start
     while at + 8 <= end:
@@ -77,13 +77,13 @@ def is_ascii(text: Bytes, start: int, end: int) -> bool:
 
 @inline_kernel
 def is_continuation(text: Bytes, at: int, end: int) -> bool:
-    """True if the byte is 0b10xxxxxx and before the end."""
+    """Return True if the byte is 0b10xxxxxx and before the end."""
     return at < end and load_u8(text, at) >> 6 == 2
 
 
 @inline_kernel
 def second_byte_fits(lead: int, second: int) -> bool:
-    """True unless the character is overlong, a surrogate or above U+10FFFF."""
+    """Return True unless the character is overlong, a surrogate or above U+10FFFF."""
     if lead == 0xE0:
         return second >= 0xA0
     if lead == 0xED:
@@ -114,7 +114,7 @@ def character_size(text: Bytes, at: int, end: int) -> int:
 
 @kernel
 def is_utf8(text: Bytes, start: int, end: int) -> bool:
-    """True if the text is whole, valid characters; may load up to 8 bytes after the end."""
+    """Return True if the text is whole, valid characters; may load up to 8 bytes after the end."""
     state = _BETWEEN
     at = start
     while at < end:

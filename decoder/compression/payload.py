@@ -39,12 +39,12 @@ _INVALID_INSIDE = [int(kind) for kind in (*DESCRIPTORS, EventType.TRANSACTION_PA
 """Event types that start a log or a transaction; MySQL writes them before the payload."""
 
 
-class _Source(Protocol):
+class _PayloadFeed(Protocol):
     def read(self, size: int = -1, /) -> bytes: ...
     def readinto(self, target: memoryview, /) -> int: ...
 
 
-def _open(event: TransactionPayloadEvent, pieces: Sequence[memoryview]) -> _Source:
+def _open(event: TransactionPayloadEvent, pieces: Sequence[memoryview]) -> _PayloadFeed:
     """Return the decompressed content of a payload."""
     stored = io.BufferedReader(ChunkedReader(pieces), _PIECE)
     if event.compression == Compression.NONE:
@@ -81,7 +81,7 @@ def inner_events(
         )
 
 
-def _read(source: _Source, size: int, payload: TransactionPayloadEvent) -> bytearray:
+def _read(source: _PayloadFeed, size: int, payload: TransactionPayloadEvent) -> bytearray:
     """Read `size` bytes, or fewer at the end of the content."""
     found = bytearray()
     while len(found) < size:
@@ -173,7 +173,7 @@ def inner_windows(
 
 
 def _fill(
-    source: _Source,
+    source: _PayloadFeed,
     data: npt.NDArray[np.uint8],
     used: int,
     size: int,

@@ -58,7 +58,7 @@ class Payload:
 
 
 class PayloadDecoder:
-    """Decompresses TRANSACTION_PAYLOADs; a window is valid until the next one is requested."""
+    """Decoder of TRANSACTION_PAYLOADs; a window is valid until the next one is requested."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -61,7 +61,7 @@ _HEX = _hex_digits()
 
 @inline_kernel
 def is_space(byte: int) -> bool:
-    """True for a space, a tab or a line break."""
+    """Return True for a space, a tab or a line break."""
     return byte == 32 or 9 <= byte <= 13
 
 
@@ -75,7 +75,7 @@ def skip_space(buffer: Bytes, at: int, end: int) -> int:
 
 @kernel
 def is_word(byte: int) -> bool:
-    """True for a letter, a digit or an underscore."""
+    """Return True for a letter, a digit or an underscore."""
     return 48 <= byte <= 57 or 65 <= byte <= 90 or 97 <= byte <= 122 or byte == _UNDERSCORE
 
 
@@ -153,7 +153,7 @@ def read_word(buffer: Bytes, at: int, end: int, out: Bytes, to: int) -> tuple[in
 
 @kernel
 def is_null(buffer: Bytes, start: int, end: int) -> bool:
-    """True for the word NULL, in any case."""
+    """Return True for the word NULL, in any case."""
     return (
         end - start == 4
         and load_u8(buffer, start) | 32 == 110
@@ -178,7 +178,7 @@ def skip_introducer(buffer: Bytes, at: int, end: int) -> int:
 
 @inline_kernel
 def is_introduced(buffer: Bytes, at: int) -> bool:
-    """True at `_charset`, or at `CONVERT(`, which mydumper writes for JSON."""
+    """Return True at `_charset`, or at `CONVERT(`, which mydumper writes for JSON."""
     return load_u8(buffer, at) == _UNDERSCORE or (
         load_u8(buffer, at) | 32 == 99 and load_u8(buffer, at + 7) == _OPEN
     )
@@ -186,7 +186,7 @@ def is_introduced(buffer: Bytes, at: int) -> bool:
 
 @inline_kernel
 def is_hex(buffer: Bytes, at: int) -> bool:
-    """True at `0x` or `x'`."""
+    """Return True at `0x` or `x'`."""
     first, second = load_u8(buffer, at), load_u8(buffer, at + 1)
     return (first == 48 and second | 32 == 120) or (first | 32 == 120 and second == QUOTE)
 

@@ -13,7 +13,7 @@ from decoder.events.event import Event
 
 @dataclass(frozen=True, slots=True)
 class AppendBlockEvent(Event):
-    """Follows BEGIN_LOAD_QUERY."""
+    """A later piece of the file, after BEGIN_LOAD_QUERY."""
 
     file_id: int
     """u32: identifies the file among those of the log."""

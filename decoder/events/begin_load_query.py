@@ -12,4 +12,4 @@ from decoder.events.append_block import AppendBlockEvent
 
 @dataclass(frozen=True, slots=True)
 class BeginLoadQueryEvent(AppendBlockEvent):
-    """The same layout as APPEND_BLOCK."""
+    """The first piece of the file, in the layout of APPEND_BLOCK."""

@@ -16,7 +16,7 @@ _OWN_LENGTH = 4
 
 @dataclass(frozen=True, slots=True)
 class CreateFileEvent(LoadEvent):
-    """Executed only at the EXEC_LOAD with the same file id."""
+    """A LOAD DATA that is executed only at the EXEC_LOAD with the same file id."""
 
     file_id: int
     """u32, after the post-header of LOAD: identifies the file among those of the log."""

@@ -77,7 +77,7 @@ class GtidEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnonymousGtidEvent(GtidEvent):
-    """The same layout without a GTID (`gtid_mode=OFF`)."""
+    """The start of a transaction without a GTID (`gtid_mode=OFF`), in the layout of GTID."""
 
 
 def _optional_fields(cursor: Cursor) -> dict[str, Any]:

@@ -17,7 +17,7 @@ _LOG_POSITION = 2
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatV2Event(Event):
-    """Fields of length-encoded type, length and value, ended by type 0."""
+    """A heartbeat: fields of length-encoded type, length and value, ended by type 0."""
 
     log_file: str
     """1: text."""

@@ -13,7 +13,7 @@ from decoder.events.event import Event
 
 @dataclass(frozen=True, slots=True)
 class IntvarEvent(Event):
-    """Precedes a statement that is logged as text."""
+    """An INTVAR event: an integer that the next statement, which is logged as text, uses."""
 
     variable: int
     """u8: 1 LAST_INSERT_ID, 2 the next AUTO_INCREMENT value."""

@@ -48,7 +48,7 @@ class LoadOptions:
 
 @dataclass(frozen=True, slots=True)
 class LoadEvent(Event):
-    """A post-header of 18 bytes, the options, the columns, the table and the file."""
+    """A LOAD DATA: a post-header of 18 bytes, the options, columns, table and file."""
 
     thread_id: int
     """u32: the connection."""

@@ -13,7 +13,7 @@ from decoder.events.event import Event
 
 @dataclass(frozen=True, slots=True)
 class MariadbAnnotateRowsEvent(Event):
-    """Logged with `binlog_annotate_row_events=ON`; informational."""
+    """The statement, logged with `binlog_annotate_row_events=ON`; informational."""
 
     query: str
     """The rest of the event, without a length prefix."""

@@ -13,7 +13,7 @@ from decoder.events.event import Event
 
 @dataclass(frozen=True, slots=True)
 class MariadbBinlogCheckpointEvent(Event):
-    """Occurs between transactions."""
+    """The name of the oldest file that crash recovery needs; it occurs between transactions."""
 
     log_file: str
     """u32 length and text."""

@@ -16,7 +16,7 @@ _ITEM_LENGTH = 16
 
 @dataclass(frozen=True, slots=True)
 class MariadbGtidListEvent(Event):
-    """Follows FORMAT_DESCRIPTION; in relay logs it also occurs elsewhere."""
+    """The GTIDs before this file, after FORMAT_DESCRIPTION; in relay logs also elsewhere."""
 
     list_flags: int
     """The highest 4 bits of a u32: bit 0 until reached, bit 1 ignored GTIDs."""

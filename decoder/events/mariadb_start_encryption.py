@@ -15,7 +15,7 @@ _NONCE_LENGTH = 12
 
 @dataclass(frozen=True, slots=True)
 class MariadbStartEncryptionEvent(Event):
-    """Follows FORMAT_DESCRIPTION."""
+    """The parameters of the encryption of all later events; it follows FORMAT_DESCRIPTION."""
 
     scheme: int
     """u8: 1, AES-CBC with the event's position in the initialization vector."""

@@ -14,7 +14,7 @@ from decoder.events.gtid_set import LoggedGtidSet, parse_gtid_set
 
 @dataclass(frozen=True, slots=True)
 class PreviousGtidsEvent(Event):
-    """Follows FORMAT_DESCRIPTION; empty if GTIDs were never enabled."""
+    """The GTIDs before this file, after FORMAT_DESCRIPTION; none if they were never enabled."""
 
     gtid_set: LoggedGtidSet
     """An encoded GTID set: the rest of the event."""

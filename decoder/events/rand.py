@@ -13,7 +13,7 @@ from decoder.events.event import Event
 
 @dataclass(frozen=True, slots=True)
 class RandEvent(Event):
-    """Precedes a statement that is logged as text."""
+    """A RAND event: the seeds of RAND() in the next statement, which is logged as text."""
 
     seed1: int
     """u64."""

@@ -13,7 +13,7 @@ from decoder.events.event import Event
 
 @dataclass(frozen=True, slots=True)
 class RowsQueryEvent(Event):
-    """Logged with `binlog_rows_query_log_events=ON`; informational."""
+    """The statement, logged with `binlog_rows_query_log_events=ON`; informational."""
 
     query: str
     """The rest of the event, after a u8 length that is ignored: it is too short for statements."""

@@ -23,7 +23,7 @@ _VERSIONS = (1, 3)
 
 @dataclass(frozen=True, slots=True)
 class StartV3Event(Event):
-    """Written when the server starts; later files of version 3 may lack it."""
+    """The start of the server; its later files of version 3 may lack this event."""
 
     binlog_version: int
     """u16: 1 for MySQL 3.23, 3 for 4.0.2 to 4.1."""

@@ -1,4 +1,4 @@
-"""Assembly of a table definition: assigns the lists of a TABLE_MAP's optional metadata to columns.
+"""Assembly of a table definition from the lists of a TABLE_MAP's optional metadata.
 
 Each list covers the columns of certain types only: MySQL `sql/log_event.cc`, `is_numeric_type` and
 similar functions; MariaDB `sql/log_event_server.cc`, `is_numeric_field` and similar functions, by
@@ -129,7 +129,7 @@ def _unnamed(count: int) -> tuple[str, ...]:
 
 
 class _Assignment:
-    """Assigns the values of lists, in order, to the columns of certain types."""
+    """An assignment of the values of lists, in order, to the columns of certain types."""
 
     def __init__(self, columns: list[_Column], header: EventHeader) -> None:
         self._columns = columns

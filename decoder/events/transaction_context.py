@@ -13,7 +13,7 @@ from decoder.events.event import Event
 
 @dataclass(frozen=True, slots=True)
 class TransactionContextEvent(Event):
-    """Sent between the members of a group; seen in relay logs."""
+    """A transaction's certification data, sent within a group; seen in relay logs."""
 
     server_uuid: str
     """u8 length; the text follows all lengths."""

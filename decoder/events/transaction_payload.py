@@ -35,7 +35,7 @@ class Compression(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class TransactionPayloadEvent(Event):
-    """Fields of length-encoded type, length and value, ended by type 0; then the payload."""
+    """A payload, after fields of length-encoded type, length and value, ended by type 0."""
 
     compression: Compression
     """2, length-encoded."""

@@ -37,7 +37,7 @@ class UserVarType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class UserVarEvent(Event):
-    """Precedes a statement that is logged as text."""
+    """A USER_VAR event: a variable that the next statement, which is logged as text, reads."""
 
     variable: str
     """u32 length and name."""

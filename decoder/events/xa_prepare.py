@@ -15,7 +15,7 @@ _MAX_LENGTH = 64
 
 @dataclass(frozen=True, slots=True)
 class XaPrepareEvent(Event):
-    """The end of the prepared part."""
+    """The end of the prepared part of an XA transaction."""
 
     one_phase: bool
     """u8: XA COMMIT … ONE PHASE, which commits immediately."""

@@ -1,4 +1,4 @@
-"""Pass 1: reads event headers into arrays and verifies checksums.
+"""Pass 1: event headers to arrays, and the verification of checksums.
 
 A v4 event is a 19-byte header (timestamp 4, type 1, server id 4, size 4, log_pos 4, flags 2), a
 body, and with `binlog_checksum=CRC32` four bytes of CRC32 over everything before them. From MySQL

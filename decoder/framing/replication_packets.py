@@ -1,4 +1,4 @@
-"""Replication packets to events: reads the packets of a binlog dump, as sent to replicas.
+"""Replication packets to events: the packets of a binlog dump, as sent to replicas.
 
 A packet is a length 3, a sequence number 1 and a payload of that length. In a dump the payload is
 0x00, with semi-synchronous replication also 0xEF and a byte whose lowest bit requests an
@@ -55,8 +55,12 @@ _AT, _TO, _SEQUENCE, _ASKED = range(4)
 
 
 class StopReason(IntEnum):
-    """Why unpacking ended: out of bytes; or the next packet is not an ordinary event of the log
-    (another event, an error, the end), is larger than `limit`, or is out of sequence."""
+    """Reason that unpacking ended.
+
+    `NEEDS_MORE`: the next packet is incomplete. `OTHER`: it is not an ordinary event of the log,
+    but another event, an error or the end. `LARGE`: it has `limit` bytes or more. `OUT_OF_ORDER`:
+    its sequence number is not the expected one.
+    """
 
     NEEDS_MORE = 0
     OTHER = 1

@@ -22,7 +22,7 @@ _INT_32, _INT_64 = ir.IntType(32), ir.IntType(64)
 
 
 def instructions_available() -> bool:
-    """True if the processor has CRC32 instructions.
+    """Return True if the processor has CRC32 instructions.
 
     For Apple's processors, LLVM reports the name but not the features.
     """

@@ -27,12 +27,12 @@ _FOLD_16 = (0x01751997D0, 0x00CCAA009E)
 
 
 def folding_available() -> bool:
-    """True if the processor has carry-less multiplication."""
+    """Return True if the processor has carry-less multiplication."""
     return processor().architecture == "x86_64" and processor().has("pclmul")
 
 
 class _Folder:
-    """Emits the LLVM of one fold; the names are those of Intel's paper."""
+    """Emitter of the LLVM code of one fold; the names are those of Intel's paper."""
 
     def __init__(self, builder: Any, data: Any) -> None:
         self.builder = builder

@@ -28,7 +28,7 @@ class Processor(NamedTuple):
         return _SPELLINGS.get(spelt, spelt)
 
     def has(self, feature: str) -> bool:
-        """True if the processor has `feature` (LLVM's name)."""
+        """Return True if the processor has `feature` (LLVM's name)."""
         return f"+{feature}" in self.features.split(",")
 
 

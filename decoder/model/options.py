@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 TableFilter = Callable[[str, str], bool]
-"""Returns True for the schema and name of a table whose changes are wanted."""
+"""True for the schema and name of a table whose changes are wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypeOptions:
-    """How temporal types are mapped.
+    """The mapping of temporal types.
 
     `time`: TIME as the text that MySQL prints, or as an integer number of microseconds.
     `zero_dates`: zero and impossible dates become null, or (`"string"`) every DATE, DATETIME and

@@ -41,7 +41,7 @@ class Images:
 
 
 class TableReader:
-    """Builds the images of a table definition; created once per definition."""
+    """Builder of the images of a table definition; created once per definition."""
 
     def __init__(self, definition: TableDefinition, options: TypeOptions) -> None:
         self.definition = definition
@@ -100,7 +100,7 @@ class TableReader:
 
 
 class BlockImages:
-    """Reads the images of blocks; owns a buffer for the positions of their cells."""
+    """Reader of the images of blocks; it owns a buffer for the positions of their cells."""
 
     def __init__(self, blocks: Blocks) -> None:
         self._blocks = blocks

@@ -1,4 +1,4 @@
-"""Passes 3 to 6 over the rows events of a window: drives `scan` and flushes its blocks."""
+"""Passes 3 to 6 over the rows events of a window: calls of `scan`, and flushes of its blocks."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Flushed:
 
 
 class RowDecoder:
-    """Decodes rows events to batches of changes; owns table maps, groups and their blocks.
+    """Decoder of rows events to batches of changes; it owns table maps, groups and their blocks.
 
     `scan` and `flush` return faults, whose transactions they have marked as faulty. `definitions`:
     (LSN, position, definition) of each TABLE_MAP that changes its table's definition.

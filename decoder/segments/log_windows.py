@@ -83,16 +83,16 @@ class FramedWindow:
         """The checkpoint at the start of the first event."""
         return self._known[0]
 
-    def mark(self, position: int) -> Checkpoint:
+    def checkpoint_at(self, position: int) -> Checkpoint:
         """Return the checkpoint at a position inside the window or at its end."""
-        index = bisect_right(self._known, position, key=lambda mark: mark.position)
+        index = bisect_right(self._known, position, key=lambda known: known.position)
         before = self._known[index - 1]
         if before.position == position:
             return before
         content = self.buffer[before.position - self._base : position - self._base]
-        mark = Checkpoint(position, zlib.crc32(content.data, before.crc))
-        self._known.insert(index, mark)
-        return mark
+        checkpoint = Checkpoint(position, zlib.crc32(content.data, before.crc))
+        self._known.insert(index, checkpoint)
+        return checkpoint
 
     def event(self, index: int) -> bytes:
         """Return an event's bytes, with header and checksum."""
@@ -135,7 +135,7 @@ def has_in_use_flag(start: bytes) -> bool:
 
 
 class Framer:
-    """Frames the events of a file, or of a segment if `resume` is called first.
+    """Framer of the events of a file, or of a segment if `resume` is called first.
 
     `end` is the checkpoint after the last complete event, and `last_type` its type. `fault` is set
     at the first invalid event, and framing stops there. `verify=False` skips checksums.
@@ -293,7 +293,7 @@ class Framer:
 
     def _pass(self, window: FramedWindow) -> FramedWindow:
         """Record where the window ends, and return it."""
-        self.end = window.mark(int(window.ends[-1]))
+        self.end = window.checkpoint_at(int(window.ends[-1]))
         self.last_type = int(window.frames.type[-1])
         log_pos = int(window.frames.log_pos[-1])
         self._log_pos_is_position = log_pos == self.end.position & 0xFFFFFFFF

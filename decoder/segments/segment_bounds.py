@@ -89,7 +89,7 @@ class _Transaction:
 
 
 class Segmenter:
-    """Splits one file. `stored` is the end of the segments stored earlier, as a checkpoint.
+    """Splitter of one file; `stored` is the end of the segments stored earlier, as a checkpoint.
 
     `segments` are the segments so far, and `boundary` is the checkpoint after the last complete
     transaction. Reading stops at the first invalid event (`fault`), or if the bytes before `stored`
@@ -161,7 +161,7 @@ class Segmenter:
 
     def _go_to_boundary(self, window: FramedWindow, index: int) -> int:
         """Set the last boundary; return the index of the first event after it."""
-        self._set_boundary(window.mark(int(window.boundaries[index])))
+        self._set_boundary(window.checkpoint_at(int(window.boundaries[index])))
         return int(window.boundary_events[index]) + 1
 
     def _agrees_with_stored(self, window: FramedWindow) -> bool:
@@ -169,7 +169,7 @@ class Segmenter:
         if stored is None or stored.position > window.ends[-1]:
             return True
         self._stored = None
-        if window.mark(stored.position) == stored:
+        if window.checkpoint_at(stored.position) == stored:
             return True
         self.changed = True
         self.framer.fault = MalformedError(
@@ -189,20 +189,20 @@ class Segmenter:
         If it makes the segment too large, the earlier transactions become a segment of their own;
         if it is too large by itself, it is split.
         """
-        end = window.mark(int(window.ends[last]))
+        end = window.checkpoint_at(int(window.ends[last]))
         if end.position - self._start.position > self._limit:
             if self.boundary.position > self._start.position:
                 self._cut(self.boundary)
             if end.position - self._start.position > self._limit:
                 transaction = self._note_inside(window, first, last)
-                for mark, inside in transaction.inside:
-                    self._cut(mark, inside)
+                for checkpoint, inside in transaction.inside:
+                    self._cut(checkpoint, inside)
         self._set_boundary(end)
         if end.position - self._start.position >= self._target or self._inside:
             self._cut(end)
 
-    def _set_boundary(self, mark: Checkpoint) -> None:
-        self.boundary = mark
+    def _set_boundary(self, checkpoint: Checkpoint) -> None:
+        self.boundary = checkpoint
         self._transaction = None
 
     def _cut(self, end: Checkpoint, inside: tuple[int, bytes] | None = None) -> None:
@@ -234,9 +234,9 @@ class Segmenter:
             if event >= last:
                 break
             _keep_context(transaction, window, first, event + 1)
-            mark = window.mark(int(window.ends[event]))
-            context = transaction.context(mark.position)
-            transaction.inside.append((mark, (transaction.start, context)))
+            checkpoint = window.checkpoint_at(int(window.ends[event]))
+            context = transaction.context(checkpoint.position)
+            transaction.inside.append((checkpoint, (transaction.start, context)))
             first = event + 1
         _keep_context(transaction, window, first, last)
         return transaction

@@ -49,7 +49,7 @@ _SIZE = slice(9, 13)
 
 
 class Excerpt:
-    """Builds the excerpt of a segment, whose windows are added in order."""
+    """Builder of the excerpt of a segment, whose windows are added in order."""
 
     def __init__(self) -> None:
         self._events: dict[int, bytes] = {}

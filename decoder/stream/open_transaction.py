@@ -1,4 +1,4 @@
-"""Holds back the changes of the open transaction until it has ended without a fault.
+"""The changes of the open transaction, held back until it has ended without a fault.
 
 A transaction with too many changes for memory is *probed* instead: its rows are decoded and dropped
 until it ends, and if it has no fault, decoded again and released.

@@ -205,7 +205,7 @@ class SegmentDecoder:
     # --- events -----------------------------------------------------------------------------------
 
     def _process(self, window: Window) -> Iterator[Changes]:
-        """Take a window through the passes; yields only the changes of large payloads in it."""
+        """Take a window through the passes; yield only the changes of large payloads in it."""
         for part, faults in uncompressed(window):
             self._faults.extend(faults)
             yield from self._process_events(part)

@@ -190,7 +190,7 @@ def without_beginning(frames: Frames, roles: EventRoles) -> npt.NDArray[np.intp]
 
 
 class TransactionTracker:
-    """Follows transactions through consecutive frames of one file."""
+    """Tracker of transactions through consecutive frames of one file."""
 
     def __init__(self) -> None:
         self._state = np.array([_Mode.OUTSIDE, -1], np.int64)

@@ -68,7 +68,7 @@ a BEGIN."""
 
 
 class ControlEventHandler:
-    """Handles single events; keeps the current FORMAT_DESCRIPTION."""
+    """Handler of single events, which keeps the current FORMAT_DESCRIPTION."""
 
     def __init__(self, session: Session, statements: StatementLog) -> None:
         self.description: FormatDescriptionEvent | None = None

@@ -75,7 +75,7 @@ def shortened(query: str) -> str:
 
 
 class StatementLog:
-    """The statements of a segment that were not taken yet.
+    """The statements of a segment that have not been taken yet.
 
     `schema_changes` counts all statements so far that may have changed tables.
     """

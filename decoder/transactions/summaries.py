@@ -40,8 +40,8 @@ _END = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class RowSpan:
-    """Rows whose events have file positions, or `inside` a payload whose numbers are, in
-    [`start`, `end`)."""
+    """A range [`start`, `end`) of rows: of their events' file positions or, `inside` a payload, of
+    their numbers."""
 
     start: int
     end: int

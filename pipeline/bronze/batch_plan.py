@@ -45,7 +45,7 @@ class FilePlan:
         return self.segments[0].start if self.segments else self.row.stored
 
     def row_after(self, ingested_upto: int) -> FileRow:
-        """Return the file's row after the batch, by how much was actually committed."""
+        """Return the file's row after the batch, with its bytes committed up to a position."""
         if ingested_upto == self.row.ingested_upto:
             return self.row
         marks = {segment.end.position: segment.end.crc for segment in self.segments}
@@ -64,9 +64,10 @@ class FilePlan:
 
 @dataclass(frozen=True, slots=True)
 class BronzePlan:
-    """One batch: its files, and the size above which segments are split into parts, and the parts'.
+    """One batch: its files, and how its large segments are split.
 
-    `more`: another batch has to follow.
+    Segments larger than `limit` bytes are split into parts of `part_size`. `more`: another batch
+    has to follow.
     """
 
     files: Sequence[FilePlan]
@@ -142,10 +143,10 @@ def _last_segments(body: Mapping[str, Any]) -> dict[tuple[str, str], SegmentBoun
 
 
 def _resumed(file: Placed, last: SegmentBounds | None) -> Checkpoint | None:
-    """Return the start of the file's last segment in bronze, if it can be read from there on.
+    """Return the start of the file's last segment in bronze if it can be read from there, or None.
 
-    `last`: the file's last one in the last plan. A relay log may have several FORMAT_DESCRIPTIONs,
-    and a compressed file can only be read from its beginning.
+    `last`: the file's last segment in the last plan. A relay log may have several
+    FORMAT_DESCRIPTIONs, and a compressed file can only be read from its beginning.
     """
     row, binlog = file.row, file.binlog
     if row is None or last is None or row.state != "open" or last.end != row.stored:

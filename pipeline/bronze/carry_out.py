@@ -1,4 +1,4 @@
-"""Execution of one batch of bronze, in idempotent steps."""
+"""Carry out one plan of bronze; every step is idempotent."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Ingested(Done):
 
 
 def carry_out(run: LayerRun, plan: Plan) -> Ingested:
-    """Execute the remaining steps of a plan, and finish it."""
+    """Carry out the remaining steps of a plan, and finish it in the ledger."""
     body = BronzePlan.from_body(plan.body)
     files = body.files
     tables = tables_of(run.spark, run.lake)

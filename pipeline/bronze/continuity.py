@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from pipeline.bronze.executed_gtids import Executed, Following, follows
+from pipeline.bronze.executed_gtids import ExecutedGtids, Following, follows
 from pipeline.bronze.tables import FileRow
 from pipeline.source import GtidSet
 
-BRING = "copy the files between them from the server or its backup."
+BRING = "copy the missing files from the server or its backup."
 
 
 def gaps(rows: Sequence[FileRow], given_up: Collection[int] = (), since: int = 0) -> Iterator[str]:
@@ -37,7 +37,7 @@ def accepted(rows: Sequence[FileRow], given_up: Collection[int]) -> Iterator[tup
 
 def _between(rows: Sequence[FileRow]) -> Iterator[tuple[FileRow, FileRow, str | None]]:
     ordinals = {row.ordinal for row in rows}
-    executed = Executed()
+    executed = ExecutedGtids()
     for number, row in enumerate(rows):
         how = follows(rows[number - 1], row, ordinals) if number else Following.AFTER_RESET
         executed = executed.entering(row, how).after(GtidSet.of(row.gtids))
@@ -49,14 +49,15 @@ def _between(rows: Sequence[FileRow]) -> Iterator[tuple[FileRow, FileRow, str | 
 def remedy(row: FileRow, following: FileRow) -> str:
     """Return what a gap between two files means, and what to do if it cannot be closed."""
     return (
-        f"{following.file} and all later files wait. If the missing changes are lost for good, add"
-        f" file number {row.ordinal} to given_up in conf: then later files are applied, and tables"
-        " may differ from the source until they are seeded again."
+        f"{following.file} and all later files wait. If the missing changes are lost for good (in a"
+        f" failover, for example), add file number {row.ordinal} to given_up in the settings. Later"
+        " files are then applied, and tables may differ from the source until they are seeded"
+        " again."
     )
 
 
 def gap_between(
-    row: FileRow, following: FileRow, executed: Executed, ordinals: Collection[int]
+    row: FileRow, following: FileRow, executed: ExecutedGtids, ordinals: Collection[int]
 ) -> str | None:
     """Return what is missing between two files, or None; `executed`: at the end of the first."""
     how = follows(row, following, ordinals)
@@ -93,14 +94,14 @@ def _missing_files(row: FileRow, following: FileRow) -> str | None:
     return None
 
 
-def _after_reset(following: FileRow, executed: Executed) -> str | None:
-    """Check a log after RESET, which clears GTIDs too, unless they were set on the server again."""
+def _after_reset(following: FileRow, executed: ExecutedGtids) -> str | None:
+    """Return the gap before a log after RESET, which clears GTIDs unless they were set again."""
     lacking = executed.gtids.lacking(GtidSet.of(following.previous_gtids))
     return _comes_after(following, lacking) if lacking else _foreign(following, executed)
 
 
-def _foreign(following: FileRow, executed: Executed) -> str | None:
-    """Check for a server with the same file names and id as the lake's, but another UUID."""
+def _foreign(following: FileRow, executed: ExecutedGtids) -> str | None:
+    """Return a sentence if the server has the file names and id of the lake's, but another UUID."""
     its = GtidSet.of(following.previous_gtids, following.gtids)
     if not its.shares_no_origin_with(executed.gtids):
         return None
@@ -110,7 +111,7 @@ def _foreign(following: FileRow, executed: Executed) -> str | None:
     )
 
 
-def _of_another_server(following: FileRow, executed: Executed) -> str | None:
+def _of_another_server(following: FileRow, executed: ExecutedGtids) -> str | None:
     if following.previous_gtids is None:
         return (
             f"{following.file} is from another server (id {following.server_id}), and without GTIDs"
@@ -127,12 +128,12 @@ def _of_another_server(following: FileRow, executed: Executed) -> str | None:
 
 def _comes_after(following: FileRow, lacking: str) -> str:
     return (
-        f"{following.file} (server {following.server_id}) comes after {lacking}, which no earlier"
-        f" file has: {BRING}"
+        f"{following.file} (server {following.server_id}) lists {lacking} as already executed, but"
+        f" no earlier file contains them: {BRING}"
     )
 
 
-def _other_history(row: FileRow, following: FileRow, executed: Executed) -> str | None:
+def _other_history(row: FileRow, following: FileRow, executed: ExecutedGtids) -> str | None:
     before, after = row.previous_gtids or "", following.previous_gtids or ""
     if not (before or after):
         if row.server_id == following.server_id:
@@ -145,14 +146,14 @@ def _other_history(row: FileRow, following: FileRow, executed: Executed) -> str 
     earlier, previous = GtidSet.of(before), GtidSet.of(after)
     if forgotten := previous.lacking(earlier):
         return (
-            f"{following.file} is from a server that has not seen {forgotten}, which {row.file}"
-            " has. If the log was reset (RESET), copy the files between them; if it is another"
-            " server's, ingest it under another source name (--source)."
+            f"{following.file} is from a server that has not executed {forgotten}, which"
+            f" {row.file} contains. If the log was reset (RESET), copy the files between them. If"
+            " it is another server's, ingest it under another source name (--source)."
         )
     had = earlier | GtidSet.of(row.gtids) | executed.gtids
     if row.gtids is not None and (lacking := had.lacking(previous)):
         return (
-            f"{following.file} comes after {lacking}, which neither {row.file} nor an earlier file"
-            f" has: {BRING}"
+            f"{following.file} lists {lacking} as already executed, but no earlier file contains"
+            f" them: {BRING}"
         )
     return _foreign(following, executed)

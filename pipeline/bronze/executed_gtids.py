@@ -19,7 +19,7 @@ from pipeline.source.logs.listing import split_name
 
 
 class Following(Enum):
-    """How a file's log relates to that of the previous file."""
+    """Relation of a file's log to that of the previous file."""
 
     SAME = "same"
     AFTER_RESET = "after RESET"
@@ -56,7 +56,7 @@ def first_after_reset(rows: Sequence[FileRow], upto: int) -> FileRow | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Executed:
+class ExecutedGtids:
     """The GTIDs at a position in the files.
 
     `gtids`: of all transactions up to it, including those before the first file. `seen`: those that
@@ -69,21 +69,21 @@ class Executed:
     seen: GtidSet = NO_GTIDS
     shown: GtidSet = NO_GTIDS
 
-    def entering(self, following: FileRow, how: Following) -> Executed:
+    def entering(self, following: FileRow, how: Following) -> ExecutedGtids:
         """Return the state at the start of a file."""
         previous = GtidSet.of(following.previous_gtids)
         if how is Following.SAME:
             return replace(self, gtids=self.gtids | previous, shown=self.shown | previous)
         if how is Following.AFTER_RESET:
-            return Executed(previous, NO_GTIDS, previous)
-        return Executed(self.gtids | previous, self.gtids, previous)
+            return ExecutedGtids(previous, NO_GTIDS, previous)
+        return ExecutedGtids(self.gtids | previous, self.gtids, previous)
 
-    def after(self, gtids: GtidSet) -> Executed:
+    def after(self, gtids: GtidSet) -> ExecutedGtids:
         """Return the state after these transactions."""
         return replace(self, gtids=self.gtids | gtids, shown=self.shown | gtids)
 
     def unseen(self, shown: GtidSet) -> str:
-        """Return what the lake had when this log began, but a log that contains `shown` lacks.
+        """Return the GTIDs that the lake had when this log began and that a log with `shown` lacks.
 
         In MariaDB, the lake may have more transactions of a server than a log that names it, while
         the domain continues with another server's: these were lost in a failover.
@@ -93,8 +93,10 @@ class Executed:
 
     @property
     def is_whole(self) -> bool:
-        """True if the current log has shown all that the lake had when it began. Before that, one
-        of its new transactions may be a state that no server was in without the others."""
+        """True if the current log has shown every transaction that the lake had when it began.
+
+        Before that, applying its new transactions may give a state that no server ever had.
+        """
         return not self.seen or not self.unseen(self.shown)
 
     def to_dict(self) -> dict[str, str]:
@@ -102,6 +104,6 @@ class Executed:
         return {"gtids": str(self.gtids), "seen": str(self.seen), "shown": str(self.shown)}
 
     @classmethod
-    def from_dict(cls, texts: Mapping[str, str]) -> Executed:
+    def from_dict(cls, texts: Mapping[str, str]) -> ExecutedGtids:
         """Return the state from the result of `to_dict`."""
         return cls(*(GtidSet.of(texts[name]) for name in ("gtids", "seen", "shown")))

@@ -263,7 +263,7 @@ def masked(content: bytes, position: int, *, in_use: bool = False) -> bytes:
 
 
 class _SegmentStatistics:
-    """Counts a segment's events and collects its excerpt, but not for an incomplete tail."""
+    """A segment's event counts and its excerpt; both empty for an incomplete tail."""
 
     def __init__(self, segment: PlannedSegment) -> None:
         self._segment = segment

@@ -21,8 +21,10 @@ from pipeline.source.logs.listing import Listing
 
 @dataclass(frozen=True, slots=True)
 class EarlierTransactions:
-    """The lookup of the lake's transactions in silver, and until when silver's history was removed
-    (see `order.place`)."""
+    """The lookup of the lake's transactions in silver.
+
+    `removed_until`: silver has every transaction committed later (see `log_origin.origin`).
+    """
 
     committed: Committed
     removed_until: int
@@ -30,7 +32,7 @@ class EarlierTransactions:
 
 @dataclass(frozen=True, slots=True)
 class InputFiles:
-    """The rows of the source's files in bronze, what is in the input now, and where it belongs."""
+    """The rows of the source's files in bronze, the input's files, and their ordinals."""
 
     known: Sequence[FileRow]
     listing: Listing
@@ -57,7 +59,7 @@ def find_input(run: LayerRun, earlier: EarlierTransactions) -> InputFiles:
 
 
 def _reached(ledger: Ledger) -> int:
-    """Return the ordinal of the last file that silver has reached, or had before a full refresh."""
+    """Return the ordinal of the last file that silver has reached, or reached before a refresh."""
     plan = ledger.open("silver") or ledger.last("silver")
     before, _ = position_before_refresh(ledger) or (0, 0)
     return max(int(plan.body["to"][0]), before) if plan else 0

@@ -74,7 +74,8 @@ def _begun(known: Sequence[FileRow]) -> int:
 def _accepted_gaps(known: Sequence[FileRow], settings: Settings) -> list[str]:
     """Report accepted gaps in every run, since tables may differ from the source."""
     return [
-        f"the gap after {row.file} (number {row.ordinal}) is accepted by given_up in conf: {gap}"
+        f"the gap after {row.file} (number {row.ordinal}) is accepted by given_up in the settings:"
+        f" {gap}"
         for row, gap in accepted(known, settings.given_up)
     ]
 

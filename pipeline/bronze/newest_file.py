@@ -1,4 +1,4 @@
-"""The newest file of the input, by which a run that finds nothing new reports the log's age."""
+"""The newest file of the input: a run that finds nothing new reports its age."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pipeline.source.logs.listing import Listing
 
 @dataclass(frozen=True, slots=True)
 class InputAge:
-    """How old the input of a run may be that finds nothing new (`stale`; None: any age).
+    """The age limit of a run's input (`stale`), and the newest file.
 
-    `newest` is None if the store does not say when its files were written.
+    `stale`: None for no limit. `newest`: None if the store does not record when files were written.
     """
 
     newest: NewestFile | None
@@ -48,6 +48,6 @@ class InputAge:
         """Yield a sentence if `stale` cannot be checked."""
         if self.stale is not None and self.newest is None:
             yield (
-                "stale is not checked: the store of binlogs does not say when its files were"
+                "stale is not checked: the store of binlogs does not record when its files were"
                 " written."
             )

@@ -5,9 +5,10 @@ base becomes the last ordinal. A RESET is detected by a name that was used befor
 is newer than the last one but has a lower number than the first.
 
 With GTIDs, the files of another server, or of the same one under other names, continue the log as
-well: they are a log with a base of its own, after all files so far, and silver decides what of it
-was in the lake before. Ordinals in between are left free, which distinguishes such a log from one
-after RESET: missing files of the previous log may get them, as long as silver has not gone further.
+well: they are a log with a base of its own, after all earlier files, and silver determines which
+of its transactions the lake already has. Ordinals in between are left free, which distinguishes
+such a log from one after RESET: missing files of the previous log may get them until silver has
+passed them.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ from pipeline.source.logs.server_logs import Log, has_gtids, logs_by_server
 
 ROOM = 4096
 """Ordinals between two logs. An LSN has 23 bits for ordinals: eight million."""
+_SECOND_LAKE = (
+    "If the lake lacks its transactions, they can only be used in a second lake that starts with"
+    " the oldest file."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +207,10 @@ def _runs(log: Log, known: Sequence[FileRow]) -> Iterator[list[FileRow]]:
 def _free_place(
     binlog: Binlog, runs: Sequence[Sequence[FileRow]], known: Sequence[FileRow], reached: int
 ) -> int | None:
-    """Return a free ordinal for the file in a run of its log, if there is one: where it is missing,
-    or after the run's last file as long as nothing that follows was decoded."""
+    """Return a free ordinal for the file in a run of its log, or None.
+
+    It is where the file is missing, or after the run's last file if nothing later was decoded.
+    """
     taken = {row.ordinal for row in known}
     for rows in runs:
         first, last = rows[0], rows[-1]
@@ -222,8 +229,10 @@ def _free_place(
 def _waits_for(
     binlog: Binlog, runs: Sequence[Sequence[FileRow]], known: Sequence[FileRow], reached: int
 ) -> FileRow | None:
-    """Return the file, after one of the log's runs, that waits for the first transaction of this
-    one, if there is one: placed after that file, this one would never be read."""
+    """Return the file after one of the log's runs that waits for this one's first transaction.
+
+    None if there is none. Placed after that file, this one would never be read.
+    """
     first = binlog.head.first
     for rows in runs:
         last = rows[-1]
@@ -260,29 +269,29 @@ def _begun(binlog: Binlog) -> int:
 
 def _name_conflict(binlog: Binlog) -> str:
     return (
-        f"{binlog.stored.name}: another file of this name was ingested before, while the files"
-        " before it have not changed. The file is skipped. If it is from the same server, copy it"
-        " again."
+        f"{binlog.stored.name} is skipped: bronze has another file of this name or in its place,"
+        " and the files before it are unchanged, so this is not a RESET. Bronze stays as it is. If"
+        " the file is from the same server, copy it again."
     )
 
 
 def _no_room(binlog: Binlog, waiting: FileRow) -> str:
     return (
-        f"{binlog.stored.name} belongs before {waiting.file}, which waits for it, but the {ROOM}"
-        " ordinals reserved there are not enough: the file is skipped. Ingest all files into a new"
-        " lake, from the first one on."
+        f"{binlog.stored.name} is skipped: {waiting.file} waits for it, but its number is too far"
+        f" from the last ingested file of its log for the {ROOM} ordinals reserved there. Ingest"
+        " all files into a new lake, starting with the first one."
     )
 
 
 def _from_before_start(binlog: Binlog, first: FileRow) -> str:
     return (
         f"{binlog.stored.name} is older than {first.file}, the first file of this log in the lake:"
-        " it is skipped."
+        f" it is skipped. {_SECOND_LAKE}"
     )
 
 
 def _from_before_reset(binlog: Binlog, first: Binlog) -> str:
     return (
         f"{binlog.stored.name} is older than {first.stored.name}, the first file after the server's"
-        " log was reset (RESET): it is skipped."
+        f" log was reset (RESET): it is skipped. {_SECOND_LAKE}"
     )

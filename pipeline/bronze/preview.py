@@ -1,4 +1,4 @@
-"""Preview of bronze's next run, by listing the input: nothing is read but file heads."""
+"""Preview of bronze's next run, by listing the input: only the heads of files are read."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pipeline.layer import LayerRun
 class PendingFile:
     """A file that a run would read.
 
-    `known`: bronze has the beginning of it. `bytes`: those that bronze does not have; None for a
-    compressed file, whose log has a size that is unknown until it is read. `stored_bytes`: the size
-    of the file as it lies there.
+    `known`: bronze has its beginning. `bytes`: the number that bronze lacks; None for a compressed
+    file, whose uncompressed size is unknown until it is read. `stored_bytes`: the file's size in
+    the store.
     """
 
     file: str
@@ -28,8 +28,11 @@ class PendingFile:
 
 @dataclass(frozen=True, slots=True)
 class BronzePreview:
-    """The work of bronze's next run. `open_batch`: the one that an earlier run left, to be finished
-    first; its files count as not ingested. The bytes after a file's last whole transaction wait."""
+    """The work of bronze's next run.
+
+    `open_batch`: the batch that an earlier run left unfinished, which is finished first; its files
+    count as not ingested. The bytes after a file's last whole transaction wait.
+    """
 
     open_batch: int | None
     files: tuple[PendingFile, ...]

@@ -1,4 +1,4 @@
-"""Scan of a file, for its segments and its state: complete, still being written or faulty.
+"""Scan of a file for its segments and its state: complete, open or faulty.
 
 Each file is scanned in a task of its own.
 """
@@ -85,9 +85,9 @@ class FileScan:
 def scan(task: ScanTask) -> FileScan:
     """Find the segments after the stored bytes, and check that the file still starts with these.
 
-    A growing file is read from its last segment in bronze on, whose bytes are compared; of what
-    precedes it only the head was, when the files were listed. All of it is read and compared once
-    the file has ended, or if anything is wrong with it.
+    A growing file is read from its last segment in bronze on, whose bytes are compared; of the
+    bytes before, only the head was compared, when the files were listed. The whole file is read and
+    compared once it has ended, or if anything is wrong with it.
     """
     return _scan_end(task) or _scan_whole(task)
 
@@ -247,7 +247,7 @@ def _gtids(task: ScanTask, boundary: Checkpoint) -> str:
 
 
 def _rest(task: ScanTask, boundary: Checkpoint, size: int) -> tuple[Checkpoint, bool]:
-    """Return the mark at the end of the file, and True if only zeros follow the boundary."""
+    """Return the checkpoint at the end of the file, and True if only zeros follow the boundary."""
     if boundary.position == size:
         return boundary, False
     crc, zeros = boundary.crc, True
@@ -351,5 +351,5 @@ def _unproved(file: str, scan: FileScan, successor: Successor) -> str:
         f"{file} has no ROTATE or STOP at its end, and without GTIDs it cannot be determined"
         " whether the server crashed there, or whether this copy (by mysqlbinlog --raw, for"
         f" example) lacks events before {successor.file}. {COPY_AGAIN} If the server did crash, and"
-        " a new copy is the same, add the file's number to given_up in conf."
+        " a new copy is the same, add the file's number to given_up in the settings."
     )

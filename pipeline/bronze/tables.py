@@ -60,7 +60,7 @@ class FileRow:
     incarnation: str
     ordinal: int
     path: str
-    # bytes, and the store's modification mark, when the file was last scanned
+    # bytes, and the store's modification tag, when the file was last scanned
     size: int
     modified: str
     state: State

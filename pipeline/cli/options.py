@@ -187,7 +187,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class InputOptions:
-    """The options of a run that say what it works on."""
+    """The options of a run that select what it works on."""
 
     source: SourceOption = None
     binlogs: BinlogsOption = None
@@ -197,7 +197,7 @@ class InputOptions:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The options of a run that say how it reports: the format of its log lines (None: from the
+    """The options of a run that select how it reports: the format of its log lines (None: from the
     settings) and how many.
 
     Raises typer.BadParameter if it is to be both quiet and verbose.

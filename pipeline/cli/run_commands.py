@@ -84,7 +84,7 @@ def sync(
     *,
     output: Output,
 ) -> NoReturn:
-    """Capture a server, seed what gold lacks, and run: once, or again and again.
+    """Capture a server, seed what gold lacks, and run: once or repeatedly.
 
     With --every it keeps running until SIGTERM or Ctrl-C, which let the round under way end.
     """
@@ -280,11 +280,11 @@ def synchronize(
 
 
 def _silent(reports: Sequence[LayerReport]) -> None:
-    """Show nothing: the log has it."""
+    """Show nothing: the reports are in the log."""
 
 
 def _on_terminal() -> Callable[[Sequence[LayerReport]], None]:
-    """Return what shows the reports of a round: problems, then a line."""
+    """Return a function that shows the reports of a round: problems, then a line."""
     from pipeline.cli.show import round_line, show_problems
 
     def show(reports: Sequence[LayerReport]) -> None:

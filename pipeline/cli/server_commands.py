@@ -62,12 +62,13 @@ def check(
     json: JsonOption = False,
     quiet: ExitCodeOnlyOption = False,
     verbose: Annotated[
-        bool, reporting("Explain the settings that are fit, too.", "--verbose", "-v")
+        bool, reporting("Also explain the settings that need no change.", "--verbose", "-v")
     ] = False,
 ) -> None:
-    """Check the source server's settings, tables and grants; print what to change.
+    """Check the server; print the SQL and settings that fix each problem.
 
-    Exits with 3 if something is unfit.
+    It covers the server's settings and tables, and the account's grants. Exits with 3 if a problem
+    must be fixed.
     """
     with starting("Asking the server …", quiet=quiet):
         from pipeline.source import check_server

@@ -90,7 +90,7 @@ def _problems(status: Status) -> Iterator[str]:
     yield from _incomplete_tables(status)
     yield from (source.overdue for source in status.sources if source.overdue)
     if unnamed := [_name(table) for table in status.tables if not table.named]:
-        yield f"The names of their columns are not known: {', '.join(unnamed)}."
+        yield f"The column names of these tables are unknown: {', '.join(unnamed)}."
 
 
 def _incomplete_tables(status: Status) -> Iterator[str]:
@@ -163,7 +163,7 @@ def _table_lines(tables: Sequence[TableStatus], *, every_table: bool) -> Table:
 
 def _described(table: TableStatus, *, with_path: bool) -> str:
     faults = f", {table.faults} {'faults' if table.faults > 1 else 'fault'}" if table.faults else ""
-    drift = f", {table.drift} changes found another row than logged" if table.drift else ""
+    drift = f", row differed from the log for {table.drift} changes" if table.drift else ""
     reason = f": {table.reason}" if table.reason else ""
     path = f"\n{table.gold}" if with_path else ""
     return f"{_name(table)} at LSN {table.lsn}{faults}{drift}{reason}{path}"

@@ -44,8 +44,8 @@ def carry_out(
 ) -> Applied:
     """Apply the plan and record it.
 
-    `seen` is what this run read in order to plan, and saves reading it again; the plan itself may
-    come from another run. If another run finishes the same plan first, that is not an error. The
+    `seen`: data that this run has already read to plan; the plan itself may come from another
+    run. If another run finishes the same plan first, that is not an error. The
     plan is set aside if a full refresh has emptied silver since, or if it fails for good while
     gold is to be rebuilt (`rebuild_all`).
     """
@@ -70,7 +70,7 @@ def carry_out(
 
 
 def _apply(run: LayerRun, plan: Plan, state: GoldState, seen: Seen | None) -> Applied:
-    """Apply all tables, publish the cut that they then have, and record the batch."""
+    """Apply all tables, publish the resulting cut, and record the batch."""
     ledger = run.ledger
     before, record = GoldState.of(ledger), ledger.record("gold")
     batch = _batch(run, plan, state, before, seen)
@@ -102,7 +102,7 @@ def _apply(run: LayerRun, plan: Plan, state: GoldState, seen: Seen | None) -> Ap
     }
     if state.rebuild.under_way:
         done["published"] = rebuild.published_before(record)
-    ledger.finish(plan, {**done, "standing": state.overrides()} if stopped else done)
+    ledger.finish(plan, {**done, "state": state.overrides()} if stopped else done)
     counts = {name: count for name, count in changes.items() if count}
     return Applied(plan=plan, counts=counts, refused=stopped)
 
@@ -110,7 +110,7 @@ def _apply(run: LayerRun, plan: Plan, state: GoldState, seen: Seen | None) -> Ap
 def _batch(
     run: LayerRun, plan: Plan, state: GoldState, before: GoldState, seen: Seen | None
 ) -> GoldBatch:
-    """Return what is needed to apply the plan; read what `seen` lacks."""
+    """Return the input for applying the plan; read what `seen` lacks."""
     touched = [table for table in state.tables.values() if table.touched]
     fresh = seen is not None and run.ledger.wrote(plan)
     low = min([before.cut_lsn, *(table.from_lsn for table in touched)])
@@ -135,8 +135,7 @@ def _batch(
 
 
 def _apply_tables(batch: GoldBatch) -> tuple[dict[str, int], list[StoppedTable]]:
-    """Apply all tables, several in parallel; return the numbers of changes, and where tables
-    stopped."""
+    """Apply all tables, several in parallel; return the numbers of changes, and the stops."""
     run = batch.run
     with run.progress.task("applying changes", len(batch.touched), "tables") as task:
 
@@ -164,7 +163,7 @@ def _apply_tables(batch: GoldBatch) -> tuple[dict[str, int], list[StoppedTable]]
 
 
 def _connected(batch: GoldBatch) -> list[list[TableState]]:
-    """Group the tables: tables that RENAMEs in the batch connect are applied together."""
+    """Group the tables that RENAMEs in the batch connect, to apply them together."""
     pairs = [
         (table.name, item.other)
         for table in batch.touched

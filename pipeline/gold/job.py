@@ -39,10 +39,10 @@ LAYER: Layer = "gold"
 
 
 def run(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
-    """Finish the open batch, if any, then apply everything that is new in silver.
+    """Finish the open batch, if any, then apply silver's new changes.
 
     Held tables are reported as faults in every run until they are released. Rebuild gold after a
-    full refresh of silver, and resume a full refresh of gold that is under way.
+    full refresh of silver, and resume a full refresh of gold that is in progress.
     """
     return _run(spark, settings, progress)
 
@@ -55,8 +55,8 @@ def retry(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
 def refresh(spark: Spark, settings: Settings, progress: Progress) -> LayerReport:
     """Rebuild every table from silver, or only those in `settings.refresh_tables`.
 
-    Resume a full refresh that is already under way. Raise RefreshRefusedError, and touch nothing,
-    if silver no longer has all changes.
+    Resume a full refresh that is already in progress. Raise RefreshRefusedError without changing
+    anything if silver no longer has all changes.
     """
     refresh_some = bool(settings.refresh_tables)
     return _run(spark, settings, progress, rebuild_all=not refresh_some, refresh_some=refresh_some)
@@ -97,8 +97,7 @@ def _run(
 
 
 def _begin(run: LayerRun, batches: Batches[Applied], *, rebuild_all: bool) -> None:
-    """Finish the open batch, and begin a full refresh if one is due, or requested and not under
-    way."""
+    """Finish the open batch; begin a full refresh if due, or if requested and not in progress."""
     ledger, settings = run.ledger, run.settings
     begun = ledger.last(LAYER) is not None
     rebuild_all = rebuild_all and begun and not is_resumed(ledger, settings)
@@ -129,8 +128,8 @@ def _catch_up(
         done = batches.propose(tried.to_body(), partial(carry_out, seen=planned.seen))
         state = GoldState.from_body(done.plan.body)
         asked -= refreshed_in(state, done.plan.batch)
-        # Another run may have planned the batch first, so that there is more to apply; a table that
-        # was refused is held now, and can be applied up to that point.
+        # If another run planned the batch first, changes remain to be applied; a table that was
+        # refused is held now, and can be applied up to that point.
         if state == tried and not (done.set_aside or done.refused or planned.partly):
             return planned
 

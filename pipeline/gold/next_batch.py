@@ -45,7 +45,7 @@ from pipeline.silver.plan.progress import silver_progress, silver_progress_ahead
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The data read to plan a batch, which is used again to carry it out.
+    """The data read to plan a batch, reused to carry it out.
 
     `moved`: Delta versions of tables on which only maintenance has committed since the last cut.
     """
@@ -61,7 +61,7 @@ class Planned:
 
     `partly`: more batches follow, because foreign key cascades require this one to end early.
     `waits`: silver has transactions after the one given by `until`. `awaits_silver`: a full
-    refresh of silver is under way, or gold has not been rebuilt since the last one.
+    refresh of silver is in progress, or gold has not been rebuilt since the last one.
     """
 
     following: GoldState | None = None
@@ -73,7 +73,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The next batch as decided without foreign key cascades, and what it was decided from.
+    """The next batch as decided without foreign key cascades, and its input.
 
     `start` is gold's state before it, `state` after it. `refreshed`: tables to rebuild from silver.
     `wanted`: LSN of the last transaction that gold may reach, in this batch or later ones;
@@ -96,7 +96,7 @@ def plan_next(
 ) -> Planned:
     """Plan the next batch.
 
-    `again`: also retry what was refused. `refresh`: tables to rebuild from silver. Raise
+    `again`: also retry refused changes. `refresh`: tables to rebuild from silver. Raise
     RefreshRefusedError if silver no longer has all of their changes.
     """
     if awaits_silver(run.ledger):
@@ -130,7 +130,7 @@ def plan_next(
 
 
 def awaits_silver(ledger: Ledger) -> bool:
-    """Return True if a full refresh of silver is under way, or gold was not rebuilt since."""
+    """Return True if a full refresh of silver is in progress, or gold was not rebuilt since."""
     return silver_progress_ahead(ledger).refresh.under_way or is_stale(ledger)
 
 
@@ -183,7 +183,7 @@ def _plan(run: LayerRun, start: GoldState, known: Known) -> GoldState:
 
 
 def _look_ahead(run: LayerRun, previous: GoldState, wanted: int) -> tuple[int, Seen]:
-    """Return the last LSN that the next batch may reach, and what was read up to there."""
+    """Return the last LSN that the next batch may reach, and the data read up to there."""
     building = previous.rebuild.under_way
     cut = wanted if building else next_verification_point(run, previous.cut_lsn, wanted)
     # From the first held table on: a prepared transaction may hold it until it is decided.
@@ -203,7 +203,7 @@ def _known(
     previous: GoldState,
     damaged: Mapping[TableName, Damage],
 ) -> Known:
-    """Return what the plan is decided from."""
+    """Return the input of the plan."""
     gone = removed(run.ledger)
     faults = [
         *open_faults(run.spark, run.lake, run.source),
@@ -229,7 +229,7 @@ def _only_published(previous: GoldState, state: GoldState) -> GoldState | None:
 def _with_lost_changes(
     gone: Removed, previous: GoldState, items: Sequence[TimelineItem]
 ) -> Iterator[OpenFault]:
-    """Yield a fault for tables that conf excluded earlier and whose changes were removed since."""
+    """Yield a fault for tables that were excluded and whose changes were removed since."""
     before = {item.name for item in items if item.lsn < gone.lsn and item.definition is not None}
     reached = {name: previous.tables[name].to_lsn for name in before if name in previous.tables}
     names = [name for name in before if reached.get(name, 0) < gone.lsn - 1]

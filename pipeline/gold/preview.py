@@ -1,8 +1,8 @@
 """Preview of gold's next run, from silver's records, without reading a row.
 
-A table is planned as gold's next batch plans it, except for what foreign keys do unlogged, which
-needs the rows. Later batches of the same run are not planned: a table that only they would hold is
-not found here.
+A table is planned as gold's next batch plans it, without the foreign key actions that the server
+does not log, since computing them needs the rows. Later batches of the same run are not planned: a
+table that only they would hold is not found here.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class PendingTable:
 
 @dataclass(frozen=True, slots=True)
 class GoldPreview:
-    """The work of gold's next run. `open_batch`: the one that an earlier run left, to be finished
-    first; its changes count as not applied.
+    """The work of gold's next run. `open_batch`: a batch of an earlier run to be finished first;
+    its changes count as not applied.
 
     `from_lsn`: the last transaction in gold; `to_lsn`: the last one that would be. `awaits_silver`:
     gold would be rebuilt, or waits until silver is. `until_stops`: silver has transactions that
@@ -90,7 +90,7 @@ class _Ahead:
 
 
 def preview(run: LayerRun) -> GoldPreview:
-    """Return what a run would apply of what silver has now; writes nothing."""
+    """Return the work of a run on silver's current content; write nothing."""
     open_plan, before = run.ledger.open("gold"), GoldState.of(run.ledger)
     batch, cut = open_plan.batch if open_plan else None, before.cut_lsn
     after = None if open_plan is None else GoldState.from_body(open_plan.body)
@@ -105,7 +105,7 @@ def preview(run: LayerRun) -> GoldPreview:
 
 
 def _drafted(run: LayerRun) -> _Ahead | None:
-    """Return what the next plan will be, except for cascades; None if silver has nothing."""
+    """Return the next plan without cascades; None if silver has nothing."""
     draft = draft_next(run)
     if draft is None:
         return None
@@ -113,8 +113,10 @@ def _drafted(run: LayerRun) -> _Ahead | None:
 
 
 def _left(run: LayerRun, before: GoldState, after: GoldState) -> _Ahead:
-    """Return what an earlier run has planned and not finished. Parts of it may be carried out,
-    which a new plan would mistake for somebody else's changes."""
+    """Return the unfinished plan of an earlier run.
+
+    Parts of it may be carried out, which a new plan would mistake for others' changes.
+    """
     silver = silver_progress(run.ledger).plan
     decoded = silver.cut_lsn if silver else after.cut_lsn
     wanted = last_wanted(run, run.settings.until, before.cut_lsn, decoded)
@@ -124,7 +126,7 @@ def _left(run: LayerRun, before: GoldState, after: GoldState) -> _Ahead:
 def _reached(ahead: _Ahead) -> dict[TableName, tuple[int, int]]:
     """Return the range (low, high] of LSNs that would be applied to each table, in all batches.
 
-    One that the next batch neither holds nor leaves out goes on to the last wanted transaction.
+    One that the next batch neither holds nor leaves out continues to the last wanted transaction.
     """
     before, after = ahead.before.tables, ahead.after
     return {
@@ -162,7 +164,7 @@ def _tables(run: LayerRun, ahead: _Ahead) -> Iterator[PendingTable]:
 
 
 def _alter(items: Iterable[TimelineItem]) -> bool:
-    """Return True if items do more to a table than to name silver's version of its rows."""
+    """Return True if items do more than name silver's version of the table's rows."""
     return any(item.kind != "version" for item in items)
 
 

@@ -60,7 +60,7 @@ TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
 """Whether a MERGE materializes its source, which it reads twice: `all`, `none`, `auto`."""
 MARKER_COMMITS = 200
-"""How many of a table's last commits are searched for a step's marker."""
+"""Number of a table's last commits that are searched for a step's marker."""
 
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 """The setting with the user metadata of all commits of a session."""
@@ -69,7 +69,7 @@ MERGED = "__binlake_merged"
 """The alias of a MERGE's source rows in its conditions and values."""
 
 
-def commit(action: Callable[[], object], *, app: str, version: int, table: str = "") -> None:
+def commit(action: Callable[[], object], *, app: str, version: int, table: str) -> None:
     """Run one Delta commit; every commit by Spark goes through here.
 
     `action` commits at most once, to `table`, and must be repeatable: after a conflict with another
@@ -85,7 +85,8 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str =
             if not is_conflict(conflict):
                 raise
             if attempt == ATTEMPTS - 1:
-                raise conflict_error(f"Step {version} of {app}") from conflict
+                step = f"step {version} of {app}" if app != table else ""
+                raise conflict_error(table, step) from conflict
             wait_after(attempt)
         else:
             return
@@ -152,7 +153,7 @@ def append(
     """Append rows that record what was done, outside of any step; creates the table.
 
     The commit has no transaction identifier: concurrent runs must not displace each other's rows,
-    and Delta would keep every identifier for ever. The rows should carry an id of their own.
+    and Delta would keep every identifier forever. The rows should carry an id of their own.
     """
     writer = _writer(rows, "append", partition_by, options)
     commit(lambda: _save(writer, table, rows.sparkSession), app=app, version=0, table=table)

@@ -1,4 +1,4 @@
-"""Commit conflicts of Delta: which errors are conflicts, and how often a step is retried.
+"""Commit conflicts of Delta: which errors are conflicts, and how many times a step is tried.
 
 Needs no PySpark: without it, as for a reader of a lake, no class of errors is a conflict.
 """
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from pyspark.errors import PySparkException
 
 ATTEMPTS = 8
-"""How often a step is tried while it conflicts with other commits of the same table."""
+"""Number of attempts at a step while it conflicts with other commits of the same table."""
+
+
+CONFLICT_REMEDY = "Find what else writes to this lake, and run again when it has finished."
 
 
 def _classes() -> tuple[type[Exception], ...]:
@@ -62,9 +65,14 @@ def wait_after(attempt: int) -> None:
     time.sleep(0.1 * 2**attempt)
 
 
-def conflict_error(what: str) -> ConcurrentRunError:
-    """Return the error for a commit that conflicted at every attempt."""
+def conflict_error(table: str, step: str = "") -> ConcurrentRunError:
+    """Return the error for a commit to `table` that conflicted at every attempt.
+
+    `step`: the text of its step, if it has one.
+    """
+    named = f"{table} ({step})" if step else table
     return ConcurrentRunError(
-        f"{what} lost {ATTEMPTS} times to other writers.",
-        remedy="Run again once the other run is done.",
+        f"The commit to {named} conflicted with another writer {ATTEMPTS} times and was abandoned;"
+        " running again is safe.",
+        remedy=CONFLICT_REMEDY,
     )

@@ -1,4 +1,7 @@
-"""The layout of a lake: its Delta tables, as paths or as names in a catalog."""
+"""The layout of a lake: its Delta tables, as paths or as names in a catalog.
+
+A gold table's reference is made by `pipeline.gold.table.names`.
+"""
 
 from __future__ import annotations
 
@@ -169,7 +172,7 @@ class Lake:
         return self._path("silver", "_seeds", source)
 
     def halts(self, source: str) -> str:
-        """Gold: positions where gold must publish an intermediate snapshot, a small file each."""
+        """Gold: the requested verification points, a small file each."""
         return self._path("gold", "_halts", source)
 
     def gold(self, schema: str, table: str) -> str:

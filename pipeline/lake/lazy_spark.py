@@ -30,10 +30,10 @@ to gold took a fifth less time at 1 MB, a tenth less at 241 MB (docs/contributin
 class StartingSpark:
     """A session that `start` starts on first use; `master`: where its tasks run. Thread-safe.
 
-    `beside`: the command goes on to work that needs it, once there is something new: see
-    `start_early`. `progress` shows that the command waits for it. `running`: the session, once it
-    was needed. `little`: whether it is known that there is little to do. `lasting`: the process
-    goes on to more work after this.
+    `beside`: the command will need it later if there is something new: see `start_early`.
+    `progress` shows that the command waits for it. `running`: the session, once it was needed.
+    `little`: True if there is known to be little to do. `lasting`: the process has more work after
+    this.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Translation of Hadoop's store settings in conf to options of delta-rs and fsspec.
+"""Translation of Hadoop's store settings in spark.conf to options of delta-rs and fsspec.
 
 Hadoop reads `spark.hadoop.fs.…` itself. Here the same keys become delta-rs's and fsspec's options,
-with S3's endpoint from the environment if conf has none. Keys that select credentials in a way that
+with S3's endpoint from the environment if it has none. Keys that select credentials in a way that
 only Hadoop supports are refused: the other clients would silently use other credentials.
 """
 
@@ -146,7 +146,7 @@ def _add_s3_place(
 def _add_s3_account(
     options: StoreOptions, found: Mapping[str, str], environment: Mapping[str, str]
 ) -> None:
-    """Add the options for conf's credentials; none if they come from the environment."""
+    """Add the options for the settings' credentials; none if they come from the environment."""
     for key, about in (
         ("security.credential.provider.path", "a credential store"),
         ("assumed.role.arn", "a role that Hadoop assumes"),
@@ -193,10 +193,10 @@ def _add_s3_keys(
 ) -> None:
     if not token and environment.get("AWS_SESSION_TOKEN"):
         raise SettingsError(
-            "conf sets fs.s3a.access.key without fs.s3a.session.token, but the environment has"
+            "fs.s3a.access.key is set without fs.s3a.session.token, but the environment has"
             " AWS_SESSION_TOKEN, which belongs to other keys.",
             key="spark.conf",
-            remedy="Unset AWS_SESSION_TOKEN, or set the keys either in conf or in the environment.",
+            remedy="Unset AWS_SESSION_TOKEN, or set the keys only there or only in spark.conf.",
         )
     options.delta["aws_access_key_id"] = options.fsspec["key"] = access
     options.delta["aws_secret_access_key"] = options.fsspec["secret"] = secret

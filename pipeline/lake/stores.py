@@ -1,7 +1,7 @@
 """Access to files in object stores and other file systems, by fsspec.
 
 A store is named by its protocol: `s3://` and `s3a://` are the same store, and Spark knows only the
-second. Credentials come from Hadoop's settings in conf, else from the environment
+second. Credentials come from Hadoop's settings in spark.conf, or the environment
 (AWS_ACCESS_KEY_ID, a role of the machine, …): see `pipeline.lake.store_options`.
 """
 
@@ -41,7 +41,7 @@ REMEDY = (
 )
 """The remedy for a store that cannot be reached."""
 VARIABLE = "BINLAKE_STORE_SECRETS"
-"""The environment variable with conf's store settings, as JSON, for child processes and workers."""
+"""The environment variable with the store settings, as JSON, for child processes and workers."""
 
 
 def filesystem_of(location: str, *, key: str) -> tuple[Any, str]:
@@ -225,7 +225,7 @@ def error_text(error: Exception) -> str:
 
 
 def use_conf(conf: Mapping[str, str]) -> None:
-    """Make every store client in this process and its children use conf's settings.
+    """Make every store client in this process and its children use these settings.
 
     They are passed in an environment variable, whose name makes Spark and Binlake redact its value:
     children and workers get them without any plan or record that would store them.
@@ -257,7 +257,7 @@ def hadoop_conf(
 ) -> dict[str, str]:
     """Return the Spark settings with which Spark accesses the same stores as the other clients.
 
-    None are needed for AWS's own S3 without store settings in conf: Hadoop reads those itself.
+    None are needed for AWS's own S3 without store settings: Hadoop reads those itself.
     Workers on this machine inherit this process's environment, so that no command line shows keys.
     """
     settings: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Execute one maintenance plan: removals, then the upkeep of each table, then the record.
+"""Carry out one plan of maintenance: remove data, maintain each table, record the batch.
 
 A batch's results are summed up from the metrics of its commits. Each has the batch in its user
 metadata, so that those of an interrupted run are counted.
@@ -25,7 +25,7 @@ from pipeline.maintenance.retention import carry_out, runs_before
 from pipeline.maintenance.tables import Table, gold_tables, shared_tables, silver_tables
 from pipeline.maintenance.upkeep import Keeper, UpkeepResult, due
 
-SPARING_REASON = "a full refresh is under way"
+SPARING_REASON = "a full refresh is in progress"
 _REWRITE = {
     "rewritten_files": "numRemovedFiles",
     "rewritten_bytes": "numRemovedBytes",
@@ -45,8 +45,8 @@ after (`written`) compaction or a purge; files and bytes removed by VACUUM."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Maintained(Done):
-    """The result of a batch; `limits`: sentences about its limits and skipped steps, of which a run
-    reports those of its last batch."""
+    """The result of a batch; `limits`: sentences about its limits and skipped steps (a run reports
+    those of its last batch)."""
 
     limits: tuple[str, ...]
 
@@ -58,7 +58,7 @@ def execute(run: LayerRun, plan: Plan, *, now: datetime, shared: bool) -> Mainta
     """
     ledger, settings = run.ledger, run.settings
     body = MaintenancePlan.from_body(plan.body)
-    # A full refresh that began after the planning needs what the plan would remove.
+    # A full refresh that began after planning needs the data that the plan would remove.
     ledger.refresh()
     sparing = spared(ledger, plan) if refresh_under_way(ledger) else {SPARED: False}
     body = body.sparing(SPARING_REASON) if sparing[SPARED] else body
@@ -92,7 +92,7 @@ def execute(run: LayerRun, plan: Plan, *, now: datetime, shared: bool) -> Mainta
 
 
 def limits(body: MaintenancePlan) -> Iterator[str]:
-    """Yield up to where each layer is kept, and why."""
+    """Yield, for each layer, the position from which it is kept, and why."""
     for name, need in (("silver", body.silver), ("bronze", body.bronze)):
         before = need.before_lsn
         kept = f"{name} is kept from LSN {before} on" if before else f"all of {name} is kept"
@@ -134,7 +134,7 @@ def skip_reason(table: Table, error: Exception) -> str | None:
 
 
 def _figures(run: LayerRun, tables: Sequence[Table], note: str) -> dict[str, Counter[str]]:
-    """Return what the batch did to each table, without those it did nothing to."""
+    """Return the batch's figures by table, without tables that it did not change."""
 
     def figures_of(table: Table) -> Counter[str]:
         try:

@@ -1,4 +1,4 @@
-"""Bring existing gold tables to conf's `gold` section; new ones are created by it.
+"""Apply the settings under `gold` to existing gold tables; new ones are created with them.
 
 In place: rows and the versions in published cuts stay. Each clause is due until the table's log
 shows that it was applied, so an interrupted run is resumed by the next one.
@@ -26,15 +26,17 @@ for readers that know the feature."""
 
 @dataclass(frozen=True, slots=True)
 class WantedOptions:
-    """Conf's options for a gold table, and the columns by which it is then clustered."""
+    """A gold table's options in the settings, and the columns by which it is then clustered."""
 
     options: TableOptions
     clustering: tuple[str, ...]
 
 
 def wanted_options(run: LayerRun, state: GoldState) -> dict[TableName, WantedOptions]:
-    """Return what conf wants of each gold table, as far as the table's columns allow it: a table
-    that they do not fit is held by gold's run."""
+    """Return the wanted options of each gold table, without those that its columns do not allow.
+
+    Gold's run holds a table that the settings do not fit.
+    """
     settings, types = run.settings, run.settings.type_options
     items = read_items(run.spark, run.lake, run.source)
     definitions = {(item.name, item.version): item.definition for item in items if item.definition}

@@ -31,10 +31,10 @@ def run(
     dry_run: bool = False,
     shared: bool = True,
 ) -> LayerReport:
-    """Finish the open batch, if any, then do everything that is due for one source.
+    """Finish the open batch, if any, then carry out the maintenance due for one source.
 
     Like a layer's job it neither records the run nor takes the lake's lease: `run_command` does
-    both. `dry_run`: only report what is due, in notes. `shared`: also maintain the tables that
+    both. `dry_run`: only report due work, in notes. `shared`: also maintain the tables that
     sources share.
     """
     began = time.monotonic()

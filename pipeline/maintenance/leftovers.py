@@ -1,4 +1,4 @@
-"""Remove what interrupted runs have left: files in the scratch space, and seeds that no run loads.
+"""Remove leftovers of interrupted runs: files in the scratch space, and seeds that no run loads.
 
 Seeds that silver has taken are kept forever, since rebuilding gold from scratch needs them.
 """

@@ -37,7 +37,7 @@ from pipeline.silver.plan.take_seeds import waiting
 from pipeline.silver.tables.quarantine import retryable
 
 Finished = Mapping[tuple[str, int], datetime]
-"""When batches were finished, by layer and batch number."""
+"""Times at which batches were finished, by layer and batch number."""
 
 
 def plan_next(run: LayerRun, now: datetime) -> MaintenancePlan:
@@ -94,13 +94,13 @@ def _last_commit(run: LayerRun, before: int) -> int:
 
 
 def gold_needs(ledger: Ledger) -> Iterator[Need]:
-    """Yield the needs of gold: what it has not applied yet, or may have to apply again."""
+    """Yield the needs of gold: changes not applied yet, or that may have to be applied again."""
     if ledger.last("gold") is None:
         yield Need(FROM_START, "gold has applied nothing yet")
         return
     state = GoldState.of(ledger)
     if refresh_under_way(ledger):
-        yield Need(FROM_START, "a full refresh is under way")
+        yield Need(FROM_START, "a full refresh is in progress")
     yield Need(state.cut_lsn + 1, "gold has not applied the rest yet")
     for table in state.tables.values():
         if table.held:
@@ -109,7 +109,7 @@ def gold_needs(ledger: Ledger) -> Iterator[Need]:
         yield Need(state.xa_from, "an XA transaction prepared there is still open")
     if plan := ledger.open("gold"):
         moving = (t.from_lsn for t in GoldState.from_body(plan.body).tables.values() if t.touched)
-        why = f"gold's batch {plan.batch} is under way, or was interrupted and will be resumed"
+        why = f"gold's batch {plan.batch} is in progress, or was interrupted and will be resumed"
         yield Need(min(moving, default=state.cut_lsn) + 1, why)
 
 
@@ -133,25 +133,27 @@ def seed_needs(run: LayerRun, files: Sequence[FileRow]) -> Iterator[Need]:
 
 
 def decoding_needs(ledger: Ledger) -> Iterator[Need]:
-    """Yield the needs of decoding: what silver has not decoded yet, or will decode again."""
+    """Yield the needs of decoding: log not decoded yet, or to be decoded again."""
     last = ledger.last("silver")
     if last is None:
         yield Need(FROM_START, "silver has decoded nothing yet")
         return
     previous = SilverPlan.from_body(last.body)
     if refresh_under_way(ledger):
-        yield Need(FROM_START, "a full refresh is under way")
+        yield Need(FROM_START, "a full refresh is in progress")
     yield Need(lsn_of(previous.end), "silver has not decoded the rest yet")
     if plan := ledger.open("silver"):
         body = SilverPlan.from_body(plan.body)
         places = [body.start, *((one.ordinal, one.start_pos) for one in body.retried)]
-        why = f"silver's batch {plan.batch} is under way, or was interrupted and will be resumed"
+        why = f"silver's batch {plan.batch} is in progress, or was interrupted and will be resumed"
         yield Need(lsn_of(min(places)), why)
 
 
 def name_needs(run: LayerRun) -> Iterator[Need]:
-    """Yield the needs of tables whose column names are unknown: once known, they are decoded from
-    the log's start."""
+    """Yield the needs of tables with unknown column names.
+
+    Once these are known, the tables are decoded from the log's start.
+    """
     items = in_force(read_items(run.spark, run.lake, run.source))
     for name in sorted(unnamed(items)):
         if run.settings.wanted(name.schema, name.table):
@@ -163,7 +165,7 @@ def name_needs(run: LayerRun) -> Iterator[Need]:
 
 
 def silver_age(ledger: Ledger, finished: Finished, now: datetime, keep: timedelta | None) -> Need:
-    """Return silver's need by age: what follows the cut of the last batch older than `keep`."""
+    """Return silver's need by age: all after the cut of the last batch older than `keep`."""
     if keep is None:
         return Need(FROM_START, "retention.silver is forever")
     old = [

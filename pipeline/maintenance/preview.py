@@ -18,7 +18,7 @@ from pipeline.silver.decode.silver_tables import committer
 
 
 def preview(run: LayerRun, plan: Plan | None, now: datetime, *, shared: bool) -> Iterator[str]:
-    """Yield what the open batch `plan`, or else the next one, would do, and what limits it.
+    """Yield the work of the open batch `plan`, or else of the next one, and its limits.
 
     `shared`: see `pipeline.maintenance.batch`.
     """

@@ -1,8 +1,8 @@
-"""The plan of a maintenance batch: what it removes of a source, and what blocks the rest.
+"""The plan of a maintenance batch: a source's data to remove, and the needs that keep the rest.
 
 Data may be removed up to the first position that is still needed: a limit is a position in a
-source's log, as an LSN. It has the reason that set it, so that messages can explain why old data is
-kept, and what to do about it. Uses no Spark.
+source's log, as an LSN. Each has a reason, so that messages can explain why old data is kept,
+and what to do about it. Uses no Spark.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FROM_START = 0
 
 @dataclass(frozen=True, slots=True, order=True)
 class Need:
-    """Only what is before `before_lsn` may be removed; `since`: why the rest is kept, a clause."""
+    """A layer's need: the LSN from which history must be kept, and why (`since`, a clause)."""
 
     before_lsn: int
     since: str
@@ -47,9 +47,9 @@ class MaintenancePlan:
     """The removals of a maintenance batch.
 
     `cuts_from`: the first batch whose cut is kept. `bronze`: the files whose bytes are removed.
-    `silver`: the need before which silver's rows are removed. `removed`: what is removed of silver
-    after this batch, by this plan and earlier ones. `cascades_upto`: the last of gold's batches
-    whose cascades are removed.
+    `silver`: the need before which silver's rows are removed. `removed`: the data removed from
+    silver up to this batch, by this plan and earlier ones. `cascades_upto`: the last of gold's
+    batches whose cascades are removed.
     """
 
     cuts_from: int
@@ -82,7 +82,7 @@ def bronze_files(
     there: Collection[int],
     faulty: Collection[int],
 ) -> Bronze:
-    """Select the files to remove: complete ones of which nothing is needed.
+    """Select the files to remove: complete ones that nothing needs.
 
     `there`: ordinals of files that bronze still has bytes of. `faulty`: those of files with faults
     that `binlake retry` can resolve.

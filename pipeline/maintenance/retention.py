@@ -1,6 +1,6 @@
 """Remove the rows in a maintenance plan: one idempotent commit for each table.
 
-Published cuts are removed first, so that no cut is left whose versions have lost files. In silver,
+Published cuts are removed first, so that no remaining cut has lost files. In silver,
 changes are removed before transactions, since a transaction's row may say that its changes were
 rolled back. Some history is kept forever: the timeline, the rows of `bronze/files`, transactions
 seen before in logs that bronze has, and DDL of foreign keys, triggers and routines.
@@ -74,7 +74,7 @@ def carry_out(
 
         with ThreadPoolExecutor(run.settings.parallel_tables) as pool:
             for stage in chain(removals(run, body, silver), [common]):
-                # A single one is done in this thread, where a signal ends it at once. list() raises
+                # A single one runs in this thread, where a signal ends it at once. list() raises
                 # the first error of any removal.
                 list(pool.map(remove, stage) if len(stage) > 1 else map(remove, stage))
     return touched
@@ -89,7 +89,7 @@ def runs_before(settings: Settings, now: datetime) -> Removal:
 def removals(
     run: LayerRun, body: MaintenancePlan, silver: Sequence[Table]
 ) -> Iterator[Sequence[Removal]]:
-    """Yield all removals of a plan, in order, those together that may be done at once."""
+    """Yield all removals of a plan, in order, in groups that may be done in parallel."""
     lake, own, before = run.lake, equal("source", run.source), body.silver.before_lsn
     if body.cuts_from:
         old = own & compare("batch", "<", body.cuts_from)

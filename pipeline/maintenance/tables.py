@@ -44,7 +44,7 @@ class Table:
     """A table to maintain; `name` is its path in the lake.
 
     `named`: for gold's tables the versions in kept cuts, of the table with the Delta id `delta_id`;
-    None for other tables. `wanted`: what conf's `gold` section wants of it.
+    None for other tables. `wanted`: its options in the settings under `gold`.
     """
 
     name: str
@@ -54,11 +54,11 @@ class Table:
     wanted: WantedOptions | None = None
 
     def tables_for_reading(self, run: LayerRun) -> Tables:
-        """Return what reads its log: the ledger's, unless it is in a catalog of gold's own."""
+        """Return the reader of its log: the ledger's, unless gold has a catalog of its own."""
         return spark_tables(run) if is_name(self.stored.reference) else run.ledger.tables
 
     def tables_for_writing(self, run: LayerRun) -> Tables:
-        """Return what commits to it: gold's tables are always written by Spark."""
+        """Return the writer of its commits: Spark's for gold's tables."""
         if self.named is not None:
             return spark_tables(run)
         return committer(run.spark, run.ledger.tables, self.stored)
@@ -100,7 +100,7 @@ def gold_tables(run: LayerRun, *, first: int = 0) -> list[Table]:
     # As it is now: gold's runs may have added batches meanwhile.
     state = GoldState.of(Ledger.of(run.ledger.tables, run.source))
     damaged = {(t.schema, t.table) for t in state.tables.values() if t.damage is not None}
-    # A table that was recreated by hand has another id, and none of the earlier versions.
+    # A table that was re-created by hand has another id, and none of the earlier versions.
     latest = {(row["schema"], row["table"]): row for row in _entries(cuts)}
     wanted = wanted_options(run, state)
     return [

@@ -38,7 +38,7 @@ PROPERTIES = "ALTER TABLE"
 LEAST_SPARE = 16
 """The fewest files in excess that are worth a commit."""
 SOFT_DELETED_SHARE = 0.1
-"""The share of soft-deleted rows from which on a purge pays."""
+"""The share of soft-deleted rows from which a purge pays."""
 AHEAD = timedelta(days=2)
 """The time until the next maintenance; also longer than any write takes."""
 SLACK = 0.25
@@ -64,7 +64,7 @@ class FileRetention:
 class Due:
     """The steps due for a table: the retention to set, the number of soft-deleted rows to purge,
     the files to compact and their bytes, the number of old files to delete, and the clauses of
-    ALTER TABLE that bring a gold table to conf's options."""
+    ALTER TABLE that apply the settings to a gold table."""
 
     kept: FileRetention | None = None
     soft_deleted: int = 0
@@ -87,11 +87,11 @@ class Due:
         if self.old:
             yield f"{name}: delete {self.old:,} old files"
         for clause in self.options:
-            yield f"{name}: ALTER TABLE … {clause}, by gold in conf"
+            yield f"{name}: ALTER TABLE … {clause}, to apply the settings under gold"
 
 
 def due(run: LayerRun, table: Table, now: datetime) -> Due:
-    """Return the steps due by the table's log and folder; none if it is missing."""
+    """Return the due steps, from the table's log and folder; none if it is missing."""
     tables = table.tables_for_reading(run)
     state = tables.state(table.stored)
     if state is None:
@@ -107,7 +107,7 @@ def due(run: LayerRun, table: Table, now: datetime) -> Due:
         read_days(properties.get(LOG), LOG_DAYS),
         asked=DELETED in properties and properties[DELETED] != properties.get(OWN),
     )
-    # A table that was recreated has none of the versions in cuts.
+    # A table that was re-created has none of the versions in cuts.
     named = table.named if table.delta_id == state.id else ()
     soft_deleted = soft_deleted_rows((commit.operation, commit.metrics) for commit in commits)
     pays = soft_deleted > 0 and purge_pays(soft_deleted, _rows(run, table, state, soft_deleted))
@@ -140,7 +140,7 @@ def _rows(run: LayerRun, table: Table, state: DeltaState, soft_deleted: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class UpkeepResult:
-    """Whether a table was changed, and messages about steps that were skipped (`left`)."""
+    """Result of a table's upkeep: `changed` or not, and messages on skipped steps (`left`)."""
 
     changed: bool
     left: tuple[str, ...] = ()
@@ -148,13 +148,13 @@ class UpkeepResult:
 
 @dataclass(frozen=True, slots=True)
 class Keeper:
-    """Executes due steps; `note`: the user metadata of its commits."""
+    """Executor of due steps; `note`: the user metadata of its commits."""
 
     run: LayerRun
     note: str
 
     def keep(self, table: Table, what: Due) -> UpkeepResult:
-        """Execute the due steps with a VACUUM among them; nothing if none is due.
+        """Execute the due steps and a VACUUM among them; nothing if none is due.
 
         The properties are set first: after the next write, the versions in cuts stay readable only
         for as long as the properties say.
@@ -180,7 +180,7 @@ class Keeper:
                     raise
                 left.append(
                     f"{table.name}: Spark refused {name}: {sentence_of(error)} Change the table's"
-                    " settings under gold in conf, or the table, until they agree."
+                    " settings under gold, or the table, until they agree."
                 )
         return UpkeepResult(any(did), tuple(left))
 
@@ -210,11 +210,11 @@ def _set(table: Table, kept: FileRetention) -> str:
     return f"ALTER TABLE {in_sql(table.stored.reference)} SET TBLPROPERTIES ({assignments})"
 
 
-# --- what is due ----------------------------------------------------------------------------------
+# --- due steps ------------------------------------------------------------------------------------
 
 
 def needs_compaction(files: int, size: int) -> bool:
-    """True if a table of `size` bytes has far more files than it needs."""
+    """Return True if a table of `size` bytes has far more files than it needs."""
     needed = max(1, math.ceil(size / TARGET_BYTES))
     return files - needed >= max(LEAST_SPARE, needed)
 
@@ -222,7 +222,7 @@ def needs_compaction(files: int, size: int) -> bool:
 def new_retention(now: FileRetention, cuts: timedelta, reach: timedelta) -> FileRetention | None:
     """Return the retention to set, or None if the current one (`now`) is right.
 
-    `cuts`: how long cuts are kept. `reach`: the age of the oldest version in a cut. The result has
+    `cuts`: the retention of cuts. `reach`: the age of the oldest version in a cut. The result has
     some slack, so that a table that rarely changes needs few commits.
     """
     need = max(cuts, reach) + AHEAD
@@ -238,7 +238,7 @@ def new_retention(now: FileRetention, cuts: timedelta, reach: timedelta) -> File
 
 
 def soft_deleted_rows(commits: Iterable[tuple[str, Mapping[str, str]]]) -> int:
-    """Return how many rows deletion vectors have soft-deleted since the last purge.
+    """Return the number of rows soft-deleted by deletion vectors since the last purge.
 
     `commits`: the operation and Delta's metrics of each commit, newest first.
     """
@@ -257,7 +257,7 @@ def soft_deleted_rows(commits: Iterable[tuple[str, Mapping[str, str]]]) -> int:
 
 
 def purge_pays(soft_deleted: int, rows: int) -> bool:
-    """True if skipping the soft-deleted rows costs readers more than rewriting the others."""
+    """Return True if skipping soft-deleted rows costs readers more than rewriting the others."""
     return soft_deleted > 0 and soft_deleted >= SOFT_DELETED_SHARE * (rows + soft_deleted)
 
 

@@ -8,7 +8,7 @@ committed.
 
 Tasks in threads of this process are cancelled by a check between two of their reads.
 
-A long-running command ends after what it is doing instead (`on_first_signal`).
+A long-running command finishes its current work first (`on_first_signal`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Progress of long work: how much is done, how fast, the time elapsed and the time left.
+"""Progress of long work: the amount done, the rate, the time elapsed and the time left.
 
 Work reports to a `Progress` whether anyone looks or not. `for_terminal` shows bars if standard
 error is a terminal, and nothing elsewhere; `LogProgress` logs lines.

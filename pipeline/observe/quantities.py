@@ -42,5 +42,5 @@ def byte_unit(counts: Sequence[int]) -> str:
 
 
 def byte_factor(unit: str) -> int:
-    """Return how many bytes a unit has."""
+    """Return the number of bytes in a unit."""
     return int(_STEP ** BYTES.index(unit))

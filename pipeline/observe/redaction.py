@@ -90,7 +90,7 @@ def is_secret(name: str) -> bool:
 
 
 class Redaction:
-    """Replaces secrets by `***`: those it was given or has learned, and those of the environment.
+    """Replacement of secrets by `***`: those given or learned, and those of the environment.
 
     `environment` is read at each call, since credentials may be set late.
     """

@@ -13,7 +13,8 @@ from pipeline.observe.quantities import duration
 NAMED = 3
 """Most tables named in a sentence about several."""
 _PLACED = re.compile(
-    r"(?P<place>[^:]+, position \d+): (?:[A-Z_]+: )?(?P<cause>.*?)\.?(?: Held before it: .*)?",
+    r"(?P<place>[^:]+, position \d+): (?:[A-Z_]+: )?(?P<cause>.*?)\.?"
+    r"(?: Affected tables \(held just before this position.*)?",
     re.DOTALL,
 )
 """A reason that starts with its event's position, as in silver's quarantine and gold's blockers."""
@@ -27,7 +28,7 @@ class NewestFile:
     written_at: datetime
 
     def sentence(self, now: datetime) -> str:
-        """Return how old the file is: `the newest file, binlog.000004, is 3 h 12 min old`."""
+        """Return the age of the file: `the newest file, binlog.000004, is 3 h 12 min old`."""
         age = duration((now - self.written_at).total_seconds())
         return f"the newest file, {self.name}, is {age} old"
 

@@ -35,7 +35,7 @@ _NAMES = frozenset({"event", "run_id", "planned_by", "source", "command", "layer
 
 
 class _Redacting(logging.Filter):
-    """Redacts a record's message, fields and stack trace before any handler sees it."""
+    """Filter that redacts a record's message, fields and stack trace before any handler sees it."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = redact(record.getMessage()), None
@@ -48,7 +48,7 @@ class _Redacting(logging.Filter):
 
 
 class _NotOfPy4j(logging.Filter):
-    """Drops py4j's lines about interrupted connections: it raises these errors as well."""
+    """Filter that drops py4j's lines about interrupted connections, which it also raises."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return Path(record.pathname).parent.name != "py4j"

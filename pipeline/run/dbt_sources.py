@@ -28,12 +28,12 @@ from pipeline.lake.sql_text import is_name, quoted, unquoted
 
 _WORD = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN = re.compile("[a-z_][a-z0-9_]*")
-"""A name that no database needs quotes for, unless it is a reserved word."""
+"""A name that needs no quotes in any database, unless it is a reserved word."""
 _JINJA = re.compile(r"\{[{%#]")
 _SCHEMES = {"s3a://": "s3://", "s3n://": "s3://", "gcs://": "gs://"}
 """Hadoop's and fsspec's schemes, and those of DuckDB."""
 _SPARK_CATALOG = "spark_catalog"
-"""Spark's own catalog, which dbt-spark refuses to have named."""
+"""Spark's default catalog, which dbt-spark does not accept by name."""
 _PERIODS = (("day", 86400), ("hour", 3600), ("minute", 60))
 
 
@@ -68,7 +68,7 @@ def dbt_sources(source: str, tables: Iterable[DescribedTable], freshness: Freshn
 
 
 def write_sources(file: Path, text: str) -> None:
-    """Write the file, or replace one that was written so. Raises SettingsError for any other."""
+    """Write the file; replace only one that this command wrote, else raise SettingsError."""
     try:
         if file.exists() and not file.read_text(encoding="utf-8").startswith(HEADER):
             remedy = "Give another file: only one that binlake dbt-sources has written is replaced."
@@ -78,11 +78,14 @@ def write_sources(file: Path, text: str) -> None:
         written.replace(file)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
-        raise SettingsError(f"{file} cannot be written: {reason}.", key="to") from error
+        remedy = "Give a path that this user can write, of a file that this command has written."
+        raise SettingsError(
+            f"{file} cannot be written: {reason}.", key="to", remedy=remedy
+        ) from error
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes equal values again instead of referring to the first, and indents lists."""
+    """A dumper that repeats equal values instead of referring to the first, and indents lists."""
 
     def ignore_aliases(self, data: Any) -> bool:
         """Return True: no anchors."""
@@ -202,7 +205,7 @@ def _literal(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a text for people, in which dbt finds nothing to render."""
+    """Return a human-readable text in which dbt finds nothing to render."""
     return _JINJA.sub(lambda found: " ".join(found.group()), text)
 
 

@@ -31,11 +31,11 @@ _EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
         **dict.fromkeys(("altair", "jinja2", "markupsafe", "vl_convert"), ("report", "Altair")),
     }
 )
-"""The extra that brings a module or distribution, and what it is for people."""
+"""The extra that installs a module or distribution, and its name in messages."""
 
 
 def explained(error: Exception) -> Exception:
-    """Return the error to report: for a package of an extra that is not installed, what to
+    """Return the error to report: for a missing package of an extra, one that says what to
     install."""
     if isinstance(error, ModuleNotFoundError):
         package = (error.name or "").partition(".")[0]
@@ -51,7 +51,7 @@ def explained(error: Exception) -> Exception:
 
 @contextmanager
 def _explaining() -> Iterator[None]:
-    """Raise MissingRequirementError if what is done needs an extra that is not installed."""
+    """Raise MissingRequirementError if the block needs an extra that is not installed."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -93,7 +93,7 @@ def session_for(
 def run_record(settings: Settings, progress: Progress, command: str) -> RunRecord:
     """Do what `binlake COMMAND` does and return the record that `binlake runs` lists.
 
-    Raises BinlakeError for what stops the run.
+    Raises BinlakeError if the run fails.
     """
     from pipeline.run.commands import recorded_run
 
@@ -106,7 +106,7 @@ def _made(record: RunRecord | None, command: str) -> RunRecord:
     """Return the record. Raises BinlakeError if it could not be made."""
     if record is None:
         raise BinlakeError(
-            f"{command} is done, but its record could not be made.",
+            f"{command} finished, but its record could not be made.",
             remedy="Logger binlake has the reason, as record_not_written.",
         )
     return record
@@ -116,7 +116,7 @@ def _made(record: RunRecord | None, command: str) -> RunRecord:
 def sync_record(settings: Settings, progress: Progress) -> RunRecord:
     """Do what `binlake sync` does without `--every`; return the record of its run.
 
-    Raises BinlakeError for what stops it.
+    Raises BinlakeError if it fails.
     """
     from pipeline.run.sync.command import once
 
@@ -162,8 +162,9 @@ def lake_report(
 ) -> int:
     """Write a page of the lake to a path or URL and return its size in bytes.
 
-    `days`: how far back it shows runs and changes; `source`: the only one to show. The file is
-    replaced at once. Raises SettingsError if there is no lake, or if `html` cannot be a file.
+    `days`: the number of days whose runs and changes it shows; `source`: the only one to show. The
+    file is replaced at once. Raises SettingsError if there is no lake, or if `html` cannot be a
+    file.
     """
     from pipeline.run.page.document import document
     from pipeline.run.page.lake_page import read_page
@@ -193,8 +194,8 @@ def verification(
     """Return what `binlake verify` finds.
 
     `tables`: patterns over `schema.table`; `against`: a file of the script's, or a server's URL or
-    `server`, for the one that settings name; `wait`: seconds to wait for gold's snapshot to reach
-    where the server is. Raises SettingsError, NothingReplicatedError before the first run has
+    `server`, for the one that settings name; `wait`: seconds to wait until gold catches up with the
+    server. Raises SettingsError, NothingReplicatedError before the first run has
     published a snapshot, ServerError.
     """
     from pipeline.run.commands import require_source

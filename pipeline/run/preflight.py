@@ -51,7 +51,7 @@ def _has_lake(settings: Settings) -> bool:
 
 def no_lake(settings: Settings) -> SettingsError:
     """Return the error for a folder in which no run has started."""
-    reason = f"there is no lake in {settings.lake}: nothing was replicated there yet."
+    reason = f"there is no lake in {settings.lake}: nothing has been replicated there yet."
     remedy = "Run binlake run first, or give the folder that it was given."
     return NothingReplicatedError(reason, key="lake", remedy=remedy)
 

@@ -1,7 +1,7 @@
 """`--dry-run`: what a run would read, decode and apply. Nothing is committed, recorded or leased.
 
-Each layer is shown by what the layer before it has now. What a run would first ingest or decode is
-unknown to the layers after that until it is decoded, and is never estimated.
+Each layer's preview is based on what the previous layer has now. Data that the run would first
+ingest or decode is unknown to later layers until it is decoded, and is never estimated.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ _ENDINGS = {"nothing_new": ": nothing new", "faults": ", with faults or gaps"}
 
 
 class Recorder:
-    """Records one run from its start to its end."""
+    """Recorder of one run, from its start to its end."""
 
     def __init__(
         self,
@@ -81,13 +81,13 @@ class Recorder:
 
     def run_began(self) -> None:
         """Log that the run starts."""
-        settings, message = self._settings, f"{self._known['command']} is started"
+        settings, message = self._settings, f"{self._known['command']} started"
         place: dict[str, Any] = {"lake": settings.lake, "binlogs": settings.inputs or None}
         say("run_started", message, **self._known, **place)
 
     def layer_began(self, layer: str) -> None:
         """Log that a layer starts."""
-        say("layer_started", f"{layer} is started", layer=layer)
+        say("layer_started", f"{layer} started", layer=layer)
         self.monitor.layer_began(layer)
 
     def layer_done(self, report: LayerReport) -> None:
@@ -97,7 +97,7 @@ class Recorder:
             say(kind, text, level=LEVELS[kind], layer=layer)
         say(
             "layer_finished",
-            f"{report.layer} is done",
+            f"{report.layer} finished",
             layer=report.layer,
             batches=report.batches,
             seconds=round(report.seconds, 3),
@@ -197,7 +197,7 @@ class Recorder:
         ending = _ENDINGS.get(record.outcome, "")
         if (newest := self._newest_file()) is not None and record.outcome == "nothing_new":
             ending = f"{ending}; {newest.sentence(record.finished_at)}"
-        message = f"{record.command} is done{ending}"
+        message = f"{record.command} finished{ending}"
         say("run_finished", message, level=level, **record.figures())
 
     def _newest_file(self) -> NewestFile | None:

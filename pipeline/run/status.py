@@ -41,8 +41,8 @@ from pipeline.source.capture.capture_status import CaptureStatus, read_capture_s
 
 LAYERS = ("bronze", "silver", "gold", "maintenance")
 UNMAINTAINED = timedelta(days=2)
-"""Time without maintenance that is a problem: it makes Delta keep the versions that published
-snapshots name."""
+"""Time without maintenance that counts as a problem: maintenance makes Delta keep the versions that
+published snapshots name."""
 
 TableCondition = Literal["held", "dropped", "incomplete", "drifted", "equal"]
 
@@ -102,7 +102,7 @@ class LayerStatus:
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """The last run that has ended; `binlake runs` shows all of its record."""
+    """The last run that has ended; `binlake runs` shows its whole record."""
 
     run_id: str
     command: str
@@ -115,7 +115,9 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """Gold holds what the source committed up to `committed_at`, published at `published_at`.
+    """The freshness and lag of a source's gold, and its last run.
+
+    Gold has what the source committed up to `committed_at`, published at `published_at`.
 
     `lag_seconds`: from `committed_at` to `published_at`. `age_seconds`: from `committed_at` to now,
     which also grows while nothing is committed on the source. All are None until something is
@@ -139,7 +141,7 @@ class SourceStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """All that `binlake status` shows; `problems`: sentences about files, gaps, faults and seeds.
+    """The content of `binlake status`; `problems`: sentences about files, gaps, faults and seeds.
 
     `capture`: that of the settings, None if they have none.
     """
@@ -183,7 +185,7 @@ def read_status(spark: Spark, settings: Settings, only: str | None = None) -> St
         sources.append(source_status(source, None, runs[source], now))
         if not known:
             # In a lake with other sources, the name may be a typo in a single run.
-            problems.append(f"{source}: nothing was ingested yet; `binlake runs` shows why.")
+            problems.append(f"{source}: nothing has been ingested yet; `binlake runs` shows why.")
     for source in sorted(known):
         faults = sorted(open_faults(spark, lake, source), key=lambda fault: fault.lsn)
         ledger = Ledger(spark, lake, source)
@@ -270,11 +272,9 @@ def overdue(ledger: Ledger, maintained_at: datetime | None, now: datetime) -> st
     since = maintained_at or ledger.time_of("bronze", 1, PLANNED) or now
     if now - since <= UNMAINTAINED:
         return None
-    age = f"{(now - since).days} days"
-    what = f"was last maintained {age} ago" if maintained_at else f"was not maintained in {age}"
     return (
-        f"{ledger.source} {what}, and published snapshots may become unreadable: schedule binlake"
-        " maintain daily, or unpause its DAG."
+        f"{ledger.source} has not been maintained for {(now - since).days} days; published"
+        " snapshots may become unreadable: schedule binlake maintain daily, or unpause its DAG."
     )
 
 
@@ -288,7 +288,7 @@ def _last(run: RunRecord) -> LastRun:
 
 
 def _layers(entries: Sequence[Entry]) -> Iterator[LayerStatus]:
-    """Each layer's, in order of source and data."""
+    """Yield each layer's status, in order of source and of the flow of data."""
     latest = {(entry.source, entry.layer): entry for entry in entries}
     for source in sorted({entry.source for entry in entries}):
         for layer in LAYERS:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class _Form(NamedTuple):
-    """How to select a key value, and how to write the result as an SQL literal.
+    """SQL forms of a key column: the expression to select, and the literal of a selected value.
 
     The literal's fields are the value, and the column's charset.
     """

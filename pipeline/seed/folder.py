@@ -185,7 +185,7 @@ def _all(name: TableName, chunks: list[Future[None]]) -> None:
         raise NotSeedableError(
             name,
             f"a chunk could not be read: {sentence_of(error)}",
-            "Remove the cause, unless it passes by itself, and run it again: it resumes after the"
+            "Fix the cause if it is not transient, and run the command again: it resumes after the"
             " chunks already read.",
         ) from error
     finally:

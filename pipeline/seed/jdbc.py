@@ -62,7 +62,7 @@ class JdbcSource:
 
 
 def returns_values_unchanged(version: ServerVersion) -> bool:
-    """True if Spark's query returns values unchanged.
+    """Return True if Spark's query returns values unchanged.
 
     Spark reads from a derived table. MySQL before 5.7.6 cannot merge it, and makes a temporary
     table whose columns may be too narrow for the values.

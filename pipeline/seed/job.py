@@ -81,8 +81,11 @@ def held_in_gold(state: GoldState, complete: Collection[TableName]) -> Iterator[
 
 
 class _Seeding:
-    """Seeds tables. `seeds`: those taken; `faults`: messages about tables that failed; `notes`:
-    messages about tables that were skipped."""
+    """The seeding of tables.
+
+    `seeds`: those taken. `faults`: messages about tables that failed. `notes`: messages about
+    tables that were skipped.
+    """
 
     def __init__(self, run: LayerRun) -> None:
         self.seeds: list[Seed] = []
@@ -144,7 +147,7 @@ class _Seeding:
         return [name for name in found if name not in complete and not self._waits(name)]
 
     def _waits(self, name: TableName) -> bool:
-        """True if the table has a complete seed that gold has yet to load."""
+        """Return True if the table has a complete seed that gold has yet to load."""
         lake, source = self._run.lake, self._run.source
         taken = self._taken.get(name)
         newer = [one for one in ids_of(lake, source, name) if taken is None or one > taken]

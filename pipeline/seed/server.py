@@ -44,7 +44,7 @@ class SourceServer:
 
     @property
     def places(self) -> LogPositions:
-        """Reads log positions from the server."""
+        """The reader of the server's log positions."""
         return LogPositions(self.connection, self.version, self.login)
 
     def create_statements(self, settings: Settings) -> CreateStatements:

@@ -1,4 +1,4 @@
-"""Settings of `binlake capture`: where a server's logs are written, and how often durably."""
+"""Settings of `binlake capture`: the destination of a server's logs, checkpoints and retries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MIB = 1 << 20
 
 
 class CheckpointSettings(Model):
-    """How often landed bytes are made durable: whichever comes first."""
+    """Limits at which landed bytes are made durable, whichever is reached first."""
 
     bytes: Size = ByteSize(16 * _MIB)
     """Make the landed file durable after this many bytes."""
@@ -21,7 +21,7 @@ class CheckpointSettings(Model):
 
 
 class RetrySettings(Model):
-    """How a lost connection is retried."""
+    """Retries of a lost connection."""
 
     longest: Annotated[float, Field(gt=0, le=3600)] = 30
     """The longest pause between two attempts to connect, in seconds. Pauses start at 0.2 s and
@@ -31,8 +31,8 @@ class RetrySettings(Model):
 
 
 class PublishSettings(Model):
-    """How often the growing file is uploaded to an object store, whole each time: when both limits
-    are reached, and when the capture ends."""
+    """Uploads of the growing file to an object store, whole each time: when both limits are
+    reached, and when the capture ends."""
 
     seconds: Annotated[float, Field(ge=0, le=86400)] = 60
     """Upload the growing file at most this often, in seconds. Only with a URL in `capture.to`."""
@@ -41,10 +41,10 @@ class PublishSettings(Model):
 
 
 class CaptureSettings(Model):
-    """Where a live server's logs are landed, and how."""
+    """Capture of a live server's logs."""
 
     to: Location = ""
-    """Where `binlake capture` lands the server's logs: a folder, or an fsspec URL."""
+    """Destination of the server's logs: a folder, or an fsspec URL."""
     spool: LocalPath | None = None
     """With a URL in `to`: the local folder in which files are landed before they are uploaded."""
     publish: PublishSettings = PublishSettings()

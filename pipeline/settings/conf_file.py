@@ -97,7 +97,8 @@ class SettingsFile:
             reason = f"cannot be read: {error.strerror}."
             raise SettingsError(reason, file=name, remedy=remedy) from error
         except UnicodeDecodeError as error:
-            raise SettingsError("is not text in UTF-8.", file=name) from error
+            remedy = "Save the file as UTF-8."
+            raise SettingsError("is not text in UTF-8.", file=name, remedy=remedy) from error
         root, values = _parsed(text, name)
         if root is None:
             return cls(name)
@@ -185,7 +186,7 @@ def _mapped(value: Any, change: Callable[[KeyPath, Any], Any], path: KeyPath = (
 
 
 class _Places:
-    """Collects the line of every key and item of a YAML document."""
+    """Collector of the lines of all keys and items of a YAML document."""
 
     def __init__(self, file: str) -> None:
         self.lines: dict[tuple[str, ...], int] = {}

@@ -41,13 +41,13 @@ ClusterBy = Annotated[
 
 
 class GoldSettings(Model):
-    """How gold's tables are stored for those who read them. Existing tables follow a change at the
-    next `binlake maintain`."""
+    """Storage of gold's tables for their readers. The next `binlake maintain` applies a change to
+    existing tables."""
 
     readers: Literal["fast", "any"] = "fast"
-    """Who can read gold's tables: `fast`, readers that know deletion vectors, which make small
-    changes to large tables cheap; `any`, all others too: every change rewrites the files that it
-    touches."""
+    """Readers that gold's tables support: `fast`, those that know deletion vectors, which make
+    small changes to large tables cheap; `any`, all others too: every change rewrites the files that
+    it touches."""
     change_data_feed: TablePatterns = ()
     """Tables that record row changes in Delta's change data feed, as patterns over
     `schema.table`."""

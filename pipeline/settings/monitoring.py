@@ -67,7 +67,7 @@ class MetricsSettings(Model):
     """A file, `NAME.prom`, that each run writes for node_exporter's textfile collector. Each source
     needs one of its own."""
     tables: bool = False
-    """Whether there are metrics of each table, too."""
+    """Write metrics of each table, too."""
 
 
 class LineageSettings(Model):
@@ -76,25 +76,25 @@ class LineageSettings(Model):
     model_config = ConfigDict(hide_input_in_errors=True)
 
     openlineage: Annotated[str, AfterValidator(_lineage)] | None = None
-    """Where START, COMPLETE and FAIL of each layer are sent: the URL of a server
-    (`https://marquez:5000`), or a file to which they are appended, an event a line."""
+    """Destination of each layer's START, COMPLETE and FAIL events: the URL of a server
+    (`https://marquez:5000`), or a file to which they are appended, one per line."""
     namespace: str = "binlake"
     """The namespace of the jobs, by which their owner knows them."""
     api_key_file: LocalPath | None = None
     """The path of a file whose first line is the server's API key, unless OPENLINEAGE_API_KEY is
     set."""
     timeout: Seconds = SECONDS
-    """The timeout of an event, in seconds. After the first that fails, a run sends no more."""
+    """The timeout of an event, in seconds. After the first failed event, a run sends no more."""
 
 
 class NotifySettings(Model):
-    """A webhook that is called when something is wrong, and when it is well again."""
+    """A webhook that is called when a problem appears, and when it is resolved."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
     url: WebhookUrl | None = None
-    """Where a run posts JSON about a failure, a held table, a gap or another fault: once, and again
-    when it is well. The URL is treated as a secret."""
+    """URL to which a run posts JSON about a failure, a held table, a gap or another fault: once,
+    and again when it is resolved. The URL is treated as a secret."""
     token_file: LocalPath | None = None
     """The path of a file whose first line is the webhook's token, unless BINLAKE_NOTIFY_TOKEN is
     set. Settings never hold a token."""

@@ -38,10 +38,13 @@ def first_line(file: str, *, key: str) -> str:
         with Path(file).open(encoding="utf-8") as lines:
             line = lines.readline().rstrip("\r\n")
     except OSError as error:
-        raise SettingsError(f"{file} cannot be read: {error.strerror}.", key=key) from error
+        remedy = "Check the path, and that this user can read it."
+        reason = f"{file} cannot be read: {error.strerror}."
+        raise SettingsError(reason, key=key, remedy=remedy) from error
     except UnicodeDecodeError:
         # Not chained: its message quotes the undecodable bytes.
-        raise SettingsError(f"{file} is not text in UTF-8.", key=key) from None
+        remedy = "Save the file as UTF-8."
+        raise SettingsError(f"{file} is not text in UTF-8.", key=key, remedy=remedy) from None
     if not line:
         remedy = "Put the password or token there; if there is none, remove the setting."
         raise SettingsError(f"the first line of {file} is empty.", key=key, remedy=remedy)

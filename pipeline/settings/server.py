@@ -78,7 +78,7 @@ def _without_password(url: str | None) -> str | None:
 
 
 class TlsSettings(Model):
-    """How the connection is protected, in MySQL's own terms (`--ssl-mode`).
+    """Protection of the connection, in MySQL's own terms (`--ssl-mode`).
 
     Source: https://dev.mysql.com/doc/refman/9.7/en/connection-options.html#option_general_ssl-mode
     """
@@ -108,7 +108,7 @@ class TlsSettings(Model):
 
 
 class ServerSettings(Model):
-    """Where the source server answers, and who logs in."""
+    """Address of the source server, and the user who logs in."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
 

@@ -59,8 +59,9 @@ def matches(name: object, patterns: Collection[str]) -> bool:
 
 
 def key_given(keys: Mapping[str, Sequence[str]], name: str) -> tuple[str, ...]:
-    """Return the key columns of `schema.table` in conf's `keys`, by its exact name or else by
-    pattern; empty if there are none, so that the table's own key is used.
+    """Return a table's key columns in the setting `keys`, by its exact name, else by pattern.
+
+    Empty if there are none, so that the table's own key is used.
     """
     given = keys.get(name)
     if given is None:
@@ -69,7 +70,7 @@ def key_given(keys: Mapping[str, Sequence[str]], name: str) -> tuple[str, ...]:
 
 
 class SeedSettings(Model):
-    """Which tables get an initial snapshot, and how it is read."""
+    """Initial snapshots: the tables to seed, and how they are read."""
 
     tables: tuple[str, ...] = ()
     """Patterns over `schema.table` of the tables to seed (`--table`). None: the tables whose rows
@@ -88,19 +89,19 @@ class SeedSettings(Model):
     chunk_rows: Annotated[int, Field(ge=100)] = 500_000
     """Rows that one Spark task reads at a time, and reads again if it fails."""
     parallel: Annotated[int, Field(ge=1, le=256)] = 4
-    """How many chunks are read at once, each over its own connection."""
+    """Number of chunks read at once, each over its own connection."""
 
 
 class SegmentSettings(Model):
     """Sizes of bronze's segments and of batches."""
 
     target: Size = ByteSize(16 * MIB)
-    """Bronze cuts a file between transactions at about this size."""
+    """Approximate size at which bronze divides a file, between transactions."""
     limit: Size = ByteSize(64 * MIB)
-    """Only a transaction or event larger than this is cut inside."""
+    """Only a transaction or event larger than this is itself divided."""
     batch: Size = ByteSize(32 * 1024 * MIB)
-    """About this much of the log goes into one batch of bronze, and of silver. A larger backlog is
-    processed in several batches, each of which stays done if the run dies."""
+    """Approximate amount of log in one batch of bronze, and of silver. A larger backlog is
+    processed in several batches, and those that were completed remain if the run dies."""
 
     @model_validator(mode="after")
     def _ordered(self) -> SegmentSettings:
@@ -110,11 +111,11 @@ class SegmentSettings(Model):
 
 
 class TypeSettings(Model):
-    """How MySQL types that Delta lacks become columns; see `decoder.model.options.TypeOptions`."""
+    """Representation of MySQL types that Delta lacks; see `decoder.model.options.TypeOptions`."""
 
     time: Literal["text", "micros"] = "text"
-    """How TIME is stored: `text` as MySQL prints it, or `micros`, microseconds in a long. In a lake
-    that has tables, a change needs a full refresh."""
+    """Representation of TIME: `text`, as MySQL prints it, or `micros`, microseconds in a long. In a
+    lake that has tables, a change needs a full refresh."""
     zero_dates: Literal["null", "string"] = "null"
     """The replacement of zero and impossible dates: `null` (counted per column), or `string`: dates
     are stored as text. In a lake that has tables, a change needs a full refresh."""
@@ -134,25 +135,28 @@ class EncryptionSettings(Model):
 
 
 class RetentionSettings(Model):
-    """How long `binlake maintain` keeps what nothing needs any more; None: forever."""
+    """Retention, by `binlake maintain`, of data that is no longer needed; None: forever.
+
+    That of the records of runs is a setting of its own, `keep_runs`.
+    """
 
     cuts: Duration = timedelta(days=7)
-    """How long published snapshots (rows of `gold/_cuts`) are kept after they were published. The
-    last one always stays."""
+    """Retention of published snapshots (rows of `gold/_cuts`), from their publication. The last one
+    always stays."""
     silver: OrForever = timedelta(days=30)
-    """How long silver keeps rows that nothing needs any more, from when they came into the lake; or
+    """Retention of silver's rows that are no longer needed, from their arrival in the lake; or
     `forever`."""
     bronze: OrForever = None
-    """How long bronze keeps the bytes of logs that nothing needs any more; or `forever`. Without
-    them nothing can be decoded again."""
+    """Retention of the bytes of logs that are no longer needed; or `forever`. Without them nothing
+    can be decoded again."""
 
 
 class SparkSettings(Model):
     """The Spark session that Binlake starts."""
 
     master: str = "local[*]"
-    """Where Spark runs if Binlake starts it: on this machine, on a cluster (`spark://host:7077`),
-    or a Spark Connect server (`sc://host:port`). Ignored under spark-submit."""
+    """The master of a Spark that Binlake starts: this machine, a cluster (`spark://host:7077`), or
+    a Spark Connect server (`sc://host:port`). Ignored under spark-submit."""
     driver_memory: Memory = ByteSize(2048 * MIB)
     """The driver's heap. Ignored under spark-submit."""
     conf: SparkConf = Field(default_factory=dict)
@@ -202,9 +206,9 @@ class Settings(Model):
     """The time zone that SYSTEM stands for on the source, as `Europe/Paris` or `+02:00`. The log
     does not record it, and DEFAULTs that are a time of day depend on it."""
     foreign_keys_logged: bool | Literal["auto"] = "auto"
-    """Whether the log contains what foreign keys do to child tables (CASCADE, SET NULL). With
-    `auto` or `false`, gold does it wherever the log's flags say that the server did not log it;
-    with `true`, gold never does."""
+    """Changes that foreign keys make to child tables (CASCADE, SET NULL): `true` if the log
+    contains them all; with `auto` or `false`, gold makes them wherever the log's flags say that the
+    server did not log them."""
     lower_case_table_names: LetterCase = None
     """The server's variable of this name: 0, 1 or 2. With 1 and 2, table names are lower case
     however statements spell them. Unset, a statement on a table whose name differs from a known one
@@ -214,14 +218,15 @@ class Settings(Model):
     message gives them. Later files are applied, and tables that existed before are no longer
     `complete`."""
     drift: bool | Literal["full"] = True
-    """Whether gold's rows are compared with the before images of their changes, to find rows that
-    were changed outside the log. `true`: in parts of a batch of up to 100,000 changes, in about a
+    """Compare gold's rows with the before images of their changes, to find rows that were changed
+    outside the log. `true`: in parts of a batch of up to 100,000 changes, in about a
     sixth of the tables of each batch (in all of up to four small tables); `full`: always; `false`:
     never."""
     until: UntilText = None
-    """Where gold stops (`--until`): a time in ISO 8601 (UTC if it has no offset), a GTID,
-    `FILE:POSITION`, or an LSN. The published snapshot is at the last transaction in the log before
-    the first that is later. A later run without it continues from there."""
+    """The last position that gold applies (`--until`): a time in ISO 8601 (UTC if it has no
+    offset), a GTID, `FILE:POSITION`, or an LSN. The published snapshot is at the last
+    transaction in the log before the first that is later. A later run without it continues from
+    there."""
     refresh_tables: TablePatterns = ()
     """With `apply --full-refresh`: rebuild only these tables. Better given with `--table`, since in
     a file it applies to every full refresh of gold."""
@@ -237,17 +242,17 @@ class Settings(Model):
     have the same key, or if a key value is a zero date or invalid text."""
     gold: GoldSettings = GoldSettings()
     parallel_tables: Annotated[int, Field(ge=1, le=64)] = 8
-    """How many tables are written at the same time."""
+    """Number of tables written at the same time."""
     engine: Literal["auto", "spark", "local"] = "auto"
-    """Where the tasks of bronze and silver run: `local`, in threads of this process; `spark`, on
+    """Engine for the tasks of bronze and silver: `local`, in threads of this process; `spark`, on
     Spark's workers; `auto`, in this process if Spark has only this machine and a batch reads at
     most 1 GiB. A job that spark-submit or Databricks started always uses the workers. The output is
     the same."""
     keep_runs: Annotated[int, Field(ge=1, le=36500)] = 90
-    """Days that `binlake maintain` keeps the record of each run."""
+    """Days for which `binlake maintain` keeps the record of each run."""
     stale: Duration | None = None
-    """How old the newest binlog file may be in a run that finds nothing new, as `2 hours`: if it is
-    older, that is a fault, and the exit code is 3. Unset: any age."""
+    """Maximum age of the newest binlog file in a run that finds nothing new, as `2 hours`. An older
+    one is a fault, and the exit code is 3. Unset: any age."""
     metrics: MetricsSettings = MetricsSettings()
     lineage: LineageSettings = LineageSettings()
     notify: NotifySettings = NotifySettings()

@@ -1,4 +1,8 @@
-"""The `until` setting, where gold stops: a time, a GTID, a position in the log, or an LSN."""
+"""The `until` setting, where gold stops: a time, a GTID, a position in the log, or an LSN.
+
+The text form of a GTID is also known to `pipeline.source.gtid_set`, `pipeline.gold.plan.until` and
+`pipeline.gold.changes.log_facts`.
+"""
 
 from __future__ import annotations
 

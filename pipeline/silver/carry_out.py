@@ -100,7 +100,7 @@ def _decode_and_commit(run: LayerRun, plan: Plan, body: SilverPlan) -> Done:
     scratch = f"{run.lake.staging}/{run.source}/{batch}-{uuid.uuid4().hex}"
     targets = targets_of(run, body, batch, scratch)
     refs = _refs(run, body)
-    # The rows that seeds bring to gold are in no segment.
+    # The rows of seeds are in no segment.
     start_early(run.spark, None if body.seeded else sum(ref.size for ref in refs))
     try:
         decoded = _decode(run, body, refs, destinations(targets, scratch), scratch)
@@ -153,7 +153,7 @@ def _decode(
 
 
 def _quarantine(run: LayerRun, body: SilverPlan, batch: int, faults: ReadFaults) -> list[str]:
-    """Write the batch's faults, and resolve those that are none any more; return sentences."""
+    """Write the batch's faults, and resolve those that can now be decoded; return sentences."""
     # Faults of retried segments are already in quarantine, unless tables have names by now.
     again = bool(body.again)
     known = body.retried and not again
@@ -231,7 +231,7 @@ def targets_of(run: LayerRun, plan: SilverPlan, batch: int, scratch: str) -> Map
 
 
 def destinations(targets: Mapping[str, Target], scratch: str) -> Mapping[str, Destination]:
-    """Return where tasks write; faults go to `scratch`, until all of them are known."""
+    """Return the destinations of tasks; faults go to `scratch` until all of them are known."""
     faults = Destination(scratch, LakeTable(scratch, STAGED_FAULTS))
     return {name: target.destination for name, target in targets.items()} | {FAULTS: faults}
 
@@ -257,7 +257,7 @@ def commit(run: LayerRun, decoded: Written, targets: Mapping[str, Target], batch
 
 
 def touched(plan: SilverPlan, counts: Mapping[str, int]) -> dict[int, PlannedTable]:
-    """Return the tables that a batch has changes of, by their number in the plan."""
+    """Return the tables with changes in a batch, by their number in the plan."""
     return {
         table_id: table
         for table_id, table in by_table_id(plan.tables).items()

@@ -43,7 +43,7 @@ from pipeline.silver.decode.silver_tables import (
 )
 from pipeline.silver.plan.batch_plan import Begins, SilverPlan
 from pipeline.silver.plan.new_segments import AvailableSegments, new_segments
-from pipeline.silver.plan.progress import Standing, silver_progress, silver_progress_ahead
+from pipeline.silver.plan.progress import SilverProgress, silver_progress, silver_progress_ahead
 from pipeline.silver.tables.views import drop_view
 
 NAMED = 5
@@ -131,13 +131,13 @@ def in_words(names: Sequence[str]) -> str:
     return f"{', '.join(names[:NAMED])}{f' and {more} more' if more > 0 else ''}"
 
 
-def previous_end(standing: Standing, end: FilePosition) -> FilePosition:
+def previous_end(progress: SilverProgress, end: FilePosition) -> FilePosition:
     """Return silver's position before a full refresh; `end` is the end of its last batch.
 
-    If it replaces another refresh in progress, that is the position before both: gold's last
-    published cut may be of there.
+    If it replaces another refresh in progress, that is the position before both: gold's published
+    snapshot may be from there.
     """
-    return standing.refresh.upto if standing.refresh.under_way else end
+    return progress.refresh.upto if progress.refresh.under_way else end
 
 
 def require_no_maintenance(ledger: Ledger) -> None:
@@ -160,10 +160,10 @@ def beginning_plan(run: LayerRun) -> SilverPlan | None:
 
     It is at the position of the batch before it, where silver stays if the refresh is abandoned.
     """
-    standing, last = silver_progress(run.ledger), run.ledger.last("silver")
+    progress, last = silver_progress(run.ledger), run.ledger.last("silver")
     if last is None:
         return None
-    before = standing.plan or SilverPlan.from_body(last.body)
+    before = progress.plan or SilverPlan.from_body(last.body)
     items = read_items(run.spark, run.lake, run.source)
     known = {(i.schema, i.table, i.version) for i in items if i.version is not None}
     if before.begins:  # started, without a batch since: earlier tables may not be emptied yet
@@ -175,7 +175,7 @@ def beginning_plan(run: LayerRun) -> SilverPlan | None:
             last_maintained(run.ledger),
             tuple(sorted(known)),
             run.settings.decoding,
-            previous_end(standing, before.end),
+            previous_end(progress, before.end),
         ),
     )
 

@@ -47,8 +47,8 @@ FIRST_NUMBER = 1
 class Next(NamedTuple):
     """The next batch, or None if there is nothing new.
 
-    `gaps` end it; `more`: bronze has more than fits the batch. `notes` are about seeds that wait,
-    `faults` about seeds that are refused.
+    `gaps`: sentences about the gaps at which it ends. `more`: bronze has more than fits the batch.
+    `notes`: about seeds that wait; `faults`: about refused seeds.
     """
 
     plan: SilverPlan | None
@@ -61,8 +61,8 @@ class Next(NamedTuple):
 def next_plan(run: LayerRun) -> Next:
     """Plan the part of bronze after silver's position that fits one batch."""
     settings, of_source = run.settings, (run.spark, run.lake, run.source)
-    standing = silver_progress(run.ledger)
-    before, refresh = standing.plan, standing.refresh
+    progress = silver_progress(run.ledger)
+    before, refresh = progress.plan, progress.refresh
     whole = new_segments(*of_source, before, settings.given_up)
     if not whole.segments:
         found = _seeds_alone(run, before, whole)
@@ -157,7 +157,7 @@ def _waiting_for_log(refresh: Refresh, last: SilverPlan | None) -> tuple[str, ..
     if not refresh.under_way or end >= refresh.upto:
         return ()
     ends = f"Bronze ends at {_described(end)}, but silver had reached {_described(refresh.upto)}"
-    return (f"{ends}: the full refresh waits for the missing part of the log.",)
+    return (f"{ends}. The full refresh waits for the missing part of the log.",)
 
 
 def _described(position: FilePosition) -> str:

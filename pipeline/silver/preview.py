@@ -1,4 +1,4 @@
-"""Preview of silver's next run, by bronze's records: nothing is decoded for it."""
+"""Preview of silver's next run, by bronze's records: nothing is decoded."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from pipeline.silver.plan.survey import tables_named
 
 @dataclass(frozen=True, slots=True)
 class SilverPreview:
-    """The work of silver's next run. `open_batch`: the one that an earlier run left, to be finished
-    first; its segments count as not decoded.
+    """The work of silver's next run.
 
-    `segments`, `bytes`, `transactions`: of what bronze has and silver does not, up to the first of
-    `gaps`; `transactions` is None if bronze has not counted them. `tables` have rows there, as far
-    as bronze's excerpts name them: `unnamed_segments` have none. How many rows is unknown until
-    they are decoded. `seeds`: tables whose initial snapshot has been read and not been loaded.
+    `open_batch`: the batch that an earlier run left unfinished, which is finished first; its
+    segments count as not decoded. `segments`, `bytes`, `transactions`: the totals that bronze has
+    and silver lacks, up to the first of `gaps`; `transactions` is None if bronze has not counted
+    them. `tables` have rows there, by bronze's excerpts; `unnamed_segments` have no excerpt. The
+    number of rows is unknown until they are decoded. `seeds`: tables whose initial snapshot has
+    been read but not loaded.
     """
 
     open_batch: int | None

@@ -45,7 +45,7 @@ files several go into one."""
 
 @dataclass(frozen=True, slots=True)
 class LocalEngine:
-    """Runs tasks in threads of this process: the decoder and Parquet release the GIL."""
+    """Engine for tasks in threads of this process: the decoder and Parquet release the GIL."""
 
     threads: int
     readers = "this process"
@@ -97,7 +97,7 @@ class LocalEngine:
 
 @dataclass(frozen=True, slots=True)
 class SparkEngine:
-    """Runs tasks on Spark's workers, which get the code from `pipeline.spark.ship_code`."""
+    """Engine for tasks on Spark's workers, which get the code by `pipeline.spark.ship_code`."""
 
     spark: Spark
     readers = "Spark's workers"
@@ -137,7 +137,7 @@ Engine: TypeAlias = LocalEngine | SparkEngine
 
 
 def engine_of(spark: Spark, settings: Settings, size: int) -> Engine:
-    """Return the engine for tasks that read `size` bytes in total, by `engine` in conf."""
+    """Return the engine for tasks that read `size` bytes in total, by the setting `engine`."""
     small = size <= SMALL and _is_alone(spark)
     local = settings.engine == "local" or (settings.engine == "auto" and small)
     if local and not _is_job():

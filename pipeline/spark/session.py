@@ -163,7 +163,7 @@ def spark_for(
     beside: bool = False,
     lasting: bool = False,
 ) -> Spark:
-    """Return the session that exists, or a Spark of our own, which starts when something needs it.
+    """Return the session that exists, or a Spark that starts when it is first needed.
 
     `progress` shows that the command waits for it. `connector`: see `session`; `beside`, `lasting`:
     see `StartingSpark`. Raises as `session` does if a session exists, or if spark-submit runs this:
@@ -294,9 +294,9 @@ def with_defaults(options: str, little: bool = False) -> str:
 
 
 def cores(master: str) -> int:
-    """Return how many tasks a local master runs in parallel; for others, this machine's cores.
+    """Return the number of parallel tasks of a local master; for others, this machine's cores.
 
-    A cluster's number of cores is not known in advance: it is set in conf.
+    A cluster's number of cores is not known in advance: it comes from the settings.
     """
     local = re.fullmatch(r"local(?:\[(\d+)(?:,\d+)?\])?", master)
     return int(local[1] or 1) if local else os.cpu_count() or 1

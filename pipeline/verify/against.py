@@ -15,10 +15,10 @@ from pipeline.settings import Settings
 from pipeline.settings.settings import matches
 from pipeline.verify.canonical import DATE, DATETIME
 from pipeline.verify.checksums import (
-    PublishedCut,
     PublishedTable,
     SummedTable,
     TableChecksum,
+    VerifiedSnapshot,
 )
 from pipeline.verify.chunks import Chunking, differing
 from pipeline.verify.gold_table import keyed
@@ -94,7 +94,7 @@ class Comparison:
 
 
 def compare(
-    run: LayerRun, cut: PublishedCut, ours: Sequence[SummedTable], file: ServerFile
+    run: LayerRun, cut: VerifiedSnapshot, ours: Sequence[SummedTable], file: ServerFile
 ) -> Comparison:
     """Compare the cut's tables with a server's file; `ours`: their sums by `chunkings`."""
     found = {TableName(table.total.schema, table.total.table): table for table in ours}
@@ -123,7 +123,7 @@ def compare(
     )
 
 
-def chunkings(cut: PublishedCut, file: ServerFile) -> dict[TableName, Chunking]:
+def chunkings(cut: VerifiedSnapshot, file: ServerFile) -> dict[TableName, Chunking]:
     """Return the server's chunking of each table that can be compared."""
     return {
         table.name: other.chunking
@@ -142,7 +142,7 @@ def _require_same_dates(table: PublishedTable, file: ServerFile) -> None:
             f"{table.name} has zero dates as {kept.pop()} in gold, but as {file.zero_dates} in the"
             " file.",
             key="against",
-            remedy="Make the file again with the other value of --zero-dates.",
+            remedy="Generate the file again with the other value of --zero-dates.",
         )
 
 
@@ -167,7 +167,7 @@ def _difference(
     if tuple(table.columns) != other.columns:
         return TableDifference(name.schema, name.table, reason)
     if not other.keys:
-        reason = f"{reason} Make the file again without --no-keys to see which rows differ."
+        reason = f"{reason} Generate the file again without --no-keys to see which rows differ."
         return TableDifference(name.schema, name.table, reason)
     found = differing(ours.chunks, other.chunks)
     chunks = found if len(found) <= NAMED_CHUNKS else None
@@ -200,7 +200,7 @@ def _key_difference(key: str, source: int, gold: int) -> KeyDifference:
 
 
 def _not_in_both(
-    settings: Settings, cut: PublishedCut, file: ServerFile
+    settings: Settings, cut: VerifiedSnapshot, file: ServerFile
 ) -> Iterator[TableDifference]:
     """Yield the tables that only gold or only the server has."""
     gold = {table.name: table for table in cut.tables}
@@ -232,7 +232,7 @@ def _unmatched(patterns: Sequence[str], reported: Sequence[str]) -> list[NotComp
     ]
 
 
-def _of_domains(run: LayerRun, cut: PublishedCut, file: ServerFile) -> Iterator[str]:
+def _of_domains(run: LayerRun, cut: VerifiedSnapshot, file: ServerFile) -> Iterator[str]:
     if others := only_replicated(run, cut, file):
         yield (
             f"ignored {others}: the server has replicated them, but neither its own log nor the"

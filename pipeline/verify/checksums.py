@@ -65,7 +65,7 @@ class TableChecksum:
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedCut:
+class VerifiedSnapshot:
     """A consistent snapshot ("cut") that a source's gold has published, with its tables."""
 
     source: str
@@ -79,7 +79,7 @@ class PublishedCut:
 
 def published_cut(
     run: LayerRun, patterns: Sequence[str] = (), *, batch: int | None = None
-) -> PublishedCut:
+) -> VerifiedSnapshot:
     """Return the cut that gold's last batch, or `batch`, published.
 
     `patterns` over `schema.table` choose tables. Raises as `require_published`.
@@ -112,7 +112,7 @@ def published_cut(
     held = frozenset(TableName(e["schema"], e["table"]) for e in cut.tables if e["held"])
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
         tables = tuple(pool.map(gold_table, chosen))
-    return PublishedCut(run.source, state.cut_lsn, cut.gtid_set, tables, held, tuple(patterns))
+    return VerifiedSnapshot(run.source, state.cut_lsn, cut.gtid_set, tables, held, tuple(patterns))
 
 
 def require_published(run: LayerRun) -> Plan:
@@ -146,7 +146,7 @@ class SummedTable:
 
 
 def checksums(
-    run: LayerRun, cut: PublishedCut, chunkings: Mapping[TableName, Chunking]
+    run: LayerRun, cut: VerifiedSnapshot, chunkings: Mapping[TableName, Chunking]
 ) -> list[SummedTable]:
     """Compute the checksums of the cut's tables, in order of names, several in parallel.
 

@@ -145,7 +145,7 @@ def _texts(kinds: Sequence[str], batch: pa.RecordBatch) -> Iterator[Sequence[Can
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Maps Arrow batches to a row for each chunk: number of rows, and sum of their hashes."""
+    """Mapper of Arrow batches to a row for each chunk: number of rows, and sum of their hashes."""
 
     kinds: Sequence[str]
     chunking: Chunking
@@ -169,7 +169,7 @@ class _Sums:
 
 @dataclass(frozen=True, slots=True)
 class _Keyed:
-    """Maps Arrow batches to the hashes and keys of the rows in the wanted chunks."""
+    """Mapper of Arrow batches to the hashes and keys of the rows in the wanted chunks."""
 
     kinds: Sequence[str]
     chunking: Chunking

@@ -1,4 +1,4 @@
-"""Take a snapshot of the settings' server over a connection of our own.
+"""Take a snapshot of the settings' server over a separate connection.
 
 The snapshot is the same file that the script writes, in the lake's scratch space, where all Spark
 workers can read it; the rows' hashes and keys are beside it, in Parquet files that can be read in
@@ -54,7 +54,7 @@ ORDER = [("table", "ascending"), ("chunk", "ascending")]
 
 
 class _Asking(Watcher):
-    """Shows the snapshot's progress, and requests a cut from gold at its position."""
+    """Observer that shows the snapshot's progress, and requests a cut from gold at its position."""
 
     def __init__(
         self,

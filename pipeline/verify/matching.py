@@ -192,10 +192,10 @@ def batch_at(
     in transactions reported.
     """
     ends = time.monotonic() + patience
-    place: _AtPosition | _WithGtids = (
-        _AtPosition(run, wanted, began)
+    place: _PositionMatcher | _GtidMatcher = (
+        _PositionMatcher(run, wanted, began)
         if isinstance(wanted, AtPosition)
-        else _WithGtids(run, GtidSet.of(wanted.gtid_set), began.lsn)
+        else _GtidMatcher(run, GtidSet.of(wanted.gtid_set), began.lsn)
     )
     with run.progress.task("waiting for gold to catch up", None, "checks") as task:
         while True:
@@ -208,8 +208,8 @@ def batch_at(
 
 
 @dataclass(slots=True)
-class _WithGtids:
-    """Looks for a cut with exactly these GTIDs; `known` caches the GTIDs of cuts by batch."""
+class _GtidMatcher:
+    """Finder of a cut with exactly these GTIDs; `known` caches the GTIDs of cuts by batch."""
 
     run: LayerRun
     gtids: GtidSet
@@ -233,8 +233,8 @@ class _WithGtids:
 
 
 @dataclass(frozen=True, slots=True)
-class _AtPosition:
-    """Looks for the cut at a position in the log that the lake ingests."""
+class _PositionMatcher:
+    """Finder of the cut at a position in the log that the lake ingests."""
 
     run: LayerRun
     wanted: AtPosition

@@ -27,8 +27,10 @@ from pipeline.silver.decode.silver_tables import transactions_table
 from pipeline.silver.plan.progress import silver_progress
 from pipeline.source import GtidSet
 from pipeline.source.gtid_set import NO_GTIDS
-from pipeline.verify.checksums import PublishedCut
+from pipeline.verify.checksums import VerifiedSnapshot
 from pipeline.verify.server_file import ServerFile
+
+_CATCH_UP = "capture and run until gold is there, and then verify again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def cuts_since(run: LayerRun, lsn: int) -> list[tuple[int, int, str | None]]:
     return sorted((tuple(map(row.get, columns)) for row in found), key=itemgetter(0))
 
 
-def other_position(run: LayerRun, cut: PublishedCut, file: ServerFile) -> str:
+def other_position(run: LayerRun, cut: VerifiedSnapshot, file: ServerFile) -> str:
     """Return a sentence about how the snapshot's position differs from the cut's; empty if equal.
 
     Log positions are compared within the file of the same name from the same server.
@@ -102,14 +104,20 @@ def other_position(run: LayerRun, cut: PublishedCut, file: ServerFile) -> str:
             later, earlier = differing_gtids(gold, snapshot)
             sentences = []
             if later:
-                sentences.append(f"The snapshot has {later}, which gold's snapshot lacks.")
+                sentences.append(
+                    f"The server's snapshot contains {later}, which gold's published snapshot"
+                    f" lacks: {_CATCH_UP}"
+                )
             if earlier:
-                sentences.append(f"Gold's snapshot has {earlier}, which the server's lacks.")
+                sentences.append(
+                    f"Gold's published snapshot contains {earlier}, which the server's lacks: if it"
+                    " is a replica, verify again once it has caught up; generate a file again."
+                )
             return " ".join(sentences)
     return _by_place(run, cut, file)
 
 
-def only_replicated(run: LayerRun, cut: PublishedCut, file: ServerFile) -> GtidSet:
+def only_replicated(run: LayerRun, cut: VerifiedSnapshot, file: ServerFile) -> GtidSet:
     """Return the snapshot's GTIDs in domains that neither the MariaDB server's own log nor the lake
     has.
 
@@ -132,37 +140,37 @@ def differing_gtids(gold: GoldGtids, theirs: GtidSet) -> tuple[str, str]:
     return later, theirs.lacking(gold.needed)
 
 
-def _by_place(run: LayerRun, cut: PublishedCut, file: ServerFile) -> str:
-    place = f"{file.file}, position {file.position}"
+def _by_place(run: LayerRun, cut: VerifiedSnapshot, file: ServerFile) -> str:
+    at = f"The server's snapshot is at {file.file}, position {file.position}"
     if file.file is None or file.position is None:
         return "The server had no binary log, so its snapshot cannot be compared with gold's."
     stored = {row.file: row for row in read_files(run.spark, run.lake, run.source)}
     row = stored.get(file.file)
     if row is None:
-        return f"The snapshot is at {place}: that file is not in the lake."
+        return f"{at}; that file is not in the lake: {_CATCH_UP}"
     if row.server_id != file.server_id:
         return (
-            f"The snapshot is from the server with server_id {file.server_id}, the lake's"
-            f" {row.file} from the one with {row.server_id}; without GTIDs their positions cannot"
+            f"The server's snapshot is from server_id {file.server_id}, the lake's"
+            f" {row.file} from server_id {row.server_id}; without GTIDs their positions cannot"
             " be compared."
         )
     if row.ingested_upto < file.position:
-        return f"The snapshot is at {place}: the lake has {row.ingested_upto} bytes of that file."
+        return f"{at}; the lake has {row.ingested_upto} bytes of that file: {_CATCH_UP}"
     here = row.ordinal << OFFSET_BITS | file.position
     if cut.lsn >= here:
-        return f"The snapshot is at {place}: gold's snapshot is after that."
+        return f"{at}; gold's published snapshot is later."
     if not is_in_silver(run, (row.ordinal, file.position)):
-        return f"The snapshot is at {place}: the log before that is not fully decoded in the lake."
+        return f"{at}; the log before it is not fully decoded in the lake: {_CATCH_UP}"
     after = compare("__lsn", ">", cut.lsn) & compare("__lsn", "<", here)
     where = equal("source", run.source) & after
     if between := run.ledger.tables.count(transactions_table(run.lake), where):
         transactions = "1 transaction" if between == 1 else f"{between:,} transactions"
-        return f"The snapshot is at {place}: gold's snapshot is {transactions} before that."
+        return f"{at}; gold's published snapshot is {transactions} earlier: {_CATCH_UP}"
     return ""
 
 
 def is_in_silver(run: LayerRun, place: FilePosition) -> bool:
-    """True if silver has everything that bronze has before a (file ordinal, position)."""
+    """Return True if silver has everything that bronze has before a (file ordinal, position)."""
     run.ledger.refresh()
     silver = silver_progress(run.ledger).plan
     if silver is None or silver.end >= place:

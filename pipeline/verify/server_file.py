@@ -20,7 +20,7 @@ from pipeline.verify.snapshot import FORMAT, HEADER
 
 HASHES = "table int, chunk int, hash binary, key string"
 """Columns of the server's rows: table number, chunk, hash, and key as JSON."""
-_MAKE = "Make it with the script that binlake verify --script writes."
+_MAKE = "Generate it with the script that binlake verify --script writes."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class ServerTable:
 
     @property
     def chunking(self) -> Chunking:
-        """How its rows are assigned to chunks."""
+        """The assignment of its rows to chunks."""
         names = [column.name for column in self.columns]
         return Chunking(self.count, tuple(names.index(name) for name in self.key))
 

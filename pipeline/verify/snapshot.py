@@ -124,7 +124,7 @@ def write_snapshot(
     def line(number: int, chunk: int, digest: bytes, key: str) -> None:
         out.write(f'[{number},{chunk},"{digest.hex()}",{key}]\n')
 
-    reading = _Reading(keep or line, zero_dates, keys, watcher)
+    options = _ReadOptions(keep or line, zero_dates, keys, watcher)
     # Read before the snapshot, whose start blocks all writers.
     chosen = list(source_tables(cursor, chosen_one))
     place = _begin(cursor)
@@ -136,7 +136,7 @@ def write_snapshot(
         # Releases the table's metadata lock: otherwise an ALTER TABLE would wait for the end of the
         # snapshot, and all readers of the table would queue after it.
         cursor.execute("SAVEPOINT binlake")
-        _write_table(reader, out, number, table, reading)
+        _write_table(reader, out, number, table, options)
         cursor.execute("ROLLBACK TO SAVEPOINT binlake")
     # Not COMMIT: MariaDB would log the savepoints as a transaction.
     cursor.execute("ROLLBACK")
@@ -198,12 +198,13 @@ def _first(cursor: Any, sql: str) -> list[str]:
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
-    """True if one of the patterns over `schema.table` matches, or there are none."""
+    """Return True if one of the patterns over `schema.table` matches, or there are none."""
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-class _Reading(NamedTuple):
-    """How tables are read: where rows' hashes and keys go (with `keys`), and the observer."""
+class _ReadOptions(NamedTuple):
+    """Options for reading tables: the receiver of rows' hashes and keys (with `keys`), and the
+    observer."""
 
     keep: Keep
     zero_dates: str
@@ -212,12 +213,12 @@ class _Reading(NamedTuple):
 
 
 def _write_table(
-    cursor: Any, out: TextIO, number: int, table: SnapshotTable, reading: _Reading
+    cursor: Any, out: TextIO, number: int, table: SnapshotTable, options: _ReadOptions
 ) -> None:
     names = [column.name for column in table.columns]
     key = tuple(names.index(name) for name in table.key)
     estimate = _estimate(cursor, table)
-    chunking = Chunking(chunk_count(estimate), key) if reading.keys else WHOLE
+    chunking = Chunking(chunk_count(estimate), key) if options.keys else WHOLE
     begin = {
         "table": number,
         "schema": table.schema,
@@ -225,13 +226,13 @@ def _write_table(
         "columns": [[column.name, column.kind] for column in table.columns],
         "key": list(table.key),
         "transactional": table.transactional,
-        "keys": reading.keys,
+        "keys": options.keys,
         "chunks": chunking.parts,
     }
     _write(out, begin)
-    reading.watcher.reading(table, estimate)
+    options.watcher.reading(table, estimate)
     try:
-        sums = dict(_read_rows(cursor, number, table, chunking, reading))
+        sums = dict(_read_rows(cursor, number, table, chunking, options))
         rows, total = table_sum(sums)
         result = {"rows": rows, "checksum": checksum(total)}
     except Exception as error:
@@ -254,15 +255,15 @@ def _estimate(cursor: Any, table: SnapshotTable) -> int:
 
 
 def _is_changed(error: Exception) -> bool:
-    """True if an error, of any driver, means that the table was changed or is locked."""
+    """Return True if an error, of any driver, means that the table was changed or is locked."""
     return bool(error.args) and error.args[0] in CHANGED
 
 
 def _read_rows(
-    cursor: Any, number: int, table: SnapshotTable, chunking: Chunking, reading: _Reading
+    cursor: Any, number: int, table: SnapshotTable, chunking: Chunking, options: _ReadOptions
 ) -> ChunkSums:
-    """Sum the rows by chunk, and pass each row's hash and key to `reading.keep`."""
-    writers = [canonical(column.kind, zero_dates=reading.zero_dates) for column in table.columns]
+    """Sum the rows by chunk, and pass each row's hash and key to `options.keep`."""
+    writers = [canonical(column.kind, zero_dates=options.zero_dates) for column in table.columns]
     wanted = ", ".join(column.expression for column in table.columns)
     cursor.execute(f"SELECT {wanted} FROM {quoted(table.schema)}.{quoted(table.table)}")
     sums, key = ChunkSums(), chunking.key
@@ -272,10 +273,10 @@ def _read_rows(
             digest = row_hash(texts)
             chunk = chunking.chunk(texts, digest)
             sums.add(chunk, digest)
-            if reading.keys:
+            if options.keys:
                 shown = key_text([texts[n] for n in key] or texts, shorten=not key)
-                reading.keep(number, chunk, digest, shown)
-        reading.watcher.read(len(portion))
+                options.keep(number, chunk, digest, shown)
+        options.watcher.read(len(portion))
     return sums
 
 

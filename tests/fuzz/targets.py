@@ -75,7 +75,7 @@ def frame_in_pieces(data: bytes) -> None:
     for start in range(0, len(data), 1000):
         for window in framer.feed(data[start : start + 1000]):
             for position in window.boundaries.tolist():
-                window.mark(position)
+                window.checkpoint_at(position)
     framer.finish()
     if framer.fault is not None:
         raise framer.fault

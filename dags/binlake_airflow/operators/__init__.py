@@ -1,1 +1,1 @@
-"""The two operators, and what both do: a command's arguments, environment and outcome."""
+"""The two operators and their common parts: a command's arguments, environment and outcome."""

@@ -31,7 +31,7 @@ _NOT_EXTRA = frozenset({"time", "level", "logger", "message", "event", _TRACE})
 
 
 class BinlakeLocalOperator(BaseOperator):
-    """Runs a Binlake command as a child process in its own process group.
+    """Operator that runs a Binlake command as a child process in its own process group.
 
     `server`: the Airflow connection to the source server, passed in the child's environment.
     """

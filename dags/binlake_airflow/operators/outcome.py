@@ -17,7 +17,7 @@ FAULTS = 3
 """The exit code for finished work with faults, gaps, or held tables."""
 
 _NOTHING_YET = "NothingReplicatedError"
-"""The error of a command that needs a lake, before the first replication has made it."""
+"""The error of a command that needs a lake, before the first replication has created it."""
 
 _OWN_SCHEDULES = frozenset({"maintain", "verify"})
 """Commands whose DAG Airflow starts at once for a new source, beside its first replication."""
@@ -40,7 +40,7 @@ _ENDINGS = frozenset({"run_finished", "run_failed", "failed"})
 
 
 class Outcome:
-    """Collects a command's outcome from its log lines."""
+    """A command's outcome, collected from its log lines."""
 
     def __init__(self) -> None:
         self.last: dict[str, Any] = {}
@@ -54,7 +54,7 @@ class Outcome:
             yield line
 
     def as_xcom(self, attempt: int) -> dict[str, Any]:
-        """Return what other tasks may need: small, as Airflow stores it in its database."""
+        """Return the few fields that other tasks may need, which Airflow stores in its database."""
         kept = {name: self.last[name] for name in XCOM_FIELDS if name in self.last}
         return {**kept, "attempt": attempt}
 

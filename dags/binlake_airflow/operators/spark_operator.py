@@ -23,7 +23,7 @@ _EXIT_CODE = re.compile(r"(?:Kubernetes spark exit code is|Error code is): (\d+)
 
 
 class BinlakeSparkOperator(SparkSubmitOperator):
-    """Runs a Binlake command as a Spark application.
+    """Operator that runs a Binlake command as a Spark application.
 
     `submit`: more arguments of SparkSubmitOperator. `server`: the Airflow connection to the source
     server, passed in the environment of spark-submit, which the driver inherits in client mode. In

@@ -64,12 +64,12 @@ def charset_of(collation: int) -> str:
 
 
 def is_single_byte(charset: str) -> bool:
-    """True if `single_byte` has a table for the charset."""
+    """Return True if `single_byte` has a table for the charset."""
     return charset in SINGLE_BYTE
 
 
 def is_multi_byte(charset: str) -> bool:
-    """True if `multi_byte` has tables for the charset."""
+    """Return True if `multi_byte` has tables for the charset."""
     return charset in DEVIATIONS
 
 

@@ -46,7 +46,7 @@ no two commits may share one. A step uses batch * STEPS + step * STEP_COMMITS an
 class GoldBatch:
     """The context that all tables of a batch share; `state` is gold's after it.
 
-    `touched`: the tables with something to apply; `items`: every table's timeline; `facts`: of
+    `touched`: the tables with changes to apply; `items`: every table's timeline; `facts`: of
     silver's transactions in the batch; `since_seeds`: of those since the first seed whose rows it
     loads. `few` is set if it has few changes.
     """
@@ -87,7 +87,7 @@ def apply_tables(
 
 @dataclass(frozen=True, slots=True)
 class _Carrier:
-    """Carries out the steps of one table, or of several connected by RENAMEs."""
+    """Executor of the steps of one table, or of several connected by RENAMEs."""
 
     batch: GoldBatch
     tables: Mapping[TableName, TableState]
@@ -119,7 +119,7 @@ class _Carrier:
         ]
 
     def carry_out(self, group: Sequence[TableStep]) -> list[tuple[TableName, int]]:
-        """Carry out a group of steps; return how many changes were applied to which tables.
+        """Carry out a group of steps; return the number of changes applied to each table.
 
         A failed group is retried once: of concurrent runs at the same step, one may have completed
         it. Raise TableRefusedError if changes cannot be applied.

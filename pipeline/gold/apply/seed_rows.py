@@ -1,4 +1,4 @@
-"""Load a seed's rows into a gold table, and apply what the log has for them since.
+"""Load a seed's rows into a gold table, and apply the log's changes since.
 
 One step of several commits: the seed's rows replace everything in the table, then a MERGE applies
 the changes after the seed, and last the table's position is set. If the changes cannot be applied,
@@ -69,7 +69,7 @@ def seed_facts(
 
 @dataclass(frozen=True, slots=True)
 class Seeding:
-    """A table that gets a seed's rows in a step; `version` is the step's first version.
+    """The load of a seed's rows into a table in one step; `version` is the step's first version.
 
     `items`: the table's timeline; `facts`: of silver's transactions since the batch's first seed.
     """

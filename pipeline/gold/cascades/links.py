@@ -49,11 +49,11 @@ _LAST_OF_BMP = "\uffff"
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A foreign key in force: what happens to `child` if a row of `parent` is deleted or changed.
+    """A foreign key in force: its effect on `child` if a row of `parent` is deleted or changed.
 
     `exact`: columns whose texts are equal only if their characters are. `zero_dates`: columns of
     the parent in which NULL may stand for a zero date. `computed`: columns of the child may be
-    generated from these. `doubt`: why its effect is not known; empty if it is.
+    generated from these. `doubt`: why its effect is unknown; empty if it is known.
     """
 
     child: TableName

@@ -26,7 +26,7 @@ COPY_REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """Input to plan a batch's cascades: the planned states, and what was read.
+    """Input to plan a batch's cascades: the planned states, and the data read.
 
     `before`: the LSN of gold's current cut.
     """

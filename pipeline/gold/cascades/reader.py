@@ -45,7 +45,7 @@ class DamagedTableError(BinlakeError):
 
 @dataclass(slots=True)
 class Reader:
-    """Reads silver, and gold as of `versions`, its tables' Delta versions before the batch."""
+    """Reader of silver, and of gold at `versions`: its tables' Delta versions before the batch."""
 
     spark: Spark
     settings: Settings

@@ -2,9 +2,9 @@
 
 Pure Python over the few rows that may be affected: a change of a parent finds its children by the
 referenced values, and each child row that is deleted or changed is in turn a change of a parent.
-The result are changes of the children, each at the position of the change that caused it.
+The results are changes of the children, each at the position of the change that caused it.
 
-Values are compared exactly. If a collation may compare differently, or something is not known, the
+Values are compared exactly. If a collation may compare differently, or a value is unknown, the
 child is listed in `doubts`: nothing is guessed.
 """
 
@@ -21,7 +21,7 @@ from pipeline.schema_history import TableName
 
 RowValues = dict[str, Any]
 ChangePlace = tuple[int, int, int]
-"""LSN, position and row number: where a change is in the log."""
+"""Place of a change in the log: LSN, position and row number."""
 MAX_DEPTH = 64
 """More than InnoDB's own limit of 15 levels."""
 
@@ -31,7 +31,7 @@ class RowChange:
     """A change of a row in the log; its images only have the requested columns that are known.
 
     `before` is None for an insert, `after` for a delete. `unlogged`: its cascades are not in the
-    log. `doubt`: why `unlogged` is not known; empty if it is.
+    log. `doubt`: why `unlogged` is unknown; empty if it is known.
     """
 
     place: ChangePlace
@@ -120,7 +120,7 @@ class TableRows:
 
 
 class Replay:
-    """Takes changes in order, and collects the cascades that they cause.
+    """Replay of changes in order, which collects the cascades that they cause.
 
     `children`: the tables that foreign keys change. `loaded`: by link, the values for which all
     referring rows are loaded. Further values that turn out to be needed are collected in `missing`;

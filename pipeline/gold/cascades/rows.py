@@ -34,7 +34,7 @@ _HEADER = (
     *("__absent_before", "__absent_after"),
 )
 _VALUE, _OWN = "__binlake_value", "__binlake_own"
-_UNKNOWN = "it is not known whether its transaction logs the actions of foreign keys"
+_UNKNOWN = "it is unknown whether its transaction logs the actions of foreign keys"
 
 
 class TooManyRowsError(Exception):
@@ -112,7 +112,7 @@ def _reached(chosen: DataFrame) -> int:
 
 
 def _concerns(referred: Collection[str]) -> Column:
-    """Return a condition: a row is deleted, or a referenced column changes."""
+    """Return the condition that a row is deleted, or a referenced column changes."""
     differs = (
         ~is_left_out("after", name)
         & (
@@ -164,7 +164,7 @@ def _event(
 
 
 class LoggedCascades:
-    """For which changes the log includes all foreign key cascades, from silver's transactions."""
+    """Lookup of changes whose transactions log all cascades, from silver's transactions."""
 
     def __init__(
         self, spark: Spark, lake: Lake, source: str, lsns: Collection[int], facts: Facts

@@ -24,7 +24,7 @@ RANGE_TYPES = (st.IntegralType, st.DecimalType, st.DateType, st.StringType)
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How many changes of each kind a part has, and the minimum and maximum of its keys.
+    """Counts of a part's changes by kind, and the minimum and maximum of its keys.
 
     `ranges`: minimum and maximum over before and after images, for key columns that can be
     compared. `keyless`: LSN of the first before image that leaves out a key column; `unknown`: of
@@ -44,7 +44,7 @@ class Extent:
 
     @property
     def only_inserts(self) -> bool:
-        """True if all changes are inserts: each key occurs once then, if no change is missing."""
+        """True if all changes are inserts: each key then occurs once, if no change is missing."""
         return self.inserts == self.changes
 
 
@@ -78,19 +78,19 @@ def extent(changes: DataFrame, shape: Shape, left_out: LeftOut, *, sized: bool =
 
 
 def first_lsn(condition: Column) -> Column:
-    """Return an aggregate: the LSN of the first change that satisfies the condition."""
+    """Return an aggregate for the LSN of the first change that satisfies the condition."""
     return sf.min(sf.when(condition, sf.col("__lsn")))
 
 
 def is_partial() -> Column:
-    """Return a condition: an image of the change is partial."""
+    """Return the condition that an image of the change is partial."""
     return any_of(sf.col(name).isNotNull() for name in PARTIAL_COLUMNS)
 
 
 def within(
     found: Extent, schema: st.StructType, column: Callable[[str], str] = quoted
 ) -> list[Column]:
-    """Return conditions with literals, which prune files: a row's key is within the ranges.
+    """Return the conditions that a row's key is within the ranges, with literals to prune files.
 
     `column` returns a column's name in SQL.
     """

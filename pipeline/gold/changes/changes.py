@@ -1,4 +1,4 @@
-"""One table's changes in a part of the log, read from silver without what was rolled back.
+"""One table's changes in a part of the log, read from silver without rolled back ones.
 
 Rollbacks are rare: `log_facts` finds them, and only those ranges are filtered.
 """

@@ -20,7 +20,7 @@ from pipeline.gold.changes.fold import Shape, image, key_changed
 from pipeline.lake.sql_text import quoted
 
 MAX_CHANGES = 100_000
-"""Parts with more changes than this are checked only if conf says `full`."""
+"""Parts with more changes than this are checked only with `drift: full`."""
 TURNS = 6
 """About a sixth of a batch's tables are checked, others in each batch: a check takes half as long
 as applying the changes, and may take up a tenth of the time."""
@@ -37,8 +37,8 @@ _GOLD = "__binlake_gold"
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How many changes were checked, and for how many the row was `missing` (not there), `extra`
-    (there before its insert), or `different` (from its before image)."""
+    """Counts of a drift check: changes `checked`, and those whose row was `missing`, `extra` (there
+    before its insert), or `different` (from its before image)."""
 
     checked: int = 0
     missing: int = 0
@@ -53,7 +53,7 @@ class Drift:
 
     @property
     def found(self) -> int:
-        """Number of changes that did not find the expected row."""
+        """Number of changes for which the row was not the expected one."""
         return self.missing + self.extra + self.different
 
     @classmethod
@@ -64,7 +64,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Checks what a batch applies for drift, and collects the findings by table.
+    """The drift check of a batch, with its findings by table.
 
     `most`: parts with more changes are not checked (None: all are). `batch`: the batch's number, if
     only some tables are checked in each; with `unless_small`, small tables with small changes
@@ -104,7 +104,7 @@ class Look:
 
 
 def watch(chosen: bool | str, batch: int, tables: int, *, fresh: bool) -> Watch | None:
-    """Return the watch that conf wants for a batch that touches `tables` tables.
+    """Return the watch that the settings request for a batch that touches `tables` tables.
 
     `fresh`: this run planned the batch, and nothing of it has been applied yet.
     """
@@ -130,10 +130,11 @@ def sentences(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None)
         more = Drift.of(entry) - Drift.of((before or {}).get(table))
         if more.found:
             found.append(
-                f"{table}: {more.found} of {more.checked} changes did not find the row that the log"
-                f" expects ({more.missing} missing, {more.extra} unexpected, {more.different}"
-                " different): was the source changed outside its log? binlake verify shows what"
-                " differs."
+                f"{table}: for {more.found} of {more.checked} checked changes, gold's row was"
+                f" not the one that the log expects ({more.missing} missing, {more.extra}"
+                f" unexpected, {more.different} different). Probably the source was changed"
+                " outside its log (sql_log_bin=0, a restore). binlake verify --against server lists"
+                " the keys; seed the table to correct it."
             )
     return found
 

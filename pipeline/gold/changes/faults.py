@@ -38,7 +38,7 @@ def in_words(faults: Sequence[OpenFault]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A transaction that was quarantined, and the tables (`schema.table`) whose rows came late.
+    """A resolved fault's transaction, and the tables (`schema.table`) with rows decoded late.
 
     `tables` is None if the fault named none: it may then concern any table.
     """
@@ -47,7 +47,7 @@ class Resolved:
     tables: frozenset[str] | None
 
     def has(self, tables: Collection[str]) -> bool:
-        """Return True if rows of one of these tables may have come late in it."""
+        """Return True if rows of one of these tables may have been decoded late in it."""
         return self.tables is None or not self.tables.isdisjoint(tables)
 
 

@@ -70,7 +70,7 @@ def fold(changes: DataFrame, shape: Shape, *, key_changes: bool = True) -> DataF
 
 
 def outcomes(changes: DataFrame, shape: Shape) -> DataFrame:
-    """Return for each change the after image, or a deletion, of the key that it ends with.
+    """Return, for each change, the after image or a deletion, under the key after the change.
 
     A deleted row keeps its key; its other columns are null.
     """
@@ -98,7 +98,7 @@ def last_of_each_key(found: DataFrame, shape: Shape) -> DataFrame:
 
 
 def key_changed(key: Sequence[str]) -> Column:
-    """Return a condition: the change is an update that moves its row to another key."""
+    """Return the condition that the change is an update that moves its row to another key."""
     same = (image("before", name).eqNullSafe(image("after", name)) for name in key)
     return (sf.col("__op") == "update") & ~reduce(Column.__and__, same)
 

@@ -203,12 +203,12 @@ class _Lives:
 
     @property
     def unknown(self) -> Column:
-        """Condition: a column of the life's row is unknown."""
+        """Return the condition that a column of the life's row is unknown."""
         return any_of(sf.col(v).isNull() for v in self.values.values())
 
     @property
     def stale(self) -> Column:
-        """Condition: a generated column of the life's row has to be computed from the others."""
+        """Return the condition that a generated column of the life's row must still be computed."""
         each = (sf.col(self.values[name]).getField(_STALE) for name in self.computed)
         return any_of(sf.coalesce(one, sf.lit(False)) for one in each)
 

@@ -24,7 +24,7 @@ from pipeline.settings.settings import key_given
 from pipeline.silver.decode.decode import OFFSET_BITS
 
 REFRESH_AGAIN = (
-    "conf excluded it from the last full refresh, so gold's rows are from before that:"
+    "the settings excluded it from the last full refresh, so gold's rows are from before that:"
     " binlake run --full-refresh rebuilds it."
 )
 
@@ -86,7 +86,7 @@ class Rules:
         return self.mark_faults or fault.marks_only
 
     def given(self, name: str) -> tuple[str, ...]:
-        """Return the key that conf gives to `schema.table`; empty if the table's own applies."""
+        """Return the key of `schema.table` in the settings; empty if the table's own applies."""
         return key_given(self.keys, name)
 
     def key(self, definition: TableDefinition) -> tuple[str, ...]:
@@ -100,7 +100,8 @@ class Rules:
         columns = [column.name for column in definition.columns]
         key = self.key(definition)
         if missing := [name for name in key if name not in columns]:
-            return f"its key in conf names {', '.join(missing)}, which the table does not have"
+            names = ", ".join(missing)
+            return f"its key in the settings names {names}, which the table does not have"
         if taken := [name for name in columns if name.lower() in OWN_COLUMNS]:
             return f"its column {taken[0]} has the name of a column that Binlake adds"
         try:
@@ -128,10 +129,10 @@ def item_blocks(
 
 
 def options_blocks(before: TableState, items: Iterable[TimelineItem], rules: Rules) -> list[Block]:
-    """Return the block of a table whose columns do not fit conf's `gold` section.
+    """Return the block of a table whose columns do not fit the settings under `gold`.
 
-    Only if they still do not in its last definition: conf is written for the columns that a table
-    has now, while its history may begin without them.
+    Only if they still do not in its last definition: settings are written for the columns that a
+    table has now, while its history may begin without them.
     """
     options = TableOptions.of(rules.gold, str(before.name))
     if not (options.cluster_by or options.change_data_feed):
@@ -154,7 +155,7 @@ def place_blocks(items: Iterable[TimelineItem], taken: str | None) -> list[Block
 
 
 def left_out_blocks(before: TableState, items: Sequence[TimelineItem]) -> list[Block]:
-    """Return the block of a table that conf excluded from a full refresh and now includes again.
+    """Return the block of a table excluded from a full refresh and now included again.
 
     Silver has nothing about it up to gold's position: its first rows would recreate the table.
     `items` are all items of the table.
@@ -194,7 +195,7 @@ def fault_blocks(faults: Iterable[OpenFault], name: TableName, rules: Rules) -> 
 
 
 def refusal_blocks(before: TableState, rules: Rules, files: Mapping[int, str]) -> list[Block]:
-    """Return the block of a table whose changes were refused, unless conf has another key now."""
+    """Return the block of a table whose changes were refused, unless its key was changed since."""
     refused = before.refused
     if refused is None or before.key != rules.given(str(before.name)):
         return []

@@ -35,7 +35,7 @@ class Unlogged:
     reason: str = ""
 
     def is_changed(self) -> Column:
-        """Condition: an update leaves the column out and may have changed it."""
+        """Return the condition that an update leaves the column out and may have changed it."""
         update = (sf.col("__op") == "update") & is_left_out("after", self.name)
         if self.sources is None:
             return update
@@ -43,7 +43,7 @@ class Unlogged:
         return update & any_of(differ)
 
     def is_stale(self) -> Column:
-        """Condition: it can be computed, but only once all columns of the row are known."""
+        """Return the condition that it can be computed, but only with all columns of the row."""
         if self.value is None:
             return sf.lit(False)
         absent = (
@@ -53,7 +53,7 @@ class Unlogged:
         return self.is_changed() & any_of(absent)
 
     def is_lost(self) -> Column:
-        """Condition: it may have changed and cannot be computed."""
+        """Return the condition that it may have changed and cannot be computed."""
         return self.is_changed() & ~self.is_stale()
 
 
@@ -87,11 +87,11 @@ class LeftOut:
     lenient: bool = False
 
     def is_unknown(self) -> Column:
-        """Condition: the change leaves out a value that cannot be derived."""
+        """Return the condition that the change leaves out a value that cannot be derived."""
         return self._is_lost_insert() | self._is_unlogged()
 
     def is_lost(self, names: Iterable[str]) -> Column:
-        """Condition: an insert leaves out one of these columns, whose DEFAULT is unknown."""
+        """Return the condition that an insert leaves out one of `names` with an unknown DEFAULT."""
         lost = [name for name in names if name not in self.defaults]
         return _is_insert() & any_of(is_left_out("after", name) for name in lost)
 
@@ -126,7 +126,7 @@ class LeftOut:
         return any_of(one.is_lost() for one in self.unlogged) | self._is_undeclared()
 
     def _is_undeclared(self) -> Column:
-        """Condition: an update may have changed columns that MariaDB does not log."""
+        """Return the condition that an update may have changed columns that MariaDB omits."""
         if not self.undeclared:
             return sf.lit(False)
         of_mariadb = _is(sf.col("__gtid").rlike(_MARIADB_GTID))
@@ -164,7 +164,7 @@ def any_of(conditions: Iterable[Column]) -> Column:
 
 
 def is_left_out(side: str, name: str) -> Column:
-    """Return a condition: the image has no value for the column; a JSON diff is none."""
+    """Return the condition that the image has no value of the column (a JSON diff is none)."""
     left_out = _is(sf.array_contains(f"__absent_{side}", name))
     if side == "before":
         return left_out
@@ -186,7 +186,7 @@ def key_of(side: str, name: str, defaults: Mapping[str, Column]) -> Column:
 
 
 def is_moved(key: Sequence[str]) -> Column:
-    """Return a condition: the change is an update that moves its row to another key."""
+    """Return the condition that the change is an update that moves its row to another key."""
     same = (key_of("before", name, {}).eqNullSafe(key_of("after", name, {})) for name in key)
     return (sf.col("__op") == "update") & ~reduce(Column.__and__, same)
 

@@ -1,4 +1,4 @@
-"""Keys that the source does not guarantee: given by conf, or not exactly represented in gold.
+"""Keys that the source does not guarantee: given by the settings, or inexact in gold.
 
 The server's own key is unique, and the decoder refuses lossy values in it. For any other key, both
 are checked here.
@@ -47,7 +47,7 @@ def _refusal(
 
 
 def is_inexact(shape: Shape, changes: DataFrame) -> Column:
-    """Return a condition: a key column given by conf has a value that stands for several."""
+    """Return the condition that a value in a key from the settings stands for several."""
     return any_of(_inexact(shape, changes))
 
 

@@ -23,7 +23,7 @@ from pipeline.lake import delta
 from pipeline.lake.sql_text import quoted
 
 COPIES = "__binlake_copies"
-"""How many copies of a row to add or, if negative, to remove."""
+"""The number of copies of a row to add or, if negative, to remove."""
 _TAKES = "__binlake_takes"
 _AGE, _THERE = "__binlake_age", "__binlake_there"
 _NEWEST, _COPY, _SAME = "__binlake_newest", "__binlake_copy", "__binlake_same"
@@ -123,7 +123,7 @@ def _same_row(
     there: Callable[[str], str],
     here: Callable[[str], str],
 ) -> Column:
-    """Return a condition: two rows are equal; `there` and `here` name their columns in SQL."""
+    """Return the condition that two rows are equal; `there`, `here`: their columns in SQL."""
     pairs = zip(_identity(schema, shape, there), _identity(schema, shape, here), strict=True)
     return reduce(Column.__and__, (target.eqNullSafe(source) for target, source in pairs))
 

@@ -1,7 +1,7 @@
 """Facts about a range of the log, from silver's transactions.
 
-Which tables have changes, what was rolled back, what is undecided, when the last transaction was
-committed, and the GTIDs. There may be millions of transactions, so they are read slice by slice,
+Changed tables, rolled back and undecided transactions, the commit time of the last transaction, and
+the GTIDs. There may be millions of transactions, so they are read slice by slice,
 and GTIDs are kept as intervals.
 """
 
@@ -145,7 +145,7 @@ def _undecided(rows: pa.Table) -> Iterator[OpenFault]:
         if entry["__lsn"] not in decided:
             yield OpenFault(
                 entry["__lsn"],
-                f"{entry['file']}, position {entry['start_pos']}: it is not known whether the"
+                f"{entry['file']}, position {entry['start_pos']}: it is unknown whether the"
                 " transaction was committed.",
                 tuple(TableName.read(name) for name, _ in entry["rows"] or ()),
             )

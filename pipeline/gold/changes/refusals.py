@@ -22,46 +22,47 @@ _MISFITS = (
 )
 """Spark's error conditions (`error/error-conditions.json`, class 22) for values that do not fit,
 and the one that `convert` raises for values whose conversion is not known."""
-_OWN_KEY = "name the source's own key under keys in conf"
+_OWN_KEY = "name the source's own key under keys in the settings"
 
 
 _NOT_COMPUTED = (
     "MariaDB leaves generated columns out of its row images, and Binlake only computes the"
     " expressions listed in docs/reference/types.md"
 )
-_WAYS_ON = (
+_REMEDIES = (
     "change the expression at the source and seed the table again (binlake seed), leave the table"
-    " out (exclude in conf), or continue without these values (on_fault: mark)"
+    " out (exclude in the settings), or continue without these values (on_fault: mark)"
 )
 
 
 def key_left_out(lsn: int, key: Sequence[str], left_out: LeftOut) -> TableRefusedError:
-    """Return the error for before images that leave out columns of the key in conf."""
+    """Return the error for before images that leave out columns of the key in the settings."""
     if generated := left_out.not_computed(key):
         return _not_passable(
             lsn,
-            f"its key in conf includes {_named(generated)}. {_NOT_COMPUTED}: name a key of other"
-            " columns under keys in conf",
+            f"its key in the settings includes {_named(generated)}. {_NOT_COMPUTED}: name a key of"
+            " other columns under keys in the settings",
         )
     return _not_passable(
         lsn,
-        f"changes leave out columns of its key in conf ({', '.join(key)}), since the source uses"
-        f" another key: {_OWN_KEY}, or set binlog_row_image=FULL there",
+        f"changes leave out columns of its key in the settings ({', '.join(key)}), since the source"
+        f" uses another key: {_OWN_KEY}, or set binlog_row_image=FULL there",
     )
 
 
 def key_inexact(lsn: int, key: Sequence[str]) -> TableRefusedError:
-    """Return the error for a key in conf whose value is a zero date or invalid text."""
+    """Return the error for a key in the settings whose value is a zero date or invalid text."""
     return _not_passable(
         lsn,
-        f"a row's key in conf ({', '.join(key)}) has a zero date or text that is invalid in its"
-        f" charset, which other rows may have too: {_OWN_KEY}",
+        f"a row's key in the settings ({', '.join(key)}) has a zero date or text that is invalid in"
+        f" its charset, which other rows may have too: {_OWN_KEY}",
     )
 
 
 def key_repeated(lsn: int, key: Sequence[str]) -> TableRefusedError:
-    """Return the error for a key in conf that is not unique."""
-    return _not_passable(lsn, f"two rows have the same key in conf ({', '.join(key)}): {_OWN_KEY}")
+    """Return the error for a key in the settings that is not unique."""
+    same = f"two rows have the same key in the settings ({', '.join(key)})"
+    return _not_passable(lsn, f"{same}: {_OWN_KEY}")
 
 
 def _not_passable(lsn: int, reason: str) -> TableRefusedError:
@@ -72,7 +73,7 @@ def _not_passable(lsn: int, reason: str) -> TableRefusedError:
 def row_left_out(lsn: int, left_out: LeftOut) -> TableRefusedError:
     """Return the error for before images of a keyless table that are not complete."""
     reason = "the log names no key of the table, and its changes do not contain whole rows"
-    remedy = "name the source's key under keys in conf"
+    remedy = "name the source's key under keys in the settings"
     if generated := left_out.not_computed():
         return _not_passable(lsn, f"{reason}: {_named(generated)}. {_NOT_COMPUTED}: {remedy}")
     return _not_passable(lsn, f"{reason}: {remedy}, or set binlog_row_image=FULL there")
@@ -85,7 +86,7 @@ def refuse_unknown(changes: DataFrame, left_out: LeftOut, lsn: int) -> None:
     unknown = left_out.unknown(changes.where(sf.col("__lsn") == lsn))
     reason = f"changes leave out columns whose values are not known: {_named(unknown)}"
     if any(one.name in unknown for one in left_out.unlogged):
-        reason = f"{reason}. {_NOT_COMPUTED}: {_WAYS_ON}"
+        reason = f"{reason}. {_NOT_COMPUTED}: {_REMEDIES}"
     raise TableRefusedError(Refusal(lsn, reason))
 
 
@@ -111,7 +112,7 @@ def write_computed(write: Callable[[], None], changes: DataFrame, left_out: Left
             raise
         reason = (
             f"changes leave out generated columns ({', '.join(one.name for one in stale)}), whose"
-            f" values are not certain in a row: {_WAYS_ON}"
+            f" values cannot be computed with certainty for at least one row: {_REMEDIES}"
         )
         raise TableRefusedError(Refusal(row[0], reason)) from error
 
@@ -127,7 +128,7 @@ def write_values(write: Callable[[], None], lsn: int) -> None:
             raise
         raise _not_passable(
             lsn,
-            "a value in gold does not fit its column's new type, or it is not known how the source"
+            "a value in gold does not fit its column's new type, or it is unknown how the source"
             " converted it: copy the table to a new one at the source and rename that",
         ) from error
 

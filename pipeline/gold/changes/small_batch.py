@@ -107,8 +107,7 @@ def _most_bytes(column: ColumnDefinition) -> int | None:
 
 
 def rows_here(spark: Spark, lake: Lake, rows: Rows, types: TypeOptions) -> pa.Table | None:
-    """Read a part's rows from silver without Spark, which takes longer to open a table than to read
-    few rows.
+    """Read a part's rows from silver without Spark, which is slow to open a table.
 
     None if there are too many, or only Spark can read them.
     """

@@ -15,7 +15,7 @@ from pipeline.schema_history.alter.items import Position, TimelineItem
 from pipeline.schema_history.ddl.model import TableModel
 
 BEGINNINGS = ("create", "seeded", "truncate")
-"""Items before which nothing matters: the table is then empty or has a seed's rows."""
+"""Items after which earlier ones do not matter: the table is empty or has a seed's rows."""
 MOVES = ("renamed", "moved")
 """Items at which a table's rows move to another name, or another table's rows to it."""
 _NOT_OF_GOLD = ("version", "keys", "model", "rows_not_logged")
@@ -74,7 +74,7 @@ def parts(state: TableState, items: Sequence[TimelineItem]) -> list[Part]:
 
 
 def rows_between(items: Iterable[TimelineItem], low: int, high: int) -> list[Rows]:
-    """Return where silver has a table's changes in (`low`, `high`], even if dropped since."""
+    """Return the parts of a table's changes in (`low`, `high`], even if it was dropped since."""
     reached = [item for item in items if item.lsn <= high]
     found = _all_parts(TableState("", "", low, high), reached)
     return [part for part in found if isinstance(part, Rows)]

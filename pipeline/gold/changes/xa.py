@@ -85,8 +85,8 @@ def pair(rows: Iterable[Mapping[str, Any]]) -> list[Prepared]:
 def first_open(prepared: Iterable[Prepared], reached: Iterable[int], cut: int) -> int:
     """Return the LSN from which on the next batch must read prepared transactions.
 
-    `reached`: the LSNs that the tables have reached. A table that lags behind the cut still has to
-    apply what was decided since.
+    `reached`: the LSNs that the tables have reached. A table that lags behind the cut must still
+    apply transactions decided since.
     """
     least = min(reached, default=cut)
     return min((p.lsn for p in prepared if p.decided_after(least)), default=cut + 1)
@@ -107,7 +107,7 @@ def redefined(prepared: Iterable[Prepared], items: Sequence[TimelineItem]) -> It
             own = by_name.get(name, [])
             if changed := _changed(own, one.lsn, one.end_lsn):
                 reason = (
-                    f"{name} changed between XA PREPARE and XA COMMIT: it is not known how to apply"
+                    f"{name} changed between XA PREPARE and XA COMMIT: it is unknown how to apply"
                     " the rows of the transaction."
                 )
                 # The table, and the one that its rows were moved to.

@@ -1,4 +1,4 @@
-"""Planned state of every table after the next batch: decided from what is known, without Spark.
+"""Planned state of every table after the next batch, without Spark.
 
 All tables go to one cut, the last transaction in silver, except those with a block: they stop just
 before it. A block before a table's last CREATE TABLE holds nothing, since the new table has none of
@@ -28,7 +28,10 @@ from pipeline.gold.table.state import NO_LSN, GoldState, TableState
 from pipeline.schema_history import TableName
 from pipeline.schema_history.alter.items import TimelineItem
 
-LEFT_OUT = "Changes of it were left out by conf (include, exclude)."
+LEFT_OUT = (
+    "Some of its changes were excluded by the settings (include, exclude). To complete it, include"
+    " it again, and then run binlake run --full-refresh or seed it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ def plan_batch(
     for item in known.items:
         items[item.name].append(item)
     names = {*previous.tables, *filter(included, items)}
-    # A fault may spell the name of a table in another way.
+    # A fault may spell the name of a table differently.
     spelled = set(map(str, names))
     faulty = {name for fault in known.faults if fault.lsn <= cut for name in fault.tables or ()}
     names |= {name for name in faulty if str(name) not in spelled and included(name)}

@@ -1,6 +1,6 @@
-"""`gold/_cuts`, the published snapshots: its columns, and which snapshot belongs to a moment.
+"""Find the published snapshot of a given moment in `gold/_cuts`, whose columns are defined here.
 
-Needs no Spark: a lake that this process reaches is read by delta-rs.
+Uses no Spark if delta-rs can read the lake. `publication` writes the table.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ CUTS = pa.schema(
         pa.field("batch", pa.int64()),
         # of the last transaction that is applied
         pa.field("lsn", pa.int64()),
-        # of all transactions up to it that the lake has, as the server writes it (MariaDB's:
-        # the last of every domain and server); null where the log has no GTIDs
+        # of all transactions up to it that the lake has, in the server's notation (MariaDB's:
+        # the last of every domain and server); null if the log has no GTIDs
         pa.field("gtid_set", pa.string()),
         pa.field("committed_at", pa.timestamp("us", "UTC")),
         pa.field("tables", TABLES),
@@ -62,7 +62,7 @@ _TRANSACTIONS = pa.schema(
 
 
 def cuts_table(lake: Lake) -> LakeTable:
-    """The published cuts of all sources."""
+    """Return the table of all sources' published cuts."""
     return LakeTable(lake.cuts, CUTS, statistics=("source", "batch", "lsn"))
 
 
@@ -93,7 +93,7 @@ def find_cut(tables: Tables, source: str | None = None, at: Until | None = None)
         chosen = max(found, key=lambda row: row["batch"])
     else:
         has_nothing_later = _filter_of(tables, source, at)
-        # Latest first: what a full refresh has published again replaces what was there.
+        # Latest first: cuts that a full refresh has published again replace earlier ones.
         found.sort(key=lambda row: (row["lsn"], row["batch"]), reverse=True)
         earlier = next(filter(has_nothing_later, found), None)
         if earlier is None:
@@ -111,7 +111,7 @@ def _only_source(lake: Lake, published: set[str], source: str | None) -> str:
             f"{lake.root} has no published snapshot{whose}.",
             key="lake" if source is None else "source",
             remedy="Give the folder that binlake run was given, and the source's name; binlake"
-            " status lists what is there.",
+            " status lists the lake's sources.",
         )
     if source is None and len(published) > 1:
         names = ", ".join(sorted(published))
@@ -165,7 +165,7 @@ def _ends_before(
         last = equal("source", source) & equal("__lsn", lsn)
         ends = tables.read(_transactions_table(tables.lake), last, ["end_pos"])
         end = pc.max(ends.column("end_pos")).as_py()
-        # One whose end is not known ends after its beginning.
+        # A transaction of unknown end ends after its beginning.
         return end is None or bool(end <= position)
 
     return ends_before
@@ -182,6 +182,6 @@ def _too_early(source: str, at: Until, first: Mapping[str, Any]) -> SettingsErro
         f"{source} has no published snapshot at or before {at.text}; the first one is at LSN"
         f" {first['lsn']}{when}.",
         key="at",
-        remedy="Name a later moment. binlake maintain keeps snapshots for retention.cuts, 7 days if"
-        " nothing else is set.",
+        remedy="Name a later moment. binlake maintain keeps snapshots for retention.cuts, 7 days by"
+        " default.",
     )

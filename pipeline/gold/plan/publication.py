@@ -1,4 +1,4 @@
-"""`gold/_cuts`: the published cuts, consistent snapshots of gold, one row for each commit reached.
+"""Publish consistent snapshots of gold (cuts): a row of `gold/_cuts` for each commit reached.
 
 A row lists the Delta version of every table: read together, they are the source as of that commit,
 except for tables that the row marks as held or not complete.
@@ -36,7 +36,7 @@ def cut_step(source: str, batch: int) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A published cut as gold's ledger records it; the next one builds on it.
+    """The published cut in gold's ledger, on which the next one builds.
 
     `committed_at` is in microseconds since 1970; `tables` are entries of `TABLES`.
     """
@@ -85,11 +85,11 @@ def publish(
 ) -> tuple[Cut, Mapping[str, CommitSums], GoldState]:
     """Append the cut of a plan whose tables are all applied, unless its full refresh continues.
 
-    Return the cut, what was written since the previous one, by `schema.table`, and gold's state
+    Return the cut, the figures written since the previous one by `schema.table`, and gold's state
     after it, in which tables found damaged do not equal the source's.
 
     `facts` cover at least the range from the previous cut to this one. `looking` is the session
-    used to read what was written to tables. `moved`: Delta versions of tables on which only
+    used to read the tables' commits. `moved`: Delta versions of tables on which only
     maintenance has committed since the previous cut.
     """
     found = _looked(looking, run.settings, state, before, batch)
@@ -148,7 +148,7 @@ def _looked(
         again = batch == table.refresh
         delta_id, since = last.get("delta_id"), last.get("delta_version")
         as_it_was = _Looked(table, delta_id, since if delta_id else None)
-        # Without a version, what is at the path is not the source's table, unless it was in the
+        # Without a version, a table at the path is not the source's, unless it was in the
         # previous cut: a table that starts without a known definition is emptied.
         if not (table.touched if delta_id else table.version is not None):
             return as_it_was

@@ -1,7 +1,7 @@
-"""How far each table can go in a batch, over timeline items and blocks.
+"""Reach of each table in a batch: the last transaction that it can apply.
 
 A table that takes over another's rows in a RENAME passes it together with that table or not at all.
-So all reaches are first shortened until that holds, and then followed together in log order. A
+Shorten all reaches until this holds, then apply them together in log order. A
 blocked table may still restart from a later point at which it has none of its earlier rows, even if
 other tables then never get those.
 """
@@ -66,7 +66,7 @@ class Reach:
         return bool(seeds) and seeds[-1] != self.before.seed and not blocked
 
     def or_restarted(self) -> Reach:
-        """Return what a blocked table can still do: restart at `restart`, if that is later."""
+        """Return the reach of a blocked table: restarted at `restart` if that is later."""
         return self.starting_at(self.restart) if self.restart > self.to_lsn else self
 
     def keeps_rows(self, lsn: int) -> bool:
@@ -94,7 +94,10 @@ def reach_of(
     rules: Rules,
     given: Collection[tuple[Position, TableName]] = (),
 ) -> Reach:
-    """Return how far a table can go on its own; `given`: RENAMEs that move a table's rows away."""
+    """Return the last transaction that a table can reach on its own.
+
+    `given`: RENAMEs that move a table's rows away.
+    """
     blocked = {block.lsn for block in blocks if not block.marked}
     ends = [lsn for lsn in _without_rows(items, blocked, rules, ()) if lsn not in blocked]
     restart = max((lsn for lsn in ends if lsn <= cut), default=NO_LSN)
@@ -130,8 +133,8 @@ def _without_rows(
 ) -> Iterator[int]:
     """Yield the LSNs at which the table has none of its earlier rows.
 
-    At its CREATE; where it gets a seed's rows; at a DROP that leaves no rows in gold, because of
-    conf or because gold never had the dropped table; and where a RENAME gives it another table's
+    At its CREATE; where it gets a seed's rows; at a DROP that leaves no rows in gold, by setting or
+    because gold never had the dropped table; and where a RENAME gives it another table's
     rows while its own go nowhere.
     """
     exists, refused = False, False
@@ -240,7 +243,7 @@ _Event = TimelineItem | Block
 
 
 def _in_order(reaches: Iterable[Reach]) -> Iterator[list[tuple[TableName, _Event]]]:
-    """Yield what the tables pass: item by item, but all items of one RENAME together."""
+    """Yield the events that the tables pass, one by one, but those of one RENAME together."""
     events: list[tuple[Position, TableName, _Event]] = []
     for one in reaches:
         name = one.before.name

@@ -31,9 +31,9 @@ from pipeline.silver.full_refresh import RefreshRefusedError, require_no_mainten
 from pipeline.silver.plan.progress import silver_progress, silver_progress_ahead
 
 GONE = "The log as decoded by the last full refresh does not contain it."
-BEING_BUILT = "A full refresh is under way and has not rebuilt it yet."
+BEING_BUILT = "A full refresh is in progress and has not rebuilt it yet."
 WAITS = (
-    "A full refresh of silver is under way (binlake decode): gold keeps its published snapshot"
+    "A full refresh of silver is in progress (binlake decode): gold keeps its published snapshot"
     " until that is finished, and is then rebuilt."
 )
 _ASKED = frozenset(
@@ -70,7 +70,7 @@ def begins_refresh(plan: Plan) -> bool:
 
 
 def refresh_under_way(ledger: Ledger) -> bool:
-    """Return True if a full refresh of silver or gold is under way, or due for gold."""
+    """Return True if a full refresh of silver or gold is in progress, or due for gold."""
     plan = ledger.open("gold")
     gold = ledger.last("gold") is not None and GoldState.of(ledger).rebuild.under_way
     opened = plan is not None and begins_refresh(plan)
@@ -78,23 +78,23 @@ def refresh_under_way(ledger: Ledger) -> bool:
 
 
 def progress(ledger: Ledger) -> str | None:
-    """Return a sentence on the progress of a full refresh; None if none is under way."""
+    """Return a sentence on the progress of a full refresh; None without one."""
     if not refresh_under_way(ledger):
         return None
     silver = silver_progress_ahead(ledger)
+    begun = "a full refresh is in progress"
     stays = "the published snapshot stays until it is finished."
     if silver.refresh.under_way:
         upto = f"up to LSN {silver.plan.cut_lsn}" if silver.plan else "from the start"
-        return f"a full refresh is under way: silver is being decoded again, {upto} so far; {stays}"
+        return f"{begun}: silver is being decoded again, {upto} so far; {stays}"
     state = GoldState.of(ledger)
     if not state.rebuild.under_way:
-        return f"a full refresh is under way: silver is finished, gold is not started yet; {stays}"
-    far = f"is at LSN {state.cut_lsn} of {state.rebuild.upto} or more"
-    return f"a full refresh is under way: gold {far}; {stays}"
+        return f"{begun}: silver is finished, gold has not started yet; {stays}"
+    return f"{begun}: gold is at LSN {state.cut_lsn} of {state.rebuild.upto} or more; {stays}"
 
 
 def is_resumed(ledger: Ledger, settings: Settings) -> bool:
-    """Return True if a full refresh of gold with these settings is under way or due anyway."""
+    """Return True if a full refresh of gold with these settings is in progress or due anyway."""
     if is_stale(ledger):
         return True
     states = [GoldState.of(ledger)]
@@ -120,8 +120,7 @@ def require_all_of_silver(ledger: Ledger) -> None:
     if gone.lsn:
         require_no_maintenance(ledger)
         raise RefreshRefusedError(
-            f"{gone.sentence[0].upper()}{gone.sentence[1:]}: gold cannot be rebuilt from what is"
-            " left there.",
+            f"{gone.sentence[0].upper()}{gone.sentence[1:]}: gold cannot be rebuilt from the rest.",
             remedy="binlake run --full-refresh decodes everything again from bronze, as long as"
             " bronze is complete (retention.bronze); nothing was changed.",
         )
@@ -130,10 +129,10 @@ def require_all_of_silver(ledger: Ledger) -> None:
 def beginning_state(
     settings: Settings, ledger: Ledger, instead: GoldState | None = None
 ) -> GoldState:
-    """Return gold's reset state, as it is after the next batch, which begins a full refresh.
+    """Return gold's state after the next batch, which resets it and begins a full refresh.
 
     `instead`: the state that the batch was to reach as planned; it may already have created tables.
-    Tables that conf now excludes stay as they are.
+    Tables that the settings now exclude are kept unchanged.
     """
     previous, silver, last = GoldState.of(ledger), silver_progress(ledger), ledger.last("gold")
     before = previous.rebuild
@@ -198,7 +197,7 @@ def set_aside(run: LayerRun, plan: Plan) -> None:
     ledger.tables.claim(cuts_table(run.lake), cut_step(run.source, plan.batch))
     state = beginning_state(run.settings, ledger, GoldState.from_body(plan.body))
     record = beginning_record(ledger.record("gold"), state)
-    ledger.finish(plan, {**record, "standing": state.to_body()})
+    ledger.finish(plan, {**record, "state": state.to_body()})
 
 
 def carry_out(ledger: Ledger, plan: Plan) -> None:
@@ -212,8 +211,8 @@ def carry_out(ledger: Ledger, plan: Plan) -> None:
     try:
         require_all_of_silver(ledger)
     except BinlakeError as refusal:
-        # All stays as it was.
-        kept = {**(ledger.record("gold") or {}), "standing": GoldState.of(ledger).to_body()}
+        # Nothing changes.
+        kept = {**(ledger.record("gold") or {}), "state": GoldState.of(ledger).to_body()}
         nothing: dict[str, Any] = {"changes": {}, "written": {}}
         ledger.finish(plan, {**kept, **nothing, ABANDONED: refusal.reason})
         raise
@@ -245,8 +244,8 @@ def not_rebuilt(settings: Settings, state: GoldState) -> list[str]:
     """Return sentences about tables that a finished full refresh did not rebuild."""
     built = [table.name for table in state.tables.values() if table.reason != GONE]
     return [
-        f"{table.name} was not rebuilt: {table.reason} Its gold table was left as it was; delete it"
-        " if nobody needs it."
+        f"{table.name} was not rebuilt: {table.reason} Its gold table was kept unchanged; delete"
+        " it if nobody needs it."
         for _, table in sorted(state.tables.items())
         if table.reason in (GONE, LEFT_OUT)
         and not table.held

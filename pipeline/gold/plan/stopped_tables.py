@@ -34,7 +34,7 @@ class StoppedTable:
 
     @property
     def lsn(self) -> int:
-        """LSN of the last transaction that is completely applied.
+        """LSN of the last transaction that was applied completely.
 
         A transaction that changed the definition counts only if it cannot contain rows too;
         applying the change again is a no-op.

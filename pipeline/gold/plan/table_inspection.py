@@ -1,4 +1,4 @@
-"""Inspection of gold's tables before and after each batch: are they as Binlake left them?
+"""Inspection of gold's tables for changes by others, before and after each batch.
 
 A published cut records each table's Delta version. If that is still the latest, which the file
 names in the Delta log show, nothing else is read; otherwise the commits after it are.
@@ -58,9 +58,9 @@ def signed_session(spark: Spark) -> Iterator[Spark]:
 def inspect(
     run: LayerRun, state: GoldState
 ) -> tuple[Mapping[TableName, Damage], Mapping[TableName, int]]:
-    """Inspect every table of the last cut.
+    """Inspect every table of the last cut for changes since.
 
-    Return the damaged ones, and the versions of those that only maintenance has changed since.
+    Return the damaged ones, and the versions of those that only maintenance has changed.
     """
     damaged: dict[TableName, Damage] = {}
     moved: dict[TableName, int] = {}
@@ -84,7 +84,7 @@ def inspect(
 
 
 def _counts(settings: Settings, state: GoldState, entry: Mapping[str, Any]) -> bool:
-    """Return True if the table is replicated; anyone may remove one that the source dropped."""
+    """Return True if the table must exist; anyone may remove one that the source dropped."""
     name = TableName(entry["schema"], entry["table"])
     table = state.tables.get(name)
     there = entry["delta_id"] is not None and table is not None and not table.dropped

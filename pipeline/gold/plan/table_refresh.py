@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 BEING_REBUILT = "It is being rebuilt from silver."
 _BEGINNINGS = ("create", "seeded", "renamed")
-"""Items before which nothing matters, except, for a RENAME, the rows of the other table."""
+"""Items after which earlier ones do not matter, except the other table's rows for a RENAME."""
 _APPEND_ONLY = "delta.appendOnly"
 _CONSTRAINT = "delta.constraints."
 """Prefix of the property of a CHECK constraint."""
@@ -109,7 +109,7 @@ def _with_connected(
 def _lacking(
     run: LayerRun, names: Collection[TableName], items: Iterable[TimelineItem], gone: Removed
 ) -> Iterator[tuple[TableName, str]]:
-    """Yield the tables that silver no longer has completely, and what is missing."""
+    """Yield the tables that silver no longer has completely, and the reason for each."""
     begins: dict[TableName, TimelineItem | None] = {}
     for item in items:
         begins.setdefault(item.name, None)
@@ -117,13 +117,13 @@ def _lacking(
             begins[item.name] = item
     for name in sorted(names):
         if name not in begins:
-            yield name, "silver has nothing about it"
+            yield name, "silver has no record of it"
         elif why := _lacks(run, begins[name], gone):
             yield name, why
 
 
 def _lacks(run: LayerRun, begin: TimelineItem | None, gone: Removed) -> str | None:
-    """Return what is missing of a table's history from `begin` on, or None."""
+    """Return why a table's history is incomplete from `begin` on, or None."""
     seed = begin.seed if begin else None
     if seed and read_seed(run.lake, run.source, seed.id) is None:
         return f"the rows of its seed {seed.id} are gone from the lake"
@@ -193,7 +193,7 @@ def _path_exists(reference: str) -> bool:
 
 
 def _emptied(spark: SparkSession, table: GoldTable, batch: int) -> bool:
-    """Empty the table in place and remove what prevents writes.
+    """Empty the table in place and remove properties that prevent writes.
 
     Return False if it is not a table of the source.
     """

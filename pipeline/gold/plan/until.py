@@ -30,7 +30,7 @@ IsLater: TypeAlias = Callable[[pa.Table], pa.ChunkedArray]
 
 
 def last_wanted(run: LayerRun, until: str | None, low: int, high: int) -> int:
-    """Return the LSN of the last transaction to apply, at least `low`, where gold is.
+    """Return the LSN of the last transaction to apply, at least `low`, gold's current one.
 
     `high` is silver's last one. The log's order counts: nothing after the first transaction that is
     too late is applied. Raise SettingsError for a GTID or a file that the lake does not have.
@@ -155,7 +155,7 @@ def _ends_after(run: LayerRun, file: str, position: int) -> IsLater:
 
     def is_later(rows: pa.Table) -> pa.ChunkedArray:
         offset = pc.subtract(rows.column("__lsn"), begin)
-        # If the end is not known, it is at least one byte after the beginning.
+        # An unknown end is at least one byte after the beginning.
         ends = pc.coalesce(rows.column("end_pos"), pc.add(offset, 1))
         within = pc.and_(pc.greater_equal(offset, 0), pc.greater(ends, position))
         return pc.or_(within, pc.greater_equal(offset, 1 << OFFSET_BITS))

@@ -1,9 +1,9 @@
 """Verification points: log positions at which gold publishes a cut for a comparison with a server.
 
-Whoever has a snapshot of a server requests its position, as a small JSON file in
-`LAKE/gold/_halts/<source>`: a position in the log, or the GTID set that the server had executed (of
-which only the transactions that the lake has count). A gold run that reaches it ends a batch there,
-publishes the cut and continues; so that exact state is published, whatever is written meanwhile.
+A comparison that has read a snapshot of a server requests the snapshot's position in a small JSON
+file in `LAKE/gold/_halts/<source>`: a position in the log, or the GTID set that the server had
+executed (only transactions in the lake count). A gold run ends a batch there, publishes the cut
+and continues, so this exact state is published, whatever is written meanwhile.
 Files for positions that gold has passed, and those not reached within a day, are removed.
 """
 
@@ -58,7 +58,7 @@ _WANTED: TypeAdapter[VerificationPoint] = TypeAdapter(VerificationPoint)
 
 @contextmanager
 def halt(lake: Lake, source: str, wanted: VerificationPoint) -> Iterator[None]:
-    """Request a cut at a position for the duration of the block."""
+    """Request a verification point for the duration of the block."""
     path = f"{lake.halts(source)}/{uuid.uuid4().hex}.json"
     request = {**asdict(wanted), "asked": time.time()}
     stores.write(path, json.dumps(request).encode())
@@ -81,7 +81,7 @@ def next_verification_point(run: LayerRun, low: int, high: int) -> int:
     folder = run.lake.halts(run.source)
     for name in stores.names_in(folder):
         path = f"{folder}/{name}"
-        # None if whoever requested it has removed it meanwhile.
+        # None if the comparison has removed it meanwhile.
         text = stores.content(path) if name.endswith(".json") else None
         if text is None or (request := _read(text)) is None:
             continue
@@ -105,7 +105,7 @@ def _lsn(run: LayerRun, wanted: VerificationPoint, low: int, high: int) -> int |
 
 
 def _read(text: bytes) -> tuple[VerificationPoint, float] | None:
-    """Read a request and when it was made, in seconds since 1970.
+    """Read a request and its time in seconds since 1970.
 
     None if it is malformed, since a comparison must not stop gold.
     """

@@ -112,7 +112,7 @@ def _next(change: TableChange, steps: Sequence[ColumnStep]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """A table's columns now (without gold's own), what it is clustered by, and its features."""
+    """A table's current columns (without gold's own), clustering columns and features."""
 
     columns: Sequence[str]
     clustered: Sequence[str]

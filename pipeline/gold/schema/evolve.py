@@ -58,12 +58,12 @@ def _empties(item: TimelineItem) -> bool:
 
 
 def taken(spark: Spark, reference: str, source: str, *, known: bool) -> str | None:
-    """Return why the place of a new gold table is occupied: by a table that is not ours; or None.
+    """Return why the place of a new gold table is occupied (a table that is not ours), or None.
 
     `known`: the lake had a table of that source there before. Otherwise the table there belongs to
     another lake, however it got here, and Delta would mistake that lake's steps for ours.
     """
-    remedy = "Move it away, or leave the source's table out with exclude in conf."
+    remedy = "Move it away, or leave the source's table out with exclude in the settings."
     try:
         now = table_progress(spark, reference)
     except AnalysisException:
@@ -117,7 +117,7 @@ def _begin(change: TableChange, *, there: bool) -> None:
 
 
 def create(change: TableChange, *, done: bool = False) -> None:
-    """Create an empty table in one commit; `done`: that is all that the change does."""
+    """Create an empty table in one commit; `done`: this completes the change."""
     spark, reference = change.spark, change.table.reference
     columns = [f"{quoted(f.name)} {f.dataType.simpleString()}" for f in change.schema.fields]
     by = f" {clustering_clause(change.clustering)}" if change.clustering else ""

@@ -3,7 +3,7 @@
 Each value comes with a condition: whether it is certain for the row. LOWER, for example, is certain
 for ASCII; nothing is for text with invalid bytes, which gold does not have.
 
-MariaDB stores JSON as the inserted text, and its functions return what they find there: digits as
+MariaDB stores JSON as the inserted text, and its functions return its parts unchanged: digits as
 written, and the first of several members with the same name. That is certain for scalars without
 escapes, in documents in which no object repeats a name.
 """
@@ -91,7 +91,7 @@ def generated_value(expression: str, source: ColumnSource | None = None) -> tupl
 
 
 class _RowEvaluator:
-    """Evaluates trees over one row's columns and collects the conditions for certainty."""
+    """Evaluator of trees over one row's columns, with the conditions for certainty."""
 
     def __init__(self, source: ColumnSource) -> None:
         self.source = source

@@ -52,7 +52,7 @@ def _at(step: TableStep) -> tuple[int, int]:
 
 
 def _place(step: TableStep) -> tuple[tuple[int, int], int]:
-    """One statement may alter a table and rename it; rows follow both."""
+    """Return the sort key: one statement may alter and rename a table; rows follow both."""
     return _at(step), 2 if isinstance(step.part, Rows) else int(_is_move(step))
 
 

@@ -123,9 +123,9 @@ class TableChange:
         self.alter(f"SET TBLPROPERTIES ({properties_in_sql(self.done_properties)})")
 
     def cluster(self) -> None:
-        """Cluster the table by conf's columns, or by its key after the change, if it is not yet.
+        """Cluster the table by the settings' columns, or by its new key, if it is not yet.
 
-        Record conf's columns as applied, so that maintenance finds nothing to do.
+        Record these columns as applied, so that maintenance finds nothing to do.
         """
         columns = self.clustering
         if clustered_by(self.spark, self.table.reference) != tuple(columns):

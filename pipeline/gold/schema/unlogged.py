@@ -48,7 +48,7 @@ NOT_DECLARED = "no statement in the log declares its DEFAULT"
 
 
 def left_out(part: Rows, types: TypeOptions, *, lenient: bool = False) -> LeftOut:
-    """Return what columns that images leave out mean, under the part's definition and DEFAULTs."""
+    """Return the meaning of columns that images leave out, by a part's definition and DEFAULTs."""
     schema = gold_schema(part.definition, types)
     kinds = {field.name: field.type for field in row_type(part.definition, types)}
     declared = {default.name: default for default in part.model.defaults} if part.model else {}
@@ -136,7 +136,8 @@ def _unlogged(
         return Unlogged(default.name, sources=sources, reason=reason)
     reads = frozenset(columns_of(json.loads(tree)))
     sources = {name: doubts[name] for name in reads}
-    reason = f"{printed}: not certain for the values in a row{_about_dates(sources)}"
+    uncertain = "whose values cannot be computed with certainty for every row"
+    reason = f"{printed}, {uncertain}{_about_dates(sources)}"
     return Unlogged(default.name, reads, partial(_computed, tree, how, kind), sources, reason)
 
 
@@ -155,7 +156,7 @@ def _computed(
 
 
 def _doubt(column: ColumnDefinition, types: TypeOptions) -> Doubt:
-    """Return what else gold's value of a column may stand for."""
+    """Return the other source values that gold's value of a column may stand for."""
     if column.type in ZERO_DATE_TYPES:
         return "text" if types.zero_dates == "string" else "date"
     if column.type in (ColumnType.FLOAT, ColumnType.DOUBLE):

@@ -120,7 +120,8 @@ def _folder(settings: Settings, to: str) -> str:
             Path(folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             reason = f"{root} cannot be created: {error.strerror}."
-            raise SettingsError(reason, key="to") from error
+            remedy = "Check the path, and that this user can write it."
+            raise SettingsError(reason, key="to", remedy=remedy) from error
     return root
 
 

@@ -53,7 +53,7 @@ def by_spark(settings: Settings) -> tuple[Tables, ReadTable]:
 
     def read_table(reference: str, entry: SnapshotEntry) -> Any:
         if has_log(spark, reference):
-            with suppress(UnreachableError):  # Spark may know the way
+            with suppress(UnreachableError):  # Spark may have access
                 opened(reference, entry)
         version = entry["delta_version"]
         try:

@@ -60,8 +60,9 @@ def read_snapshot(
     """Return the tables that match `patterns`, in the last snapshot that has nothing later than
     `at`; arguments and errors as of `binlake.read`."""
     if engine not in ENGINES:
-        reason = f"{engine!r} is not one of {', '.join(ENGINES)}."
-        raise SettingsError(reason, key="engine")
+        *others, last = ENGINES
+        remedy = f"Use {', '.join(others)} or {last}."
+        raise SettingsError(f"{engine!r} is unknown.", key="engine", remedy=remedy)
     until = None if at is None else moment(at)
     tables, reader = ENGINES[engine](settings)
     cut, entries = find_tables(settings, tables, until, patterns)
@@ -77,8 +78,7 @@ def read_snapshot(
 def find_some_tables(
     settings: Settings, tables: Tables, until: Until | None, patterns: Sequence[str]
 ) -> tuple[CutRow, dict[str, SnapshotEntry]]:
-    """Return the same as `find_tables`; raise SettingsError if no table matches `patterns`, which
-    may be a mistake in them."""
+    """Return the same as `find_tables`; raise SettingsError if no table matches `patterns`."""
     cut, entries = find_tables(settings, tables, until, patterns)
     if patterns and not entries:
         reason = f"no table of the snapshot matches {', '.join(patterns)}."

@@ -30,8 +30,8 @@ class LostSnapshotError(BinlakeError):
     def __init__(self, table: str, version: int, cause: str) -> None:
         super().__init__(
             f"{table} cannot be read at version {version}, which the snapshot names: {cause}",
-            remedy="Read a later snapshot: maintenance removes what is older than retention.cuts,"
-            " and a table that was made again has no earlier versions.",
+            remedy="Read a later snapshot: maintenance removes those older than retention.cuts,"
+            " and a table that was re-created has no earlier versions.",
         )
         self.table = table
         self.version = version
@@ -63,7 +63,7 @@ def opened(reference: str, entry: SnapshotEntry) -> DeltaTable:
 
 
 def schema_of(table: DeltaTable) -> pa.Schema:
-    """Return an open table's columns. The metadata of fields in its log is about files."""
+    """Return an open table's columns. Its fields' metadata in the log is about files."""
     return pa.schema([_without_metadata(field) for field in delta_rs.plain(table.schema())])
 
 
@@ -81,7 +81,7 @@ def arrow_table(reference: str, entry: SnapshotEntry) -> pa.Table:
     table = opened(reference, entry)
     with _errors_of_the_engine(reference, entry):
         found = pa.table(_rows_of(table).read_all())
-    # The engine has layouts of its own for text.
+    # The engine uses its own layouts for text.
     return found.cast(schema_of(table))
 
 

@@ -1,4 +1,4 @@
-"""Commits to gold tables: the figures of Binlake's own, and what others' change.
+"""Commits to gold tables: figures of Binlake's own, and damage by others'.
 
 Anyone may run OPTIMIZE or VACUUM or set properties; only Binlake may change rows and columns.
 """
@@ -72,7 +72,7 @@ class Judged:
 def judge(commits: Sequence[Commit], before: int) -> Judged:
     """Judge the commits after version `before`, oldest first.
 
-    A RESTORE to the last state that Binlake left undoes what came between. A RESTORE to before
+    A RESTORE to the last state that Binlake left undoes the commits between. A RESTORE to before
     Binlake's own later commits does not, since Delta would skip those commits from then on.
     """
     sound, foreign, columns = [before], None, None

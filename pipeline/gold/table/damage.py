@@ -1,4 +1,4 @@
-"""Damage to a gold table itself, whatever its changes are: only that table is held.
+"""Damage to a gold table itself, independent of its changes: only that table is held.
 
 Somebody deleted it, wrote to it, restored it, or set a property that prevents changes, or its
 files are missing. Damage seen in the table's Delta log is checked in every run
@@ -60,7 +60,7 @@ _CONDITION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Why a gold table cannot be updated.
+    """Damage to a gold table: the reason that it cannot be updated.
 
     `met`: seen in an error when the table was at `version` (None: unknown); otherwise in its Delta
     log, which every run checks. `final`: only a full refresh helps, since it is unknown how many of

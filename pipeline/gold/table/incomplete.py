@@ -13,8 +13,9 @@ from pipeline.silver.plan.take_seeds import SEED_NOT_NEEDED, refused_seed
 def incomplete_after_seed(
     lake: Lake, source: str, state: GoldState, wanted: Callable[[str, str], bool]
 ) -> Iterator[str]:
-    """Yield a sentence with the remedy for each wanted table whose seed was refused or left it
-    incomplete. Held tables are reported elsewhere.
+    """Yield a sentence with the remedy for each wanted table that its seed did not complete.
+
+    Held tables are reported elsewhere.
 
     Raises SeedUnreadableError.
     """

@@ -25,7 +25,7 @@ MEANINGS: Mapping[str, str] = MappingProxyType(
         " snapshot that has not changed since.",
     }
 )
-"""The meaning of these columns, for people."""
+"""Descriptions of these columns, for people."""
 
 _FORBIDDEN = re.compile(r"[./\s\x00-\x1f\x7f]")
 """Characters that Unity Catalog allows in no name."""
@@ -41,7 +41,7 @@ def why_no_name(settings: Settings, name: TableName, others: Iterable[TableName]
     """
     if settings.catalog is None:
         return None
-    remedy = "Leave it out with exclude in conf, or store gold in paths, without a catalog."
+    remedy = "Leave it out with exclude in the settings, or store gold in paths, without a catalog."
     if not all(_fits(part, settings.catalog) for part in (name.schema, name.table)):
         return f"{name} is not a valid table name in the catalog {settings.catalog}. {remedy}"
     for other in others:

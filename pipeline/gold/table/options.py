@@ -1,6 +1,6 @@
-"""How a gold table is stored for its readers: conf's `gold` section, for one table.
+"""Storage options of one gold table for its readers, from the settings under `gold`.
 
-A table's property records the options that were applied to it last. So a change of conf is applied
+A table's property records the options that were applied to it last. So a changed setting is applied
 once, and later changes by others are kept.
 """
 
@@ -37,7 +37,7 @@ FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """A table's options. `cluster_by`: the columns that conf names; if there are none, the table is
+    """A table's options. `cluster_by`: the columns in the settings; if there are none, the table is
     clustered by its key."""
 
     deletion_vectors: bool = True
@@ -46,7 +46,7 @@ class TableOptions:
 
     @classmethod
     def of(cls, settings: GoldSettings, name: str) -> TableOptions:
-        """Return conf's options for `schema.table`."""
+        """Return the options of `schema.table` in the settings."""
         feed = settings.change_data_feed
         return cls(
             deletion_vectors=settings.readers == "fast",
@@ -100,8 +100,11 @@ class TableOptions:
         )
 
     def clustering(self, schema: st.StructType, key: tuple[str, ...]) -> list[str]:
-        """Return the columns to cluster a table by, at most four: conf's, if they fit the schema,
-        otherwise those of the key by which Delta can cluster."""
+        """Return at most four columns to cluster a table by.
+
+        Those in the settings, if they fit the schema, otherwise those of the key by which Delta can
+        cluster.
+        """
         asked = self.fitting(schema).cluster_by
         by = asked or [name for name in key if _not_clustered(schema, name) is None]
         return list(by[:CLUSTERING_COLUMNS])
@@ -117,12 +120,12 @@ class TableOptions:
         if not taken:
             return None
         reason = f"its column {taken[0]} has the name of a column of Delta's change data feed"
-        return f"{reason}; leave the table out of gold.change_data_feed in conf"
+        return f"{reason}; leave the table out of gold.change_data_feed in the settings"
 
     def _clustering_misfit(self, schema: st.StructType) -> str | None:
         for name in self.cluster_by:
             if why := _not_clustered(schema, name):
-                reason = f"gold.cluster_by in conf names {name}, {why}"
+                reason = f"gold.cluster_by in the settings names {name}, {why}"
                 return f"{reason}; correct or remove it there, and run again"
         return None
 

@@ -52,12 +52,12 @@ class TableState:
 
     `complete`: gold equals the source's table at `to_lsn`; if not, `reason` says why. `held`: why
     the table stops there although the cut goes further. `version`: the silver table `v<N>` whose
-    columns gold has, None while there is no gold table. `key`: the key columns given by conf; if
-    empty, each part of a batch uses its definition's own key. `touched`: there is something to
+    columns gold has, None while there is no gold table. `key`: the key columns in the settings;
+    if empty, each part of a batch uses its definition's own key. `touched`: it has changes to
     apply. `complete_from`: no change is missing at `from_lsn`; `marked`: LSNs of later faults that
     gold skips. `refused`: the changes that could not be applied under this `key`. `taken_over`:
     RENAMEs at which it gets another table's rows (LSN), and whether those are complete. `seed`: ID
-    of the last seed whose rows were loaded. `damage`: what is wrong with the gold table itself.
+    of the last seed whose rows were loaded. `damage`: damage to the gold table itself.
     `refresh`: the batch that rebuilt this table alone from silver (0: none).
     """
 
@@ -86,7 +86,7 @@ class TableState:
         return TableName(self.schema, self.table)
 
     def key_of(self, definition: TableDefinition | None) -> tuple[str, ...]:
-        """Return the columns that identify its rows: those that conf gives, or the definition's."""
+        """Return the columns that identify its rows: those in the settings, or the definition's."""
         return self.key or (definition.key if definition else ())
 
     def damaged(self, damage: Damage) -> TableState:
@@ -120,7 +120,7 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class Rebuild:
-    """The full refresh that gold's tables come from; `batch` began it (0: there was none).
+    """Gold's part of the full refresh that its tables come from; `batch` began it (0: none).
 
     `silver`: the batch that began the refresh of silver from which they are built; `reached`: the
     same for the last published cut. `under_way`: none of its cuts is published yet. `upto`: LSN of
@@ -164,7 +164,7 @@ class GoldState:
         return {**asdict(replace(self, tables={})), "tables": tables}
 
     def overrides(self) -> dict[str, Any]:
-        """Return the part that a record overrides if tables do not end where the plan says."""
+        """Return the part that a record overrides if tables stop before the end of the plan."""
         body = self.to_body()
         return {"xa_from": body["xa_from"], "tables": body["tables"]}
 
@@ -183,7 +183,7 @@ class GoldState:
     @classmethod
     def after(cls, plan: Plan, record: Mapping[str, Any]) -> GoldState:
         """Return gold's state after a batch."""
-        return cls.from_body({**plan.body, **(record.get("standing") or {})})
+        return cls.from_body({**plan.body, **(record.get("state") or {})})
 
     def without_refusals(self) -> GoldState:
         """Return the state without refusals and without damage that a retry may find repaired."""

@@ -29,7 +29,7 @@ _PAGE_ROWS = 100_000
 
 
 class DataFileWriter:
-    """Writes one file of a table, a row group at a time, without keeping rows in memory.
+    """Writer of one file of a table, a row group at a time, without keeping rows in memory.
 
     `folder`: where the table's files are written (`Tables.folder`). Raises ValueError for rows or
     partitions that the table must not have: Delta does not check the files of a commit.

@@ -67,7 +67,7 @@ def _rewritten(
 
 
 def count(fragment: ds.ParquetFileFragment, schema: pa.Schema, where: Condition) -> int:
-    """Return how many rows of a file match; reads only the condition's columns.
+    """Return the number of rows of a file that match; reads only the condition's columns.
 
     `count_rows` is not used: it holds Python's GIL, and a store's files are opened in Python.
     """

@@ -52,7 +52,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a target's rows are written: files in `folder`, with `constants` as extra columns."""
+    """Destination of a target's rows: files in `folder`, with `constants` as extra columns."""
 
     folder: str
     table: LakeTable
@@ -98,16 +98,16 @@ class _Target:
     held: int = 0
     spilled: list[tuple[int, int]] = field(default_factory=list)
     waiting: int = 0
-    """Bytes that are in memory or spilled; `rows`: how many rows these are."""
+    """Bytes that are in memory or spilled; `rows`: the number of these rows."""
     rows: int = 0
     writer: DataFileWriter | None = None
 
 
 class TargetWriter:
-    """Writes batches by target. Rows of targets without a destination are all returned.
+    """Writer of batches by target. Rows of targets without a destination are all returned.
 
     `scratch`: the folder for rows that are too few for a file, but too many to return in memory;
-    without one, these are written to files all the same.
+    without one, these are written to files too.
 
     A context manager: if the task fails, unfinished files are removed.
     """

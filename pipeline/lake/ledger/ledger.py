@@ -46,7 +46,7 @@ _BY_NAME = ("events", "rows", "changes")
 _ENTRY = ("source", "layer", "batch", "state", "run_id", "at")
 _ENDS = ("source", "layer", "state")
 _WINDOWS = (10, 1000, None)
-"""How many batches to search for a value in their records, latest first."""
+"""Number of batches to search for a value in their records, latest first."""
 _AT_ONCE = 100
 """Bodies read at a time: one may list a thousand tables."""
 
@@ -163,7 +163,7 @@ class Ledger:
         return plan, record
 
     def time_of(self, layer: Layer, batch: int, state: str) -> datetime | None:
-        """Return when a batch was planned or finished, if it was. Reads the table."""
+        """Return when a batch was planned or finished; None if it was not. Reads the table."""
         found = self._read(_of(layer) & equal("batch", batch) & equal("state", state), ("at",))
         return next(iter(found.column("at").to_pylist()), None)
 

@@ -42,7 +42,7 @@ _ON_S3 = re.compile(r"(?P<scheme>s3|s3a|s3n)://(?P<place>.+)", re.IGNORECASE | r
 _FOR_ONE_WRITER = "S3SingleDriverLogStore"
 """The class name of Delta's default log store for S3, in any package."""
 _TRIES = 10
-"""How often to start over because the object appears and disappears."""
+"""Attempts to get the lease while the object appears and disappears."""
 _NO_ETAG = '"00000000000000000000000000000000"'
 _REMEDY = (
     "Check the path, the store's endpoint and the credentials (spark.conf or environment). The"
@@ -50,11 +50,11 @@ _REMEDY = (
     " spark.delta.logStore.s3a.impl (or another scheme's) in spark.conf to a log store for several"
     " writers."
 )
-_ONE_AT_A_TIME = "Run again when it is done; a scheduler should run one at a time."
+_ONE_AT_A_TIME = "Run again when it has finished; let the scheduler start one run at a time."
 
 
 @dataclass(eq=False, slots=True)
-class Hold:
+class LeaseState:
     """The state of a lease.
 
     `confirmed`: when the store last accepted a renewal (`time.monotonic`); `seconds` after it,
@@ -70,7 +70,9 @@ class Hold:
         """Raise LakeLostError unless the lease is certainly still held."""
         if self.lost:
             raise LakeLostError(
-                f"another run took {self.lake} over while this one was suspended.",
+                f"This run lost the lease of {self.lake}: it was suspended or the store was"
+                " unreachable for too long, and another run took it, or its object was removed."
+                " What was committed stays; this run commits nothing more.",
                 remedy=_ONE_AT_A_TIME,
             )
         age = time.monotonic() - self.confirmed
@@ -82,11 +84,11 @@ class Hold:
             )
 
 
-_HOLDS: list[Hold] = []
+_HOLDS: list[LeaseState] = []
 
 
 @contextmanager
-def checked_before_commits(hold: Hold) -> Iterator[None]:
+def checked_before_commits(hold: LeaseState) -> Iterator[None]:
     """Check the lease before every commit of this process until the end of the block."""
     _HOLDS.append(hold)
     try:
@@ -125,7 +127,7 @@ def only_writer(
     if place is None:
         yield
         return
-    hold = Hold(lake, dead_after / 2)
+    hold = LeaseState(lake, dead_after / 2)
     lease = _Lease(hold, *filesystem_of(f"s3://{place.rstrip('/')}/ledger/_run", key="lake"))
     try:
         lease.take(dead_after)
@@ -159,7 +161,7 @@ def _to_be_held(lake: str, conf: Mapping[str, str]) -> str | None:
 class _Lease:
     """The lease's object, and the ETag of this run's last write of it."""
 
-    def __init__(self, hold: Hold, files: Any, path: str) -> None:
+    def __init__(self, hold: LeaseState, files: Any, path: str) -> None:
         self._hold = hold
         self._files = files
         self._path = path
@@ -177,7 +179,11 @@ class _Lease:
             if self._write(IfMatch=found["ETag"]):
                 break
         else:
-            raise self._refusal("several runs that start and end")
+            raise ConcurrentRunError(
+                f"The lease of {self._hold.lake} changed hands {_TRIES} times while this run tried"
+                " to get it: several runs are starting and ending.",
+                remedy="Let the scheduler start one run at a time.",
+            )
         self._require_conditions()
 
     def renew(self) -> None:

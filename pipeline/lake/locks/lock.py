@@ -1,6 +1,6 @@
 """A lock for one writer at a time of a Delta table on a local disk.
 
-Object stores and HDFS refuse to put a commit file that exists. On a local disk Delta first checks
+Object stores and HDFS refuse to overwrite a commit file. On a local disk Delta first checks
 and then renames, so two processes can both believe that they wrote the same version. A lock of the
 operating system, which ends with its process, closes that window. Other stores need no lock: their
 puts are atomic.

@@ -196,7 +196,7 @@ class SparkTables:
         return spark_written.history(self.spark, table.reference, limit)
 
     def old_files(self, table: LakeTable) -> int:
-        """Return how many files VACUUM would remove.
+        """Return the number of files that VACUUM would remove.
 
         Its dry run also lists folders, which it leaves if their files are removed but not old.
         """

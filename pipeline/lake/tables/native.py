@@ -18,7 +18,13 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import create_table_with_add_actions
 
-from pipeline.lake.delta_conflicts import ATTEMPTS, conflict_error, wait_after
+from pipeline.errors import ConcurrentRunError
+from pipeline.lake.delta_conflicts import (
+    ATTEMPTS,
+    CONFLICT_REMEDY,
+    conflict_error,
+    wait_after,
+)
 from pipeline.lake.delta_log import delta_rs
 from pipeline.lake.delta_log.conditions import Condition
 from pipeline.lake.delta_log.delta_rs import schema_to_commit
@@ -203,8 +209,8 @@ class NativeTables:
             return [] if opened is None else commits_of(opened, limit)
 
     def old_files(self, table: LakeTable) -> int:
-        """Return how many files `vacuum` would remove. Deletion vectors, which gold's tables have,
-        are not counted: delta-rs does not know which are in use."""
+        """Return the number of files that `vacuum` would remove. Deletion vectors, which gold's
+        tables have, are not counted: delta-rs does not know which are in use."""
         with delta_rs.errors_of(table.reference):
             opened = delta_rs.opened_unchecked(table.reference, self.options)
             return 0 if opened is None else len(old_files(opened))
@@ -240,7 +246,10 @@ class NativeTables:
             try:
                 vacuumed(opened, note)
             except CommitFailedError as error:
-                raise conflict_error(f"A commit of {table.reference}") from error
+                raise ConcurrentRunError(
+                    f"The vacuum of {table.reference} conflicted with another writer.",
+                    remedy=CONFLICT_REMEDY,
+                ) from error
             _drop_stale_checksum(table.reference)
             return True
 
@@ -296,8 +305,8 @@ class NativeTables:
                     continue
             if attempt < ATTEMPTS - 1:
                 wait_after(attempt)
-        what = f"Step {step.version} of {step.app}" if step else f"A commit of {table.reference}"
-        raise conflict_error(what) from lost
+        named = f"step {step.version} of {step.app}" if step else ""
+        raise conflict_error(table.reference, named) from lost
 
     def _has_committed(
         self,

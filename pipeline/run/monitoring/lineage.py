@@ -36,7 +36,7 @@ _JOB_TYPE = "LAYER"
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Sends the events of one run; `job` and `run_id` are those of the command, the parent."""
+    """Sender of the events of one run; `job` and `run_id` are those of the command, the parent."""
 
     client: OpenLineageClient
     namespace: str

@@ -46,7 +46,7 @@ class MonitoringTimeoutError(BinlakeError):
 
 
 class Monitor:
-    """Reports one run to what the settings name: any of metrics, lineage and a webhook."""
+    """Reporter of one run to those that the settings name: metrics, lineage and a webhook."""
 
     def __init__(self, spark: Spark, settings: Settings, run: UnderWay, command: str) -> None:
         self._spark = spark
@@ -86,7 +86,8 @@ class Monitor:
     ) -> RunRecord:
         """Report the end of a run; return its record with what the webhook knows and what failed.
 
-        `error` ended it. An interrupted run calls no webhook: someone or a scheduler ended it.
+        `error`: the one that ended it. An interrupted run calls no webhook: someone or a scheduler
+        ended it.
         """
         self._open()
         if self._layer:
@@ -112,7 +113,7 @@ class Monitor:
         )
 
     def _announce(self) -> None:
-        """Report the start of the layer under way, unless that is done."""
+        """Report the start of the layer under way, unless already reported."""
         if not self._announced:
             self._open()
             self._announced, layer = True, self._layer

@@ -27,7 +27,7 @@ _SILVER_FAULT = ("silver", "fault")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something to look at: `subject` is the table, the error's class, or the sentence itself.
+    """A problem to report: `subject` is the table, the error's class, or the sentence itself.
 
     `remedy` is what to do if `reason` does not say it.
     """
@@ -46,7 +46,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ProblemChanges:
-    """`known` is what the webhook knew before, `open` what it knows once it was called."""
+    """Changes of the problems that the webhook knows.
+
+    `known`: those that it knew before. `open`: those that it knows once it has been called.
+    """
 
     new: tuple[Problem, ...]
     resolved: tuple[ReportedProblem, ...]

@@ -20,11 +20,11 @@ from pipeline.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """The published snapshot holds what the source committed up to `committed_at`; both times are
-    None until something is published.
+    """A source's published snapshot, tables and last runs.
 
-    `gold`: the state of its tables. `runs`: the last of each command and outcome, before the
-    current run.
+    `committed_at`, `published_at`: the last commit in the snapshot, and its publication; both are
+    None until something is published. `gold`: the state of its tables. `runs`: the last of each
+    command and outcome, before the current run.
     """
 
     committed_at: datetime | None

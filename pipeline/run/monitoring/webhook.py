@@ -1,6 +1,6 @@
 """The webhook of `notify`: a POST of JSON about what is new and what is over.
 
-The URL may be all that protects the webhook, so it is in no message; redirects are not followed,
+The URL may be the webhook's only protection, so it is in no message; redirects are not followed,
 since they would take the token to another host.
 """
 
@@ -29,7 +29,7 @@ from pipeline.settings.secret_file import read_secret
 
 TOKEN_VARIABLE = "BINLAKE_NOTIFY_TOKEN"
 _NAMED = 10
-"""The most problems in the text for people; the lists have all."""
+"""The most problems in the human-readable text; the lists have all."""
 
 
 class WebhookError(BinlakeError):
@@ -43,7 +43,7 @@ class _NoRedirects(HTTPRedirectHandler):
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """Where to post, with the header of the token; `timeout` in seconds for each step."""
+    """A URL to post to, with the header of the token; `timeout` in seconds for each step."""
 
     url: SecretStr
     headers: Mapping[str, str]

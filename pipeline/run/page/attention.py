@@ -27,9 +27,9 @@ class AttentionItem:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """All that needs attention: held tables first, then other problems, then incomplete tables.
+    """Items that need attention: held tables first, then other problems, then incomplete tables.
 
-    `drifted`: changes that found another row than logged; gold has the log's, so it may be right.
+    `drifted`: gold's row differed from a before image; it now has the log's, so it may be right.
     """
 
     held: tuple[AttentionItem, ...]
@@ -39,7 +39,7 @@ class Attention:
 
     @property
     def count(self) -> int:
-        """How many problems of all kinds there are."""
+        """The number of problems of all kinds."""
         return sum(map(len, (self.held, self.problems, self.incomplete, self.drifted)))
 
 
@@ -58,7 +58,7 @@ def attention(status: Status, verifications: Iterable[RunRecord] = ()) -> Attent
     ]
     if unnamed := [_name(table) for table in status.tables if not table.named]:
         other.append(
-            AttentionItem(f"The names of their columns are not known: {', '.join(unnamed)}.")
+            AttentionItem(f"The column names of these tables are unknown: {', '.join(unnamed)}.")
         )
     if status.capture is not None and status.capture.problem:
         other.append(AttentionItem(redact(f"Capture: {status.capture.problem}")))
@@ -90,7 +90,9 @@ def _incomplete(status: Status) -> Iterator[AttentionItem]:
 def _drifted(status: Status) -> Iterator[AttentionItem]:
     for table in status.tables:
         if table.state == "drifted":
-            sentence = f"{table.drift:,} changes found another row in gold than the log has."
+            sentence = (
+                f"For {table.drift:,} changes, gold's row was not the one that the log expects."
+            )
             remedy = (
                 f"binlake verify {shlex.join(['--lake', status.lake])} --against server names"
                 " the keys that differ."

@@ -2,6 +2,8 @@
 
 Colours are the page's CSS variables, so that one drawing serves light and dark. A chart is drawn
 in two widths, of which the page shows one: scaled down to a telephone, text could not be read.
+
+Each chart is a module beside this one, listed in `document._figures`.
 """
 
 from __future__ import annotations
@@ -57,14 +59,14 @@ class DataTable:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart, how to read it, and its data as a table.
+    """A chart with its caption, and its data as a table.
 
-    `wide` and `narrow` are SVG; both are empty if there is nothing to draw, and `reading` says why.
+    `wide` and `narrow` are SVG; both are empty if there is nothing to draw, and `caption` says why.
     """
 
     name: str
     title: str
-    reading: str
+    caption: str
     table: DataTable
     wide: str = ""
     narrow: str = ""

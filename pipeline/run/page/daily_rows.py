@@ -80,8 +80,8 @@ def _totals(rows: DailyRows, runs: Sequence[RunRecord]) -> Figure:
         )
         return sized(bars.encode(_day_axis(), alt.Y("rows:Q", axis=axis)), width, 240)
 
-    reading = "Changed rows that runs applied to gold's tables, by the day (UTC) the run started."
-    return Figure(name, title, reading, table, **drawn(title, draw))
+    caption = "Changed rows that runs applied to gold's tables, by the day (UTC) the run started."
+    return Figure(name, title, caption, table, **drawn(title, draw))
 
 
 def _of_tables(rows: DailyRows) -> Figure:
@@ -127,11 +127,11 @@ def _of_tables(rows: DailyRows) -> Figure:
         )
 
     which = f"The {STRIPS} tables with the most rows" if len(rows.by_table) > STRIPS else "Tables"
-    reading = (
+    caption = (
         f"{which}, each with its total on the right. The full height of a line is that table's"
         " busiest day."
     )
-    return Figure(name, title, reading, table, **drawn(title, draw))
+    return Figure(name, title, caption, table, **drawn(title, draw))
 
 
 def _day_axis() -> alt.X:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from pipeline.observe import redact
 from pipeline.observe.quantities import duration, size
-from pipeline.run.page import daily_rows, freshness, run_times, schema_history, stored_sizes
+from pipeline.run.page import daily_rows, freshness, run_times, schema_changes, stored_sizes
 from pipeline.run.page.attention import attention
 from pipeline.run.page.chart import DataTable, Figure, instant, printable
 from pipeline.run.page.lake_page import LakePage
@@ -41,7 +41,7 @@ def _figures(page: LakePage) -> Sequence[Figure]:
         freshness.figure(page),
         run_times.figure(page.runs),
         *daily_rows.figures(page.runs, *times),
-        schema_history.figure(page.schema_changes, *times),
+        schema_changes.figure(page.schema_changes, *times),
         stored_sizes.figure(page.sizes),
     )
 

@@ -1,4 +1,4 @@
-"""How old gold was over time, from the snapshots that runs have published."""
+"""Freshness of gold over time, from the snapshots that runs published."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _UNITS = ((172_800, 86_400, "days"), (7_200, 3_600, "hours"), (120, 60, "minutes
 
 
 @dataclass(frozen=True, slots=True)
-class Publication:
-    """A published snapshot: gold had what was committed until `committed_at`.
+class PublishedAge:
+    """A published snapshot's age: gold had what was committed until `committed_at`.
 
     `before`: the previous snapshot's commit time, None for the first one known.
     """
@@ -60,11 +60,11 @@ class Publication:
 
     @property
     def peak(self) -> float:
-        """How old gold had become just before, in seconds."""
+        """Freshness just before this publication, in seconds."""
         return (self.published_at - (self.before or self.committed_at)).total_seconds()
 
 
-def publications(runs: Iterable[RunRecord], source: SourceStatus) -> list[Publication]:
+def publications(runs: Iterable[RunRecord], source: SourceStatus) -> list[PublishedAge]:
     """Return a source's publications in order: those of recorded runs, and the last one, whose run
     may have been killed before it left a record."""
     times = {
@@ -77,13 +77,13 @@ def publications(runs: Iterable[RunRecord], source: SourceStatus) -> list[Public
     made = [(at, committed) for at, committed in sorted(times.items()) if committed]
     befores = [None, *(committed for _, committed in made)]
     return [
-        Publication(source.source, at, committed, before)
+        PublishedAge(source.source, at, committed, before)
         for (at, committed), before in zip(made, befores, strict=False)
     ]
 
 
 def figure(page: LakePage) -> Figure:
-    """Return the chart of age and lag, of each source."""
+    """Return the chart of the freshness and lag of each source."""
     known = {one.source: publications(page.runs, one) for one in page.status.sources}
     shown = _oldest(page, known)
     table = _table([one for found in known.values() for one in found])
@@ -99,27 +99,28 @@ def figure(page: LakePage) -> Figure:
     first = min(max(known[name][0].published_at, page.since) for name in shown)
     first = min(first, page.made_at - LEAST_TIME)
     left_out = len(known) - len(shown)
-    reading = (
-        f"The line is how old gold was, in {unit}, up to when this page was made: it grows until a"
-        " run publishes a snapshot, also while nothing is committed on the source. Dots are the lag"
-        " of each published snapshot, from its last commit on the source to its publication."
+    caption = (
+        f"The line shows gold's freshness (the age of its last commit), in {unit}, until this page"
+        " was made. It grows until a run publishes a snapshot, even if nothing is committed on the"
+        " source. Dots show the lag of each published snapshot: the time from its last commit on"
+        " the source to its publication."
     )
     if left_out > 0:
-        reading += f" Not drawn: {left_out} with fresher gold, or without a snapshot."
+        caption += f" Not drawn: {left_out} with fresher gold, or without a snapshot."
     many = len(shown) > 1
 
     def draw(width: int) -> Any:
         return _chart(values, width, unit, first, page.made_at, faceted=many)
 
-    return Figure(NAME, TITLE, reading, table, **drawn(TITLE, draw))
+    return Figure(NAME, TITLE, caption, table, **drawn(TITLE, draw))
 
 
-def _oldest(page: LakePage, known: dict[str, list[Publication]]) -> list[str]:
+def _oldest(page: LakePage, known: dict[str, list[PublishedAge]]) -> list[str]:
     ages = {one.source: one.age_seconds or 0 for one in page.status.sources if known[one.source]}
     return sorted(ages, key=lambda name: -ages[name])[:SOURCES]
 
 
-def _line(page: LakePage, found: Sequence[Publication]) -> Iterator[dict[str, Any]]:
+def _line(page: LakePage, found: Sequence[PublishedAge]) -> Iterator[dict[str, Any]]:
     """Yield the points of a source's line in the order of time, those of publications with lag."""
     inside = [one for one in found if one.published_at >= page.since]
     name, last = found[-1].source, found[-1].committed_at
@@ -136,7 +137,7 @@ def _point(source: str, at: datetime, age: float) -> dict[str, Any]:
     return {"source": source, "at": milliseconds(at), "age": age}
 
 
-def _thinned(found: Sequence[Publication]) -> list[Publication]:
+def _thinned(found: Sequence[PublishedAge]) -> list[PublishedAge]:
     """Return at most `POINTS` publications: of each interval, the one after the oldest gold."""
     step = -(-len(found) // POINTS)
     if step <= 1:
@@ -169,7 +170,7 @@ def _chart(
     return each.facet(row=alt.Row("source:N", header=header), spacing=14)
 
 
-def _table(found: Sequence[Publication]) -> DataTable:
+def _table(found: Sequence[PublishedAge]) -> DataTable:
     """Return the last publications, latest first."""
     latest = sorted(found, key=lambda one: one.published_at, reverse=True)[:LISTED]
     rows = tuple(

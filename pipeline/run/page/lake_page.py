@@ -12,7 +12,7 @@ from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.lake.ledger.run_store import last_verifications, runs_since
 from pipeline.observe import Progress
 from pipeline.observe.current_run import UNKNOWN, binlake_version
-from pipeline.run.page.schema_history import SchemaChange, schema_changes
+from pipeline.run.page.schema_changes import SchemaChange, schema_changes
 from pipeline.run.page.stored_sizes import TableSize, table_sizes
 from pipeline.run.status import Status, read_status
 from pipeline.schema_history.timeline.stored_timeline import read_items
@@ -39,7 +39,7 @@ class LakePage:
 
     @property
     def since(self) -> datetime:
-        """When the days begin that the page shows."""
+        """The start of the days that the page shows."""
         return self.made_at - timedelta(days=self.days)
 
 

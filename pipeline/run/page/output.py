@@ -1,4 +1,4 @@
-"""Where a page is written: a local file, or an object of a store."""
+"""Write a page to a local file, or to an object of a store."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def figure(runs: Sequence[RunRecord]) -> Figure:
     values = [{**row, "seconds": row["seconds"] / factor} for row in values]
     signs = ", ".join(f"{sign} {word}" for word, sign in MARKS.items())
     which = f"The last {len(last)} of {len(runs):,} runs" if len(last) < len(runs) else "All runs"
-    reading = (
+    caption = (
         f"{which}, in {unit}: the whole run, and each layer on a scale of its own. Signs above a"
         f" run: {signs}."
     )
@@ -57,7 +57,7 @@ def figure(runs: Sequence[RunRecord]) -> Figure:
     def draw(width: int) -> Any:
         return _chart(values, [WHOLE, *layers], len(last), width, unit)
 
-    return Figure(NAME, TITLE, reading, table, **drawn(TITLE, draw))
+    return Figure(NAME, TITLE, caption, table, **drawn(TITLE, draw))
 
 
 def _bars(number: int, run: RunRecord) -> list[dict[str, Any]]:

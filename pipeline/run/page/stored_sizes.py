@@ -73,7 +73,7 @@ def table_sizes(
         try:
             state: DeltaState | None = tables.state(table.stored)
         except BinlakeError:
-            # A table that is damaged, or altered by another program: its size is all that is lost.
+            # A table that is damaged, or altered by another program: only its size is lost.
             return TableSize(layer, table.name)
         return None if state is None else TableSize(layer, table.name, state.files, state.bytes)
 
@@ -108,14 +108,14 @@ def figure(sizes: Sequence[TableSize]) -> Figure:
     ]
     layers = ", ".join(f"{name} {size(count)}" for name, count in by_layer(sizes).items() if count)
     some = f"The {BARS} largest of {len(sizes):,} tables. " if len(sizes) > BARS else ""
-    reading = (
+    caption = (
         f"{some}By layer: {layers}. Counted are the files of each table's current version, not"
         " those that older snapshots need or that vacuum will remove."
     )
     if unknown := sum(one.bytes is None for one in sizes):
-        reading += f" Of unknown size: {unknown}, damaged or in a catalog."
+        caption += f" Of unknown size: {unknown}, damaged or in a catalog."
     return Figure(
-        NAME, TITLE, reading, table, **drawn(TITLE, lambda width: _bars(values, width, unit))
+        NAME, TITLE, caption, table, **drawn(TITLE, lambda width: _bars(values, width, unit))
     )
 
 

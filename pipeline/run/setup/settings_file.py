@@ -28,12 +28,12 @@ _PLACES = (
     "in its option file, under [mysqld], then restart it:",
     "in this file:",
 )
-"""Where the lines of each of `SECTIONS` belong."""
+"""The place of the lines of each of `SECTIONS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenSettings:
-    """The file that was written for a server, and what is not fit there."""
+    """The file that was written for a server, and the findings to act on."""
 
     file: Path
     server: str
@@ -69,7 +69,7 @@ def show(written: WrittenSettings, out: Console) -> None:
             lines.append(f"{verdict}: {', '.join(names)}. The file says what to change.")
     file = shlex.quote(str(written.file))
     lines += [
-        "Look through it, then:",
+        "Review it, then run:",
         f"  binlake config --conf {file}",
         f"  binlake check --conf {file}",
     ]
@@ -89,7 +89,7 @@ def _found(to_do: Sequence[Finding]) -> Iterator[str]:
     """Yield what to change on the server or here, as `binlake check` shows it."""
     yield ""
     if not to_do:
-        yield "binlake check finds this server fit."
+        yield "binlake check finds no problem."
         return
     yield "What binlake check finds:"
     for finding in to_do:
@@ -114,7 +114,10 @@ def _write(file: Path, text: str, *, force: bool) -> None:
     except FileExistsError:
         raise _exists(file) from None
     except OSError as error:
-        raise SettingsError(f"{file} cannot be written: {error.strerror}.", key="to") from error
+        remedy = "Check the path, and that this user can write it."
+        raise SettingsError(
+            f"{file} cannot be written: {error.strerror}.", key="to", remedy=remedy
+        ) from error
 
 
 def _exists(file: Path) -> SettingsError:

@@ -1,4 +1,4 @@
-"""`binlake sync`: capture, seed what is missing, and run, once or again and again."""
+"""`binlake sync`: capture, seed what is missing, and run, once or repeatedly."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Records of a sync's captures: of each that failed, and of the next one that works.
 
-Other captures leave none: what they land is in the records of the rounds that take it in. A record
+Other captures leave none: what they write is in the records of the rounds that ingest it. A record
 is written without a lease, as a seed's is: it changes no table that another run writes.
 """
 
@@ -21,7 +21,7 @@ from pipeline.source.capture.errors import FolderInUseError
 
 
 class CaptureRecords:
-    """Records failed captures of a source, and that its capture works again."""
+    """Recorder of a source's failed captures, and of the recovery of its capture."""
 
     def __init__(self, spark: Spark, settings: Settings) -> None:
         self._spark = spark
@@ -73,7 +73,7 @@ def _last_sent(runs: Iterable[RunRecord]) -> Sequence[ReportedProblem]:
 
 
 class _CaptureRecorder(Recorder):
-    """Records one capture; only a failed one is reported to lineage."""
+    """Recorder of one capture; only a failed one is reported to lineage."""
 
     def failed(self, error: BaseException) -> None:
         """Log and record that the capture failed."""

@@ -48,7 +48,7 @@ class Chore:
 
 
 class Chores:
-    """Carries out chores until it is stopped, or until one fails for good."""
+    """Executor of chores until it is stopped, or until one fails permanently."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The command `binlake sync`, without its options: one round, or round after round."""
+"""The command `binlake sync`, without its options: one round, or repeated rounds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.observe import Progress, say
 from pipeline.run.preflight import require_places
 from pipeline.run.sync.capture_records import CaptureRecords
-from pipeline.run.sync.capturing import Capturing
+from pipeline.run.sync.capture_thread import CaptureThread
 from pipeline.run.sync.chores import Chore, Chores
 from pipeline.run.sync.rounds import Rounds, ShowReports
 from pipeline.run.sync.sample import VerifiedSample
@@ -70,28 +70,28 @@ def once(
 def continuously(
     settings: Settings, progress: Progress, shown: ShowReports, *, captures: bool
 ) -> int:
-    """Run again and again, as `sync.every` says, until a signal; return the exit code: 1 if
-    the last try of something failed.
+    """Run a round every `sync.every` until a signal; return the exit code: 1 if the last try of an
+    essential chore failed.
 
-    `captures`: also capture the server, and first seed what gold lacks. Otherwise ingest what other
-    means bring to `binlogs`. A signal lets the round under way end, a second one ends the process.
-    Raises an error that a retry cannot cure.
+    `captures`: also capture the server, and first seed what gold lacks. Otherwise ingest what
+    others copy to `binlogs`. A signal lets the round under way end, a second one ends the process.
+    Raises an error that a retry cannot fix.
     """
     sync = settings.sync
     settings = ready(settings) if captures else settings.require("lake", "binlogs")
     if not captures:
         require_places(["bronze"], settings)
     rounds = Rounds(settings, progress, shown, lasting=True, connector=captures)
-    capturing = Capturing(settings, CaptureRecords(rounds.spark, settings))
+    thread = CaptureThread(settings, CaptureRecords(rounds.spark, settings))
     sample = VerifiedSample(rounds.spark, settings)
     every = sync.every.total_seconds() if sync.every else 0.0
     found = [Chore("run", rounds.round, every, unhurried=True)]
     if captures:
         tending = Chore(
-            "capture", capturing.tend, _CAPTURE_SECONDS, unhurried=True, steady=_STEADY_SECONDS
+            "capture", thread.tend, _CAPTURE_SECONDS, unhurried=True, steady=_STEADY_SECONDS
         )
         found = [tending, Chore("seed", rounds.seed, None), *found]
-        found.append(_recovery(capturing))
+        found.append(_recovery(thread))
     if sync.maintain is not None:
         found.append(Chore("maintain", rounds.maintain, _MAINTENANCE_SECONDS, essential=False))
     chores = Chores(found)
@@ -104,17 +104,17 @@ def continuously(
         chores.run()
     except BaseException:
         with suppress(Exception):  # the first error is the one to report
-            capturing.end()
+            thread.end()
         raise
     finally:
         sample.end()
-    capturing.end()
+    thread.end()
     say("sync_ended", "Ended after the last round.")
     if chores.failing:
         return FAILED
     return DONE_WITH_FAULTS if sample.differing else rounds.exit_code
 
 
-def _recovery(capturing: Capturing) -> Chore:
-    recover = capturing.record_recovery
+def _recovery(thread: CaptureThread) -> Chore:
+    recover = thread.record_recovery
     return Chore("capture record", recover, _RECOVERY_SECONDS, unhurried=True, essential=False)

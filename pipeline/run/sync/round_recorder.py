@@ -15,8 +15,8 @@ from pipeline.observe import LayerReport, say
 from pipeline.run.recorder import LEVELS, Recorder, sentences
 
 IDLE_SECONDS = 60.0
-"""Seconds between reports of rounds with nothing new to monitoring, whose alerts are on the time
-since a run has completed a layer."""
+"""Seconds between reports to monitoring of rounds with nothing new: its alerts go by the time since
+a run completed a layer."""
 
 
 @dataclass(slots=True)
@@ -41,12 +41,12 @@ class Reported:
             say(kind, text, level=LEVELS[kind], layer=layer)
         for kind, layer, text in gone:
             if kind != "note":
-                say("cleared", f"No longer: {text}", layer=layer)
+                say("cleared", f"Resolved: {text}", layer=layer)
         return bool(new or gone)
 
 
 class RoundRecorder(Recorder):
-    """Records a round, unless it is like the one before it and had nothing to do."""
+    """Recorder of a round; skips one that is like the previous one and had nothing to do."""
 
     def __init__(self, reported: Reported, *arguments: Any) -> None:
         super().__init__(*arguments)

@@ -31,7 +31,7 @@ ShowReports = Callable[[Sequence[LayerReport]], None]
 
 
 class Rounds:
-    """Carries out the steps of a sync with these settings.
+    """Executor of a sync's steps with these settings.
 
     `lasting`: the process stays, and only what is new is recorded. `connector`: it may seed, so
     that Spark needs MariaDB's connector.
@@ -73,7 +73,11 @@ class Rounds:
                 self._has_log = find_any([places] if isinstance(places, str) else places, keys)
             if not self._has_log and not self._waits:
                 self._waits = True
-                say("sync_waits", f"There is no binary log at {self._settings.inputs} yet.")
+                say(
+                    "sync_waits",
+                    f"There is no binary log at {self._settings.inputs} yet. The next round looks"
+                    " again; check the capture if this persists.",
+                )
         return self._has_log
 
     def seed(self) -> bool:

@@ -1,4 +1,4 @@
-"""Comparing a sample of gold's tables with the server, in a thread beside the rounds.
+"""Compare a sample of gold's tables with the server, in a thread beside the rounds.
 
 Beside them because it waits until a round has published the server's state (`pipeline.verify`).
 """
@@ -28,7 +28,7 @@ _PATIENCE_SECONDS = 600.0
 
 
 class VerifiedSample:
-    """Verifies samples; `differing`: the tables that differed when they were last compared."""
+    """Verifier of samples; `differing`: the tables that differed when they were last compared."""
 
     def __init__(self, spark: Spark, settings: Settings) -> None:
         self.differing: frozenset[str] = frozenset()
@@ -38,7 +38,7 @@ class VerifiedSample:
         self._ended = False
 
     def end(self) -> None:
-        """Report nothing from now on: Spark ends, and with it what is under way."""
+        """Report nothing from now on: a verification under way ends with Spark."""
         self._ended = True
 
     def verify(self) -> bool:

@@ -53,8 +53,8 @@ ItemKind = Literal[
 - `unsupported`: it changed in a way that is not applied, for `reason`.
 - `rows_not_logged`: its definition stays, but its rows changed without being logged, for `reason`.
 - `temporary`: a connection created a temporary table of its name, which does not affect it.
-- `declared`: conf or the server defines it, and no row of it has been logged since (without a
-  definition: it ended before one was).
+- `declared`: the settings or the server define it, and no row of it has been logged since (without
+  a definition: it ended before one was).
 - `schema`: the default charset of the schema of its name, which has no table, is that of `model`.
 - `rewound`: earlier items of the table no longer count; it is read again from here.
 - `seeded`: its rows are those of a `seed`, plus later changes from the log.

@@ -16,7 +16,7 @@ END = Token(Kind.SIGN, "")
 
 
 class TokenCursor:
-    """Reads tokens in order; an `accept…` method advances only if it matches."""
+    """A cursor over tokens in order; an `accept…` method advances only if it matches."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens

@@ -35,7 +35,7 @@ class ColumnDefault:
 
 @dataclass(frozen=True, slots=True)
 class TableModel:
-    """DDL-only properties of a table, known if its CREATE is in the log or conf declares it.
+    """DDL-only properties of a table, known if its CREATE is in the log or the settings.
 
     `auto_increment` is the name of its AUTO_INCREMENT column; `generated` names its generated
     columns and `sources` (case-folded) the names in their expressions. `defaults` has one entry per

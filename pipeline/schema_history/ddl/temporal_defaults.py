@@ -123,7 +123,7 @@ def _micros(digits: str, mode: ConversionMode) -> int:
 
 
 def _datetime_text(value: datetime, fraction: int) -> str:
-    """`YYYY-MM-DD HH:MM:SS[.ffffff]`."""
+    """Return `YYYY-MM-DD HH:MM:SS[.ffffff]`."""
     return value.isoformat(" ", "microseconds")[: 20 + fraction if fraction else 19]
 
 

@@ -1,6 +1,6 @@
 """Name the columns of a table map without full metadata, from a known definition.
 
-Both are compared column by column: if they contradict each other, nothing is named at all. What the
+Both are compared column by column: if they contradict each other, nothing is named. What the
 table map has is taken from it (lengths, digits, and from MySQL 8 on signs and charsets); the
 definition supplies the rest: names, labels, visibility, and so on.
 """
@@ -43,7 +43,7 @@ _BLOBS = {1: "TINY", 2: "", 3: "MEDIUM", 4: "LONG"}
 
 
 class NotNamedError(ValueError):
-    """A table map's columns cannot be named; the message is a clause without a full stop."""
+    """A table map's columns cannot be named; the message is a clause without a final period."""
 
 
 def with_names(
@@ -171,7 +171,7 @@ def _collation(place: int, known: ColumnDefinition, default_charset: str | None)
     if collation_of(default_charset) == UNKNOWN_COLLATION:
         raise NotNamedError(
             f"column {place} ({known.name}) is text, and neither the log nor its definition has"
-            " its character set: set default_charset in conf, for a new lake"
+            " its character set: set default_charset in the settings, for a new lake"
         )
     return collation_of(default_charset)
 

@@ -1,4 +1,4 @@
-"""Read the table definitions at the start of the log from conf's `definitions`: a dump or YAML.
+"""Read the table definitions at the start of the log from `definitions`, a dump or YAML.
 
 A YAML file maps `schema.table` to a CREATE TABLE statement, or to a mapping of `columns` (name to
 type, as in DDL) and, optionally, `primary_key` (columns), `unique` (lists of columns) and

@@ -1,4 +1,4 @@
-"""Take a table's rows from a seed, if the log since then allows it: the item to do so.
+"""Create the item that takes a table's rows from a seed, if the log since then allows it.
 
 Later changes in the log are applied to the seed's rows. So they must be of the same table, with the
 seed's columns and key: if a statement has changed more than rows, only a later seed will do.
@@ -37,7 +37,7 @@ CASCADES = (
 
 
 class NotSeededError(ValueError):
-    """A seed cannot be used; the message is a clause that says why."""
+    """A seed cannot be used; the message is a clause with the reason."""
 
 
 class UnloggedTypesError(NotSeededError):
@@ -138,7 +138,7 @@ def _require_fit(declared: TableDefinition, shown: TableDefinition, types: TypeO
     if fits(without_logical_types(declared), shown, types):
         raise UnloggedTypesError(
             "the lake has bytes for values of types that MariaDB's log does not record"
-            f" ({difference(shown, declared, types)}): decode its rows again with the"
-            " seed's types, by binlake decode --full-refresh"
+            f" ({difference(shown, declared, types)}). Decode its rows again with the"
+            " snapshot's types: binlake decode --full-refresh"
         )
     raise NotSeededError(f"its definition in the log differs: {difference(shown, declared, types)}")

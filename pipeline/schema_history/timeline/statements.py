@@ -40,7 +40,7 @@ SAVES_DDL_XID = 80000
 
 
 class StatementReader(TableItems):
-    """Applies statements to `tables`; collects those that cannot be parsed in `unreadable`."""
+    """A reader that applies statements to `tables`; `unreadable`: those that cannot be parsed."""
 
     def __init__(self, tables: TableStates, options: TimelineOptions) -> None:
         super().__init__(tables, options)
@@ -70,7 +70,7 @@ class StatementReader(TableItems):
             self._rename(statement, RenameTables(((effect.name, effect.renamed),)))
 
     def declare(self, statement: LoggedStatement, effect: CreateTable | Unsupported) -> None:
-        """Apply a definition from conf or the server, unless the log already names the columns."""
+        """Apply a definition from outside the log, unless the log already names the columns."""
         name, table = effect.name, self._tables[effect.name]
         if not self._wanted(name) or (table.exists and not table.unnamed):
             return
@@ -379,7 +379,8 @@ def _besides_keys(model: TableModel | None) -> TableModel | None:
 def _other_case(name: str) -> str:
     return (
         f"a statement names {name}, which is another table unless the server's"
-        " lower_case_table_names is 1 or 2: set lower_case_table_names in conf, for a new lake"
+        " lower_case_table_names is 1 or 2: set lower_case_table_names in the settings, for a new"
+        " lake"
     )
 
 
@@ -389,6 +390,6 @@ def _unknown_rows(source: TableName, was: TimelineTable) -> str:
     if not was.rows_known:
         return f"renamed from {source}, some of whose rows are not in the log{COPY_REMEDY}"
     return (
-        f"renamed from {source}, whose rows are not replicated: if conf excludes that name,"
+        f"renamed from {source}, whose rows are not replicated: if exclude matches that name,"
         " include it, in a new lake"
     )

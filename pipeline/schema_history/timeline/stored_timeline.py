@@ -80,7 +80,7 @@ def table_of_other_source(name: TableName, other: str, source: str) -> SettingsE
     return SettingsError(
         f"{name} is already in this lake, from source {other}.",
         key="source",
-        remedy=f"Use a separate lake for {source}, or exclude the table (exclude in conf).",
+        remedy=f"Use a separate lake for {source}, or exclude the table (exclude in the settings).",
     )
 
 

@@ -14,7 +14,7 @@ from pipeline.schema_history.timeline.tables import TableStates
 
 
 class TableItems:
-    """Adds items to `tables` by the state of each table; `options` selects the tables."""
+    """A builder of items, added to `tables` by each table's state; `options` selects the tables."""
 
     def __init__(self, tables: TableStates, options: TimelineOptions) -> None:
         self._tables = tables

@@ -20,7 +20,7 @@ from pipeline.schema_history.timeline.column_names import NotNamedError, with_na
 NO_NAMES = (
     "the log has neither its column names and keys (binlog_row_metadata is not FULL) nor its CREATE"
     " TABLE: let binlake seed, or binlake capture with a user that may SELECT it, read them from"
-    " the server (or set definitions in conf to a mysqldump --no-data of when the log begins), then"
+    " the server (or set definitions to a mysqldump --no-data of when the log begins), then"
     " run binlake retry"
 )
 _BEGINS = ("create", "seeded", "drop", "moved")
@@ -38,8 +38,8 @@ class TimelineTable:
     `declared`: its definition is, at least in part, from DDL; `keys_open`: DDL has changed its
     keys, and no table map has shown it since; `temporary`: connections have created temporary
     tables of its name; `rows_known`: every change of its rows since it was created or emptied is
-    logged; `unseen`: so far only conf has defined it. A table may exist without a `definition`:
-    then it was created empty, and the first table map defines it.
+    logged; `unseen`: so far nothing in the log defines it. A table may exist without a
+    `definition`: then it was created empty, and the first table map defines it.
     """
 
     versions: Versions
@@ -205,7 +205,7 @@ class TableStates:
 
 
 def _declare(table: TimelineTable, item: TimelineItem) -> None:
-    """Apply conf's definition; without a definition, the table no longer exists."""
+    """Apply a definition from outside the log; without one, the table no longer exists."""
     table.exists = table.unseen = table.declared = item.definition is not None
     table.rows_seen, table.held = False, False
     table.definition, table.version, table.model = item.definition, item.version, item.model

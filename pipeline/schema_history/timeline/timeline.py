@@ -39,7 +39,7 @@ _Verdict = tuple["ItemKind | None", "str | None"]
 
 
 class Timeline:
-    """Applies a log's statements and table maps in order; `new` has the resulting items."""
+    """The timeline of a log, applied in order; `new` has the resulting items."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Timeline:
     def _model(
         self, table: TimelineTable, definition: TableDefinition, kind: ItemKind
     ) -> TableModel | None:
-        """Return the model that DDL or conf declared for a table that this table map creates."""
+        """Return the model from DDL or the settings for a table that this table map creates."""
         if table.unseen or kind != "create":
             return table.model if table.unseen else None
         known = table.as_known(definition)

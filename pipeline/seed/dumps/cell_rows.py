@@ -64,7 +64,7 @@ class CellRows:
         return int(self.state[0])
 
     def has_room(self, size: int) -> bool:
-        """True if the values of `size` more bytes of a dump fit; empty buffers are enlarged."""
+        """Return True if values of `size` more bytes of a dump fit; empty buffers are enlarged."""
         if int(self.state[1]) + size + SLACK <= len(self.out):
             return True
         if self.rows:

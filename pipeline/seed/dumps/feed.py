@@ -52,7 +52,11 @@ class DumpBuffer:
         room = len(self.buffer) - SLACK
         if kept > room // 2:
             if room >= _LARGEST:
-                raise DumpError(self.path, f"a row is longer than {_LARGEST} bytes")
+                raise DumpError(
+                    self.path,
+                    f"the row or statement at byte {self.position} is longer than {_LARGEST} bytes",
+                    remedy="Seed the tables of this dump from the server.",
+                )
             room = min(2 * room, _LARGEST)
         target = (
             np.zeros(room + SLACK, np.uint8) if room + SLACK > len(self.buffer) else self.buffer

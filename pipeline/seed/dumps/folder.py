@@ -29,7 +29,7 @@ class Folder:
             raise DumpError(
                 f"{self.location.rstrip('/')}/{name}",
                 "the file is missing from the dump",
-                remedy="The dump is incomplete. Copy it again, or make it again.",
+                remedy="The dump is incomplete. Copy it again, or dump again.",
             )
         return content(self.paths[name]).decode(errors="replace")
 

@@ -47,7 +47,7 @@ def open_mydumper(location: str) -> Dump:
     files = folder(location)
     text = files.text(METADATA)
     if not _FINISHED.search(text):
-        raise DumpError(location, "the dump did not finish", remedy="Make it again.")
+        raise DumpError(location, "the dump did not finish", remedy="Dump again.")
     # The rest is about the server that this one replicates from.
     own = _REPLICA.split(text)[0]
     file, position, gtids = (pattern.search(own) for pattern in (_OF_SERVER, _POSITION, _GTIDS))

@@ -24,7 +24,7 @@ from pipeline.seed.dumps.text_chunks import DECODED, DelimitedChunk, Dialect, ad
 from pipeline.seed.errors import DumpError
 
 MANIFEST, DONE = "@.json", "@.done.json"
-_AGAIN = "The dump or its copy is incomplete. Copy it again, or make it again."
+_AGAIN = "The dump or its copy is incomplete. Copy it again, or dump again."
 
 
 def open_mysql_shell(location: str) -> Dump:

@@ -1,7 +1,7 @@
 """Decode bronze's segments into rows by target, in tasks.
 
-That is a function of rows of `SEGMENT_COLUMNS`, in which the parts of a segment are consecutive.
-Only one segment's bytes are in memory.
+The input is rows of `SEGMENT_COLUMNS`, in which the parts of a segment are consecutive. Only one
+segment's bytes are in memory.
 """
 
 from __future__ import annotations
@@ -75,10 +75,10 @@ def table_target(table_id: int) -> str:
 
 @dataclass(frozen=True)
 class Decode:
-    """Decodes segments completely, into batches by target.
+    """A decoder of whole segments into batches by target.
 
     `table_ids`: fingerprint of a definition → the plan's number for its table. `only`: segment →
-    its quarantined transactions; if given, only their changes and remaining faults are yielded, but
+    its quarantined transactions; if given, only their changes and remaining faults are yielded, and
     all changes of tables in `again` except those of the transactions in `passed`. `seen`: see
     `Splitter`; of these transactions only the fact that they were logged is yielded. `names`
     identifies tables whose names the log lacks. `lower_case`: the server's table names are in lower

@@ -40,7 +40,7 @@ def log_number(file: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SegmentRef:
-    """A segment without its bytes: `end_pos` is where the next begins, `parts` its number of rows.
+    """A segment without its bytes: [`start_pos`, `end_pos`) of a file, in `parts` rows.
 
     `gtids` are those of the transactions that begin in it; `unnamed`: some have none; `continues`:
     it begins within a transaction. `stored_in` are the data files of bronze that contain it.
@@ -60,7 +60,7 @@ class SegmentRef:
 
     @property
     def place(self) -> FilePosition:
-        """Where it begins."""
+        """The position of its start."""
         return self.ordinal, self.start_pos
 
     @property

@@ -28,15 +28,14 @@ _SIZE = slice(9, 13)
 
 @dataclass(frozen=True)
 class Split:
-    """A segment's remaining pieces in order, with their bytes; `seen` are the transactions
-    removed."""
+    """A segment's remaining pieces in order, with their bytes; `seen`: the removed transactions."""
 
     pieces: Iterable[tuple[Segment, Parts]]
     seen: pa.RecordBatch | None = None
 
 
 class Splitter:
-    """Splits segments; `seen` has, by segment, the GTIDs in it that the lake already has."""
+    """A splitter of segments; `seen`: by segment, the GTIDs in it that the lake already has."""
 
     def __init__(self, seen: Mapping[SegmentStart, str]) -> None:
         self._seen = seen

@@ -49,7 +49,7 @@ class DecodeAndWrite:
     scratch: str
 
     def __call__(self, rows: Iterator[pa.RecordBatch]) -> Written:
-        """See `pipeline.lake.files.target_writer`."""
+        """Decode and write the segments of one task (see `pipeline.lake.files.target_writer`)."""
         seen = 0
         with TargetWriter(self.destinations, scratch=self.scratch) as writer:
             for target, batch in self.decode(rows):
@@ -86,8 +86,8 @@ def lossy_sentences(lossy: LossyCounts) -> Iterator[str]:
         for column, values in columns.items():
             yield (
                 f"{table}, column {column}: {values:,} values are not stored as logged. Zero"
-                " and impossible dates became null (zero_dates: string keeps them, in a new"
-                " lake), bytes that are invalid in the column's charset became U+FFFD."
+                " and impossible dates became NULL (zero_dates: string keeps them, in a new"
+                " lake); bytes that are invalid in the column's charset became U+FFFD."
             )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from decoder import TableDefinition
-from pipeline.bronze.executed_gtids import Executed
+from pipeline.bronze.executed_gtids import ExecutedGtids
 from pipeline.schema_history import TableName
 from pipeline.schema_history.alter.items import UNOWNED_KINDS, TimelineItem
 from pipeline.silver.decode.segment_refs import FilePosition
@@ -20,7 +20,7 @@ FROM_START: FilePosition = (0, 0)
 
 @dataclass(frozen=True, slots=True)
 class PlannedTable:
-    """A definition that table maps in the batch show, and the silver table that it is written to.
+    """A definition in the batch's table maps, and the silver table that its rows are written to.
 
     Definitions that differ only in properties that silver does not store (nullability, visibility)
     share a `version` and thus a `table_id`, the plan's number for the silver table.
@@ -51,8 +51,8 @@ class PlannedTable:
 class Refresh:
     """The full refresh that silver's rows belong to; `batch` started it (0: there was none).
 
-    `asked` is the hash of its settings, from `asked`. `under_way`: it has batches to come.
-    `maintained`: data that maintenance removed up to this batch of its own exists again. `upto`:
+    `asked`: the hash of its settings (see `full_refresh.asked`). `under_way`: it is not finished.
+    `maintained`: what maintenance removed up to this batch of its own exists again. `upto`:
     silver's position before it, and before other refreshes that it replaced.
     """
 
@@ -75,7 +75,7 @@ class Refresh:
 class Begins:
     """The part of a plan that starts a full refresh, which empties silver.
 
-    `tables` are the existing tables of changes as (schema, table, version). `conf` has the decoding
+    `tables`: the existing tables of changes as (schema, table, version). `conf`: the decoding
     settings from then on. Other fields are as in `Refresh`.
     """
 
@@ -95,7 +95,7 @@ BEGINS = TypeAdapter(Begins)
 class SilverPlan:
     """One batch: segments in [start, end), their tables, and new items of the timeline.
 
-    `cut_lsn` is the last transaction in silver after the batch. `from_start`: the lake has the log
+    `cut_lsn` is silver's last transaction after the batch. `from_start`: the lake has the log
     from its first file on. `names` identifies tables whose names the log lacks. `faults` are rows
     of `quarantine` from the timeline (statements that are not applied). `retried` are segments to
     decode again; the range is then empty. `again` are tables that have names now, of which every
@@ -103,7 +103,8 @@ class SilverPlan:
     lake already had. `conf` has the decoding settings, so that the plan is the same for every run
     that finishes it. `seen` has, by segment, the GTIDs that the lake already had; `executed` are
     the transactions in the lake after the batch. `refresh` is the full refresh that it belongs to.
-    `begins`: it starts one, and is at the previous batch's position until that is done.
+    `begins`: it starts a refresh, and stays at the previous batch's position until silver is
+    emptied.
     """
 
     start: FilePosition
@@ -119,7 +120,7 @@ class SilverPlan:
     passed: tuple[int, ...] = ()
     conf: Mapping[str, Any] = field(default_factory=dict)
     seen: Mapping[FilePosition, str] = field(default_factory=dict)
-    executed: Executed = field(default_factory=Executed)
+    executed: ExecutedGtids = field(default_factory=ExecutedGtids)
     refresh: Refresh = field(default_factory=Refresh)
     begins: Begins | None = None
 
@@ -165,7 +166,7 @@ class SilverPlan:
             passed=tuple(body["passed"]),
             conf=body["conf"],
             seen={(ordinal, start): gtids for ordinal, start, gtids in body["seen"]},
-            executed=Executed.from_dict(body["executed"]),
+            executed=ExecutedGtids.from_dict(body["executed"]),
             refresh=REFRESH.validate_python(body["refresh"]),
             begins=BEGINS.validate_python(begins) if (begins := body["begins"]) else None,
         )

@@ -1,4 +1,4 @@
-"""Tables whose columns the log does not name, as conf or a server defines them: from which LSN on.
+"""Definitions, from the settings or a server, of tables whose columns the log does not name.
 
 A server's definition, read between two positions, is valid back to the last earlier statement that
 may have changed it, or else to the start of the batch; after it, the DDL in the log applies. One
@@ -124,7 +124,7 @@ def locate(
 
 
 def _breaks(files: Sequence[FileRow], given_up: Collection[int]) -> Iterator[FilePosition]:
-    """Yield where files begin after a gap that conf accepts, or after a RESET."""
+    """Yield the starts of files after an accepted gap or a RESET."""
     ordinals = {row.ordinal for row in files}
     for row, following in pairwise(files):
         reset = follows(row, following, ordinals) is Following.AFTER_RESET
@@ -146,7 +146,7 @@ def beginnings(
     later: Sequence[SegmentRef] = (),
     find: Find = lambda _: (),
 ) -> list[Beginning]:
-    """Return from which LSN on the readings define tables that nothing else defines.
+    """Return the tables that only the readings define, by the LSN from which they are valid.
 
     `timeline` is at `start`; `rows` are what the survey found in the batch from there on. The
     segments `later` than the batch are surveyed only as far as needed.

@@ -1,8 +1,8 @@
 """Decode tables again, from the start, whose column names only became known later.
 
-Once conf or a server defines them, their DDL and TABLE_MAPs are read again, because an ALTER of an
-unknown table was skipped. The result replaces their items (`rewound`), and their rows are decoded
-again into new silver tables.
+Once `definitions` or a server defines them, their DDL and TABLE_MAPs are read again, because an
+ALTER of an unknown table was skipped. The result replaces their items (`rewound`), and their rows
+are decoded again into new silver tables.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _REPLACED = ("create", "seeded", "renamed")
 class LateNames:
     """The tables that have names now: their items, faults, and the segments with their rows.
 
-    `passed` are transactions to skip, because the lake already had them. `gaps` say why tables
-    still wait although conf defines them.
+    `passed`: transactions to skip, because the lake already had them. `gaps`: sentences about
+    tables that still wait although `definitions` names them.
     """
 
     tables: frozenset[TableName] = frozenset()
@@ -82,7 +82,7 @@ def _is_unnamed(items: Sequence[TimelineItem]) -> bool:
 def late_names(
     run: LayerRun, items: Sequence[TimelineItem], options: TimelineOptions, end: FilePosition
 ) -> LateNames:
-    """Return what definitions from conf or servers make of the waiting tables, up to `end`."""
+    """Apply definitions from the settings or servers to the waiting tables, up to `end`."""
     waiting, settings = unnamed(items), run.settings
     from_servers = kept(run.lake, run.source) if waiting else []
     if not waiting or (settings.definitions is None and not from_servers):
@@ -132,8 +132,8 @@ def _removed(
 def _too_early(gone: FileRow, waiting: Iterable[TableName]) -> str:
     return (
         f"{', '.join(sorted(map(str, waiting)))} cannot be decoded: binlake maintain removed the"
-        f" log up to {gone.file} from bronze, and definitions in conf are from before that. Use a"
-        " dump with a later position in the log (mysqldump --source-data=2)."
+        f" log up to {gone.file} from bronze, and the dump in `definitions` was taken earlier than"
+        " that. Use a dump with a later position in the log (mysqldump --source-data=2)."
     )
 
 

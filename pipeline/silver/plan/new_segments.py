@@ -4,7 +4,7 @@ Transactions that the lake already has, in another server's log or under other f
 identified by GTID before a batch is planned: each segment of such a log gets the set of its GTIDs
 that were in the lake where that log begins. Within its own log no server repeats a GTID.
 Transactions that only the new log has are applied once the log contains everything that the lake
-has: before that, gold would be in a state that no server was in.
+has: before that, gold would have a state that no server ever had.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import groupby, pairwise
 
 from pipeline.bronze import read_files
 from pipeline.bronze.continuity import gap_between, remedy
-from pipeline.bronze.executed_gtids import Executed, Following, follows, log_base
+from pipeline.bronze.executed_gtids import ExecutedGtids, Following, follows, log_base
 from pipeline.bronze.tables import FileRow
 from pipeline.lake import Lake
 from pipeline.lake.lazy_spark import Spark
@@ -31,15 +31,15 @@ Files = Mapping[int, FileRow]
 
 @dataclass(frozen=True, slots=True)
 class AvailableSegments:
-    """Segments without a gap between them, and the gaps that end them, if any.
+    """Segments without a gap between them, and the gaps after them, if any.
 
-    `before` is what was executed before each. `given_up` are the gaps that conf accepts, each with
-    the segment after it. `seen` has, by segment, the GTIDs in it that the lake already has. `more`:
-    further segments can be decoded after these.
+    `before`: the GTIDs executed before each segment. `given_up`: the accepted gaps, each with the
+    segment after it. `seen`: by segment, the GTIDs in it that the lake already has. `more`: further
+    segments can be decoded after these.
     """
 
     segments: tuple[SegmentRef, ...]
-    before: tuple[Executed, ...]
+    before: tuple[ExecutedGtids, ...]
     gaps: tuple[str, ...] = ()
     given_up: tuple[tuple[SegmentRef, str], ...] = ()
     seen: Mapping[FilePosition, str] = field(default_factory=dict)
@@ -47,28 +47,28 @@ class AvailableSegments:
 
     @property
     def start(self) -> FilePosition:
-        """Where the first begins."""
+        """The start of the first segment."""
         return self.segments[0].place
 
     @property
     def end(self) -> FilePosition:
-        """Where the last ends."""
+        """The end of the last segment."""
         return self.segments[-1].ordinal, self.segments[-1].end_pos
 
     @property
-    def executed(self) -> Executed:
+    def executed(self) -> ExecutedGtids:
         """The transactions executed up to the end of the last segment."""
         return self._executed_after(-1)
 
-    def _executed_after(self, number: int) -> Executed:
+    def _executed_after(self, number: int) -> ExecutedGtids:
         return self.before[number].after(self.segments[number].gtids)
 
     def portion(self, size: int) -> AvailableSegments:
         """Return the first segments that hold `size` bytes, up to the end of a transaction.
 
-        In another server's log, the portion ends where that log contains all that the lake had, so
-        that gold can publish there. Gaps are not reported before the segments before them are
-        decoded.
+        In another server's log, the portion ends where that log contains everything that the lake
+        had, so that gold can publish there. Gaps are not reported until the segments before them
+        are decoded.
         """
         total = 0
         taken: tuple[SegmentRef, ...] = ()
@@ -98,7 +98,7 @@ def new_segments(
     """Return bronze's segments after silver's last plan, up to the first gap, and all gaps."""
     files = {row.ordinal: row for row in read_files(spark, lake, source)}
     position = before.end if before else None
-    executed = before.executed if before else Executed()
+    executed = before.executed if before else ExecutedGtids()
     # A bronze batch in progress writes its files last: its segments are for the next run.
     upto = {ordinal: row.ingested_upto for ordinal, row in files.items()}
     refs = segment_refs.after(spark, lake, source, position)
@@ -113,7 +113,7 @@ def contiguous(
     files: Files,
     position: FilePosition | None,
     given_up: Collection[int] = (),
-    executed: Executed | None = None,
+    executed: ExecutedGtids | None = None,
 ) -> AvailableSegments:
     """Return the segments of `refs`, in order, as long as each begins where the last one ends.
 
@@ -121,9 +121,9 @@ def contiguous(
     `given_up`: see `pipeline.bronze.continuity`.
     """
     taken: list[SegmentRef] = []
-    before: list[Executed] = []
+    before: list[ExecutedGtids] = []
     accepted: list[tuple[SegmentRef, str]] = []
-    state = executed or Executed()
+    state = executed or ExecutedGtids()
     at = position
     gaps: tuple[str, ...] = ()
     for ref in refs:
@@ -154,8 +154,8 @@ def _hole(at: FilePosition | None, ref: SegmentRef) -> str | None:
     if at is None or ref.start_pos == start:
         return None
     return (
-        f"bronze lacks bytes {start} to {ref.start_pos} of {ref.file}: everything after them"
-        " waits. Ingest the file again."
+        f"bronze lacks bytes {start} to {ref.start_pos} of {ref.file}. Decoding waits before"
+        " them. Ingest the file again."
     )
 
 
@@ -193,8 +193,8 @@ def available_segments(
 
 
 def _with_seen(
-    of_log: Sequence[tuple[SegmentRef, Executed]],
-) -> Iterator[tuple[SegmentRef, Executed, GtidSet]]:
+    of_log: Sequence[tuple[SegmentRef, ExecutedGtids]],
+) -> Iterator[tuple[SegmentRef, ExecutedGtids, GtidSet]]:
     """Yield each segment of a log with those of its transactions that the lake had before the log
     began.
 
@@ -208,7 +208,7 @@ def _with_seen(
         yield ref, before, there
 
 
-def _why_waits(ref: SegmentRef, before: Executed, shown: GtidSet) -> str | None:
+def _why_waits(ref: SegmentRef, before: ExecutedGtids, shown: GtidSet) -> str | None:
     """Return why a segment of another server's log cannot be decoded yet, or None.
 
     `shown`: what that log has shown up to its last segment.
@@ -218,14 +218,15 @@ def _why_waits(ref: SegmentRef, before: Executed, shown: GtidSet) -> str | None:
     if ref.unnamed and before.unseen(before.shown):
         return (
             f"{ref.file} is from another server and, from {ref.start_pos} on, has transactions"
-            " without GTIDs: whether they are already in the lake cannot be determined."
+            " without GTIDs. It cannot be determined whether they are already in the lake."
+            " Ingest this log under another source name (--source)."
         )
     new = before.seen.missing_by_server(ref.gtids)
     if new and (unseen := before.unseen(shown)):
         return (
-            f"{ref.file} has {new}, from a server whose log lacks {unseen}, which the lake"
-            " has: provide the files that contain it. Or is the log another source's, or was"
-            " that lost in a failover?"
+            f"{ref.file} has {new}, but its server's log lacks {unseen}, which the lake has."
+            " Provide the files with these GTIDs. If the log belongs to another source, ingest it"
+            " under another source name (--source)."
         )
     return None
 
@@ -237,9 +238,9 @@ def _log_before(files: Files, ref: SegmentRef) -> FileRow:
 
 
 def late_transactions(
-    files: Files, position: FilePosition | None, executed: Executed
+    files: Files, position: FilePosition | None, executed: ExecutedGtids
 ) -> Iterator[str]:
-    """Yield sentences about transactions appended to files after the lake went on with another log.
+    """Yield sentences about transactions appended to a log after the lake continued with another.
 
     Only transactions that the other log has not contained so far are reported.
     """
@@ -254,6 +255,8 @@ def late_transactions(
             continue
         if late := executed.gtids.lacking(GtidSet.of(row.gtids)):
             yield (
-                f"{row.file} has grown by {late} since the lake went on with {latest}, another"
-                " server's log: they arrive with that, or were lost in a failover."
+                f"{row.file} now also contains {late}, but the lake already continues with"
+                f" {latest}, another server's log. They are applied when that log contains them."
+                " If it never will, they were lost in the failover, and neither gold nor the new"
+                " server has them."
             )

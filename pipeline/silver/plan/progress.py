@@ -21,10 +21,10 @@ from pipeline.silver.plan.batch_plan import BEGINS, Begins, Refresh, SilverPlan
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """`plan` is that of the last batch, whose number is `batch`.
+class SilverProgress:
+    """Silver's position: its last batch, that batch's plan, and the full refresh it belongs to.
 
-    It is None if nothing has been decoded yet, or nothing since a full refresh started.
+    `plan`: None if nothing has been decoded yet, or nothing since a full refresh started.
     """
 
     batch: int = 0
@@ -32,24 +32,24 @@ class Standing:
     refresh: Refresh = field(default_factory=Refresh)
 
 
-def silver_progress(ledger: Ledger) -> Standing:
+def silver_progress(ledger: Ledger) -> SilverProgress:
     """Return silver's progress after its last finished batch."""
     last = ledger.last("silver")
-    return _after(last, ledger.record("silver")) if last else Standing()
+    return _after(last, ledger.record("silver")) if last else SilverProgress()
 
 
-def silver_progress_ahead(ledger: Ledger) -> Standing:
-    """Return the same, but with a planned full refresh as started: rows may already be deleted."""
+def silver_progress_ahead(ledger: Ledger) -> SilverProgress:
+    """Return the same, but count a planned full refresh as started: rows may already be deleted."""
     plan = ledger.open("silver")
     begins = plan is not None and plan.body.get("begins") is not None
     return _after(plan, None) if plan and begins else silver_progress(ledger)
 
 
-def _after(last: Plan, record: Mapping[str, Any] | None) -> Standing:
+def _after(last: Plan, record: Mapping[str, Any] | None) -> SilverProgress:
     plan = SilverPlan.from_body(last.body)
     begins = plan.begins
     if begins is None or ABANDONED in (record or {}):
-        return Standing(last.batch, plan, plan.refresh)
+        return SilverProgress(last.batch, plan, plan.refresh)
     refresh = Refresh(
         last.batch,
         begins.asked,
@@ -57,7 +57,7 @@ def _after(last: Plan, record: Mapping[str, Any] | None) -> Standing:
         maintained=maintained(record or {}, begins.maintained),
         upto=begins.upto,
     )
-    return Standing(last.batch, None, refresh)
+    return SilverProgress(last.batch, None, refresh)
 
 
 def require_same_types(ledger: Ledger, settings: Settings) -> None:
@@ -103,7 +103,7 @@ def require_unclaimed(run: LayerRun, names: Collection[TableName]) -> None:
 def claimed(refresh: Refresh, begun: Iterable[Begins]) -> set[TableName]:
     """Return the tables that a source had before a full refresh in progress.
 
-    `begun` are all of its refreshes: one that replaced another in progress did not see all tables.
+    `begun`: all of its refreshes. One that replaced another in progress did not see all tables.
     """
     if not refresh.under_way:
         return set()

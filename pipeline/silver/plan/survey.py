@@ -76,9 +76,9 @@ class Surveyed:
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """Tables as conf or a server defines them, from `lsn` on.
+    """Definitions of tables from the settings or a server, valid from `lsn` on.
 
-    `server` is the version of the server that printed them, if it is not the log's.
+    `server`: the version of the server that printed them; empty: the server of the log.
     """
 
     lsn: int
@@ -157,9 +157,9 @@ def _some_excerpts(run: LayerRun, refs: Sequence[SegmentRef]) -> Iterator[tuple[
 
 @dataclass(frozen=True)
 class Survey:
-    """Finds definitions and statements that may change tables, without decoding rows.
+    """A search for definitions and statements that may change tables, without decoding rows.
 
-    `seen`: see `Splitter`; nothing is found for these transactions.
+    `seen`: see `Splitter`; these transactions are skipped.
     """
 
     types: TypeOptions
@@ -289,7 +289,7 @@ def timeline_options(settings: Settings, *, from_start: bool) -> TimelineOptions
 def in_log_order(
     rows: Sequence[Found], timeline: Timeline, starts: Iterable[Beginning] = ()
 ) -> Surveyed:
-    """Apply what was found, and definitions from conf and servers, to the timeline."""
+    """Apply the survey's rows, and definitions from the settings and servers, to the timeline."""
     files = {row["ordinal"]: row["file"] for row in rows}
     kept: dict[TableDefinition, int] = {}
     seen: list[tuple[Position, TableDefinition, TableDefinition]] = []

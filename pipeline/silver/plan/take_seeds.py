@@ -30,15 +30,16 @@ from pipeline.source.server.version import server_number
 SEED_NOT_NEEDED = (
     "the table was re-created or emptied after it was read: the log has all of its rows"
 )
-AGAIN = "Seed it again: binlake seed --table {name}."
+AGAIN = "Take it again: binlake seed --table {name}."
+_CATCH_UP = "It is used once binlake run has decoded the log up to there"
 _FROM_FILES_BEGINNING = (
-    " (without GTIDs, a seed counts from the start of the log file in which it was started; with"
-    " --consistent, from the position where it was read)"
+    " (without GTIDs, an initial snapshot is valid from the start of the log file in which it was"
+    " begun; with --consistent, from the position where it was read)"
 )
 
 
 ReadFromServer = Seed | CreateStatements
-"""Something read from a server between two positions of its log."""
+"""Rows or definitions that were read from a server between two positions of its log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,8 @@ class SilverReached:
             if len(named) > 1:
                 file = seed.first[0]
                 raise NotSeededError(
-                    f"the lake has several files {file}, and the seed does not record its server"
+                    f"the lake has several files {file}, and the snapshot does not record its"
+                    " server"
                 )
             return named[0] if named else None
         at, server = seed.at, seed.server_id
@@ -91,8 +93,7 @@ class SilverReached:
         )
 
     def continues_elsewhere(self, first: FileRow) -> bool:
-        """Return True if the file's server has written another log since, so that this one
-        ended."""
+        """Return True if the file's server has begun another log since."""
         return any(
             row.ordinal > first.ordinal
             and row.server_id == first.server_id
@@ -162,7 +163,7 @@ def take(
         try:
             item = _taken(settings, seed, timeline, known, reached)
         except (UnloggedTypesError, _WaitsError) as error:
-            notes.append(f"The seed of {seed.name} waits: {error}.")
+            notes.append(f"The initial snapshot of {seed.name} is waiting: {error}.")
         except NotSeededError as error:
             reason = f"{error}{_FROM_FILES_BEGINNING if _is_unsettled(seed) else ''}"
             faults.append(refused_seed(seed.name, reason))
@@ -170,14 +171,19 @@ def take(
         else:
             if item is None:
                 refuse_seed(settings.layout, settings.source, seed.id, SEED_NOT_NEEDED)
-                notes.append(f"The seed of {seed.name} is not needed: {SEED_NOT_NEEDED}.")
+                notes.append(
+                    f"The initial snapshot of {seed.name} is not needed: {SEED_NOT_NEEDED}."
+                )
             items += [item] if item else []
     return TakenSeeds(tuple(items), tuple(notes), tuple(faults))
 
 
 def refused_seed(name: TableName, reason: str) -> str:
     """Return the sentence about a refused seed."""
-    return f"The seed of {name} is refused: {reason}. {AGAIN.format(name=name)}"
+    return (
+        f"The initial snapshot of {name} cannot be used: {reason}. Gold does not use it."
+        f" {AGAIN.format(name=name)}"
+    )
 
 
 def _is_unsettled(seed: Seed) -> bool:
@@ -189,7 +195,7 @@ def _is_unsettled(seed: Seed) -> bool:
 
 
 class _WaitsError(ValueError):
-    """A seed may be used later; the message is a clause that says why."""
+    """A seed may be used later; the message says why, without a final period."""
 
 
 def _taken(
@@ -229,9 +235,10 @@ def _begun(settings: Settings, seed: Seed, reached: SilverReached) -> int:
         raise NotSeededError(f"the log was reset, and the lake lacks {seed.last[0]}")
     if first is None or last is None or not reached.has_passed(last, seed.last):
         of = "" if seed.server_id is None else f" of the server with server_id {seed.server_id}"
-        raise _WaitsError(f"the lake has not reached {seed.last[0]}:{seed.last[1]}{of}")
+        place = f"{seed.last[0]}:{seed.last[1]}{of}"
+        raise _WaitsError(f"the lake has not reached {place} yet. {_CATCH_UP}")
     if not reached.cut_lsn:
-        raise _WaitsError("the lake has no transaction yet")
+        raise _WaitsError("the lake has no transaction yet. It is used after the first one")
     lsn = first.ordinal << OFFSET_BITS | seed.first[1]
     if lsn < reached.removed:
         raise NotSeededError("binlake maintain removed later changes from silver")
@@ -242,7 +249,7 @@ def _begun(settings: Settings, seed: Seed, reached: SilverReached) -> int:
 def _require_all_executed(seed: Seed, before: Iterable[FileRow]) -> None:
     """Raise NotSeededError if the seed lacks transactions before its position in the lake.
 
-    That happens if its server lagged behind the one whose log came first.
+    Its server may have lagged behind the one whose log is earlier in the lake.
     """
     if not seed.gtids:
         return

@@ -1,4 +1,4 @@
-"""`silver/quarantine`: what could not be decoded or must not be applied, and why.
+"""`silver/quarantine`: faults, which could not be decoded or must not be applied, with the reason.
 
 A row holds the tables it names just before its transaction (all tables, if it names none) until
 `resolved_batch` records the later batch that resolved it.
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoder.model.options import TableFilter
-from decoder.transactions.faults import STATEMENT_DML
+from decoder.transactions.faults import INCIDENT, STATEMENT_DML
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import (
     ALL_ROWS,
@@ -52,14 +52,22 @@ RETRYABLE = ("undecodable", "unsupported", "lossy_key")
 DEFINITION = "definition"
 """The kind of changes of definitions that the timeline cannot follow."""
 GIVEN_UP = "given_up"
-"""The kind of a gap before a file that conf accepts: it holds nothing, but from there on no earlier
-table equals the source's."""
+"""The kind of an accepted gap before a file. It holds no table, but earlier tables may differ from
+the source from there on."""
 COPY_REMEDY = (
-    "To replicate such a table again, re-create it with its rows, in a session with"
-    " binlog_format=ROW: RENAME TABLE t TO t_old; CREATE TABLE t (…); INSERT INTO t SELECT * FROM"
-    " t_old. Changes by triggers, routines and foreign keys from before the log are unknown."
+    "To replicate such a table again, run binlake seed --table, or re-create it with its rows in a"
+    " session with binlog_format=ROW: RENAME TABLE t TO t_old; CREATE TABLE t (…); INSERT INTO t"
+    " SELECT * FROM t_old. Changes by triggers, routines and foreign keys from before the log are"
+    " unknown."
 )
 """The remedy for rows changed by a logged statement, whose effect on rows the log lacks."""
+_SEED = "seed the held tables (binlake seed --table …), and run again."
+_NEXT_STEPS = {
+    STATEMENT_DML: COPY_REMEDY,
+    INCIDENT: f"To continue, {_SEED}",
+    DEFINITION: f"To continue, {_SEED}",
+}
+_NEXT_STEP = f"Run binlake retry once the cause is fixed, or {_SEED}"
 FaultPlace = tuple[int, int, int | None]
 """Ordinal and start of a segment, and the LSN of a transaction in it."""
 SHOWN = 20
@@ -181,7 +189,7 @@ def _planned(faults: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def accepted_gaps(accepted: Iterable[tuple[SegmentRef, str]]) -> list[dict[str, Any]]:
-    """Return quarantine rows for the gaps before segments that conf accepts."""
+    """Return quarantine rows for accepted gaps, each with the segment after it."""
     return [
         {
             "__lsn": ref.ordinal << OFFSET_BITS | ref.start_pos,
@@ -217,16 +225,17 @@ def _sentences(run: LayerRun, batch: int) -> list[str]:
 
 
 def sentence(fault: Mapping[str, Any]) -> str:
-    """Describe one fault: position, reason, the table it holds and the tables that wait for it."""
+    """Describe one fault: position, reason, the tables that it holds, and the remedy."""
     if fault["kind"] == GIVEN_UP:
         return f"{fault['file']}: {fault['reason']} Earlier tables are no longer complete."
     tables = fault["tables"]
-    held = "all tables" if tables is None else _held(fault)
+    held = "all" if tables is None else _held(fault)
     kind = f"{fault['event_type']}: " if fault["event_type"] else ""
-    way_back = f" {COPY_REMEDY}" if fault["kind"] == STATEMENT_DML else ""
+    remedy = _NEXT_STEPS.get(fault["kind"], _NEXT_STEP)
     return (
         f"{fault['file']}, position {fault['__pos']}: {kind}{fault['reason']}."
-        f" Held before it: {held}.{way_back}"
+        f" Affected tables (held just before this position, unless on_fault is mark): {held}."
+        f" {remedy}"
     )
 
 

@@ -106,7 +106,7 @@ def _image(schema: st.StructType) -> st.StructType:
 
 
 def _columns(images: Iterable[st.StructType]) -> dict[str, st.DataType]:
-    """All columns, those of the first image first, each with a type that holds all its values.
+    """Return all columns, the first image's first, each with a type that holds all its values.
 
     Names have the capitals of the first image that has them: to Spark, these make no difference.
     """

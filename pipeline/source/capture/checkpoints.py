@@ -13,7 +13,7 @@ from pipeline.source.capture.dump_items import LogBytes
 from pipeline.source.capture.errors import LostConnectionError
 from pipeline.source.capture.landed_folder import LandedFolder
 from pipeline.source.capture.object_store import Published
-from pipeline.source.capture.source import LogEnd, LogFile, Source
+from pipeline.source.capture.source import LogEnd, LogFile, SourceQueries
 from pipeline.source.capture.state import CaptureState, Lag, write_state
 from pipeline.source.server.errors import ServerError
 from pipeline.source.server.log_position import LogPosition, number_of
@@ -23,7 +23,7 @@ ASK_SECONDS = 5.0
 
 
 class Checkpoints:
-    """Keeps `state` up to date with the landed files, and writes it after them.
+    """Checkpoints of a capture: `state` follows the landed files, and is written after them.
 
     `home`: the folder of the state file, which is the landed folder or its parent.
     """
@@ -82,7 +82,7 @@ class Checkpoints:
         self.write()
         return end
 
-    def ask(self, source: Source, *, final: bool = False) -> None:
+    def ask(self, source: SourceQueries, *, final: bool = False) -> None:
         """Query the server's log end into the state, at most every `ASK_SECONDS` unless `final`."""
         if not final and time.monotonic() - self._asked_at < ASK_SECONDS:
             return

@@ -181,7 +181,7 @@ class DumpConnection:
             self._send_acknowledgement()
 
     def _has_more(self) -> bool:
-        """True if bytes can be received without waiting."""
+        """Return True if bytes can be received without waiting."""
         pending = getattr(self._socket, "pending", None)
         if pending is not None and pending():
             return True

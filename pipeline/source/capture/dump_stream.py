@@ -220,7 +220,7 @@ class DumpStream:
         self._sequence = SEQUENCE_AFTER_ACK_REQUEST if asked else (self._sequence + 1) & 0xFF
 
     def _rotate(self, header: EventHeader, event: bytes, asked: bool) -> Iterator[Received]:
-        """Handle a ROTATE: an artificial one names the next file; its checksum, if any, is cut."""
+        """Handle a ROTATE: an artificial one names the next file; its checksum is dropped."""
         if EventFlag.ARTIFICIAL not in header.flags and self._ends_here(header):
             yield from self._rare(header, event, asked)
             return
@@ -232,7 +232,7 @@ class DumpStream:
         yield FileNamed(self.file, self.position)
 
     def _ends_here(self, header: EventHeader) -> bool:
-        """True if the event's position is the current one; False before that is known."""
+        """Return True if the event's position is the current one; False before that is known."""
         return bool(self.position) and header.log_pos == (self.position + header.size) & _POSITIONS
 
     def _format(self, header: EventHeader, event: bytes, asked: bool) -> Iterator[Received]:

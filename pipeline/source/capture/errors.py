@@ -91,7 +91,7 @@ class MissingGtidsError(CaptureError):
             " replicates.",
             remedy="Capture from another replica that has them. Or set capture.purged: continue,"
             " which continues and reports the gap in the status, and restore the logs that contain"
-            " them from a backup: those of the previous server, beside its landed files. Once"
+            " them from a backup: those of the previous server, next to its landed files. Once"
             " bronze has what follows the gap, another server's logs close it only in a new lake.",
         )
 
@@ -153,8 +153,8 @@ class NotLandedError(CaptureError):
     def __init__(self, reason: str, *, folder: str) -> None:
         super().__init__(
             f"{folder} cannot be written: {reason}.",
-            remedy="Free space or repair it, and run again: the capture resumes at the last"
-            " checkpoint.",
+            remedy="Free space on the disk, or repair it, and run again: the capture resumes at"
+            " the last checkpoint.",
         )
 
 

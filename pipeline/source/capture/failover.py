@@ -20,7 +20,7 @@ from pipeline.source.capture.errors import (
 )
 from pipeline.source.capture.landed_folder import LandedFolder
 from pipeline.source.capture.landed_gtids import begins_with_gtids, gtids_before, gtids_of
-from pipeline.source.capture.source import Identity, LogFile, Source
+from pipeline.source.capture.source import Identity, LogFile, SourceQueries
 from pipeline.source.capture.state import CaptureState, Gap, Turn, now
 from pipeline.source.gtid_set import NO_GTIDS, GtidSet
 from pipeline.source.server.log_position import LogPosition
@@ -67,7 +67,7 @@ def landed_gtids(folder: LandedFolder, state: CaptureState) -> GtidSet:
 
 
 def state_after_failover(
-    source: Source, state: CaptureState, landed: GtidSet, home: Path, *, accept_lost: bool
+    source: SourceQueries, state: CaptureState, landed: GtidSet, home: Path, *, accept_lost: bool
 ) -> CaptureState:
     """Return the state for continuing with the server of `source`.
 
@@ -87,7 +87,7 @@ def state_after_failover(
 
 
 def with_first_log(
-    source: Source, state: CaptureState, home: Path, *, accept_lost: bool
+    source: SourceQueries, state: CaptureState, home: Path, *, accept_lost: bool
 ) -> CaptureState:
     """Choose the first log again for a turn of which nothing is landed, and return the state.
 
@@ -107,7 +107,7 @@ def with_first_log(
 
 
 def _chosen(
-    source: Source, landed: GtidSet, executed: GtidSet, home: Path, *, accept_lost: bool
+    source: SourceQueries, landed: GtidSet, executed: GtidSet, home: Path, *, accept_lost: bool
 ) -> FirstLog:
     lacking = not_executed(landed, executed)
     logs, server_id = source.logs(), source.identity.server_id
@@ -126,12 +126,12 @@ def _chosen(
     return replace(chosen, lacking=lacking)
 
 
-def _executed(source: Source) -> GtidSet:
-    """Return the GTIDs of all that a server has executed, including what it did not log."""
+def _executed(source: SourceQueries) -> GtidSet:
+    """Return the GTIDs of everything that a server has executed, even if it did not log it."""
     return GtidSet.of(source.end().gtids) | source.replicated_gtids()
 
 
-def _unlogged(source: Source, landed: GtidSet, executed: GtidSet, began: GtidSet) -> GtidSet:
+def _unlogged(source: SourceQueries, landed: GtidSet, executed: GtidSet, began: GtidSet) -> GtidSet:
     """Return what a server has replicated without logging it, and is not landed."""
     identity = source.identity
     if not identity.version.is_mariadb:
@@ -157,7 +157,7 @@ def not_executed(landed: GtidSet, executed: GtidSet) -> str:
     return executed.missing_by_server(named) or executed.lacking(landed)
 
 
-def still_lacking(state: CaptureState, source: Source) -> str:
+def still_lacking(state: CaptureState, source: SourceQueries) -> str:
     """Describe what the current server still lacks of what was landed before the failover."""
     if not state.lacking:
         return ""
@@ -213,7 +213,7 @@ def _not_landed(
     return left - passed.no_further_than(began) - (unknown - unknown.of_server(server_id))
 
 
-def _require_gtids(source: Source, landed: GtidSet, executed: GtidSet, folder: str) -> None:
+def _require_gtids(source: SourceQueries, landed: GtidSet, executed: GtidSet, folder: str) -> None:
     """Raise AnotherLogError unless GTIDs identify the transactions that both servers have."""
     unknown = "which of its transactions are already landed cannot be determined."
     if not source.identity.version.is_mariadb and not source.has_gtids():
@@ -268,11 +268,11 @@ def _gap(ended: Turn, chosen: FirstLog, noticed: str) -> Gap | None:
 
 
 def _is_of_takeover(gap: Gap, ended: Turn) -> bool:
-    """True if the gap follows that turn, and is not between two files of one server."""
+    """Return True if the gap follows that turn, and is not between two files of one server."""
     return bool(gap.gtids) and gap.after == str(LogPosition(ended.file, ended.position))
 
 
-def _log_failover(state: CaptureState, successor: CaptureState, source: Source) -> None:
+def _log_failover(state: CaptureState, successor: CaptureState, source: SourceQueries) -> None:
     say(
         "capture_takes_over",
         f"{_named(source)} is not the previous server: its log is captured from"
@@ -293,14 +293,14 @@ def _log_failover(state: CaptureState, successor: CaptureState, source: Source) 
     _log_gaps(successor.gaps, state.gaps, source)
 
 
-def _log_gaps(gaps: Sequence[Gap], known: Sequence[Gap], source: Source) -> None:
+def _log_gaps(gaps: Sequence[Gap], known: Sequence[Gap], source: SourceQueries) -> None:
     for gap in gaps:
         if gap in known:
             continue
-        message = f"The logs of {_named(source)} do not contain {gap.gtids}, which is not landed."
-        say("gap", message, level=logging.WARNING)
+        lacking = f"The logs of {_named(source)} do not contain {gap.gtids}, which is not landed."
+        say("gap", f"{lacking} {gap.REMEDY}", level=logging.WARNING)
 
 
-def _named(source: Source) -> str:
+def _named(source: SourceQueries) -> str:
     identity = source.identity
     return f"the server {identity.uuid or identity.server_id} at {source.address}"

@@ -28,7 +28,7 @@ KEPT = 16
 
 
 class KeptTables:
-    """Reads and keeps the definitions of the `wanted` tables of the server at `login`."""
+    """Kept definitions of the `wanted` tables of the server at `login`."""
 
     def __init__(self, login: Login, folder: Path, wanted: TableFilter | None = None) -> None:
         self._login = login

@@ -215,7 +215,7 @@ def recover(path: Path, durable: int | None, *, own: bool = True) -> Landed | No
 
 
 def _is_only_begun(beginning: bytes, size: int) -> bool:
-    """True if a file without a whole event is the incomplete first write of a capture."""
+    """Return True if a file without a whole event is the incomplete first write of a capture."""
     if not MAGIC.startswith(beginning[: len(MAGIC)]):
         return False
     if size <= FLAGS_POSITION:
@@ -225,13 +225,13 @@ def _is_only_begun(beginning: bytes, size: int) -> bool:
 
 
 def _is_in_use(beginning: bytes) -> bool:
-    """True if the in-use flag is set: the file grows, and its end may not be on disk."""
+    """Return True if the in-use flag is set: the file grows, and its end may not be on disk."""
     flagged = has_in_use_flag(beginning)
     return flagged and bool(beginning[FLAGS_POSITION] & EventFlag.BINLOG_IN_USE)
 
 
 def _is_uncertain(beginning: bytes) -> bool:
-    """True if the file's last bytes cannot be verified: it grows and has no checksums."""
+    """Return True if the file's last bytes cannot be verified: it grows and has no checksums."""
     try:
         return _is_in_use(beginning) and not read_description(beginning).checksum_length
     except BinlogError:

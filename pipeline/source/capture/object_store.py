@@ -131,7 +131,7 @@ class Published:
         return f"{folder}/{name}" if folder else name
 
     def _is_due(self, name: str, position: int, *, final: bool) -> bool:
-        """True if a file has grown enough since its last upload to upload all of it again."""
+        """Return True if a file has grown enough since its last upload to be uploaded again."""
         known, size = self._growing
         before = size if known == name else 0
         if position <= before:

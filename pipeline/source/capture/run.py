@@ -46,7 +46,7 @@ from pipeline.source.capture.landed_folder import (
 )
 from pipeline.source.capture.object_store import place_of
 from pipeline.source.capture.reader import ByteQueue, read_into
-from pipeline.source.capture.source import Identity, Source
+from pipeline.source.capture.source import Identity, SourceQueries
 from pipeline.source.capture.state import STATE, CaptureState, Gap, Replica, now, read_state
 from pipeline.source.server.connect_timeout import NAP, StopOpening
 from pipeline.source.server.errors import ServerUnreachableError
@@ -59,7 +59,7 @@ _INTERRUPTED = (LostConnectionError, ServerUnreachableError, BrokenDumpError)
 
 
 class Capture:
-    """Lands the log of the server at `login` as the settings say.
+    """Capture of the log of the server at `login`, as the settings say.
 
     `run` may be called once; `stop` ends it from another thread or a signal handler, after making
     landed bytes durable. `wanted` selects the tables whose definitions are kept (None: all);
@@ -79,7 +79,7 @@ class Capture:
         self.queue_high_water = 0
         """High-water mark of the queue in bytes."""
         self.follows = False
-        """True while the server sends what is new, or that nothing is; False while it is gone."""
+        """True while the server sends new events or heartbeats; False while it is unreachable."""
         self._login = login
         self._progress = progress or QuietProgress()
         self._accepts_gaps = settings.purged == "continue"
@@ -168,7 +168,7 @@ class Capture:
         path.mkdir(exist_ok=True)
         return LandedFolder(path, write=self._write)
 
-    def _take_over(self, source: Source) -> None:
+    def _take_over(self, source: SourceQueries) -> None:
         """Continue with another server's log. Raises what `state_after_failover` raises."""
         state = self._checkpoints.end_turn()
         landed = landed_gtids(self._folder, state)
@@ -188,7 +188,7 @@ class Capture:
         self._checkpoints.state = replace(state, server_version="", first_file="")
 
     def _refreshed(
-        self, source: Source, state: CaptureState, landed: Landed | None
+        self, source: SourceQueries, state: CaptureState, landed: Landed | None
     ) -> CaptureState:
         """After a failover, update what the server lacks and, if nothing landed, the first file."""
         if landed is None and state.before:
@@ -199,7 +199,7 @@ class Capture:
         return state
 
     def _connect_and_follow(self) -> None:
-        with closing(Source(self._login, self._stop)) as source:
+        with closing(SourceQueries(self._login, self._stop)) as source:
             self._forget_server_if_nothing_is_landed()
             if is_another(self._checkpoints.state, source.identity):
                 self._take_over(source)
@@ -286,12 +286,13 @@ class Capture:
         if gap.after not in {known.after for known in state.gaps}:
             self._checkpoints.state = replace(state, gaps=(*state.gaps, gap))
             self._checkpoints.write()  # once more is landed, a later run cannot detect the gap
-            say("gap", f"The server has purged its log between {gap.after} and {gap.first}.")
+            purged = f"The server has purged its log between {gap.after} and {gap.first}."
+            say("gap", f"{purged} {gap.REMEDY}")
         self._gap = True
 
     def _follow(
         self,
-        source: Source,
+        source: SourceQueries,
         dump: DumpConnection,
         landed: Landed | None,
         target: LogPosition,
@@ -339,7 +340,7 @@ class Capture:
             return False
         return end.rank >= target.rank
 
-    def _checkpoint(self, source: Source, dump: DumpConnection) -> None:
+    def _checkpoint(self, source: SourceQueries, dump: DumpConnection) -> None:
         self._make_durable(dump, final=False)
         if not self._stop.wanted:
             self._checkpoints.ask(source)
@@ -352,7 +353,9 @@ class Capture:
             dump.acknowledge(end)
         self._checkpoints.publish(final=final)
 
-    def _take(self, item: Received, source: Source, dump: DumpConnection, task: Task) -> None:
+    def _take(
+        self, item: Received, source: SourceQueries, dump: DumpConnection, task: Task
+    ) -> None:
         match item:
             case FileNamed():
                 self._folder.begin(item.file, item.position, gap=self._gap)

@@ -83,8 +83,8 @@ class LogEnd:
         return max(0, max(ends, default=0) - sequence)
 
 
-class Source:
-    """A connection for queries: `with closing(Source(login)) as source`.
+class SourceQueries:
+    """A connection for queries: `with closing(SourceQueries(login)) as source`.
 
     Every query raises LostConnectionError if the connection is lost, AccessDeniedError if the user
     lacks the privilege. The next query reconnects, and raises what that raises, or

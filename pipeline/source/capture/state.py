@@ -13,6 +13,7 @@ import zlib
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -29,8 +30,8 @@ _FIRST_OWN_SERVER_ID = 1 << 31
 class Replica:
     """The capture's identity as a replica: one per folder, and permanent.
 
-    `server_id` is above 2,147,483,647 unless set in the settings: people number servers from below,
-    and two captures collide with a probability of 1 in 2,000 million.
+    `server_id` is above 2,147,483,647 unless set in the settings: servers are usually
+    numbered from 1, and two captures collide with a probability of 1 in 2,000 million.
     """
 
     uuid: str
@@ -49,6 +50,12 @@ class Gap:
 
     `gtids` names the missing transactions if the gap is at a failover.
     """
+
+    REMEDY: ClassVar[str] = (
+        "These changes are missing from the folder; decoding waits at the gap. Restore the files"
+        " from a backup before bronze ingests what follows, or accept the gap (given_up) and seed"
+        " the tables."
+    )
 
     after: str
     first: str
@@ -83,7 +90,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How far the landed log is behind the server's.
+    """Lag of the landed log relative to the server's log.
 
     `seconds`: age of the last landed event by the server's clock; 0 if it is the server's last,
     None if nothing was landed since the capture was started. `transactions` is None without GTIDs.

@@ -1,4 +1,4 @@
-"""`binlake check`: whether a source server is fit for replication, and what to change."""
+"""`binlake check`: whether a source server is ready for replication, and what to change."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class LogFilter:
     ignore: frozenset[str] = frozenset()
 
     def leaves_out(self, schema: str) -> bool:
-        """True if changes in this schema are not logged."""
+        """Return True if changes in this schema are not logged."""
         return schema in self.ignore or (bool(self.do) and schema not in self.do)
 
 
@@ -98,7 +98,7 @@ class ServerFacts:
     foreign_keys: tuple[SourceForeignKey, ...] = field(default=())
 
     def is_on(self, variable: str) -> bool:
-        """True if the variable exists and is ON."""
+        """Return True if the variable exists and is ON."""
         return self.variables.get(variable, "").upper() in {"ON", "1"}
 
 

@@ -11,7 +11,9 @@ from pipeline.source.check.facts import ServerFacts
 
 Verdict = Literal["fit", "advice", "unfit"]
 VERDICTS: tuple[Verdict, ...] = ("fit", "advice", "unfit")
-"""From best to worst. Advice: replication works, but another value would be better."""
+"""The verdicts from best to worst, as they are printed; "unfit" is a problem.
+
+Advice: replication works, but another value would be better. Problem: it does not."""
 
 
 @dataclass(frozen=True, slots=True)

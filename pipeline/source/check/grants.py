@@ -1,6 +1,6 @@
 """Checks of the user's privileges: to read the log as a replica, to seed, to see the tables.
 
-A privilege on tables is required where conf's patterns match.
+A privilege on tables is required where the settings' patterns match.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ NEEDS = (
     ),
     NeededPrivilege(
         "SELECT",
-        "A seed reads the tables that conf includes, and this check only sees tables with SELECT.",
+        "A seed reads the replicated tables, and this check only sees tables with SELECT.",
         on_tables=True,
     ),
     NeededPrivilege(

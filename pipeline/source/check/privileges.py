@@ -46,7 +46,7 @@ class Grant:
     revoked: bool = False
 
     def covers(self, names: frozenset[str], scope: Scope, *, wildcards: bool) -> bool:
-        """True if it includes one of the privileges `names` on all of `scope`."""
+        """Return True if it includes one of the privileges `names` on all of `scope`."""
         if not self.privileges & (names | {ALL}):
             return False
         if self.scope.schema is None:
@@ -76,7 +76,7 @@ class Privileges:
         return cls(grants, wildcards)
 
     def has(self, names: frozenset[str], scope: Scope) -> bool:
-        """True if any privilege of `names` is granted on `scope` and not partially revoked.
+        """Return True if any privilege of `names` is granted on `scope` and not partially revoked.
 
         MySQL's partial revokes remove a globally granted privilege from a schema.
         """
@@ -103,14 +103,14 @@ def _grant(line: str) -> Grant | None:
 
 
 def _lies_in(revoked: Scope, scope: Scope) -> bool:
-    """True if the revoked scope is part of `scope`; for `*.*`, system schemas do not count."""
+    """Return True if the revoked scope is in `scope`; for `*.*`, system schemas do not count."""
     if scope.schema is None:
         return revoked.schema not in SYSTEM_SCHEMAS
     return revoked.schema == scope.schema
 
 
 def _matches(pattern: str, schema: str) -> bool:
-    """True if the LIKE pattern of a grant matches the schema."""
+    """Return True if the LIKE pattern of a grant matches the schema."""
     parts = re.findall(r"\\(.)|(.)", pattern, re.DOTALL)
     signs = {"_": ".", "%": ".*"}
     regex = "".join(re.escape(kept) or signs.get(sign, re.escape(sign)) for kept, sign in parts)

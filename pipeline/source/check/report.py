@@ -17,7 +17,7 @@ STYLES: Mapping[Verdict, str] = MappingProxyType(
     {"fit": "green", "advice": "yellow", "unfit": "red"}
 )
 UNFIT = 3
-"""Exit code if any finding is unfit."""
+"""Exit code if any finding is a problem."""
 SHOWN_TABLES = 10
 """Table names printed per finding in the terminal; the JSON document lists all."""
 
@@ -50,10 +50,9 @@ class CheckReport:
 
 
 def show(report: CheckReport, out: Console, *, explain_fit: bool = False) -> None:
-    """Print what is unfit, then advice, each with its reason, then names of what is fit, then what
-    to change.
+    """Print problems and advice with reasons, the names of checks that are ok, then the changes.
 
-    `explain_fit`: what is fit with its reason, too.
+    `explain_fit`: print the reasons of checks that are ok, too.
     """
     title = f"{report.server} at {report.address}, as {report.user}: {report.verdict}"
     out.print(escape(title), soft_wrap=True)

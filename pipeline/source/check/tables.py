@@ -1,4 +1,4 @@
-"""Checks of the tables that conf includes: keys, engines, foreign keys."""
+"""Checks of the tables that the settings include: keys, engines, foreign keys."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ENGINES: Mapping[str, tuple[Verdict, str]] = MappingProxyType(
 """Verdict and reason by the engine's lower-case name; other engines are untested."""
 _UNTRIED: tuple[Verdict, str] = ("advice", "Binlake is not tested with this engine.")
 BESIDE = "  # in addition to existing values"
-"""Comment after lines of conf whose key may already have a value."""
+"""Comment after lines of settings whose key may already have a value."""
 
 KINDS: Mapping[str, tuple[Verdict, str]] = MappingProxyType(
     {
@@ -51,12 +51,12 @@ CHANGES_ROWS = frozenset({"CASCADE", "SET NULL", "SET DEFAULT"})
 def seen(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     """Report how many tables the other checks cover."""
     names = [table.name for table in _included(facts, settings, "BASE TABLE")]
-    why = "Only tables that conf includes and the user can see are checked."
+    why = "Only tables that the settings include and the user can see are checked."
     yield Finding("tables", _count(names), "fit" if names else "advice", why)
 
 
 def keys(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """Report keyless tables for which conf gives no key either."""
+    """Report keyless tables for which the settings give no key either."""
     found = list(_included(facts, settings, "BASE TABLE"))
     keyless = [
         table.name
@@ -103,13 +103,13 @@ def kinds(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
 
 
 def unsupported_tables(facts: ServerFacts, settings: Settings) -> list[str]:
-    """Return the names of tables that gold could not equal, as their findings are unfit."""
+    """Return the names of tables that gold could not equal, as their findings are problems."""
     found = (*engines(facts, settings), *kinds(facts, settings))
     return sorted({name for one in found if one.verdict == "unfit" for name in one.tables})
 
 
 def _unsupported(check: str, names: list[str], verdict: Verdict, why: str) -> Finding:
-    """Return the finding for such tables; unfit ones should be excluded, as gold would be wrong."""
+    """Return the finding for such tables; those with a problem should be excluded."""
     listed = ", ".join(json.dumps(name, ensure_ascii=False) for name in names)
     change = RemedySteps(conf=(f"exclude: [{listed}]{BESIDE}",)) if verdict == "unfit" else NOTHING
     return Finding(check, _count(names), verdict, why, change, tuple(names))
@@ -138,7 +138,7 @@ def _not_logged(acting: list[SourceForeignKey], settings: Settings, *, has_choic
     check, has = "foreign keys", "their cascades are not logged"
     change = set_at_start("innodb_native_foreign_keys = OFF") if has_choice else NOTHING
     if settings.foreign_keys_logged is True:
-        why = "conf assumes that the server logs cascades: gold would lack these changes."
+        why = "The settings say that the server logs cascades: gold would lack these changes."
         change = replace(change, conf=("foreign_keys_logged: auto",))
         return Finding(check, has, "unfit", why, change, _names(key.child for key in acting))
     alone = [key for key in acting if not settings.wanted(*key.parent)]

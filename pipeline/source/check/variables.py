@@ -1,6 +1,6 @@
 """Checks of the server's variables: whether it logs, in which format, for how long.
 
-And of those that the log does not record, which conf must match.
+Also of those that the log does not record, which the settings must match.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def row_image(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
 
 
 def row_metadata(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """Report whether the log contains column names, or what conf must add."""
+    """Report whether the log contains column names, or what the settings must add."""
     has = facts.variables.get("binlog_row_metadata")
     if has is not None and has.upper() == "FULL":
         why = "The log contains the names and types of columns."
@@ -166,8 +166,8 @@ def row_metadata(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     setting = set_variable(facts, "binlog_row_metadata", "FULL") if has is not None else NOTHING
     why = (
         "The log does not name columns. For a table created before the log begins, binlake capture"
-        " and binlake seed read them from the server if the user may SELECT it, or conf gives its"
-        " definitions (mysqldump --no-data --databases …); otherwise the table is held"
+        " and binlake seed read them from the server if the user may SELECT it, or the settings"
+        " give its definitions (mysqldump --no-data --databases …); otherwise the table is held"
     )
     known = not lines and has is None
     yield Finding(
@@ -180,7 +180,7 @@ def row_metadata(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
 
 
 def _charset(facts: ServerFacts, settings: Settings) -> tuple[str, ...]:
-    """Return the line of conf that sets the charset of text, unless it is set."""
+    """Return the settings line that sets the charset of text, unless it is set."""
     charset = facts.variables.get("character_set_server")
     if charset is None or settings.default_charset is not None:
         return ()
@@ -281,11 +281,11 @@ def compression(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
 
 
 def encryption(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """Report encryption: MySQL's needs a key in conf, MariaDB's cannot be read."""
+    """Report encryption: MySQL's needs a key in the settings, MariaDB's cannot be read."""
     if (has := facts.variables.get("binlog_encryption")) is not None:
         known = settings.encryption.keyring is not None or bool(settings.encryption.passwords)
         asks = facts.is_on("binlog_encryption") and not known
-        why = "Encrypted log files can only be read with the server's keyring or a password in conf"
+        why = "Encrypted log files can only be read with a keyring or password in the settings"
         conf = ("encryption: {keyring: path of component_keyring_file's file}",) if asks else ()
         verdict: Verdict = "advice" if asks else "fit"
         yield Finding("binlog_encryption", has, verdict, f"{why}.", RemedySteps(conf=conf))
@@ -299,12 +299,12 @@ def encryption(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
 
 
 def system_time_zone(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """Compare the current UTC offset of the server with that of conf."""
+    """Compare the current UTC offset of the server with that in the settings."""
     has = offset_text(facts.utc_offset)
     expected = facts.at.astimezone(zone(settings.system_time_zone)).utcoffset() or timedelta()
     why = (
         "A DEFAULT that is a time of day is in the server's time zone, which the log does not"
-        f" record: conf has {settings.system_time_zone}"
+        f" record: the settings have {settings.system_time_zone}"
     )
     # Both clocks are not read at the same instant.
     if abs(facts.utc_offset - expected.total_seconds()) < 60:
@@ -322,12 +322,12 @@ def offset_text(seconds: int) -> str:
 
 
 def lower_case_table_names(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
-    """Compare the server's variable with that of conf."""
+    """Compare the server's variable with the setting."""
     if (has := facts.variables.get("lower_case_table_names")) is None:
         return
     why = (
-        "The log does not record whether Orders and orders are the same table; if conf differs from"
-        " the server, tables are held or mixed up."
+        "The log does not record whether Orders and orders are the same table; if the settings"
+        " differ from the server, tables are held or mixed up."
     )
     if int(has) == (settings.lower_case_table_names or 0):
         yield Finding("lower_case_table_names", has, "fit", why)

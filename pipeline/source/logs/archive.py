@@ -79,11 +79,11 @@ class ArchivedFile(io.RawIOBase):
         self._begin()
 
     def readable(self) -> bool:
-        """True."""
+        """Return True: the log inside can be read."""
         return True
 
     def seekable(self) -> bool:
-        """True, though seeking backwards decompresses from the beginning."""
+        """Return True: seeking backwards decompresses from the beginning."""
         return True
 
     def tell(self) -> int:
@@ -154,7 +154,7 @@ class _Input(io.RawIOBase):
         self.error: OSError | None = None
 
     def readable(self) -> bool:
-        """True."""
+        """Return True: the bytes can be read."""
         return True
 
     def read(self, size: int = -1) -> bytes:

@@ -1,4 +1,4 @@
-"""Keys and ciphers of encrypted log files, from the keyring and passwords in conf.
+"""Keys and ciphers of encrypted log files, from the keyring and passwords in the settings.
 
 Keys stay in the driver process: Spark's workers get one cipher per file, which does not change when
 the server's key is rotated.
@@ -20,14 +20,15 @@ from pipeline.source.logs.archive import log_name
 from pipeline.source.logs.storage import THREADS, opened
 
 ENCRYPTION_REMEDY = (
-    "Set encryption.keyring in conf to the server's keyring file, or add this file's password to"
-    " encryption.passwords. Copy the log file again if the server's key was rotated since."
+    "Set encryption.keyring in the settings to the server's keyring file, or add this file's"
+    " password to encryption.passwords. Copy the log file again if the server's key was rotated"
+    " since."
 )
 """Remedy for an EncryptedError."""
 
 
 def read_keys(encryption: EncryptionSettings) -> Keys:
-    """Return the keys in conf. Raises SettingsError if the keyring cannot be read."""
+    """Return the keys in the settings. Raises SettingsError if the keyring cannot be read."""
     passwords = {
         file: bytes.fromhex(password.get_secret_value())
         for file, password in encryption.passwords.items()

@@ -229,7 +229,7 @@ class _JustBegunError(BinlogError):
 
 
 def _matters(refused: _Refused, *, given: bool) -> bool:
-    """True if skipping the file may lose changes."""
+    """Return True if skipping the file may lose changes."""
     if isinstance(refused.error, _JustBegunError):
         return False
     if given or not isinstance(refused.error, NotABinlogError):

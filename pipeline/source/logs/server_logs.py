@@ -204,7 +204,7 @@ def _is_longer(packed: Binlog, length: int) -> bool:
 
 
 def _ends_with_event(tail: bytes, at: int, size: int) -> bool:
-    """True if the header there is that of a ROTATE or STOP which is the log's last event."""
+    """Return True if the header there is that of a ROTATE or STOP which is the log's last event."""
     kind = tail[at + 4]
     length, end = (int.from_bytes(tail[at + n : at + n + 4], "little") for n in (9, 13))
     last = length == len(tail) - at and end == size % (1 << 32)

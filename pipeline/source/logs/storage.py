@@ -166,12 +166,12 @@ def _link_target(filesystem: Any, entry: Any) -> Any:
 
 
 def _is_hidden(name: str, info: Any) -> bool:
-    """True for temporary files, such as rsync's, and folders such as `_delta_log`."""
+    """Return True for temporary files, such as rsync's, and folders such as `_delta_log`."""
     return name.startswith(".") or (info["type"] == "directory" and name.startswith("_"))
 
 
 def _is_file(info: Any) -> bool:
-    """True for files, but not for the empty objects by which some stores represent folders."""
+    """Return True for files, not for the empty objects by which some stores represent folders."""
     return info["type"] == "file" and not info["name"].endswith("/")
 
 

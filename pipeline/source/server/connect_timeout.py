@@ -24,7 +24,7 @@ KEEPALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
 """A network that drops packets ends a connection after a minute, however long a statement runs: the
 server's kernel acknowledges probes in the meantime."""
 UNACKNOWLEDGED_MILLISECONDS = 60_000
-"""How long sent data may remain unacknowledged."""
+"""Longest time that sent data may remain unacknowledged."""
 
 
 class NotOpenedError(Exception):

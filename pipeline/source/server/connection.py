@@ -191,9 +191,15 @@ def _context(tls: TlsSettings) -> ssl.SSLContext:
     return context
 
 
+_PEM_REMEDY = (
+    "Give PEM files that this user can read; a key must be unencrypted and belong to the"
+    " certificate."
+)
+
+
 def _passphrase() -> str:
     """Raise ValueError; without a callback OpenSSL would prompt on the terminal."""
-    raise ValueError("is encrypted: give a key without a passphrase")
+    raise ValueError("its private key is encrypted with a passphrase")
 
 
 def _loaded(key: str, file: str | None, load: Callable[[], Loaded]) -> Loaded:
@@ -201,10 +207,11 @@ def _loaded(key: str, file: str | None, load: Callable[[], Loaded]) -> Loaded:
         return load()
     except ssl.SSLError as error:
         reason = f"{file} cannot be used: {error.reason or 'it is not a PEM file'}."
-        raise SettingsError(reason, key=f"server.tls.{key}") from error
+        raise SettingsError(reason, key=f"server.tls.{key}", remedy=_PEM_REMEDY) from error
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise SettingsError(f"{file} cannot be read: {why}.", key=f"server.tls.{key}") from error
+        reason = f"{file} cannot be read: {why}."
+        raise SettingsError(reason, key=f"server.tls.{key}", remedy=_PEM_REMEDY) from error
 
 
 _OLD_TLS = frozenset({"UNSUPPORTED_PROTOCOL", "WRONG_VERSION_NUMBER"})
@@ -228,7 +235,7 @@ def _explained(error: Exception, login: Login) -> ServerError:
     cause = getattr(error, "original_exception", error)
     named = {"address": login.address, "user": login.user}
     if isinstance(cause, _CUT_OFF):
-        remedy = "Check the network between, and run it again."
+        remedy = "Check the network in between, and run again."
         reason = "the connection was lost during the TLS handshake."
         return ServerUnreachableError(reason, remedy=remedy, **named)
     if isinstance(cause, ssl.SSLError):
@@ -241,7 +248,7 @@ def _explained(error: Exception, login: Login) -> ServerError:
         kind, why, remedy = WITHOUT_TLS if without_tls else BY_CODE[code]
         return kind(f"{_text(error)}. {why}", remedy=remedy, **named)
     if isinstance(cause, OSError):
-        remedy = "Check server.host and server.port, that the server runs, and the network between."
+        remedy = "Check server.host, server.port, that the server runs, and the network in between."
         reason = cause.strerror or str(cause)
         return ServerUnreachableError(f"cannot connect: {reason}.", remedy=remedy, **named)
     remedy = "Check the server's error log, and run it again."

@@ -101,7 +101,7 @@ def _user(server: ServerSettings, url: ServerUrl | None, outside: ServerUrl | No
     for user in (url and url.user, outside and outside.user, server.user):
         if user:
             return user
-    remedy = "Give it in --server mysql://user@host:port, or server: {user: …} in conf."
+    remedy = "Give it in --server mysql://user@host:port, or server: {user: …} in the settings."
     raise SettingsError("is not set.", key="server.user", remedy=remedy)
 
 

@@ -175,7 +175,7 @@ def test_a_gap_in_mariadbs_sequence_numbers_holds_the_cut_and_is_named(
     reports = run(logs, tmp_path / "lake")
     (gap,) = reports[1].gaps
     # The insert is in the third file.
-    assert f"b.000001 (server 1) comes after 0-1-{number - 1}" in gap
+    assert f"b.000001 (server 1) lists 0-1-{number - 1}" in gap
     assert f"(after number {number - 2})" in gap
     assert delta.read(spark, Lake(str(tmp_path / "lake")).gold(SCHEMA, "bag")).count() == 3
 
@@ -250,7 +250,7 @@ def test_overlapping_logs_in_many_runs_with_growing_files_and_a_killed_run(
     (gap,) = silver.gaps
     rows = delta.read(spark, Lake(str(lake)).transactions)
     last = rows.selectExpr("split(max_by(gtid, __lsn), ':')").collect()[0][0]
-    assert f"{third.name} (server 2) comes after {last[0]}:{int(last[1]) + 1}-" in gap
+    assert f"{third.name} (server 2) lists {last[0]}:{int(last[1]) + 1}-" in gap
     assert bronze.gaps == (gap,)
     settings = Settings.load(None, source="e2e", lake=str(lake))
     assert gap in read_status(spark, settings).problems

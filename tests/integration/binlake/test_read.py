@@ -253,7 +253,7 @@ def test_invalid_arguments_are_refused(
     lake: MadeLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cases: list[tuple[str, str, dict[str, Any]]] = [
-        ("engine", "'pandas' is not one of spark, polars, arrow", {"engine": "pandas"}),
+        ("engine", "'pandas' is unknown. Use spark, polars or arrow", {"engine": "pandas"}),
         ("at", "'yesterday' is not a time", {"at": "yesterday"}),
         ("at", "no published snapshot at or before 1", {"at": 1}),
         ("source", "no published snapshot of none", {"source": "none"}),

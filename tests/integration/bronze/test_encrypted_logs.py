@@ -96,7 +96,7 @@ def test_bronze_equals_what_the_server_sends_before_and_after_a_key_rotation(
         start = f"{file.name}, position 0: the file is encrypted with the key MySQLRepl"
         assert fault.startswith(start)
         assert source.header(file).key_id in fault
-        assert "encryption.keyring in conf" in fault
+        assert "encryption.keyring in the settings" in fault
 
     assert ingest.run(keyring=str(source.keyring)).clean
     *closed, current = ingest.rows()

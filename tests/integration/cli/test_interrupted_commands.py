@@ -53,7 +53,10 @@ cli.main()
 
 
 def on_a_terminal(*command: str | Path, java: Path, until: str) -> tuple[int, str]:
-    """Interrupt a command on a terminal once it shows `until`; return exit code and output."""
+    """Interrupt a command on a terminal once it shows `until` and bars; return exit code and output.
+
+    The same words may be a line before the bars, which hide the cursor.
+    """
     terminal, end = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "pipeline.cli", *command],
@@ -72,7 +75,7 @@ def on_a_terminal(*command: str | Path, java: Path, until: str) -> tuple[int, st
                     shown += os.read(terminal, 10_000)
                 except OSError:  # it has ended
                     break
-            if not interrupted and until.encode() in shown:
+            if not interrupted and until.encode() in shown and HIDE_CURSOR.encode() in shown:
                 os.killpg(process.pid, signal.SIGINT)
                 interrupted = True
         return process.wait(10), shown.decode()
@@ -164,7 +167,7 @@ def test_waiting_for_a_java_that_hangs_can_be_interrupted(tmp_path: Path) -> Non
     """A run after bronze and silver, which need no Spark, and a command that starts with Spark."""
     lake, java = tmp_path / "lake", hung_java.made_in(tmp_path / "jdk")
     with running(lake, *RUN, "--log", "json", java=java) as process:
-        eventually(lambda: "gold is started" in (tmp_path / "output").read_text())
+        eventually(lambda: "gold started" in (tmp_path / "output").read_text())
         eventually(lambda: hung_java.HUNG in of_session(process.pid).values())
         assert ended(process, os.kill, signal.SIGTERM, 5) == 143
     record = require_logged_and_recorded(lake, 143)
@@ -201,7 +204,7 @@ def test_a_run_that_does_not_end_in_time_is_recorded(tmp_path: Path) -> None:
     java = hung_java.made_in(tmp_path / "jdk")
     program.write_text(STUCK)
     with running(lake, *RUN, "--log", "json", java=java, program=(program,)) as process:
-        eventually(lambda: "gold is started" in (tmp_path / "output").read_text())
+        eventually(lambda: "gold started" in (tmp_path / "output").read_text())
         assert ended(process, os.killpg, signal.SIGINT, 10) == 130
     record = require_logged_and_recorded(lake, 130)
     output = (tmp_path / "output").read_text().splitlines()

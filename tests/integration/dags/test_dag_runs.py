@@ -27,7 +27,7 @@ esac
 _TASK = "from pipeline.cli.databricks_task import main; main()"
 REAL = f"""capture) "{sys.executable}" -c "{_TASK}" "$@"; exit $?;;"""
 """The real program."""
-DONE = '{"event": "run_finished", "outcome": "done", "cut_lsn": 7, "message": "apply is done"}'
+DONE = '{"event": "run_finished", "outcome": "done", "cut_lsn": 7, "message": "apply finished"}'
 NOTHING = '{"event": "run_finished", "outcome": "nothing_new", "message": "nothing new"}'
 WRONG = '{"event": "failed", "message": "types.time: the tables were made with text."}'
 NEW = f"run | apply) echo '{DONE}';;"

@@ -31,6 +31,9 @@ def test_a_zero_date_in_a_key_names_its_table_before_the_waiting_ones(
     assert message.startswith(f"binlog.000002, position {fault['__pos']}: ")
     assert f"{visit}: column on_day: a value of the key cannot be represented" in message
     assert message.endswith(
-        f"Held before it: {visit}, and, since the same transaction changes them too,"
-        f" {appointment}, {zone} (waiting for {visit})."
+        f"Affected tables (held just before this position, unless on_fault is mark): {visit}, and,"
+        f" since the same transaction changes them too, {appointment}, {zone} (waiting for"
+        f" {visit})."
+        " Run binlake retry once the cause is fixed, or seed the held tables (binlake seed --table"
+        " …), and run again."
     )

@@ -123,8 +123,8 @@ def test_tables_are_held_before_the_refused_change_and_others_continue(
         "shop.bag is held: file number 1, position 5000: a JSON diff does not fit",
         WRONG,
         "shop.moved is held: it is renamed together with shop.bag",
-        "shop.twice is held: file number 1, position 13000: two rows have the same key in conf",
-        "shop.inexact is held: file number 1, position 13000: a row's key in conf (v) has",
+        "shop.twice is held: file number 1, position 13000: two rows have the same key in the",
+        "shop.inexact is held: file number 1, position 13000: a row's key in the settings (v) has",
     ):
         assert sentence in faults
     assert len(refusals.first.faults) == 6

@@ -129,7 +129,7 @@ def test_a_changed_type_gives_the_same_as_a_new_lake_though_runs_are_killed(
         assert len(lake.cuts()) == 1 or killer.commits[-1].endswith(("_cuts", "batches"))
         if kills == 3:
             monkeypatch.undo()
-            assert "full refresh is under way" in str(read_status(lake.spark, lake.settings))
+            assert "full refresh is in progress" in str(read_status(lake.spark, lake.settings))
             at_commits(monkeypatch, killer)
     monkeypatch.undo()
     assert kills > 3

@@ -263,14 +263,17 @@ def test_what_cannot_be_seeded_is_reported(
     with pytest.raises(SettingsError, match=r"seed\.at: expects FILE:POSITION"):
         settings.with_section("seed", at="somewhere")
     # a seed of a log that the lake does not have waits, and one of before its first file does not
-    for place, reason in (("binlog.999999:4", "waits"), ("binlog.000000:4", "is refused")):
+    for place, reason in (("binlog.999999:4", "is waiting"), ("binlog.000000:4", "cannot be used")):
         seeded(spark, from_dump.with_section("seed", at=place))
         reports = run_layers(spark, settings, QuietProgress())
         (note,) = {
-            line for one in reports for line in (*one.notes, *one.faults) if "seed of" in line
+            line
+            for one in reports
+            for line in (*one.notes, *one.faults)
+            if "initial snapshot of" in line
         }
         assert reason in note
         assert f"{SCHEMA}.item" in note
-        refused = reason == "is refused"
+        refused = reason == "cannot be used"
         assert exit_code(reports) == (DONE_WITH_FAULTS if refused else DONE)
         assert (note in read_status(spark, settings).problems) == refused

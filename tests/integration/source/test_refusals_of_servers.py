@@ -25,7 +25,7 @@ from pipeline.source.capture.errors import (
     TooFewConnectionsError,
 )
 from pipeline.source.capture.landed_folder import exclusive_folder
-from pipeline.source.capture.source import Source
+from pipeline.source.capture.source import SourceQueries
 from pipeline.source.capture.state import STATE, Replica, read_state
 from pipeline.source.server.connection import asked, connect
 from pipeline.source.server.errors import AccessDeniedError, ServerError, ServerUnreachableError
@@ -183,7 +183,7 @@ def test_a_refused_dump_is_reported_with_its_cause(
     server: Server, file: str, position: int, message: str
 ) -> None:
     place = LogPosition(file or server.binlogs()[-1].name, position)
-    with closing(Source(login_of(server))) as source:
+    with closing(SourceQueries(login_of(server))) as source:
         dump = DumpConnection(
             login_of(server),
             Replica.new(),

@@ -170,7 +170,7 @@ def test_all_is_equal_until_something_changes_outside_the_log(
     code, found = verify(lake, "--against", later, "--tables", f"{ZOO}.p*")
     (pair,) = found["against"]["differences"]
     assert (code, pair["table"], pair["count"], pair["keys"]) == (3, "pair", None, [])
-    assert "which gold's snapshot lacks" in found["against"]["position"]
+    assert "which gold's published snapshot lacks" in found["against"]["position"]
     assert "--no-keys" in pair["reason"]
     assert [table["table"] for table in found["tables"]] == ["pair"]
 

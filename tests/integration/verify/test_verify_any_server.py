@@ -185,7 +185,7 @@ def test_without_gtids_only_the_logs_own_server_is_compared(
     # After RESET the place is before where gold was: it is not taken for that of the old log.
     server.reset_logs()
     server.execute(f"INSERT INTO {SCHEMA}.one VALUES (2)")
-    assert "gold's snapshot is after that" in verified(spark, own, patience=1).position
+    assert "gold's published snapshot is later" in verified(spark, own, patience=1).position
     # Its end was lost with it: what follows waits until that is accepted.
     run_layers(spark, own, QuietProgress())
     assert "is not fully decoded" in verified(spark, own, patience=1).position

@@ -137,7 +137,7 @@ def test_differences_and_gold_that_does_not_catch_up_are_reported(
     mysql.execute(f"INSERT INTO {SCHEMA}.one (v) VALUES (4)")
     found = CliRunner().invoke(app, ["verify", *place, *against, "--wait", "1"])
     assert found.exit_code == 3, found.output
-    assert "Not at the same position: The snapshot has" in found.output
+    assert "Not at the same position: The server's snapshot contains" in found.output
 
 
 def test_a_server_that_does_not_answer_is_named(

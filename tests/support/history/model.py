@@ -48,7 +48,7 @@ class Feature(Enum):
 
 
 HELD: Mapping[Feature, str] = {
-    Feature.UNCERTAIN: "not certain|not in the log",
+    Feature.UNCERTAIN: "not certain|with certainty|not in the log",
     Feature.STATEMENTS: "logged as a statement|foreign key actions",
 }
 """Features that gold does not apply yet, and a pattern for the reason of a table held for one.

@@ -145,14 +145,16 @@ ROOMS = {
         "spark_job_progress"
     ),
     "pipeline.run.monitoring": ("datasets lineage metrics monitor problems source_state webhook"),
-    "pipeline.run.sync": "capture_records capturing chores command round_recorder rounds sample",
+    "pipeline.run.sync": (
+        "capture_records capture_thread chores command round_recorder rounds sample"
+    ),
     "pipeline.run": (
         "commands dbt_sources monitoring/ operations page/ preflight preview recorder setup/ "
         "status sync/ totals"
     ),
     "pipeline.run.setup": "proposal settings_file settings_text",
     "pipeline.run.page": (
-        "attention chart daily_rows document freshness lake_page output run_times schema_history "
+        "attention chart daily_rows document freshness lake_page output run_times schema_changes "
         "stored_sizes templates/"
     ),
     "pipeline.run.page.templates": "macros.html page.html style.css",
@@ -305,7 +307,6 @@ CROWDED = ("tests/integration", "tests/support", "tests/unit/pipeline")
 """They have a folder for each room of the pipeline, which is `LARGE`."""
 
 TWINS = {
-    ("capture", "capturing"): "a capture, and the thread in which a sync keeps one running",
     ("command", "commands"): "the one command that a room is, and the list of all",
     ("decode", "decoder"): "silver's step, and the package that it calls",
     ("event", "events"): "a room and the class that all in it derive from",

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 
 from pipeline.lake.ledger.run_record import Outcome, RunRecord, Sentence
 from pipeline.run.page.lake_page import LakePage
-from pipeline.run.page.schema_history import SchemaChange
+from pipeline.run.page.schema_changes import SchemaChange
 from pipeline.run.page.stored_sizes import TableSize
 from pipeline.run.status import LastRun, LayerStatus, SourceStatus, Status, TableStatus
 
@@ -169,7 +169,7 @@ def first_run_failed_page() -> LakePage:
     """Return a page of a lake whose first run failed."""
     run = made_run(NOW - timedelta(minutes=3), outcome="failed", seconds=0.8, lag=None)
     run = replace(run, layer_seconds={}, bytes=0, transactions=0)
-    problems = ("shop: nothing was ingested yet; `binlake runs` shows why.",)
+    problems = ("shop: nothing has been ingested yet; `binlake runs` shows why.",)
     status = Status("/data/lake", (), (), problems, (source_of(run),))
     return LakePage(status, NOW, 30, [run], version="0.1.0")
 

@@ -83,8 +83,8 @@ def test_changes_that_do_not_meet_the_expected_row_are_counted(
         "shop.nulls": {"checked": 2, "missing": 0, "extra": 0, "different": 1},
     }
     changed, nulls = report.notes
-    assert changed.startswith("shop.changed: 5 of 13 changes")
-    assert nulls.startswith("shop.nulls: 1 of 2 changes")
+    assert changed.startswith("shop.changed: for 5 of 13 checked changes")
+    assert nulls.startswith("shop.nulls: for 1 of 2 checked changes")
 
     lake.silver.batch([Tx(3).update(CHANGED, (9, "z"), (9, "y"))])
     assert not lake.run(drift=True).notes

@@ -37,10 +37,14 @@ def test_gaps_are_missing_numbers_and_files_that_end_too_early() -> None:
     [
         (GTIDS, {"previous_gtids": "u:1-9"}, None),
         (GTIDS, {"previous_gtids": "u:1-8"}, None),
-        (GTIDS, {"previous_gtids": "u:1-10"}, "comes after u:10, which neither log.000001 nor"),
-        (GTIDS, {"previous_gtids": "u:1-9,v:1"}, "comes after v:1, which"),
-        (GTIDS, {"previous_gtids": "v:1-9"}, "has not seen u:1-3, which log.000001 has"),
-        (GTIDS, {"previous_gtids": ""}, "has not seen u:1-3"),
+        (GTIDS, {"previous_gtids": "u:1-10"}, "log.000002 lists u:10 as already executed"),
+        (
+            GTIDS,
+            {"previous_gtids": "u:1-9,v:1"},
+            "lists v:1 as already executed, but no earlier file",
+        ),
+        (GTIDS, {"previous_gtids": "v:1-9"}, "has not executed u:1-3, which log.000001 contains"),
+        (GTIDS, {"previous_gtids": ""}, "has not executed u:1-3"),
         # switched on between the two
         ({"previous_gtids": "", "gtids": ""}, {"previous_gtids": ""}, None),
         ({"previous_gtids": "", "gtids": "u:1"}, {"previous_gtids": "u:1"}, None),
@@ -78,7 +82,7 @@ OTHER = {"server_id": 2, "complete": False, "state": "open"}
         # RESET: the server's GTIDs were cleared, or set again
         (file_row("log.000001", 8, **AFTER_RESET), None),
         (file_row("log.000001", 8, previous_gtids="u:1-9"), None),
-        (file_row("log.000001", 8, previous_gtids="u:1-9,v:1-4"), "(server 1) comes after v:1-4"),
+        (file_row("log.000001", 8, previous_gtids="u:1-9,v:1-4"), "(server 1) lists v:1-4 as"),
         (file_row("log.000001", 8, previous_gtids="", gtids="v:1-2"), "log.000001 has v:1-2, and"),
         (file_row("log.000001", 8, previous_gtids="", gtids="u:tag:1"), None),
         (file_row("log.000002", 9, **AFTER_RESET), "1 file is missing"),
@@ -88,7 +92,7 @@ OTHER = {"server_id": 2, "complete": False, "state": "open"}
         (file_row("old.000004", 75, previous_gtids=""), None),
         (
             file_row("log.000004", 75, previous_gtids="u:1-12,v:3", **OTHER),
-            "comes after u:10-12,v:3",
+            "lists u:10-12,v:3 as already executed",
         ),
         (file_row("log.000004", 75, **OTHER), "without GTIDs it cannot be determined"),
     ],
@@ -129,4 +133,4 @@ def test_the_lake_must_have_each_known_mariadb_servers_transactions_before_a_log
     )
     # the domain is past that number, by the other server's transactions
     (gap,) = gaps([first, file_row("b.000002", 74, previous_gtids="0-11-200,0-12-190", **b)])
-    assert "(server 12) comes after 0-12-190, which no earlier file has" in gap
+    assert "(server 12) lists 0-12-190 as already executed, but no earlier file" in gap

@@ -88,7 +88,7 @@ def test_another_file_of_a_known_name_after_known_files_is_a_fault(
     known = [row("log.000001", 1), row("log.000002", 2)]
     order = place([binlog("log.000001"), binlog("log.000002", "other")], known)
     assert [file.ordinal for file in order.placed] == [1]
-    assert order.faults[0].startswith("log.000002: another file of this name")
+    assert order.faults[0].startswith("log.000002 is skipped: bronze has another file")
 
 
 def test_a_log_of_another_name_needs_another_source(binlog: MakeBinlog, row: MakeRow) -> None:
@@ -240,7 +240,7 @@ def test_a_gap_before_a_waiting_log_can_be_closed_and_one_that_is_too_large_is_r
     assert ([f.ordinal for f in order.placed], order.faults) == ([2, 100, ROOM], ())
     order = place([missing(ROOM + 1)], known, reached=1)
     assert order.placed == ()
-    assert "belongs before log.000009, which waits for it" in order.faults[0]
+    assert "is skipped: log.000009 waits for it, but its number is too far" in order.faults[0]
     # files that no file waits for get ordinals after all others
     for beyond, reached in ((2 * ROOM + 1, 1), (ROOM + 1, 1 + ROOM + 9)):
         (file,) = place([missing(beyond)], known, reached=reached).placed

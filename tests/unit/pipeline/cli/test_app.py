@@ -80,7 +80,7 @@ def test_an_empty_folder_is_no_lake_and_a_lake_whose_first_run_failed_shows_that
     now = datetime.now(timezone.utc)
     last = LastRun("r", "run", now, now, "failed", 1, "no log.")
     shop = SourceStatus("shop", None, None, None, None, None, last)
-    failed = Status("/lake", (), (), ("shop: nothing was ingested yet.",), (shop,))
+    failed = Status("/lake", (), (), ("shop: nothing has been ingested yet.",), (shop,))
     monkeypatch.setattr("pipeline.run.status.read_status", lambda *_: failed)
     assert ended(monkeypatch, "status", "--json", "--conf", str(conf)) == 0
     document = json.loads(capsys.readouterr().out)

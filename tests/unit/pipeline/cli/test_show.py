@@ -165,7 +165,7 @@ def test_tables_that_need_attention_come_first_and_equal_ones_are_one_line() -> 
         "held        shop.pans at LSN 77, 1 fault: binlog.000002, position 4711: it",
         "            cannot be decoded, says [x]",
         "incomplete  shop.lids at LSN 77: Its CREATE TABLE is not in the log.",
-        "drifted     shop.jars at LSN 77, 3 changes found another row than logged",
+        "drifted     shop.jars at LSN 77, row differed from the log for 3 changes",
         "equal       to the source, each at its LSN (2): shop.cups, shop.pots",
         "dropped     at the source (1): shop.jugs",
     ]

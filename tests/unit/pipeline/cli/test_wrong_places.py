@@ -12,7 +12,7 @@ from tests.unit.pipeline.cli.conftest import ended, not_starting
 pytestmark = pytest.mark.usefixtures("as_before")
 
 NO_LAKE = (
-    "lake: there is no lake in {folder}/lak: nothing was replicated there yet. Run binlake run"
+    "lake: there is no lake in {folder}/lak: nothing has been replicated there yet. Run binlake run"
     " first, or give the folder that it was given."
 )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.bronze.executed_gtids import Executed
+from pipeline.bronze.executed_gtids import ExecutedGtids
 from pipeline.gold import GoldState
 from pipeline.gold.table.state import TableState
 from pipeline.lake.ledger.history_removed import Removed, removed
@@ -78,7 +78,7 @@ MOVING = table("orders", at(9, 900), from_lsn=at(9, 300), touched=True)
         (state(APPLIED, xa_from=at(5, 7)), None, at(5, 7), "XA transaction"),
         (state(APPLIED, xa_from=at(9, 501)), None, at(9, 501), "gold has not applied"),
         (state(APPLIED, xa_from=0), None, at(9, 501), "gold has not applied"),
-        (state(APPLIED), state(MOVING), at(9, 301), "batch 8 is under way"),
+        (state(APPLIED), state(MOVING), at(9, 301), "batch 8 is in progress"),
         (state(APPLIED), state(replace(MOVING, touched=False)), at(9, 501), "gold has not applied"),
     ],
 )
@@ -95,7 +95,7 @@ def test_gold_needs_what_it_has_not_applied(
 
 
 def silver(**fields: Any) -> dict[str, Any]:
-    whole = {"start": (6, 4), "end": (9, 700), "cut_lsn": at(9, 600), "executed": Executed()}
+    whole = {"start": (6, 4), "end": (9, 700), "cut_lsn": at(9, 600), "executed": ExecutedGtids()}
     return SilverPlan(**{**whole, **fields}).to_body()
 
 
@@ -109,7 +109,7 @@ def silver(**fields: Any) -> dict[str, Any]:
             silver(),
             silver(start=(9, 700), end=(9, 700), retried=(Retried(3, 40, (1,)),)),
             at(3, 40),
-            "batch 8 is under way",
+            "batch 8 is in progress",
         ),
     ],
 )

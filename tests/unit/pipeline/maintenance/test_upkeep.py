@@ -43,7 +43,7 @@ def test_steps_are_skipped_on_conflicts_and_a_lost_lake_is_an_error(
     settings = Settings(source="shop", lake="s3a://lake")
     run = LayerRun(NO_SPARK, settings, ledger, QuietProgress())
     keeper = Keeper(run, "maintain shop 1")
-    refusal: ConcurrentRunError = ConcurrentRunError("it lost 8 times to other writers.")
+    refusal: ConcurrentRunError = ConcurrentRunError("it conflicted with another writer 8 times.")
 
     def commit(*_: object, **__: object) -> None:
         raise refusal

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 from pipeline.observe.report import NewestFile, sentences_by_cause
 
 NO_NAMES = "the log has no column names: seed it"
+HELD = "Affected tables (held just before this position, unless on_fault is mark)"
 
 
 def sentences(*held: tuple[str, str]) -> list[str]:
@@ -15,7 +16,7 @@ def sentences(*held: tuple[str, str]) -> list[str]:
 
 def test_tables_with_one_cause_are_counted_and_the_first_named() -> None:
     held = [
-        (f"shop.t{n}", f"binlog.000001, position {n}: TABLE_MAP: {NO_NAMES}. Held before it: t{n}.")
+        (f"shop.t{n}", f"binlog.000001, position {n}: TABLE_MAP: {NO_NAMES}. {HELD}: t{n}. Retry.")
         for n in range(9)
     ]
     (found,) = sentences(*held)

@@ -32,9 +32,9 @@ def ledger_with(lake: Path, *layers: Layer, left_open: Layer | None = None) -> L
     [
         ((), LATE, None),
         (("bronze",), SOON, None),
-        (("bronze",), LATE, "shop was not maintained in 2 days,"),
+        (("bronze",), LATE, "shop has not been maintained for 2 days;"),
         (("bronze", "maintenance"), SOON, None),
-        (("bronze", "maintenance"), MUCH_LATER, "shop was last maintained 9 days ago,"),
+        (("bronze", "maintenance"), MUCH_LATER, "shop has not been maintained for 9 days;"),
     ],
 )
 def test_maintenance_is_overdue_after_two_days(

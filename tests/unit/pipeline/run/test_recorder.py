@@ -15,7 +15,7 @@ from pipeline.errors import ConcurrentRunError, LakeLostError
 from pipeline.lake.lazy_spark import StartingSpark, started
 from pipeline.lake.ledger import run_store as store
 from pipeline.lake.ledger.run_record import RunRecord
-from pipeline.lake.locks.lease import Hold, checked_before_commits, require_held
+from pipeline.lake.locks.lease import LeaseState, checked_before_commits, require_held
 from pipeline.observe import LayerReport
 from pipeline.observe.current_run import FinishedBatch, under_way
 from pipeline.observe.progress import QuietProgress
@@ -90,7 +90,7 @@ def test_a_run_that_found_nothing_says_how_old_the_newest_file_is(
     run()
     (end,) = log.of("run_finished")
     assert end["message"] == (
-        "run is done: nothing new; the newest file, log.000007, is 3 h 0 min old"
+        "run finished: nothing new; the newest file, log.000007, is 3 h 0 min old"
     )
     assert (end["newest_file"], end["newest_file_at"]) == ("log.000007", newest.written_at)
     assert (kept[0].newest_file, kept[0].newest_file_at) == ("log.000007", newest.written_at)
@@ -203,7 +203,7 @@ def test_a_run_that_lost_the_lease_has_failed(
 
     @contextmanager
     def lost(lake: str, _conf: object) -> Iterator[None]:
-        with checked_before_commits(Hold(lake, 30, lost=True)):
+        with checked_before_commits(LeaseState(lake, 30, lost=True)):
             yield
 
     monkeypatch.setattr(recorder, "append_run", commit)
@@ -212,7 +212,7 @@ def test_a_run_that_lost_the_lease_has_failed(
         run_command(SPARK, settings, QuietProgress(), "run")
     (line,) = log.of("run_failed")
     assert (line["outcome"], line["exit_code"], line["retryable"]) == ("failed", 1, True)
-    assert "another run took s3a://bucket/lake over" in line["error"]
+    assert "lost the lease of s3a://bucket/lake" in line["error"]
     assert kept == []
     assert len(log.of("record_not_written")) == 1
     assert not log.of("run_finished")

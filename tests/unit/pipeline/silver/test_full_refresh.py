@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.bronze.executed_gtids import Executed
+from pipeline.bronze.executed_gtids import ExecutedGtids
 from pipeline.errors import ConcurrentRunError, SettingsError
 from pipeline.lake.ledger.history_removed import ABANDONED, SPARED, Removed, removed, spared
 from pipeline.lake.tables.native import NativeTables
@@ -31,7 +31,7 @@ from pipeline.silver.next_batch import Next, next_plan
 from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan
 from pipeline.silver.plan.new_segments import AvailableSegments
 from pipeline.silver.plan.progress import (
-    Standing,
+    SilverProgress,
     require_same_types,
     silver_progress,
     silver_progress_ahead,
@@ -42,7 +42,7 @@ from tests.support.lake.memory_ledger import MemoryLedger
 
 TEXT = Settings(source="shop")
 MICROS = Settings(source="shop", types={"time": "micros"})
-DECODED = SilverPlan((1, 0), (3, 900), 3 << 40, conf=TEXT.decoding, executed=Executed())
+DECODED = SilverPlan((1, 0), (3, 900), 3 << 40, conf=TEXT.decoding, executed=ExecutedGtids())
 GONE = {"removed": {"lsn": 5, "committed_at": 7}}
 
 
@@ -69,27 +69,27 @@ def starting_plan(ledger: MemoryLedger, settings: Settings = MICROS) -> SilverPl
 
 def test_a_refresh_without_decoded_batches_starts_nothing() -> None:
     assert beginning_plan(run_of(MemoryLedger())) is None
-    assert silver_progress(MemoryLedger()) == Standing()
+    assert silver_progress(MemoryLedger()) == SilverProgress()
 
 
 def test_a_refresh_is_under_way_from_its_plan_to_its_last_batch(ledger: MemoryLedger) -> None:
-    assert silver_progress_ahead(ledger) == Standing(1, DECODED)
+    assert silver_progress_ahead(ledger) == SilverProgress(1, DECODED)
     assert not resumes_refresh(run_of(ledger, MICROS))
     plan = ledger.propose("silver", starting_plan(ledger).to_body())
-    assert silver_progress(ledger) == Standing(1, DECODED)
+    assert silver_progress(ledger) == SilverProgress(1, DECODED)
     refresh = Refresh(2, asked(MICROS), under_way=True, maintained=1, upto=DECODED.end)
-    assert silver_progress_ahead(ledger) == Standing(2, None, refresh)
+    assert silver_progress_ahead(ledger) == SilverProgress(2, None, refresh)
     assert resumes_refresh(run_of(ledger, MICROS))
     assert not resumes_refresh(run_of(ledger, TEXT))  # other settings
     ledger.finish(plan, {})
-    assert silver_progress(ledger) == Standing(2, None, refresh)
+    assert silver_progress(ledger) == SilverProgress(2, None, refresh)
     part = replace(DECODED, conf=MICROS.decoding, refresh=refresh)
     ledger.did("silver", part.to_body())
-    assert silver_progress(ledger) == Standing(3, part, refresh)
+    assert silver_progress(ledger) == SilverProgress(3, part, refresh)
     assert resumes_refresh(run_of(ledger, MICROS))
     last = replace(part, refresh=replace(refresh, under_way=False))
     ledger.did("silver", last.to_body())
-    assert silver_progress_ahead(ledger) == Standing(4, last, last.refresh)
+    assert silver_progress_ahead(ledger) == SilverProgress(4, last, last.refresh)
     assert not resumes_refresh(run_of(ledger, MICROS))  # a new refresh with the same settings
 
 
@@ -262,7 +262,7 @@ SEGMENTS = [
 
 
 def test_a_portion_keeps_the_data_of_its_segments() -> None:
-    executed: list[Executed] = [Executed()]
+    executed: list[ExecutedGtids] = [ExecutedGtids()]
     for ref in SEGMENTS:
         executed.append(executed[-1].after(ref.gtids))
     accepted = tuple((ref, "lost") for ref in (SEGMENTS[2], SEGMENTS[3]))
@@ -277,7 +277,7 @@ def test_a_portion_keeps_the_data_of_its_segments() -> None:
 
 
 FILES = [file_row(f"log.{n:06}", n) for n in (1, 2, 3)]
-NONE = Executed()
+NONE = ExecutedGtids()
 WHOLE = AvailableSegments(tuple(SEGMENTS), (NONE,) * len(SEGMENTS))
 
 

@@ -20,7 +20,7 @@ from pipeline.source import GtidSet
 from pipeline.verify import against
 from pipeline.verify.against import Comparison, NotCompared, compare
 from pipeline.verify.canonical import INTEGER
-from pipeline.verify.checksums import PublishedCut, PublishedTable, SummedTable, TableChecksum
+from pipeline.verify.checksums import PublishedTable, SummedTable, TableChecksum, VerifiedSnapshot
 from pipeline.verify.gold_table import GoldColumn
 from pipeline.verify.report import Verification, show
 from pipeline.verify.server_file import ServerFile, ServerTable
@@ -66,7 +66,7 @@ def compared(
     named = {table.name: table for table in tables}
     nothing = cast(DataFrame, None)
     file = ServerFile(nothing, "9.7", "", "null", tuple(patterns), "", "b.1", 4, named)
-    cut = PublishedCut("shop", 5, None, tuple(gold), frozenset(), tuple(patterns))
+    cut = VerifiedSnapshot("shop", 5, None, tuple(gold), frozenset(), tuple(patterns))
     settings = Settings(source="shop", lake=str(Path("lake")))
     run = LayerRun.begin(NO_SPARK, settings, QuietProgress())
     return compare(run, cut, [summed(table) for table in gold], file)

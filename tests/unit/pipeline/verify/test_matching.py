@@ -203,7 +203,7 @@ def test_a_cut_with_exactly_these_gtids_is_found(
         return GoldGtids(GtidSet.of(own), BEFORE)
 
     monkeypatch.setattr(matching, "executed_at", executed_at)
-    assert matching._WithGtids(RUN, GtidSet.of(gtids), 0).look() == batch
+    assert matching._GtidMatcher(RUN, GtidSet.of(gtids), 0).look() == batch
 
 
 class _Plan(NamedTuple):
@@ -244,6 +244,6 @@ def test_cuts_earlier_than_golds_position_at_the_start_are_ignored(
     monkeypatch.setattr(matching, "silver_progress", lambda _: _Standing(silver))
     began = GoldPosition(BEGAN, GoldGtids(), 1)
     place = AtPosition("log.000002", 500)
-    looking = matching._AtPosition(RUN, place, began)
+    looking = matching._PositionMatcher(RUN, place, began)
     assert looking._last_before() == found
     assert asked == ([] if silver is None else [BEGAN])

@@ -159,7 +159,7 @@ def _require_unknown(updates: DataFrame, meant: LeftOut, reasons: Mapping[int, s
 @pytest.mark.usefixtures("spark")
 def test_the_refusal_names_a_key_that_cannot_be_computed() -> None:
     meant, logged = meaning(), "set binlog_row_image=FULL there"
-    assert "its key in conf includes r (generated as REVERSE(t)" in str(
+    assert "its key in the settings includes r (generated as REVERSE(t)" in str(
         key_left_out(1, ["r"], meant)
     )
     assert logged in str(key_left_out(1, ["id"], meant))

@@ -75,6 +75,6 @@ def test_records_add_up_and_sentences_report_new_drift() -> None:
     assert Drift.of(second["shop.t"]) == Drift(14, 1, 2, 4)
     assert second["shop.u"] == first["shop.u"]
     (sentence,) = sentences(first, second)
-    assert sentence.startswith("shop.t: 1 of 4 changes")
+    assert sentence.startswith("shop.t: for 1 of 4 checked changes")
     assert sentences(second, second) == []
     assert [line.split(":")[0] for line in sentences(None, second)] == ["shop.t"]

@@ -337,8 +337,8 @@ BY_DAY = Rules(keys={}, types=TypeOptions(), gold=GoldSettings(cluster_by={"shop
 DAY = ColumnDefinition("day", ColumnType.DATE)
 WITH_DAY = definition(columns=(*definition().columns, DAY))
 LACKS_DAY = (
-    "gold.cluster_by in conf names day, which the table does not have; correct or remove it there,"
-    " and run again"
+    "gold.cluster_by in the settings names day, which the table does not have; correct or remove"
+    " it there, and run again"
 )
 
 

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.bronze.executed_gtids import Executed
+from pipeline.bronze.executed_gtids import ExecutedGtids
 from pipeline.errors import ConcurrentRunError
 from pipeline.gold import Cut, GoldState, next_batch
 from pipeline.gold.plan import rebuild
@@ -47,7 +47,7 @@ from tests.support.silver.made_silver import definition, item
 
 NO_SPARK = cast(SparkSession, None)
 SETTINGS = Settings(source="shop", exclude=["shop.u"])
-DECODED = SilverPlan((1, 0), (3, 900), 3 << 40, conf=SETTINGS.decoding, executed=Executed())
+DECODED = SilverPlan((1, 0), (3, 900), 3 << 40, conf=SETTINGS.decoding, executed=ExecutedGtids())
 T, U = TableName("shop", "t"), TableName("shop", "u")
 ENTRIES = [
     {"schema": "shop", "table": name, "delta_id": name, "delta_version": 5} for name in ("t", "u")
@@ -177,7 +177,7 @@ def test_gold_is_stale_once_a_refresh_of_silver_is_planned(ledger: MemoryLedger)
     assert "decoded again, from the start" in (progress(ledger) or "")
     decode_again(ledger)
     assert is_resumed(ledger, SETTINGS)  # it is due, whoever asks
-    assert "gold is not started yet" in (progress(ledger) or "")
+    assert "gold has not started yet" in (progress(ledger) or "")
     state = begin(ledger)
     assert not is_stale(ledger)
     assert awaits_rebuild(ledger)
@@ -218,7 +218,7 @@ REMOVED = {"removed": {"lsn": 5, "committed_at": 7}}
 @pytest.mark.parametrize("done", [True, False])
 def test_maintenance_before_the_plan_prevents_a_refresh(ledger: MemoryLedger, done: bool) -> None:
     held = replace(APPLIED, xa_from=7)
-    ledger.did("gold", APPLIED.to_body(), {**PUBLISHED, "standing": held.overrides()})
+    ledger.did("gold", APPLIED.to_body(), {**PUBLISHED, "state": held.overrides()})
     require_all_of_silver(ledger)
     maintenance = MemoryLedger(ledger.shared).propose("maintenance", REMOVED)
     plan = ledger.propose("gold", beginning_state(SETTINGS, ledger).to_body())

@@ -118,7 +118,7 @@ def test_a_refresh_is_refused_if_a_seeds_rows_are_gone(seeds: set[str]) -> None:
 def test_a_refresh_is_refused_for_a_table_unknown_to_silver() -> None:
     gone = TableName("shop", "gone")
     state = replace(STATE, tables={**STATE.tables, gone: TableState("shop", "gone")})
-    with pytest.raises(RefreshRefusedError, match=r"shop\.gone .* silver has nothing about it"):
+    with pytest.raises(RefreshRefusedError, match=r"shop\.gone .* silver has no record of it"):
         tables_to_refresh(run_of(), state, [gone], (), TIMELINE, 900)
 
 

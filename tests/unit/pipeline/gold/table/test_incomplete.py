@@ -38,7 +38,7 @@ def test_a_refused_seed_is_reported_until_it_is_replaced(tmp_path: Path, in_gold
     assert sentences(lake, *tables) == []
     seeded(lake, "item", "a statement has changed the table since: ALTER")
     (found,) = sentences(lake, *tables)
-    assert "shop.item is refused: a statement has changed" in found
+    assert "shop.item cannot be used: a statement has changed" in found
     assert "binlake seed --table shop.item" in found
     # complete by other means, not replicated, or seeded again since
     assert sentences(lake, TableState("shop", "item", complete=True)) == []

@@ -54,7 +54,7 @@ def test_a_table_is_clustered_by_confs_columns_or_says_why_not(name: str) -> Non
         assert options.clustering(schema, ("c1",)) == list(by)
         return
     assert misfit is not None
-    assert misfit.startswith(f"gold.cluster_by in conf names {why}")
+    assert misfit.startswith(f"gold.cluster_by in the settings names {why}")
     assert misfit.endswith("; correct or remove it there, and run again")
     assert options.fitting(schema) == TableOptions()
 

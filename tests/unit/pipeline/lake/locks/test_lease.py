@@ -77,7 +77,7 @@ def test_a_run_considered_dead_fails_and_leaves_the_new_lease_alone(
     holding.__enter__()
     store.put(OBJECT, b'{"host": "other", "process": 1}')
     threading.Event().wait(1)
-    with pytest.raises(ConcurrentRunError, match="took s3a://lake/shop over"):
+    with pytest.raises(ConcurrentRunError, match="lost the lease of s3a://lake/shop"):
         holding.__exit__(None, None, None)
     assert store.files.cat_file(OBJECT) == b'{"host": "other", "process": 1}'
     store.files.rm(OBJECT)

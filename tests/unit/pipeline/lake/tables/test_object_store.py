@@ -16,7 +16,7 @@ from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import equal
 from pipeline.lake.delta_log.model import LakeTable, Step
 from pipeline.lake.files.data_files import write_rows
-from pipeline.lake.locks.lease import Hold, checked_before_commits
+from pipeline.lake.locks.lease import LeaseState, checked_before_commits
 from pipeline.lake.store_options import store_keys
 from pipeline.lake.stores import VARIABLE, options_for
 from pipeline.lake.tables.native import NativeTables
@@ -98,7 +98,7 @@ def test_what_is_written_is_encrypted_by_the_key_in_conf(
 @pytest.mark.parametrize("protocol", ["s3", "s3a"])
 def test_a_lake_whose_lease_was_lost_is_not_written(protocol: str, store: ObjectStore) -> None:
     tables, table = lake_table(protocol, f"lost-{protocol}")
-    hold = Hold(f"{protocol}://bucket/a lake", seconds=60, lost=True)
+    hold = LeaseState(f"{protocol}://bucket/a lake", seconds=60, lost=True)
     with checked_before_commits(hold), pytest.raises(LakeLostError):
         tables.append(table, rows(1), Step("a", 1))
     assert not tables.exists(table)

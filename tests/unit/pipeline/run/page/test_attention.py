@@ -35,7 +35,7 @@ def test_tables_that_differ_from_the_server_are_a_problem(outcome: Outcome, coun
 
 
 def test_overdue_maintenance_is_a_problem() -> None:
-    source = replace(source_of(made_run(NOW)), overdue="shop was not maintained in 2 days.")
+    source = replace(source_of(made_run(NOW)), overdue="shop has not been maintained for 2 days.")
     (found,) = attention(Status("/lake", (), (), (), (source,))).problems
     assert found.sentence == source.overdue
 

@@ -50,7 +50,7 @@ def test_all_tables_are_in_the_data_and_those_with_the_most_rows_in_the_chart() 
     assert tables.table.rows[0][1:3] == ("1,000", "1,000")
     assert f"shop.t{STRIPS - 1:02}" in tables.wide
     assert f"shop.t{STRIPS:02}" not in tables.wide
-    assert "The 10 tables with the most rows" in tables.reading
+    assert "The 10 tables with the most rows" in tables.caption
     first = totals.table.rows[0]
     assert date.fromisoformat(first[0]) == TODAY
     assert (first[1], first[-1]) == ("1", f"{sum(rows.values()):,}")

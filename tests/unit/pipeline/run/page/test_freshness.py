@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from pipeline.run.page import freshness
-from pipeline.run.page.freshness import POINTS, Publication, figure, publications
+from pipeline.run.page.freshness import POINTS, PublishedAge, figure, publications
 from pipeline.run.page.lake_page import LakePage
 from pipeline.run.status import Status
 from tests.support.page.made_page import NOW, made_run, several_sources_page, source_of
@@ -56,7 +56,7 @@ def test_a_source_that_published_nothing_lately_grew_older_all_the_time() -> Non
     shown = replace(shown, runs=[], status=replace(shown.status, sources=(source_of(run),)))
     points = list(freshness._line(shown, publications((), shown.status.sources[0])))
     assert [point["age"] / 86_400 for point in points] == [10, 40]
-    assert "in days" in figure(shown).reading
+    assert "in days" in figure(shown).caption
 
 
 @pytest.mark.parametrize(("count", "least"), [(POINTS, POINTS), (10 * POINTS, POINTS // 2)])
@@ -65,7 +65,7 @@ def test_of_many_publications_the_oldest_gold_of_each_interval_is_kept(
 ) -> None:
     start: datetime = NOW - timedelta(days=20)
     made = [
-        Publication("shop", start + n * MINUTE, start + n * MINUTE, start + n * MINUTE - MINUTE)
+        PublishedAge("shop", start + n * MINUTE, start + n * MINUTE, start + n * MINUTE - MINUTE)
         for n in range(count)
     ]
     worst = replace(made[count // 2], before=start - timedelta(days=3))
@@ -88,4 +88,4 @@ def test_each_source_has_a_line_of_its_own_and_one_without_snapshots_has_none() 
     assert "billing" in shown.wide
     assert "shop" in shown.wide
     assert "warehouse" not in shown.wide
-    assert "Not drawn: 1 with" in shown.reading
+    assert "Not drawn: 1 with" in shown.caption

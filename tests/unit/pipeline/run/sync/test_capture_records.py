@@ -14,9 +14,9 @@ from pipeline.errors import SettingsError
 from pipeline.lake.ledger.run_record import ReportedProblem, RunRecord
 from pipeline.lake.ledger.run_store import read_runs
 from pipeline.observe.progress import QuietProgress
-from pipeline.run.sync import capturing, command, rounds
+from pipeline.run.sync import capture_thread, command, rounds
 from pipeline.run.sync.capture_records import CaptureRecords
-from pipeline.run.sync.capturing import Capturing
+from pipeline.run.sync.capture_thread import CaptureThread
 from pipeline.run.sync.chores import Chores
 from pipeline.settings import Settings
 from pipeline.settings.monitoring import NotifySettings
@@ -177,15 +177,15 @@ class FakeCapture:
 def test_a_capture_beside_the_rounds_is_well_only_once_the_server_answers_it(
     syncs: Syncs, monkeypatch: pytest.MonkeyPatch, log: LogRecords
 ) -> None:
-    monkeypatch.setattr(capturing, "Capture", FakeCapture)
-    first = Capturing(syncs.settings, syncs.records)
+    monkeypatch.setattr(capture_thread, "Capture", FakeCapture)
+    first = CaptureThread(syncs.settings, syncs.records)
     first.tend()
     with pytest.raises(PurgedError):
         first.end()
     assert [run.outcome for run in syncs.runs] == ["failed"]
     monkeypatch.setattr(FakeCapture, "error", None)
     syncs.start()
-    second = Capturing(syncs.settings, syncs.records)
+    second = CaptureThread(syncs.settings, syncs.records)
     second.tend()
     assert not second.record_recovery()
     assert second._capture is not None
@@ -211,7 +211,7 @@ def test_a_sync_that_its_capture_ends_leaves_a_record(
 
     monkeypatch.setattr(rounds, "spark_for", lambda *_, **__: NEVER_STARTED)
     monkeypatch.setattr(command, "capture_logs", fails)
-    monkeypatch.setattr(capturing, "Capture", fails)
+    monkeypatch.setattr(capture_thread, "Capture", fails)
     sync = partial(command.continuously, captures=True) if continuous else command.once
     with pytest.raises(SettingsError) as raised:
         sync(syncs.settings, QuietProgress(), lambda _: None)
@@ -234,7 +234,7 @@ def test_a_continuous_sync_looks_whether_its_capture_works_again(
     syncs.fail()
     monkeypatch.setattr(rounds, "spark_for", lambda *_, **__: NEVER_STARTED)
     monkeypatch.setattr(command, "Chores", EachOnce)
-    monkeypatch.setattr(capturing, "Capture", FakeCapture)
+    monkeypatch.setattr(capture_thread, "Capture", FakeCapture)
     monkeypatch.setattr(FakeCapture, "error", None)
     monkeypatch.setattr(FakeCapture, "answered", True)
     command.continuously(syncs.settings, QuietProgress(), lambda _: None, captures=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.bronze.executed_gtids import Executed
+from pipeline.bronze.executed_gtids import ExecutedGtids
 from pipeline.bronze.tables import FileRow
 from pipeline.silver.decode.segment_refs import FilePosition, SegmentRef
 from pipeline.silver.plan.new_segments import (
@@ -38,10 +38,10 @@ def available(
     files: dict[int, FileRow],
     *refs: SegmentRef,
     mark: FilePosition | None = None,
-    executed: Executed | None = None,
+    executed: ExecutedGtids | None = None,
     given_up: tuple[int, ...] = (),
 ) -> AvailableSegments:
-    state = executed or Executed()
+    state = executed or ExecutedGtids()
     return available_segments(contiguous(refs, files, mark, given_up, state), files, given_up)
 
 
@@ -53,7 +53,9 @@ def test_a_server_s_own_log_has_no_seen_transactions() -> None:
     found = available(files, ref(5, "u:5-9"), ref(6, "u:10:3,0-1-2"))
     assert (found.seen, found.gaps, len(found.segments)) == ({}, (), 2)
     assert str(found.executed.gtids) == "u:1-10,0-1-3"
-    assert Executed.from_dict(json.loads(json.dumps(found.executed.to_dict()))) == found.executed
+    assert (
+        ExecutedGtids.from_dict(json.loads(json.dumps(found.executed.to_dict()))) == found.executed
+    )
 
 
 FAILOVER = rows(
@@ -72,7 +74,7 @@ REFS = [
 @pytest.mark.parametrize("runs", [1, 2, 3])
 def test_only_new_transactions_of_another_server_s_log_are_applied(runs: int) -> None:
     seen: dict[FilePosition, str] = {}
-    mark, executed = None, Executed()
+    mark, executed = None, ExecutedGtids()
     for stop in {1: (5,), 2: (1, 5), 3: (1, 2, 5)}[runs]:
         part = [r for r in REFS[:stop] if mark is None or r.place >= mark]
         found = available(FAILOVER, *part, mark=mark, executed=executed)
@@ -96,7 +98,7 @@ def test_portions_end_with_a_transaction_and_continue(size: int, ends: list[int]
     taken: list[SegmentRef] = []
     found: list[int] = []
     seen: dict[FilePosition, str] = {}
-    mark, executed, more = None, Executed(), True
+    mark, executed, more = None, ExecutedGtids(), True
     while more:
         part = available(FAILOVER, *REFS[len(taken) :], mark=mark, executed=executed).portion(size)
         mark, executed, more = part.end, part.executed, part.more
@@ -127,9 +129,9 @@ B = file_row("b.000001", 3, server_id=2, previous_gtids="")
         # one set up from a copy, which its log does not record
         ([B], [ref(3, "u:7-12")], 2, None),
         # one with changes of its own whose log lacks some
-        ([B], [ref(3, "u:1-4"), ref(3, "v:1", 100)], 2, "v:1, from a server whose log lacks u:5-9"),
+        ([B], [ref(3, "u:1-4"), ref(3, "v:1", 100)], 2, "v:1, but its server's log lacks u:5-9"),
         ([B], [ref(3, "v:1"), ref(3, "u:1-9", 100)], 3, None),
-        ([B], [ref(3, "v:1")], 1, "whose log lacks u:1-9"),
+        ([B], [ref(3, "v:1")], 1, "server's log lacks u:1-9"),
         # transactions without GTIDs, before and after the log has all
         ([B], [ref(3, "u:1-4", unnamed=True)], 1, "transactions without GTIDs"),
         ([B], [ref(3, "u:1-9"), ref(3, "", 100, unnamed=True)], 3, None),
@@ -176,9 +178,9 @@ def test_mariadb_s_transactions_are_identified_by_domain_and_server() -> None:
     ("segments", "taken", "gap"),
     [
         # promoted without 0-1-101 to 105: its numbers are below the lake's last, or above
-        (["0-2-103", "0-2-140"], 1, "0-2-103, from a server whose log lacks 0-1-105"),
-        (["0-2-140"], 1, "0-2-140, from a server whose log lacks 0-1-105"),
-        (["0-1-104", "0-2-140"], 2, "0-2-140, from a server whose log lacks 0-1-105"),
+        (["0-2-103", "0-2-140"], 1, "0-2-103, but its server's log lacks 0-1-105"),
+        (["0-2-140"], 1, "0-2-140, but its server's log lacks 0-1-105"),
+        (["0-1-104", "0-2-140"], 2, "0-2-140, but its server's log lacks 0-1-105"),
         # promoted with all of them
         (["0-1-105,0-2-106", "0-2-140"], 3, ""),
         # it lags behind, and has nothing of its own
@@ -204,7 +206,8 @@ def test_late_transactions_of_a_file_are_reported_until_the_next_log_has_them() 
     files = rows(grown, B)
     found = available(files, ref(1, "u:1-9"), ref(3, "u:1-9"))
     (message,) = late_transactions(files, found.end, found.executed)
-    assert "log.000001 has grown by u:10-11 since the lake went on with b.000001" in message
+    late = "log.000001 now also contains u:10-11, but the lake already continues with b.000001"
+    assert late in message
     more = available(files, ref(3, "u:10-11", 100), mark=found.end, executed=found.executed)
     assert (more.seen, list(late_transactions(files, more.end, more.executed))) == ({}, [])
-    assert list(late_transactions(files, None, Executed())) == []
+    assert list(late_transactions(files, None, ExecutedGtids())) == []

@@ -56,7 +56,7 @@ def taken(
     reached = SilverReached(cut, end, files, at_end, removed)
     found = take(settings, [one], Timeline((), TimelineOptions()), (), reached)
     refused = is_refused(settings.layout, "live", one.id)
-    assert refused == any("is refused" in fault for fault in found.faults)
+    assert refused == any("cannot be used" in fault for fault in found.faults)
     lsns = [item.seed.lsn for item in found.items if item.seed]
     return (lsns[0] if lsns else None), " ".join((*found.notes, *found.faults))
 
@@ -100,7 +100,7 @@ def test_the_end_of_bronze_passes_positions_without_transactions(tmp_path: Path)
 def test_a_seed_waits_for_its_own_log(tmp_path: Path, one: Seed, message: str) -> None:
     lsn, note = taken(tmp_path, one)
     assert lsn is None
-    assert "waits" in note
+    assert "is waiting" in note
     assert message in note
 
 
@@ -169,7 +169,7 @@ def test_a_seed_that_cannot_be_brought_up_to_date_is_refused(
 ) -> None:
     lsn, note = taken(tmp_path, one, removed=removed)
     assert lsn is None
-    assert "is refused" in note
+    assert "cannot be used" in note
     assert message in note
     assert "binlake seed --table shop.item" in note
 

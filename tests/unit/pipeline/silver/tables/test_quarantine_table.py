@@ -102,7 +102,10 @@ def test_faults_are_appended_once_and_reported(lake: Lake) -> None:
         )
         assert len(messages) == 3
         assert "shop.u" in messages[0]
-        assert "Held before it: all tables." in messages[2]
+        assert (
+            "Affected tables (held just before this position, unless on_fault is mark): all."
+            in messages[2]
+        )
     assert [(row["source"], row["batch"], row["__lsn"]) for row in rows(lake)] == [
         (SOURCE, 3, 5), (SOURCE, 3, 7), (SOURCE, 3, 9),
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from pipeline.source.capture.checkpoints import Checkpoints
 from pipeline.source.capture.dump_items import LogBytes
 from pipeline.source.capture.errors import LostConnectionError
 from pipeline.source.capture.landed_folder import LandedFolder
-from pipeline.source.capture.source import LogEnd, LogFile, Source
+from pipeline.source.capture.source import LogEnd, LogFile, SourceQueries
 from pipeline.source.capture.state import CaptureState, Lag, Replica
 from pipeline.source.server.errors import AccessDeniedError, TlsError
 from pipeline.source.server.log_position import LogPosition
@@ -41,7 +41,7 @@ class Asked:
 def test_the_lag_in_seconds_uses_the_servers_clock(tmp_path: Path) -> None:
     state = CaptureState(Replica.new(), file="binlog.000001", position=400)
     checkpoints = Checkpoints(LandedFolder(tmp_path), state, CheckpointSettings())
-    source = cast(Source, Asked())
+    source = cast(SourceQueries, Asked())
     checkpoints.make()
     checkpoints.ask(source, final=True)
     assert checkpoints.state.lag == Lag(seconds=None, bytes=500)
@@ -67,9 +67,9 @@ def test_the_lag_is_unknown_while_the_server_does_not_answer(
     state = CaptureState(Replica.new(), file="binlog.000001", position=400)
     checkpoints = Checkpoints(LandedFolder(tmp_path), state, CheckpointSettings())
     asked = Asked()
-    checkpoints.ask(cast(Source, asked), final=True)
+    checkpoints.ask(cast(SourceQueries, asked), final=True)
     assert checkpoints.state.lag is not None
     assert checkpoints.state.lag.bytes == 500
     asked.error = error
-    checkpoints.ask(cast(Source, asked), final=True)
+    checkpoints.ask(cast(SourceQueries, asked), final=True)
     assert checkpoints.state.lag is None

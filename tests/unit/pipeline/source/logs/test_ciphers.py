@@ -83,7 +83,7 @@ def test_without_its_key_the_fault_names_file_key_and_remedy(
     (fault,) = found.faults
     assert fault.startswith(f"{NAME}, position 0: the file is encrypted")
     assert message in fault
-    assert "encryption.keyring in conf" in fault
+    assert "encryption.keyring in the settings" in fault
     assert "Copy the file" not in fault
 
 

@@ -194,7 +194,7 @@ def test_a_key_with_a_passphrase_is_refused_without_a_prompt(tmp_path: Path) -> 
         )
     )
     tls = TlsSettings(mode="required", cert=str(made.cert), key=str(made.key))
-    with pytest.raises(SettingsError, match="is encrypted: give a key without a passphrase"):
+    with pytest.raises(SettingsError, match="private key is encrypted"):
         connect(Login("127.0.0.1", "reader", 1, tls=tls))
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pipeline.errors import BinlakeError, SettingsError
-from pipeline.run.sync import capturing
-from pipeline.run.sync.capturing import Capturing
+from pipeline.run.sync import capture_thread
+from pipeline.run.sync.capture_thread import CaptureThread
 from pipeline.settings import Settings
 from pipeline.source.capture.errors import FolderInUseError, PurgedError
 
@@ -44,11 +44,11 @@ class FakeCapture:
 @pytest.fixture
 def endings(monkeypatch: pytest.MonkeyPatch) -> list[BaseException | None]:
     FakeCapture.endings, FakeCapture.started = [], []
-    monkeypatch.setattr(capturing, "Capture", FakeCapture)
+    monkeypatch.setattr(capture_thread, "Capture", FakeCapture)
     return FakeCapture.endings
 
 
-def ended(running: Capturing) -> None:
+def ended(running: CaptureThread) -> None:
     """Wait until the capture's thread has ended."""
     patience = time.monotonic() + 10
     while running._thread is not None and running._thread.is_alive():
@@ -61,7 +61,7 @@ def test_the_error_that_ends_a_capture_is_raised_and_the_next_look_starts_it_aga
     error: Exception, endings: list[BaseException | None]
 ) -> None:
     endings += [error, None]
-    running = Capturing(SETTINGS, RECORDS)
+    running = CaptureThread(SETTINGS, RECORDS)
     assert not running.tend()
     ended(running)
     with pytest.raises(type(error)) as raised:
@@ -76,7 +76,7 @@ def test_ending_waits_for_the_capture_and_raises_what_went_wrong_in_it(
     endings: list[BaseException | None],
 ) -> None:
     endings += [BinlakeError("The disk is full.")]
-    running = Capturing(SETTINGS, RECORDS)
+    running = CaptureThread(SETTINGS, RECORDS)
     running.end()
     running.tend()
     ended(running)
@@ -86,4 +86,4 @@ def test_ending_waits_for_the_capture_and_raises_what_went_wrong_in_it(
 
 def test_a_capture_without_a_server_is_a_mistake_in_the_settings() -> None:
     with pytest.raises(SettingsError, match=r"server\.host"):
-        Capturing(Settings.load(None, capture={"to": "/logs"}), RECORDS).tend()
+        CaptureThread(Settings.load(None, capture={"to": "/logs"}), RECORDS).tend()

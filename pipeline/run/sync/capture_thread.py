@@ -1,7 +1,7 @@
 """The capture of a long-running process: a thread, restarted after a transient error.
 
-The capture itself reconnects as long as the server is gone. What ends it is raised in the main
-thread, by `tend` or `end`, and recorded, so that no failure of it is silent.
+The capture itself reconnects as long as the server is gone. The error that ends it is raised in
+the main thread, by `tend` or `end`, and recorded, so that no failure of it is silent.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _ENDING_SECONDS = 30.0
 """Seconds to wait for a capture to end: its last bytes are made durable and uploaded."""
 
 
-class Capturing:
-    """Captures the server of the settings into their folder, from the first call of `tend` on."""
+class CaptureThread:
+    """A thread that captures the settings' server into their folder, from the first `tend` on."""
 
     def __init__(self, settings: Settings, records: CaptureRecords) -> None:
         capture = settings.capture.model_copy(update={"forever": True})
@@ -70,7 +70,10 @@ class Capturing:
         self._capture.stop()
         self._thread.join(_ENDING_SECONDS)
         if self._thread.is_alive():
-            message = "The capture did not end; the next one continues at its last checkpoint."
+            message = (
+                f"The capture did not stop within {_ENDING_SECONDS:.0f} s and was abandoned."
+                " Nothing is lost: the next capture resumes at its last checkpoint."
+            )
             say("capture_abandoned", message, level=logging.WARNING)
         if self._error is not None:
             raise self._error

@@ -117,8 +117,8 @@ def figure(changes: Sequence[SchemaChange], since: datetime, until: datetime) ->
     """Return the timeline of changes, a line for each table."""
     table = _table(changes)
     if not changes:
-        reading = f"No table was created, altered or dropped since {instant(since)} UTC."
-        return Figure(NAME, TITLE, reading, table)
+        caption = f"No table was created, altered or dropped since {instant(since)} UTC."
+        return Figure(NAME, TITLE, caption, table)
     tables = list(dict.fromkeys(one.table for one in changes))
     shown = tables[:TABLES]
     values = [
@@ -145,10 +145,10 @@ def figure(changes: Sequence[SchemaChange], since: datetime, until: datetime) ->
         )
         return sized(placed, width, 24 * len(shown))
 
-    reading = "When tables were created, altered, renamed, emptied and dropped on the source."
+    caption = "When tables were created, altered, renamed, emptied and dropped on the source."
     if len(tables) > len(shown):
-        reading += f" The {len(shown)} tables that changed last; {len(tables)} did in all."
-    return Figure(NAME, TITLE, reading, table, **drawn(TITLE, draw))
+        caption += f" The {len(shown)} tables that changed last; {len(tables)} did in all."
+    return Figure(NAME, TITLE, caption, table, **drawn(TITLE, draw))
 
 
 def _table(changes: Sequence[SchemaChange]) -> DataTable:
