@@ -53,7 +53,7 @@ cli.main()
 
 
 def on_a_terminal(*command: str | Path, java: Path, until: str) -> tuple[int, str]:
-    """Interrupt a command on a terminal once it shows `until` and bars; return exit code and output.
+    """Interrupt a command on a terminal once it shows `until` and bars; return its code and output.
 
     The same words may be a line before the bars, which hide the cursor.
     """
