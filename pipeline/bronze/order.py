@@ -229,9 +229,8 @@ def _free_place(
 def _waits_for(
     binlog: Binlog, runs: Sequence[Sequence[FileRow]], known: Sequence[FileRow], reached: int
 ) -> FileRow | None:
-    """Return the file after one of the log's runs that waits for this one's first transaction.
-
-    None if there is none. Placed after that file, this one would never be read.
+    """Return the file after one of the log's runs that waits for this one's first transaction,
+    or None. If this one were placed after that file, it would never be read.
     """
     first = binlog.head.first
     for rows in runs:

@@ -85,8 +85,7 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str) 
             if not is_conflict(conflict):
                 raise
             if attempt == ATTEMPTS - 1:
-                step = f"step {version} of {app}" if app != table else ""
-                raise conflict_error(table, step) from conflict
+                raise conflict_error(table, (app, version) if app != table else None) from conflict
             wait_after(attempt)
         else:
             return

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 8
 """Number of attempts at a step while it conflicts with other commits of the same table."""
-
-
 CONFLICT_REMEDY = "Find what else writes to this lake, and run again when it has finished."
 
 
@@ -65,12 +63,12 @@ def wait_after(attempt: int) -> None:
     time.sleep(0.1 * 2**attempt)
 
 
-def conflict_error(table: str, step: str = "") -> ConcurrentRunError:
+def conflict_error(table: str, step: tuple[str, int] | None) -> ConcurrentRunError:
     """Return the error for a commit to `table` that conflicted at every attempt.
 
-    `step`: the text of its step, if it has one.
+    `step`: its app and version, if it is a step.
     """
-    named = f"{table} ({step})" if step else table
+    named = f"{table} (step {step[1]} of {step[0]})" if step else table
     return ConcurrentRunError(
         f"The commit to {named} conflicted with another writer {ATTEMPTS} times and was abandoned;"
         " running again is safe.",

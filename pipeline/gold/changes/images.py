@@ -164,7 +164,7 @@ def any_of(conditions: Iterable[Column]) -> Column:
 
 
 def is_left_out(side: str, name: str) -> Column:
-    """Return the condition that the image has no value of the column (a JSON diff is none)."""
+    """Return the condition that the image lacks a value of the column; a JSON diff is not one."""
     left_out = _is(sf.array_contains(f"__absent_{side}", name))
     if side == "before":
         return left_out

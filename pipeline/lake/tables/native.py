@@ -305,7 +305,7 @@ class NativeTables:
                     continue
             if attempt < ATTEMPTS - 1:
                 wait_after(attempt)
-        named = f"step {step.version} of {step.app}" if step else ""
+        named = (step.app, step.version) if step else None
         raise conflict_error(table.reference, named) from lost
 
     def _has_committed(
