@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import asdict, dataclass
 
 from pipeline.errors import BinlakeError, ConcurrentRunError
@@ -21,7 +22,7 @@ from pipeline.gold.plan.table_refresh import refreshed_in
 from pipeline.gold.schema.renames import connected_groups
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
 from pipeline.lake.child_sessions import interpreted
-from pipeline.lake.lazy_spark import started
+from pipeline.lake.lazy_spark import Spark, StartingSpark, started
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.layer import Done, LayerRun
 from pipeline.schema_history import TableName
@@ -50,7 +51,8 @@ def carry_out(
     gold is to be rebuilt (`rebuild_all`).
     """
     state, ledger = GoldState.from_body(plan.body), run.ledger
-    started(run.spark)  # if that fails, nothing is set aside
+    if rebuild_all:
+        started(run.spark)  # if that fails, nothing is set aside
     if rebuild.begins_refresh(plan):
         rebuild.carry_out(ledger, plan)
         return Applied(plan=plan, counts={}, set_aside=True)
@@ -83,7 +85,7 @@ def _apply(run: LayerRun, plan: Plan, state: GoldState, seen: Seen | None) -> Ap
         began = f"A full refresh of silver began after gold's batch {plan.batch} was planned"
         reason = f"{began}: no snapshot is published."
         raise ConcurrentRunError(reason, remedy="Run it again.")
-    looking = batch.few.looking if batch.few else run.session
+    looking = batch.few.looking if batch.few else run.spark
     moved = seen.moved if seen else {}
     cut, written, published = publish(
         run, state, batch.facts, Cut.of(record), plan.batch, looking, moved
@@ -130,8 +132,17 @@ def _batch(
         seed_facts(run, touched, items, state.cut_lsn),
         kept(run.spark, run.lake, state.cascades),
         watch(run.settings.drift, plan.batch, len(touched), fresh=fresh),
-        Few(seen.facts.changes, interpreted(run.session)) if are_few(seen.facts) else None,
+        Few(seen.facts.changes, _looking(run)) if are_few(seen.facts) else None,
     )
+
+
+def _looking(run: LayerRun) -> Spark:
+    """Return a session without code generation; unless Spark runs already, it starts when it is
+    first needed."""
+    spark = run.spark
+    if not isinstance(spark, StartingSpark):
+        return interpreted(spark)
+    return StartingSpark(lambda: interpreted(started(spark)), spark.master)
 
 
 def _apply_tables(batch: GoldBatch) -> tuple[dict[str, int], list[StoppedTable]]:
@@ -149,8 +160,10 @@ def _apply_tables(batch: GoldBatch) -> tuple[dict[str, int], list[StoppedTable]]
             finally:
                 task.advance(len(tables))
 
+        # In this context: Spark may start in one of the threads, and logs lines of this run.
         with ThreadPoolExecutor(run.settings.parallel_tables) as pool:
-            outcomes = list(pool.map(apply, _connected(batch)))
+            applying = [pool.submit(copy_context().run, apply, one) for one in _connected(batch)]
+            outcomes = [future.result() for future in applying]
     changes: dict[str, int] = {}
     stops: list[StoppedTable] = []
     for outcome in outcomes:

@@ -15,6 +15,7 @@ __all__ = [
     "child_sessions",
     "dealing",
     "delta",
+    "delta_conflicts",
     "delta_log",
     "files",
     "layout",

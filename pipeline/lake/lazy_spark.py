@@ -27,13 +27,18 @@ LITTLE = 256 << 20
 to gold took a fifth less time at 1 MB, a tenth less at 241 MB (docs/contributing/benchmarks.md)."""
 
 
+FEW_BYTES = 4 << 20
+"""Bytes of log, where they may be compressed, up to which changes are few: gold may apply them
+without Spark."""
+
+
 class StartingSpark:
     """A session that `start` starts on first use; `master`: where its tasks run. Thread-safe.
 
     `beside`: the command will need it later if there is something new: see `start_early`.
     `progress` shows that the command waits for it. `running`: the session, once it was needed.
     `little`: True if there is known to be little to do. `lasting`: the process has more work after
-    this.
+    this. `failure`: the last error of `start`.
     """
 
     def __init__(
@@ -53,18 +58,22 @@ class StartingSpark:
         self._beside = beside
         self._starting: Future[SparkSession] | None = None
         self.running: SparkSession | None = None
+        self.failure: Exception | None = None
         self._lock = threading.Lock()
 
-    def start_early(self, size: int | None) -> None:
+    def start_early(self, size: int | None, *, needed: bool) -> None:
         """Start the session in a background thread, if the command will need it.
 
-        `size`: the bytes of log that are new, None if unknown. A command that fails meanwhile does
-        not wait for it: its Java process is killed when the program ends.
+        `size`: the bytes of log that are new, None if unknown; `needed`: False if gold may apply
+        them without Spark. A command that fails meanwhile does not wait for it: its Java process is
+        killed when the program ends.
         """
         with self._lock:
             if self._beside and self._starting is None and self.running is None:
                 small = size is not None and size <= LITTLE
                 self.little = small and not self._lasting
+                if not needed:
+                    return
                 self._starting = Future()
                 atexit.register(_abandon, self._starting)
                 # In this context: its log lines are of the run under way.
@@ -85,8 +94,9 @@ class StartingSpark:
                 try:
                     with waiting or nullcontext():
                         self.running = self._starting.result() if self._starting else self._start()
-                except Exception:
+                except Exception as error:
                     self._starting = None  # the next call tries again
+                    self.failure = error
                     raise
             return self.running
 
@@ -117,8 +127,12 @@ def running(spark: Spark) -> SparkSession | None:
     return spark.running if isinstance(spark, StartingSpark) else spark
 
 
-def start_early(spark: Spark, size: int | None) -> None:
-    """Report that there is new log, and how many bytes, so that this command will need the session.
-    See `StartingSpark.start_early`."""
+def is_start_failure(spark: Spark, error: Exception) -> bool:
+    """Return True if the error is that the session could not be started."""
+    return isinstance(spark, StartingSpark) and spark.failure is error
+
+
+def start_early(spark: Spark, size: int | None, *, needed: bool = True) -> None:
+    """Report that there is new log, and how many bytes. See `StartingSpark.start_early`."""
     if isinstance(spark, StartingSpark):
-        spark.start_early(size)
+        spark.start_early(size, needed=needed)

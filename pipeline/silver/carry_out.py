@@ -13,8 +13,9 @@ from decoder.errors import UnsupportedError
 from pipeline.lake import Lake, stores
 from pipeline.lake.delta_log.model import LakeTable, Step
 from pipeline.lake.files.target_writer import Destination, Written
-from pipeline.lake.lazy_spark import start_early
+from pipeline.lake.lazy_spark import FEW_BYTES, start_early
 from pipeline.lake.ledger.ledger import Plan
+from pipeline.lake.locks.lock import local_path
 from pipeline.lake.tables.choice import tables_of
 from pipeline.lake.tables.tables import Tables
 from pipeline.layer import Done, LayerRun
@@ -101,7 +102,10 @@ def _decode_and_commit(run: LayerRun, plan: Plan, body: SilverPlan) -> Done:
     targets = targets_of(run, body, batch, scratch)
     refs = _refs(run, body)
     # The rows of seeds are in no segment.
-    start_early(run.spark, None if body.seeded else sum(ref.size for ref in refs))
+    size = None if body.seeded else sum(ref.size for ref in refs)
+    few = size is not None and size <= FEW_BYTES and not body.items
+    in_reach = run.settings.catalog is None and local_path(run.lake.root) is not None
+    start_early(run.spark, size, needed=not (few and in_reach))
     try:
         decoded = _decode(run, body, refs, destinations(targets, scratch), scratch)
         commit(run, decoded, targets, batch)

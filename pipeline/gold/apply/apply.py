@@ -7,12 +7,20 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pipeline.gold.apply.merge import Take, put
 from pipeline.gold.apply.seed_rows import Seeding
+from pipeline.gold.apply.small_merge import put_without_spark
 from pipeline.gold.cascades.cascades_table import CascadedChanges
-from pipeline.gold.changes.changes import TableChanges, read_changes
+from pipeline.gold.changes.changes import (
+    TableChanges,
+    decided,
+    left_out_of,
+    read_changes,
+    without_here,
+)
 from pipeline.gold.changes.drift import Look, Watch
 from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.log_facts import Facts
@@ -29,6 +37,7 @@ from pipeline.gold.table.options import TableOptions
 from pipeline.gold.table.state import GoldState, Refusal, TableRefusedError, TableState
 from pipeline.lake.child_sessions import staying_active
 from pipeline.lake.delta_log.spark_written import version_of
+from pipeline.lake.lazy_spark import Spark, is_start_failure
 from pipeline.layer import LayerRun
 from pipeline.schema_history import TableName
 from pipeline.schema_history.alter.items import TimelineItem
@@ -79,6 +88,8 @@ def apply_tables(
             for name, count in carrier.carry_out(group):
                 applied[name] += count
         except Exception as error:
+            if is_start_failure(batch.run.spark, error):
+                raise  # it is no fault of a table
             at_fault, why = _stopped_by(error, group)
             done, left = chain(*ordered[:n]), chain(*ordered[n:])
             return applied, stops(list(done), list(left), at_fault, why)
@@ -129,6 +140,8 @@ class _Carrier:
         except TableRefusedError:
             raise
         except Exception as error:
+            if is_start_failure(self.batch.run.spark, error):
+                raise
             if _stopped_by(error, group):
                 return self._once(group)
             raise
@@ -163,28 +176,39 @@ class _Carrier:
         return seeding.load()
 
     def _apply_rows(self, step: TableStep, part: Rows) -> int:
-        batch, spark, table = self.batch, self.batch.run.session, step.table
-        types = batch.run.settings.type_options
-        if part.stop <= (self.tables[step.name].to_lsn, LAST) and _applied(spark, table, part):
+        batch, run, table = self.batch, self.batch.run, step.table
+        types = run.settings.type_options
+        if part.stop <= (self.tables[step.name].to_lsn, LAST) and _applied(run.spark, table, part):
             return 0
+        shape = shape_of(part.definition, part.key)
+        write = Write(table.reference, table.app, step.version)
+        look = Look(batch.watch, str(step.name)) if batch.watch and part.complete else None
+        here = rows_here(run.spark, run.lake, part, types) if batch.few else None
+        if here is not None and self._are_all(step.name, part):
+            kept = without_here(here, left_out_of(part, batch.facts.skipped, batch.facts.prepared))
+            if (count := put_without_spark(kept, shape, write, look)) is not None:
+                return count
         return put(
-            spark,
-            self._taking(step.name, part),
-            shape_of(part.definition, part.key),
-            Write(table.reference, table.app, step.version),
+            run.session,
+            self._taking(step.name, part, here),
+            shape,
+            write,
             left_out=left_out(part, types, lenient=batch.state.mark_faults and not part.complete),
             complete=part.complete,
-            look=Look(batch.watch, str(step.name)) if batch.watch and part.complete else None,
+            look=look,
             few=few_of(batch.few, part.definition),
         )
 
-    def _taking(self, name: TableName, part: Rows) -> Take:
+    def _are_all(self, name: TableName, part: Rows) -> bool:
+        """Return True if a part has no other changes than those logged between its bounds."""
+        cascaded = self.batch.cascades.get((name, part.version))
+        return cascaded is None and not decided(part, self.batch.facts.prepared)
+
+    def _taking(self, name: TableName, part: Rows, here: pa.Table | None) -> Take:
         batch, run, facts = self.batch, self.batch.run, self.batch.facts
         spark, cascaded = run.session, batch.cascades.get((name, part.version))
 
         def take(session: SparkSession) -> TableChanges | None:
-            types = run.settings.type_options
-            here = rows_here(spark, run.lake, part, types) if batch.few else None
             with nullcontext() if session is spark else staying_active(spark):
                 return read_changes(
                     session, run.lake, name, part, facts.skipped, facts.prepared, cascaded, here
@@ -214,7 +238,7 @@ def _stopped_by(error: Exception, group: Sequence[TableStep]) -> tuple[TableName
     return step.name, damage
 
 
-def _applied(spark: SparkSession, table: GoldTable, part: Rows) -> bool:
+def _applied(spark: Spark, table: GoldTable, part: Rows) -> bool:
     """Return True if an earlier run has already passed the definition change after these rows.
 
     The table may have other columns by now, so the rows could not even be read.

@@ -38,6 +38,7 @@ from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.names import LSN
 from pipeline.lake import delta
 from pipeline.lake.delta_log.spark_written import has_none_within
+from pipeline.lake.lazy_spark import started
 from pipeline.lake.sql_text import quoted
 
 Take = Callable[[SparkSession], TableChanges | None]
@@ -71,7 +72,7 @@ def put(
         return found if changes is found.frame else TableChanges(changes)
 
     part = _Part(spark, shape, write, left_out, complete, look)
-    found = taken(few.looking if few and shape.key else spark)
+    found = taken(started(few.looking) if few and shape.key else spark)
     if found is None:
         return 0
     if not shape.key:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
@@ -103,12 +104,7 @@ def _logged(
     prepared: Sequence[Prepared],
     here: pa.Table | None,
 ) -> TableChanges | None:
-    due = [p for p in prepared if p.committed and rows.start <= (p.end_lsn or 0, 0) < rows.stop]
-    # Including those not known to have rows of this table: with a fault, the counts in the log are
-    # incomplete, and `retry` may have added the rows.
-    first, last = rows.start[0], rows.stop[0]
-    waiting = [Skipped(p.lsn, 0, _END) for p in prepared if first <= p.lsn <= last]
-    skipped = [*(s for s in skip if first <= s.lsn <= last), *waiting]
+    due, skipped = decided(rows, prepared), left_out_of(rows, skip, prepared)
     # Rows that are due were logged before the part.
     if here is not None and not due:
         found = spark.createDataFrame(here, spark_schema(here.schema))
@@ -121,6 +117,21 @@ def _logged(
         return None  # from before a full refresh, which has not written any row to it
     found = without(changes.where(between(rows).sql), skipped)
     return TableChanges(found.unionByName(_at_their_commits(changes, due, skip)) if due else found)
+
+
+def decided(rows: Rows, prepared: Sequence[Prepared]) -> list[Prepared]:
+    """Return the XA transactions that are committed in a part: it has their rows."""
+    return [p for p in prepared if p.committed and rows.start <= (p.end_lsn or 0, 0) < rows.stop]
+
+
+def left_out_of(rows: Rows, skip: Sequence[Skipped], prepared: Sequence[Prepared]) -> list[Skipped]:
+    """Return the events between a part's bounds that it does not have: those that are rolled back,
+    and those of XA transactions, which are where they are committed."""
+    # Including those not known to have rows of this table: with a fault, the counts in the log are
+    # incomplete, and `retry` may have added the rows.
+    first, last = rows.start[0], rows.stop[0]
+    waiting = [Skipped(p.lsn, 0, _END) for p in prepared if first <= p.lsn <= last]
+    return [*(s for s in skip if first <= s.lsn <= last), *waiting]
 
 
 def _at_their_commits(
@@ -148,6 +159,18 @@ def between(rows: Rows) -> Condition:
     if last[1]:
         found &= compare("__lsn", "<", last[0]) | compare("__pos", "<", last[1])
     return found
+
+
+def without_here(changes: pa.Table, skip: Sequence[Skipped]) -> pa.Table:
+    """Return the changes without those of skipped events, as `without` does."""
+    if not skip:
+        return changes
+    lsns, places, numbers = (np.asarray(changes[n]) for n in ("__lsn", "__pos", "__row"))
+    kept = np.ones(len(changes), bool)
+    for one in skip:
+        place = numbers if one.inside else places
+        kept &= (lsns != one.lsn) | (place < one.start) | (place >= one.end)
+    return changes.filter(pa.array(kept))
 
 
 def without(changes: DataFrame, skip: Sequence[Skipped]) -> DataFrame:

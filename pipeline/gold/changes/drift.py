@@ -99,8 +99,12 @@ class Look:
 
     def at(self, part: DataFrame, shape: Shape, gold: DataFrame) -> None:
         """Check a part's changes before they are applied (see `drift`)."""
+        self.add(drift(part, shape, gold))
+
+    def add(self, more: Drift) -> None:
+        """Add findings."""
         found = self.watch.found
-        found[self.table] = found.get(self.table, Drift()) + drift(part, shape, gold)
+        found[self.table] = found.get(self.table, Drift()) + more
 
 
 def watch(chosen: bool | str, batch: int, tables: int, *, fresh: bool) -> Watch | None:

@@ -22,7 +22,8 @@ from pipeline.gold.table.names import COMMITTED_AT, LSN
 
 _KEY_TYPES = (*RANGE_TYPES, st.BinaryType, st.TimestampType, st.TimestampNTZType)
 """Types whose equal values have equal bytes; not floating point, since 0.0 equals -0.0."""
-_ORDER = ("__lsn", "__pos", "__row")
+ORDER = ("__lsn", "__pos", "__row")
+"""The columns that order changes."""
 _PLACE = "place"
 
 
@@ -49,7 +50,7 @@ def can_fold(rows: pa.Table, schema: st.StructType, shape: Shape) -> bool:
 def fold_here(rows: pa.Table, schema: st.StructType, shape: Shape) -> Folded:
     """Fold at least one change for which `can_fold` holds; `schema` is their schema in Spark."""
     image = image_type(schema)
-    changes = _Changes(rows.sort_by([(name, "ascending") for name in _ORDER]), image.names)
+    changes = _Changes(rows.sort_by([(name, "ascending") for name in ORDER]), image.names)
     columns = changes.outcomes(shape)
     own = [(LSN, schema["__lsn"]), (COMMITTED_AT, schema["__committed_at"])]
     fields = [

@@ -20,6 +20,7 @@ from pipeline.gold.changes.changes import between
 from pipeline.gold.changes.images import image_type
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.steps import Rows
+from pipeline.gold.table.small_table import SMALL_BYTES
 from pipeline.lake import Lake
 from pipeline.lake.child_sessions import (
     FEW,
@@ -30,23 +31,18 @@ from pipeline.lake.child_sessions import (
 )
 from pipeline.lake.delta_log.delta_rs import AlteredTableError
 from pipeline.lake.delta_log.spark_written import state
-from pipeline.lake.lazy_spark import Spark
+from pipeline.lake.lazy_spark import FEW_BYTES, Spark
 from pipeline.lake.tables.choice import tables_of
 from pipeline.lake.tables.native import NativeTables
 from pipeline.settings.settings import MIB
 from pipeline.silver.decode.silver_tables import changes_table, is_mapped
 
-FEW_BYTES = 4 * MIB
-"""Limit on bytes in the log, where they may be compressed."""
 HELD_BYTES = 16 * MIB
 """Limit on the size of a part's images, uncompressed in the driver's memory."""
 VALUE_BYTES = 32
 """Upper limit for a value that is neither text nor binary."""
 LETTER_BYTES = 3
 """Upper limit for a byte of text once converted from its charset to UTF-8."""
-SMALL_BYTES = 4 * MIB
-"""Size of a gold table below which rewriting files costs less than deletion vectors, and one task
-is enough for all of it."""
 
 _SHORT = (ColumnType.STRING, ColumnType.VARCHAR, ColumnType.VAR_STRING, ColumnType.BIT)
 
@@ -62,11 +58,12 @@ ON_SMALL_TABLES = {
 class Few:
     """An upper limit for the number of changes of a batch or part, from the counts in the log.
 
-    `looking` is the session to read them in; `sized`: their size is known to be small, too.
+    `looking` is the session to read them in, which starts when it is first needed; `sized`: their
+    size is known to be small, too.
     """
 
     changes: int
-    looking: SparkSession
+    looking: Spark
     sized: bool = False
 
 
@@ -114,21 +111,11 @@ def rows_here(spark: Spark, lake: Lake, rows: Rows, types: TypeOptions) -> pa.Ta
     tables = tables_of(spark, lake)
     if not isinstance(tables, NativeTables) or is_mapped(rows.definition):
         return None
-    if not can_be_held(rows.definition, 1):
-        return None  # a row may have any size, and counting does not read sizes
+    table = changes_table(lake, rows.definition, rows.version, types)
     try:
-        return _counted(tables, lake, rows, types)
+        return tables.read_few(table, between(rows), rows=FEW, size=HELD_BYTES)
     except AlteredTableError:
         return None  # delta-rs does not support a feature of the table
-
-
-def _counted(tables: NativeTables, lake: Lake, rows: Rows, types: TypeOptions) -> pa.Table | None:
-    table = changes_table(lake, rows.definition, rows.version, types)
-    where = between(rows)
-    count = tables.count(table, where)
-    if count > FEW or not can_be_held(rows.definition, count):
-        return None
-    return tables.read(table, where)
 
 
 def fit(changes: DataFrame, count: int, size: int) -> bool:

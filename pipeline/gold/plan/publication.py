@@ -13,7 +13,6 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.plan.cuts_table import CUTS, cuts_table
@@ -23,6 +22,7 @@ from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import GoldState, TableState
 from pipeline.lake.delta_log.model import Commit, Step
 from pipeline.lake.delta_log.spark_written import commits_since, state as state_of, version_of
+from pipeline.lake.lazy_spark import Spark
 from pipeline.layer import LayerRun
 from pipeline.schema_history import TableName
 from pipeline.settings import Settings
@@ -80,7 +80,7 @@ def publish(
     facts: Facts,
     before: Cut,
     batch: int,
-    looking: SparkSession,
+    looking: Spark,
     moved: Mapping[TableName, int],
 ) -> tuple[Cut, Mapping[str, CommitSums], GoldState]:
     """Append the cut of a plan whose tables are all applied, unless its full refresh continues.
@@ -137,7 +137,7 @@ class _Looked:
 
 
 def _looked(
-    spark: SparkSession, settings: Settings, state: GoldState, before: Cut, batch: int
+    spark: Spark, settings: Settings, state: GoldState, before: Cut, batch: int
 ) -> list[_Looked]:
     """Look at every table; one that the batch did not touch stays as in the previous cut."""
     known = {(entry["schema"], entry["table"]): entry for entry in before.tables}
@@ -186,7 +186,7 @@ def _looked(
 
 
 def _damage(
-    spark: SparkSession,
+    spark: Spark,
     table: TableState,
     path: str,
     commits: Sequence[Commit],

@@ -2,4 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["commits", "damage", "gold_table", "incomplete", "names", "options", "state"]
+__all__ = [
+    "commits",
+    "damage",
+    "gold_table",
+    "incomplete",
+    "names",
+    "options",
+    "small_table",
+    "state",
+]

@@ -1,11 +1,13 @@
-"""A lake's table definitions, and readers of their Delta logs."""
+"""A lake's table definitions, and their Delta logs."""
 
 from __future__ import annotations
 
 __all__ = [
     "column_features",
+    "column_statistics",
     "conditions",
     "delta_rs",
+    "log_commit",
     "model",
     "spark_types",
     "spark_written",

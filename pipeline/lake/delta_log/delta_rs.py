@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Schema, TableFeatures
@@ -28,8 +29,8 @@ _NTZ = '"timestamp_ntz"'
 _FIRST_WITH_FEATURES = 7
 _LAST_WITHOUT = 2
 """Writer versions of the protocol: those in between have features that the table does not list."""
-
-
+_STALE = "._last_checkpoint.crc"
+"""Hadoop's checksum of a file that delta-rs has rewritten: Spark would wait until they match."""
 _RETENTION = "delta.deletedFileRetentionDuration"
 _INTERVAL = re.compile(
     r"interval \d+ (nanosecond|microsecond|millisecond|second|minute|hour|day|week)s?"
@@ -100,6 +101,12 @@ def require_read_retention(reference: str, table: DeltaTable) -> None:
             f"has {_RETENTION} set to {kept!r}, which is not of the form `interval 30 days`",
             remedy="Set it in that form, or unset it.",
         )
+
+
+def drop_stale_checksum(reference: str) -> None:
+    """Remove Hadoop's checksum of `_last_checkpoint`, after a checkpoint by delta-rs."""
+    if (folder := local_path(reference)) is not None:
+        Path(folder, "_delta_log", _STALE).unlink(missing_ok=True)
 
 
 def place(reference: str) -> str:

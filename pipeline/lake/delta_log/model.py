@@ -9,14 +9,19 @@ from typing import Any
 
 import pyarrow as pa
 
+LogEntry = Mapping[str, Any]
+"""A file's entry in the log, as `DeltaTable.get_add_actions` returns it: `path`, `size_bytes`,
+`partition`, `min`, `max`, `null_count`, …"""
+
 
 @dataclass(frozen=True, slots=True)
 class LakeTable:
     """The definition of a table that only Binlake writes.
 
     `reference`: a path, or a name in a catalog, quoted with backquotes. `schema` includes the
-    partition columns. `statistics`: the columns (integers and strings) whose minimum and maximum
-    each commit records, for file skipping. `properties`: Delta's, set at the first commit.
+    partition columns. `statistics`: the columns whose minimum and maximum each commit records,
+    for file skipping; those of a lake's own tables are integers and strings. `properties`: Delta's,
+    set at the first commit.
     """
 
     reference: str

@@ -52,16 +52,16 @@ def features_of(table: DeltaTable) -> frozenset[str]:
 def may_have_rows(table: DeltaTable, ranges: Mapping[str, tuple[Any, Any]]) -> bool:
     """Return True if, by the log's statistics, a file may have a row whose columns are all within
     `ranges` (minimum and maximum by column, both inclusive)."""
-    return bool(pc.any(_files_within(table, ranges)[1]).as_py())
+    return bool(pc.any(files_within(table, ranges)[1]).as_py())
 
 
 def size_within(table: DeltaTable, ranges: Mapping[str, tuple[Any, Any]]) -> int:
     """Return the bytes of the files that may have such rows."""
-    files, within = _files_within(table, ranges)
+    files, within = files_within(table, ranges)
     return int(pc.sum(files.filter(within).column("size_bytes")).as_py() or 0)
 
 
-def _files_within(
+def files_within(
     table: DeltaTable, ranges: Mapping[str, tuple[Any, Any]]
 ) -> tuple[pa.Table, pa.ChunkedArray]:
     """Return the table's files, and which of them may have rows within `ranges`."""

@@ -2,4 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["compaction", "data_files", "rewriting", "skipping", "table_scan", "target_writer"]
+__all__ = [
+    "compaction",
+    "data_files",
+    "rewriting",
+    "skipping",
+    "table_scan",
+    "target_writer",
+]

@@ -11,10 +11,10 @@ import pyarrow.dataset as ds
 
 from pipeline.lake.dealing import packed
 from pipeline.lake.delta_log.conditions import ALL_ROWS
-from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_log.model import LakeTable, LogEntry
 from pipeline.lake.files.data_files import partition_values, write_groups
 from pipeline.lake.files.rewriting import Rewritten
-from pipeline.lake.files.table_scan import LogEntry, TableScan
+from pipeline.lake.files.table_scan import TableScan
 from pipeline.lake.files.target_writer import GROUP_BYTES, GROUP_ROWS
 
 TARGET_BYTES = 128 << 20

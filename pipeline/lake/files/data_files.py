@@ -8,8 +8,7 @@ decision 0024.
 from __future__ import annotations
 
 import uuid
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -18,12 +17,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.lake import stores
+from pipeline.lake.delta_log.column_statistics import ColumnStatistics
 from pipeline.lake.delta_log.model import DataFile, LakeTable
 from pipeline.lake.locks.lock import local_path
 
-_LONGEST = 64
-"""Most characters of a string in the statistics; with a longer minimum or maximum, a column has
-no statistics."""
+_CALENDAR = {"org.apache.spark.version": "4.0.0"}
+"""Without it, Spark 3 refuses old dates, since they might be in the Julian calendar."""
 _PAGE_BYTES = 1 << 20
 _PAGE_ROWS = 100_000
 
@@ -47,7 +46,7 @@ class DataFileWriter:
         self._name = f"part-{uuid.uuid4()}.zstd.parquet"
         self._path = f"{self._folder}/{self._name}"
         counted = [name for name in table.statistics if name not in table.partition_by]
-        self._statistics = _Statistics(self._schema, counted)
+        self._statistics = ColumnStatistics(self._schema, counted)
         self._rows = 0
         self._open = ExitStack()
         self._writer: pq.ParquetWriter | None = None
@@ -114,6 +113,7 @@ class DataFileWriter:
             write_statistics=list(self._statistics.columns) or False,
         )
         self._open.enter_context(writer)
+        writer.add_key_value_metadata(_CALENDAR)
         return writer
 
 
@@ -175,41 +175,3 @@ def _partitions(
 def partition_values(values: Mapping[str, Any]) -> dict[str, str | None]:
     """Return partition values (strings, integers and dates) in the form of Delta's log."""
     return {name: None if value is None else str(value) for name, value in values.items()}
-
-
-class _Statistics:
-    """Minimum, maximum and null count of some columns."""
-
-    def __init__(self, schema: pa.Schema, columns: Sequence[str]) -> None:
-        for name in columns:
-            kind = schema.field(name).type
-            if not (pa.types.is_integer(kind) or pa.types.is_string(kind)):
-                raise TypeError(f"{name}: no statistics are supported for {kind}")
-        self.columns = tuple(columns)
-        self._least: dict[str, Any] = {}
-        self._greatest: dict[str, Any] = {}
-        self._nulls: Counter[str] = Counter(dict.fromkeys(columns, 0))
-
-    def add(self, rows: pa.Table) -> None:
-        """Add a row group."""
-        for name in self.columns:
-            column = rows.column(name)
-            self._nulls[name] += column.null_count
-            ends = pc.min_max(column)
-            least, greatest = ends["min"].as_py(), ends["max"].as_py()
-            if least is not None:
-                self._least[name] = min(least, self._least.get(name, least))
-                self._greatest[name] = max(greatest, self._greatest.get(name, greatest))
-
-    def values(self) -> dict[str, dict[str, Any]]:
-        """Return the statistics in the form of Delta's log."""
-        short = [name for name in self._least if self._is_short(name)]
-        return {
-            "minValues": {name: self._least[name] for name in short},
-            "maxValues": {name: self._greatest[name] for name in short},
-            "nullCount": dict(self._nulls),
-        }
-
-    def _is_short(self, name: str) -> bool:
-        ends = (self._least[name], self._greatest[name])
-        return not any(isinstance(end, str) and len(end) > _LONGEST for end in ends)

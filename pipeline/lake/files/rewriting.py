@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from pipeline.lake.delta_log.conditions import Condition
-from pipeline.lake.delta_log.model import DataFile, LakeTable
+from pipeline.lake.delta_log.model import DataFile, LakeTable, LogEntry
 from pipeline.lake.files.data_files import partition_values, write_groups
-from pipeline.lake.files.table_scan import LogEntry, TableScan
+from pipeline.lake.files.table_scan import TableScan
 
 
 @dataclass(slots=True)

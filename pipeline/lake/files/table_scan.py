@@ -19,7 +19,7 @@ from deltalake.fs import DeltaStorageHandler
 
 from pipeline.lake.delta_log.conditions import Condition
 from pipeline.lake.delta_log.delta_rs import AlteredTableError, place
-from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_log.model import LakeTable, LogEntry
 from pipeline.lake.files.skipping import may_have
 from pipeline.lake.locks.lock import local_path
 
@@ -27,8 +27,8 @@ _FORMAT = ds.ParquetFileFormat(
     default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=True)
 )
 
-LogEntry = Mapping[str, Any]
-"""A file's entry in the log: `path`, `size_bytes`, `partition`, `min`, `max`, `null_count`, …"""
+_READ_FOR_FEW = 4
+"""How much larger files may be than the few rows that are looked for in them."""
 _PLAIN = "/!'()&,;@$+=~:"
 """Characters that delta-rs does not percent-encode in a path, besides ASCII letters and digits."""
 
@@ -45,6 +45,28 @@ class TableScan:
         """Yield the files that may have rows matching a condition."""
         for fragment in self.dataset.get_fragments(filter=where.expression):
             yield self.entries[fragment.path], fragment
+
+    def few(self, where: Condition, *, rows: int, size: int) -> pa.Table | None:
+        """Return the rows that match a condition; None if there are more than `rows`, or they take
+        more than `size` bytes in memory, or the files that may have some are too large to be
+        read."""
+        fragments = [fragment for _, fragment in self.files(where)]
+        if sum(_uncompressed(fragment) for fragment in fragments) > _READ_FOR_FEW * size:
+            return None
+        found = []
+        for batch in self.dataset.to_batches(
+            filter=where.expression, batch_readahead=1, fragment_readahead=1
+        ):
+            rows, size = rows - batch.num_rows, size - batch.nbytes
+            if rows < 0 or size < 0:
+                return None
+            found.append(batch)
+        return pa.Table.from_batches(found, self.table.schema)
+
+
+def _uncompressed(fragment: ds.ParquetFileFragment) -> int:
+    footer = fragment.metadata
+    return sum(footer.row_group(n).total_byte_size for n in range(footer.num_row_groups))
 
 
 def removable_path(table: LakeTable, entry: LogEntry) -> str:

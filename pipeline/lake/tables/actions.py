@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from deltalake.transaction import AddAction, RemoveAction
 
-from pipeline.lake.delta_log.model import DataFile, LakeTable
+from pipeline.lake.delta_log.column_statistics import statistics_text
+from pipeline.lake.delta_log.model import DataFile, LakeTable, LogEntry
 from pipeline.lake.delta_log.table_log import NOTE, OPERATION
 from pipeline.lake.files.data_files import partition_values
-from pipeline.lake.files.table_scan import LogEntry, removable_path
+from pipeline.lake.files.table_scan import removable_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,13 @@ def commit_metadata(chosen: Actions, note: str | None) -> dict[str, str]:
 
 def add_action(file: DataFile, chosen: Actions) -> AddAction:
     """Return delta-rs's action that adds a file."""
-    statistics = {"numRecords": file.rows, **file.statistics}
     return AddAction(
         path=file.name,
         size=file.size,
         partition_values=dict(file.partition),
         modification_time=int(time.time() * 1000),
         data_change=chosen.data_change,
-        stats=json.dumps(statistics),
+        stats=statistics_text(file.rows, file.statistics),
     )
 
 

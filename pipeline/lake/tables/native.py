@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
@@ -41,9 +40,6 @@ from pipeline.lake.stores import is_known, options_for
 from pipeline.lake.tables.actions import Actions, add_action, commit_metadata, remove_action
 from pipeline.lake.tables.last_rows import last_rows
 from pipeline.lake.tables.tables import FILE, NewValue
-
-_STALE = "._last_checkpoint.crc"
-"""Hadoop's checksum of a file that delta-rs has rewritten: Spark would wait until they match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +75,19 @@ class NativeTables:
             found: pa.Table = scan(table, opened, self.options, where).dataset.to_table(
                 columns=names, filter=None if where is None else where.expression
             )
-        # Without rows, Arrow returns columns without a chunk, which PySpark cannot read.
-        return pa.concat_tables([found.schema.empty_table(), found])
+        return _with_chunks(found)
+
+    def read_few(
+        self, table: LakeTable, where: Condition, *, rows: int, size: int
+    ) -> pa.Table | None:
+        """Return the rows as `read` does; None if there are more than `rows`, or they take more
+        than `size` bytes in memory. Reads no further than that."""
+        opened = self._opened(table)
+        if opened is None:
+            return table.schema.empty_table()
+        with delta_rs.errors_of(table.reference):
+            found = scan(table, opened, self.options, where).few(where, rows=rows, size=size)
+        return None if found is None else _with_chunks(found)
 
     def last(
         self, table: LakeTable, by: str, each: Sequence[str], count: int, where: Condition
@@ -250,7 +257,7 @@ class NativeTables:
                     f"The vacuum of {table.reference} conflicted with another writer.",
                     remedy=CONFLICT_REMEDY,
                 ) from error
-            _drop_stale_checksum(table.reference)
+            delta_rs.drop_stale_checksum(table.reference)
             return True
 
     def _without(self, table: LakeTable, opened: DeltaTable | None, where: Condition) -> Rewritten:
@@ -363,7 +370,7 @@ class NativeTables:
             partition_by=list(table.partition_by),
             commit_properties=properties,
         )
-        _drop_stale_checksum(table.reference)
+        delta_rs.drop_stale_checksum(table.reference)
         return True
 
 
@@ -375,14 +382,15 @@ def native_tables(lake: Lake) -> NativeTables | None:
     return NativeTables(lake, options_for(lake.root).delta)
 
 
+def _with_chunks(rows: pa.Table) -> pa.Table:
+    """Return the rows with at least one chunk in each column: without one, PySpark cannot read
+    it."""
+    return pa.concat_tables([rows.schema.empty_table(), rows])
+
+
 def _written_once(table: LakeTable, rows: pa.Table | None) -> Callable[[], list[DataFile]]:
     """Return a function that writes rows to the table's folder at its first call only."""
     return cache(lambda: [] if rows is None else write_rows(table.reference, table, rows))
-
-
-def _drop_stale_checksum(reference: str) -> None:
-    if (folder := local_path(reference)) is not None:
-        Path(folder, "_delta_log", _STALE).unlink(missing_ok=True)
 
 
 def _is_done(opened: DeltaTable, step: Step) -> bool:

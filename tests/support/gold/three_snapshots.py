@@ -16,11 +16,11 @@ import binlake
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.bronze.files import write_files
-from pipeline.gold.changes.small_batch import ON_SMALL_TABLES
 from pipeline.lake import Lake
 from pipeline.schema_history.alter.items import ColumnStep
 from tests.support.bronze.bronze_rows import file_row
 from tests.support.gold.made_lake import MadeLake
+from tests.support.gold.vectors import give_deletion_vectors
 from tests.support.silver.made_silver import (
     SOURCE,
     MadeTransaction as Tx,
@@ -63,9 +63,7 @@ def lake_with_snapshots(spark: SparkSession, root: Path) -> MadeLake:
     """Return a lake with three snapshots: rows change, a column is renamed and another dropped."""
     made = MadeLake(spark, root)
     with pytest.MonkeyPatch.context() as patched:
-        # As in larger tables, whose files are not rewritten for a single row.
-        vectors = "spark.databricks.delta.merge.deletionVectors.persistent"
-        patched.setitem(ON_SMALL_TABLES, vectors, "true")
+        give_deletion_vectors(patched)
         first = Tx(2).insert(GONE, 1, "x")
         for row in (TEA, PEN, CUP):
             first.insert(ITEMS, *row)

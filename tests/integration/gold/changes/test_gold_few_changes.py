@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.gold.apply import apply, merge
 from pipeline.gold.changes.changes import TableChanges
+from pipeline.gold.changes.fold import Shape
 from pipeline.lake import Lake, delta
 from pipeline.lake.child_sessions import INTERPRETED
 from tests.support.gold.made_lake import MadeLake
@@ -95,6 +96,7 @@ def test_reading_small_batches_does_not_change_the_active_session(
         return put(spark, taken, *rest, **options)
 
     monkeypatch.setattr(apply, "put", spied)
+    monkeypatch.setattr(apply, "put_without_spark", lambda *_: None)
     change(lake, 3)
     lake.run(parallel_tables=1)
     assert sorted(interpreted for interpreted, _ in active) == [False, True]
@@ -104,14 +106,18 @@ def test_reading_small_batches_does_not_change_the_active_session(
     require_changed(lake, 3)
 
 
-def test_rows_read_without_spark_are_not_read_by_spark_again(
+def test_few_changes_of_a_table_with_a_key_need_no_spark(
     lake: MadeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def asked(*_: object) -> None:
-        raise AssertionError("Spark is asked")
+    put = apply.put
 
-    monkeypatch.setattr(merge, "at_driver", asked)
-    monkeypatch.setattr(merge, "extent", asked)
+    def for_the_bag(
+        spark: SparkSession, take: merge.Take, shape: Shape, *rest: Any, **how: Any
+    ) -> int:
+        assert not shape.key, "Spark is asked"
+        return put(spark, take, shape, *rest, **how)
+
+    monkeypatch.setattr(apply, "put", for_the_bag)
     lake.silver.batch([changed(4).update(KEYED, (14, "c"), (24, "moved")).insert(KEYED, 25, "new")])
     assert lake.run().faults == ()
     found = [row for row in rows(lake, "keyed") if row[0] in (4, 14, 24, 25)]

@@ -20,14 +20,13 @@ from pyspark.sql import SparkSession
 
 from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.gold.changes.small_batch import ON_SMALL_TABLES
 from pipeline.schema_history.alter.items import ColumnStep
 from tests.support.gold.made_lake import MadeLake
 from tests.support.gold.readers import READERS, rows_by
+from tests.support.gold.vectors import give_deletion_vectors
 from tests.support.silver.made_silver import MadeTransaction as Tx, definition, item
 
 SETTINGS = ["fast", "any"]
-VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 WRITER = {"appendOnly", "clustering", "domainMetadata", "invariants"}
 """Features that no reader needs to know."""
 
@@ -125,8 +124,7 @@ def made(
     lake = MadeLake(spark, tmp_path_factory.mktemp("readers") / "lake")
     gold = {"readers": request.param}
     with pytest.MonkeyPatch.context() as patched:
-        # As in larger tables, whose files are not rewritten for a single row.
-        patched.setitem(ON_SMALL_TABLES, VECTORS, "true")
+        give_deletion_vectors(patched)
         evolving = (CLOCKS, RECREATED, RENAMED, DROPPED)
         first, tables = Tx(2), [PLAIN, CHANGED, NAMED, *(before for before, _ in evolving)]
         for table in (PLAIN, CLOCKS[0], NAMED):

@@ -60,6 +60,15 @@ def test_it_starts_in_the_background_if_the_command_needs_it_later() -> None:
     assert starts.threads != [threading.current_thread().name]
 
 
+def test_it_does_not_start_early_if_the_command_may_need_no_spark() -> None:
+    starts = Starts()
+    spark = StartingSpark(starts, "local[2]", beside=True)
+    start_early(spark, 1, needed=False)
+    assert (starts.threads, spark.little) == ([], True)
+    assert started(spark) is starts.session
+    assert starts.threads == [threading.current_thread().name]
+
+
 @pytest.mark.parametrize(
     ("size", "little"), [(0, True), (LITTLE, True), (LITTLE + 1, False), (None, False)]
 )

@@ -9,7 +9,7 @@ import pytest
 from chispa import assert_df_equality
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline.gold.changes.changes import Skipped, without
+from pipeline.gold.changes.changes import Skipped, without, without_here
 from pipeline.gold.changes.fold import DELETE, Shape, displaced, fold, key_changed, outcomes
 
 IMAGE = "struct<id: int, name: string, `a.b`: double>"
@@ -205,3 +205,22 @@ def test_rolled_back_changes_are_left_out(spark: SparkSession) -> None:
     left = without(changes, [Skipped(1, 100, 150)])
     assert sorted(row["after"]["id"] for row in left.collect()) == [1, 4, 5]
     assert without(changes, []) is changes
+
+
+@pytest.mark.parametrize(
+    ("skip", "kept"),
+    [
+        ([], [1, 2, 3, 4, 5]),
+        ([Skipped(1, 100, 150)], [1, 4, 5]),
+        ([Skipped(1, 0, 100), Skipped(2, 0, 1 << 62)], [2, 3, 4]),
+        ([Skipped(1, 1, 3, inside=True)], [1, 4, 5]),
+    ],
+)
+def test_changes_are_left_out_in_arrow_as_in_spark(
+    spark: SparkSession, skip: list[Skipped], kept: list[int]
+) -> None:
+    places = [(1, 99, 0), (1, 100, 1), (1, 149, 2), (1, 150, 3), (2, 120, 1)]
+    rows = [(n, *place) for n, place in enumerate(places, start=1)]
+    changes = spark.createDataFrame(rows, "id int, __lsn bigint, __pos bigint, __row int")
+    assert sorted(row["id"] for row in without(changes, skip).collect()) == kept
+    assert without_here(changes.toArrow(), skip)["id"].to_pylist() == kept

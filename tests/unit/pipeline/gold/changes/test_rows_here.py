@@ -57,28 +57,26 @@ def test_more_than_few_rows_are_left_to_spark(lake: Lake, monkeypatch: pytest.Mo
     assert rows_here(NO_SPARK, lake, part(1, 4), TypeOptions()) is None
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
-        ColumnDefinition("v", ColumnType.BLOB, length_bytes=4),
-        ColumnDefinition("a b", ColumnType.LONG),
-    ],
-    ids=["of any size", "mapped"],
-)
-def test_rows_of_any_size_and_mapped_tables_are_left_to_spark(
-    lake: Lake, column: ColumnDefinition
+def test_rows_that_take_too_much_memory_are_left_to_spark(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = replace(part(1, 4), definition=replace(T, columns=(T.columns[0], column)))
+    monkeypatch.setattr(few_changes, "HELD_BYTES", 100)
+    assert rows_here(NO_SPARK, lake, part(1, 4), TypeOptions()) is None
+
+
+def test_tables_with_mapped_columns_are_left_to_spark(lake: Lake) -> None:
+    columns = (T.columns[0], ColumnDefinition("a b", ColumnType.LONG))
+    rows = replace(part(1, 4), definition=replace(T, columns=columns))
     assert rows_here(NO_SPARK, lake, rows, TypeOptions()) is None
 
 
 def test_a_table_with_a_feature_unknown_to_delta_rs_is_left_to_spark(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> int:
+    def refuse(*_: object, **__: object) -> int:
         raise AlteredTableError("silver/t", "was given a feature", remedy="Undo that.")
 
-    monkeypatch.setattr(NativeTables, "count", refuse)
+    monkeypatch.setattr(NativeTables, "read_few", refuse)
     assert rows_here(NO_SPARK, lake, part(1, 4), TypeOptions()) is None
 
 

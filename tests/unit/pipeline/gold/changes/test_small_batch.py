@@ -9,7 +9,6 @@ from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.small_batch import (
-    FEW_BYTES,
     HELD_BYTES,
     VALUE_BYTES,
     Few,
@@ -18,6 +17,7 @@ from pipeline.gold.changes.small_batch import (
 )
 from pipeline.gold.changes.xa import Prepared
 from pipeline.lake.child_sessions import FEW
+from pipeline.lake.lazy_spark import FEW_BYTES
 from tests.support.spark.no_spark import NO_SPARK
 
 NUMBER = ColumnDefinition("id", ColumnType.LONG)

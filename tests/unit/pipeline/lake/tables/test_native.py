@@ -278,7 +278,6 @@ NOT_NULL = pa.schema([pa.field("n", pa.int64(), nullable=False)])
         (NOT_NULL, {}, {"n": [None]}, ValueError),
         (NOT_NULL, {}, {"n": ["x"]}, ValueError),
         (NOT_NULL, {}, {"m": [1]}, KeyError),
-        (pa.schema([("n", pa.float64())]), {"statistics": ("n",)}, {"n": [1.0]}, TypeError),
         (NOT_NULL, {"statistics": ("m",)}, {"n": [1]}, KeyError),
         (SCHEMA, {"partition_by": ("source",)}, rows(1, source="").to_pydict(), ValueError),
     ],

@@ -1,0 +1,228 @@
+"""Gold tables on a local disk whose few, small files this process can change without Spark.
+
+Whatever is unusual about a table is left to Spark: other table features, files with deletion
+vectors, other columns, files that cannot be read.
+
+Invariant: files are read and replaced by one `DeltaTable`, so the commit conflicts with any commit
+in between.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from deltalake import DeltaTable, Field
+from deltalake.exceptions import DeltaError
+from pyspark.sql import types as st
+
+from pipeline.gold.table.commits import MARK
+from pipeline.gold.table.gold_table import Write
+from pipeline.lake import stores
+from pipeline.lake.delta_conflicts import ATTEMPTS, conflict_error, wait_after
+from pipeline.lake.delta_log.delta_rs import opened_unchecked, plain
+from pipeline.lake.delta_log.log_commit import commit_files
+from pipeline.lake.delta_log.model import LakeTable, LogEntry, Step
+from pipeline.lake.delta_log.spark_types import spark_schema
+from pipeline.lake.delta_log.table_log import files_within, names_in_files
+from pipeline.lake.files.data_files import write_groups
+from pipeline.lake.files.table_scan import scan_files
+from pipeline.lake.locks.lease import require_held
+from pipeline.lake.locks.lock import exclusive, local_path
+from pipeline.observe.run_log import say
+from pipeline.settings.settings import MIB
+
+SMALL_BYTES = 4 * MIB
+"""Size of files below which rewriting them costs less than deletion vectors."""
+_HELD_BYTES, _HELD_VALUES = 64 * MIB, 4_000_000
+"""Limits on their size, uncompressed but encoded, and on their values: 4 million numbers and short
+texts take some 100 MB in memory."""
+_FEATURES = frozenset(
+    {
+        *("appendOnly", "changeDataFeed", "invariants", "timestampNtz", "vacuumProtocolCheck"),
+        *("deletionVectors", "columnMapping", "domainMetadata", "clustering"),
+    }
+)
+"""Table features that a commit of added and removed files may leave out of account."""
+_REFUSING = ("delta.appendOnly", "delta.enableChangeDataFeed")
+"""Properties with which Delta adds to a commit, or refuses it."""
+_COLUMN_ID, _FIELD_ID = "delta.columnMapping.id", b"PARQUET:field_id"
+_MAPPING = frozenset({_COLUMN_ID, "delta.columnMapping.physicalName"})
+_STATISTICS = 32
+"""Delta's default number of columns with statistics."""
+_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+"""Keys in the footer of a file whose times Spark converts from the Julian calendar."""
+
+
+class LeftToSparkError(Exception):
+    """The table, or one of its files, is not one that this module changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmallTable:
+    """A gold table at one version, and those of its files that may have rows with some keys.
+
+    `table`: the table by its local path, with its columns' names in files; `schema`: with theirs in
+    the table.
+    """
+
+    opened: DeltaTable
+    table: LakeTable
+    schema: pa.Schema
+    entries: pa.Table
+
+    def files(self) -> list[tuple[LogEntry, pa.Table]]:
+        """Return these files by their entries in the log, and their rows."""
+        # Whole files are read, and Spark's statistics of times are no exact limits.
+        scan = scan_files(replace(self.table, statistics=()), self.entries, {})
+        found = [(scan.entries[one.path], one) for one in scan.dataset.get_fragments()]
+        rows = sum(fragment.metadata.num_rows for _, fragment in found)
+        size = sum(_size(fragment) for _, fragment in found)
+        if size > _HELD_BYTES or rows * len(self.schema) > _HELD_VALUES:
+            raise LeftToSparkError("its files are too large for memory")
+        return [(entry, self._rows(fragment)) for entry, fragment in found]
+
+    def _rows(self, fragment: ds.ParquetFileFragment) -> pa.Table:
+        rows: pa.Table = fragment.to_table(schema=self.table.schema)
+        return rows.rename_columns(self.schema.names).cast(self.schema)
+
+    def replace(
+        self,
+        removed: Sequence[LogEntry],
+        rows: pa.Table,
+        step: Step,
+        operation: str,
+        metrics: Mapping[str, int],
+    ) -> bool:
+        """Replace files by one with these rows, if there are any, as a step; return False if
+        another writer has committed since. `metrics`: of the rows, for the table's history."""
+        stored = rows.rename_columns(self.table.schema.names)
+        folder = self.table.reference
+        files = write_groups(folder, self.table, {}, [stored])
+        sizes = {
+            "numTargetFilesRemoved": len(removed),
+            "numTargetBytesRemoved": sum(int(entry["size_bytes"]) for entry in removed),
+            "numTargetFilesAdded": len(files),
+            "numTargetBytesAdded": sum(file.size for file in files),
+        }
+        figures = {**metrics, **sizes}
+        done = commit_files(
+            self.opened, folder, step, files, removed, operation=operation, metrics=figures
+        )
+        if not done:
+            for file in files:
+                stores.remove(f"{folder}/{file.name}")
+        return done
+
+
+def change_without_spark(write: Write, change: Callable[[DeltaTable, str, Step], bool]) -> bool:
+    """Change a gold table as one step, unless it is committed already; return False, with nothing
+    committed, if the table is left to Spark.
+
+    `change` commits to the table as it is opened, in the given folder; it returns False if another
+    writer was faster, and raises LeftToSparkError if it cannot. Raises `ConcurrentRunError` after
+    too many conflicts, and `LakeLostError`, as `delta.commit` does.
+    """
+    folder = local_path(write.table)
+    if folder is None:
+        return False
+    step = Step(write.app, write.version, MARK)
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            wait_after(attempt - 1)
+        try:
+            with exclusive(write.table), _left_to_spark():
+                opened = opened_unchecked(write.table, {})
+                if opened is None:
+                    return False
+                reached = opened.transaction_version(step.app)
+                if reached is not None and reached >= step.version:
+                    return True
+                require_held(write.table)
+                if change(opened, folder, step):
+                    return True
+        except LeftToSparkError as reason:
+            text = f"{write.table} is left to Spark"
+            say("left_to_spark", f"{text}: {reason}", level=logging.DEBUG)
+            return False
+    raise conflict_error(write.table, (step.app, step.version))
+
+
+@contextmanager
+def _left_to_spark() -> Iterator[None]:
+    """Leave what cannot be read or written here to Spark: it may be able to, or says why not."""
+    try:
+        yield
+    except (DeltaError, OSError, pa.ArrowException) as error:
+        raise LeftToSparkError(str(error)) from error
+
+
+def small_table(
+    opened: DeltaTable,
+    folder: str,
+    columns: Sequence[st.StructField],
+    ranges: Mapping[str, tuple[Any, Any]],
+) -> SmallTable:
+    """Return a table with these columns, and its files that may have rows within `ranges` (see
+    `may_have_rows`); raise LeftToSparkError if they are not small, or not as usual."""
+    schema, fields = plain(opened.schema()), opened.schema().fields
+    kinds = [(field.name, field.dataType) for field in spark_schema(schema)]
+    if kinds != [(field.name, field.dataType) for field in columns]:
+        raise LeftToSparkError("it has other columns")
+    if not _is_usual(opened):
+        raise LeftToSparkError("it has other table features or properties")
+    files, within = files_within(opened, ranges)
+    files = files.filter(within)
+    size = pc.sum(files.column("size_bytes")).as_py() or 0
+    if size > SMALL_BYTES:
+        raise LeftToSparkError(f"the files of these keys have {size} bytes")
+    if _have_deletion_vectors(opened, files):
+        raise LeftToSparkError("the files of these keys have deletion vectors")
+    names = names_in_files(opened)
+    stored = [_in_files(field, kind, names) for field, kind in zip(fields, schema, strict=True)]
+    counted = tuple(field.name for field in stored[:_STATISTICS])
+    table = LakeTable(folder, pa.schema(stored), statistics=counted)
+    return SmallTable(opened, table, schema, files)
+
+
+def _is_usual(opened: DeltaTable) -> bool:
+    """Return True if files may be added and removed with nothing else to do."""
+    protocol, metadata = opened.protocol(), opened.metadata()
+    features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    return (
+        bool(features)
+        and features <= _FEATURES
+        and all(metadata.configuration.get(name, "false") == "false" for name in _REFUSING)
+        and not metadata.partition_columns
+        and all(field.metadata.keys() <= _MAPPING for field in opened.schema().fields)
+    )
+
+
+def _in_files(field: Field, kind: pa.Field, names: Mapping[str, str]) -> pa.Field:
+    """Return a column as the table's files have it, with its ID if columns are mapped."""
+    number = field.metadata.get(_COLUMN_ID)
+    metadata = {} if number is None else {_FIELD_ID: str(number)}
+    return pa.field(names[field.name], kind.type, metadata=metadata)
+
+
+def _have_deletion_vectors(opened: DeltaTable, files: pa.Table) -> bool:
+    if "deletionVectors" not in (opened.protocol().reader_features or ()) or not len(files):
+        return False
+    marked = pa.table(opened.deletion_vectors()).column("filepath").to_pylist()
+    names = {path.rpartition("/")[2] for path in marked}
+    return any(path.rpartition("/")[2] in names for path in files.column("path").to_pylist())
+
+
+def _size(fragment: ds.ParquetFileFragment) -> int:
+    """Return a file's uncompressed size; raise LeftToSparkError if its times need conversion."""
+    footer = fragment.metadata
+    kinds = {footer.schema.column(n).physical_type for n in range(len(footer.schema))}
+    if "INT96" in kinds or any(key in (footer.metadata or {}) for key in _CALENDAR):
+        raise LeftToSparkError("a file has times in a form of Spark's own")
+    return sum(footer.row_group(n).total_byte_size for n in range(footer.num_row_groups))

@@ -1,0 +1,204 @@
+"""Small gold tables changed without Spark equal those that Spark's MERGE changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from chispa import assert_df_equality
+from deltalake import DeltaTable
+from pyspark.sql import DataFrame, SparkSession, functions as sf
+
+from pipeline.gold.apply.merge import put
+from pipeline.gold.apply.small_merge import put_without_spark
+from pipeline.gold.changes.changes import TableChanges
+from pipeline.gold.changes.fold import Shape
+from pipeline.gold.changes.images import LeftOut
+from pipeline.gold.table.gold_table import Write
+from pipeline.lake import delta
+from pipeline.lake.delta_log.spark_written import clustered_by
+from tests.support.gold.random_changes import SHAPES, SILVER, history
+
+APP = "gold/shop/t"
+ID = SHAPES["a number"]
+KINDS = {
+    "clustered": ("CLUSTER BY (id)", {"delta.enableDeletionVectors": "true"}),
+    "plain": ("", {}),
+    "mapped": ("CLUSTER BY (id)", {"delta.columnMapping.mode": "name"}),
+}
+
+
+def created(spark: SparkSession, place: Path, shape: Shape, kind: str = "clustered") -> str:
+    """Create an empty gold table."""
+    clustering, properties = KINDS[kind]
+    image = spark.createDataFrame([], SILVER).schema["after"].dataType
+    kinds = {field.name: field.dataType.simpleString() for field in image}  # type: ignore[attr-defined]
+    columns = [f"`{name.replace('`', '``')}` {kinds[name]}" for name in shape.columns]
+    columns += ["__lsn bigint", "__committed_at timestamp"]
+    # Delta has no column of this name in its statistics otherwise.
+    properties = {"delta.feature.timestampNtz": "supported", **properties}
+    settings = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    spark.sql(
+        f"CREATE TABLE delta.`{place}` ({', '.join(columns)}) USING delta {clustering}"
+        f" TBLPROPERTIES ({settings})"
+    )
+    return str(place)
+
+
+def apply(
+    spark: SparkSession,
+    table: str,
+    shape: Shape,
+    changes: list[Any],
+    version: int = 1,
+    *,
+    by_spark: bool = False,
+) -> None:
+    """Apply changes as one step."""
+    found, write = spark.createDataFrame(changes, SILVER), Write(table, APP, version)
+    if by_spark:
+        taken = TableChanges(found)
+        put(spark, lambda _: taken, shape, write, left_out=LeftOut(), complete=True)
+    else:
+        assert put_without_spark(found.toArrow(), shape, write) is not None, "left to Spark"
+
+
+def halves(shape: Shape, seed: int) -> tuple[list[Any], list[Any]]:
+    changes = sorted(history(shape, seed), key=lambda change: change[1:4])
+    return [c for c in changes if c[1] == 1], [c for c in changes if c[1] > 1]
+
+
+def rows_of(frame: DataFrame) -> DataFrame:
+    return frame.orderBy(*(sf.col(f"`{name.replace('`', '``')}`") for name in frame.columns))
+
+
+def operations(table: str) -> list[str]:
+    return [entry["operation"] for entry in DeltaTable(table).history()][::-1]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_it_equals_a_merge_by_spark(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    shape = SHAPES[name]
+    tables = []
+    for by_spark in (False, True):
+        table = created(spark, tmp_path / str(by_spark), shape, "mapped")
+        for version, changes in enumerate(halves(shape, len(name)), start=1):
+            apply(spark, table, shape, changes, version, by_spark=by_spark)
+        tables.append(delta.read(spark, table))
+    assert_df_equality(*map(rows_of, tables))
+    assert tables[0].count() > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_spark_goes_on_with_the_table(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    table = created(spark, tmp_path / "t", ID, kind)
+    first, second = halves(ID, 1)
+    for version, (left, changes) in enumerate(
+        [(False, first), (False, second[:10]), (True, second[10:20]), (False, second[20:])], start=1
+    ):
+        apply(spark, table, ID, changes, version, by_spark=left)
+        apply(spark, table, ID, first, version, by_spark=not left)  # a step is done once
+    created_by, first_by, second_by, _, last_by = operations(table)  # a commit for each step
+    assert (created_by, first_by) == ("CREATE TABLE", "WRITE")
+    assert second_by == last_by == "MERGE"
+    spark.sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('a' = 'b')")
+    spark.sql(f"OPTIMIZE delta.`{table}`")
+    merged = delta.read(spark, table)
+    again = created(spark, tmp_path / "again", ID, "plain")
+    apply(spark, again, ID, [*first, *second])
+    assert_df_equality(rows_of(merged), rows_of(delta.read(spark, again)))
+
+
+def checksum(table: str, version: int) -> dict[str, Any]:
+    text = Path(table, "_delta_log", f"{version:020d}.crc").read_bytes()
+    found: dict[str, Any] = json.loads(text)
+    found["setTransactions"] = {one["appId"]: one["version"] for one in found["setTransactions"]}
+    found["allFiles"] = sorted(file["path"] for file in found["allFiles"])
+    return found
+
+
+def test_checksums_are_those_that_spark_computes(spark: SparkSession, tmp_path: Path) -> None:
+    table = created(spark, tmp_path / "t", ID)
+    for version, changes in enumerate(halves(ID, 2), start=1):
+        apply(spark, table, ID, changes, version)
+    ours = checksum(table, 2)
+    for file in Path(table, "_delta_log").glob("*.crc"):
+        file.unlink()
+    # Without earlier checksums, Spark computes its own from the whole log.
+    spark.catalog.clearCache()
+    spark.sparkContext._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
+    spark.sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('a' = 'b')")
+    theirs = checksum(table, 3)
+    for found in (ours, theirs):
+        found.pop("txnId"), found["metadata"]["configuration"].pop("a", None)
+    assert ours == theirs
+
+
+def test_a_checkpoint_is_written_and_keeps_the_clustering(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = created(spark, tmp_path / "t", ID)
+    first, second = halves(ID, 3)
+    changes = [*first, *second]
+    for version in range(1, 12):
+        apply(spark, table, ID, changes[(version - 1) * 4 : version * 4], version)
+    log = Path(table, "_delta_log")
+    assert (log / f"{10:020d}.checkpoint.parquet").exists()
+    for version in range(10):
+        (log / f"{version:020d}.json").unlink()
+        (log / f"{version:020d}.crc").unlink(missing_ok=True)
+    (log / f"{10:020d}.crc").unlink()
+    (log / f"{11:020d}.crc").unlink()
+    spark.sparkContext._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
+    assert clustered_by(spark, table) == ("id",)
+    whole = created(spark, tmp_path / "whole", ID)
+    apply(spark, whole, ID, changes[:44])
+    assert_df_equality(rows_of(delta.read(spark, table)), rows_of(delta.read(spark, whole)))
+
+
+def altered(statement: str) -> Callable[[SparkSession, str], object]:
+    return lambda spark, table: spark.sql(statement.format(f"delta.`{table}`"))
+
+
+def with_a_deletion_vector(spark: SparkSession, table: str) -> None:
+    (last,) = delta.read(spark, table).agg(sf.max("id")).collect()
+    spark.sql(f"DELETE FROM delta.`{table}` WHERE id = {last[0]}")
+    assert len(pa.table(DeltaTable(table).deletion_vectors())) == 1
+
+
+def with_old_times(_: SparkSession, table: str) -> None:
+    (file,) = Path(table).glob("*.parquet")
+    rows = pq.read_table(file)
+    pq.write_table(rows, file, use_deprecated_int96_timestamps=True)
+
+
+UNUSUAL: dict[str, Callable[[SparkSession, str], object]] = {
+    "a deletion vector": with_a_deletion_vector,
+    "a feed of changes": altered(
+        "ALTER TABLE {} SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')"
+    ),
+    "another column": altered("ALTER TABLE {} ADD COLUMNS (other int)"),
+    "a constraint": altered("ALTER TABLE {} ADD CONSTRAINT few CHECK (id < 100)"),
+    "row tracking": altered(
+        "ALTER TABLE {} SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')"
+    ),
+    "times in 96 bits": with_old_times,
+    "a lost file": lambda _, table: [file.unlink() for file in Path(table).glob("*.parquet")],
+}
+
+
+@pytest.mark.parametrize("what", UNUSUAL)
+def test_unusual_tables_are_left_to_spark(spark: SparkSession, tmp_path: Path, what: str) -> None:
+    table = created(spark, tmp_path / "t", ID)
+    first, second = halves(ID, 6)
+    apply(spark, table, ID, first)
+    UNUSUAL[what](spark, table)
+    before = DeltaTable(table).version()
+    with pytest.raises(AssertionError, match="left to Spark"):
+        apply(spark, table, ID, second, 2)
+    assert DeltaTable(table).version() == before
