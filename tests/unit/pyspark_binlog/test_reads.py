@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from decoder.constants import EventType as T
 from pipeline.errors import SettingsError
 from pyspark_binlog import DefaultSource
 from tests.support.bronze.bronze_input import FILES, IN_USE
-from tests.support.decoder.event_bytes import DATA, event_bytes, log_bytes
+from tests.support.decoder.event_bytes import DATA, event_bytes, log_bytes, table_map
 from tests.support.decoder.logs import CUP, POT, gtid, insert, query, transaction
 from tests.support.spark.binlog_rows import rows_of
 
@@ -104,6 +105,28 @@ def test_encrypted_files_need_the_servers_keyring() -> None:
     ]
     with pytest.raises(BinlogError, match=r"encryption.keyring"):
         rows_of(file)
+
+
+CUP_DDL = "USE shop; CREATE TABLE cup (id INT, name VARCHAR(50)) CHARSET utf8mb4;"
+CUP_WITHOUT_METADATA = event_bytes(
+    T.TABLE_MAP, table_map((3, 15), struct.pack("<H", 200), names=b"\x04shop\0\x03cup\0")
+)
+
+
+@pytest.mark.parametrize("shown", [CUP.map(), CUP_WITHOUT_METADATA], ids=["MINIMAL", "NO_LOG"])
+@pytest.mark.parametrize(
+    ("definitions", "row"), [(None, {"c1": 1, "c2": "a"}), (CUP_DDL, {"id": 1, "name": "a"})]
+)
+def test_definitions_name_the_columns_of_a_log_without_names(
+    tmp_path: Path, shown: bytes, definitions: str | None, row: dict[str, object]
+) -> None:
+    file, options = tmp_path / "binlog.000001", {"table": "shop.cup"}
+    rows = transaction(1, shown, CUP.rows((1, "a")))
+    file.write_bytes(log_bytes(rows, event_bytes(T.STOP, b"")))
+    if definitions is not None:
+        (tmp_path / "shop.sql").write_text(definitions)
+        options["definitions"] = str(tmp_path / "shop.sql")
+    assert [change["after"] for change in rows_of(file, **options)] == [row]
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from pipeline.spark.ship_code import on_this_machine, write_archive
 ROOT = Path(__file__).parents[4]
 USE = """
 import pipeline.silver.decode.decode, decoder.stream.precompile
+import pyspark_binlog.source, pyspark_binlog.batch, pyspark_binlog.stream
 from importlib.resources import files
 recorded = files("decoder.stream").joinpath("warm.binlog.zst").read_bytes()
-print(pipeline.silver.decode.decode.__file__, len(recorded))
+print(pipeline.silver.decode.decode.__file__, pyspark_binlog.source.__file__, len(recorded))
 """
 
 
@@ -28,7 +29,11 @@ def test_an_archive_has_every_module_and_file_and_can_be_imported(tmp_path: Path
     )
     assert done.returncode == 0, done.stderr[-2000:]
     size = (ROOT / "decoder" / "stream" / "warm.binlog.zst").stat().st_size
-    assert done.stdout.split() == [f"{file}/pipeline/silver/decode/decode.py", str(size)]
+    assert done.stdout.split() == [
+        f"{file}/pipeline/silver/decode/decode.py",
+        f"{file}/pyspark_binlog/source.py",
+        str(size),
+    ]
 
 
 @pytest.mark.parametrize(
