@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from typing import TypeAlias
 
 from pipeline.errors import BinlakeError, ConcurrentRunError
 from pipeline.gold.apply.apply import GoldBatch, apply_tables
@@ -21,10 +21,18 @@ from pipeline.gold.plan.stopped_tables import StoppedTable, state_after_stops
 from pipeline.gold.plan.table_refresh import refreshed_in
 from pipeline.gold.schema.renames import connected_groups
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
-from pipeline.lake.child_sessions import interpreted
-from pipeline.lake.lazy_spark import Spark, StartingSpark, started
+from pipeline.lake.child_sessions import interpreted, master_of
+from pipeline.lake.lazy_spark import (
+    Spark,
+    SparkNeededError,
+    StartingSpark,
+    running,
+    started,
+    unstarted,
+)
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.layer import Done, LayerRun
+from pipeline.observe.progress import Task
 from pipeline.schema_history import TableName
 from pipeline.schema_history.alter.items import TimelineItem
 
@@ -146,24 +154,21 @@ def _looking(run: LayerRun) -> Spark:
 
 
 def _apply_tables(batch: GoldBatch) -> tuple[dict[str, int], list[StoppedTable]]:
-    """Apply all tables, several in parallel; return the numbers of changes, and the stops."""
-    run = batch.run
+    """Apply all tables, several in parallel; return the numbers of changes, and the stops.
+
+    Spark starts in this thread, which an interrupt ends, once all that needs none is done.
+    """
+    run, groups = batch.run, _connected(batch)
     with run.progress.task("applying changes", len(batch.touched), "tables") as task:
-
-        def apply(
-            tables: Sequence[TableState],
-        ) -> tuple[Mapping[TableName, int], Sequence[StoppedTable]] | BinlakeError:
-            try:
-                return apply_tables(batch, tables)
-            except BinlakeError as error:
-                return error  # raised once the other tables are done
-            finally:
-                task.advance(len(tables))
-
-        # In this context: Spark may start in one of the threads, and logs lines of this run.
-        with ThreadPoolExecutor(run.settings.parallel_tables) as pool:
-            applying = [pool.submit(copy_context().run, apply, one) for one in _connected(batch)]
-            outcomes = [future.result() for future in applying]
+        outcomes: list[_Outcome] = []
+        if running(run.spark) is None:
+            first = replace(batch, run=replace(run, spark=unstarted(master_of(run.spark))))
+            found = _apply_groups(first, groups, task)
+            groups = [group for group, outcome in zip(groups, found, strict=True) if not outcome]
+            outcomes += [outcome for outcome in found if outcome]
+        if groups:
+            started(run.spark)
+            outcomes += [outcome for outcome in _apply_groups(batch, groups, task) if outcome]
     changes: dict[str, int] = {}
     stops: list[StoppedTable] = []
     for outcome in outcomes:
@@ -173,6 +178,31 @@ def _apply_tables(batch: GoldBatch) -> tuple[dict[str, int], list[StoppedTable]]
         changes.update({str(name): count for name, count in applied.items()})
         stops.extend(stopped)
     return changes, stops
+
+
+_Outcome: TypeAlias = tuple[Mapping[TableName, int], Sequence[StoppedTable]] | BinlakeError
+"""See `apply_tables`; an error is raised once the other tables are done."""
+
+
+def _apply_groups(
+    batch: GoldBatch, groups: Sequence[Sequence[TableState]], task: Task
+) -> list[_Outcome | None]:
+    """Apply groups of connected tables in parallel; None for those that need Spark, if it is not
+    started. What they have done stays: a step is done once."""
+
+    def apply(tables: Sequence[TableState]) -> _Outcome | None:
+        outcome: _Outcome
+        try:
+            outcome = apply_tables(batch, tables)
+        except SparkNeededError:
+            return None
+        except BinlakeError as error:
+            outcome = error
+        task.advance(len(tables))
+        return outcome
+
+    with ThreadPoolExecutor(batch.run.settings.parallel_tables) as pool:
+        return list(pool.map(apply, groups))
 
 
 def _connected(batch: GoldBatch) -> list[list[TableState]]:

@@ -32,13 +32,17 @@ FEW_BYTES = 4 << 20
 without Spark."""
 
 
+class SparkNeededError(Exception):
+    """Work needs Spark, which is not to be started for it; see `unstarted`."""
+
+
 class StartingSpark:
     """A session that `start` starts on first use; `master`: where its tasks run. Thread-safe.
 
     `beside`: the command will need it later if there is something new: see `start_early`.
     `progress` shows that the command waits for it. `running`: the session, once it was needed.
     `little`: True if there is known to be little to do. `lasting`: the process has more work after
-    this. `failure`: the last error of `start`.
+    this.
     """
 
     def __init__(
@@ -58,7 +62,6 @@ class StartingSpark:
         self._beside = beside
         self._starting: Future[SparkSession] | None = None
         self.running: SparkSession | None = None
-        self.failure: Exception | None = None
         self._lock = threading.Lock()
 
     def start_early(self, size: int | None, *, needed: bool) -> None:
@@ -94,11 +97,19 @@ class StartingSpark:
                 try:
                     with waiting or nullcontext():
                         self.running = self._starting.result() if self._starting else self._start()
-                except Exception as error:
+                except Exception:
                     self._starting = None  # the next call tries again
-                    self.failure = error
                     raise
             return self.running
+
+
+def unstarted(master: str) -> StartingSpark:
+    """Return a `Spark` that raises SparkNeededError instead of starting."""
+
+    def refuse() -> SparkSession:
+        raise SparkNeededError
+
+    return StartingSpark(refuse, master)
 
 
 def _fulfil(starting: Future[SparkSession], start: Callable[[], SparkSession]) -> None:
@@ -125,11 +136,6 @@ def started(spark: Spark) -> SparkSession:
 def running(spark: Spark) -> SparkSession | None:
     """Return the session if it has been started, else None."""
     return spark.running if isinstance(spark, StartingSpark) else spark
-
-
-def is_start_failure(spark: Spark, error: Exception) -> bool:
-    """Return True if the error is that the session could not be started."""
-    return isinstance(spark, StartingSpark) and spark.failure is error
 
 
 def start_early(spark: Spark, size: int | None, *, needed: bool = True) -> None:

@@ -37,7 +37,7 @@ from pipeline.gold.table.options import TableOptions
 from pipeline.gold.table.state import GoldState, Refusal, TableRefusedError, TableState
 from pipeline.lake.child_sessions import staying_active
 from pipeline.lake.delta_log.spark_written import version_of
-from pipeline.lake.lazy_spark import Spark, is_start_failure
+from pipeline.lake.lazy_spark import Spark, SparkNeededError
 from pipeline.layer import LayerRun
 from pipeline.schema_history import TableName
 from pipeline.schema_history.alter.items import TimelineItem
@@ -78,7 +78,8 @@ def apply_tables(
     """Bring one table, or several connected by RENAMEs, to their `to_lsn`.
 
     Return the number of changes applied, by table, and where tables stopped: all of them if the
-    changes of one cannot be applied.
+    changes of one cannot be applied. Raise SparkNeededError if they need Spark, and `batch` has one
+    that is not to be started.
     """
     carrier = _Carrier(batch, {state.name: state for state in states})
     applied = dict.fromkeys(carrier.tables, 0)
@@ -87,9 +88,9 @@ def apply_tables(
         try:
             for name, count in carrier.carry_out(group):
                 applied[name] += count
+        except SparkNeededError:
+            raise
         except Exception as error:
-            if is_start_failure(batch.run.spark, error):
-                raise  # it is no fault of a table
             at_fault, why = _stopped_by(error, group)
             done, left = chain(*ordered[:n]), chain(*ordered[n:])
             return applied, stops(list(done), list(left), at_fault, why)
@@ -137,11 +138,9 @@ class _Carrier:
         """
         try:
             return self._once(group)
-        except TableRefusedError:
+        except (TableRefusedError, SparkNeededError):
             raise
         except Exception as error:
-            if is_start_failure(self.batch.run.spark, error):
-                raise
             if _stopped_by(error, group):
                 return self._once(group)
             raise
