@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 
 import binlake
 from pipeline.bronze.files import write_files
-from pipeline.gold.changes.small_batch import ON_SMALL_TABLES
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.spark_written import clustered_by, features
 from pipeline.lake.lazy_spark import Spark
@@ -22,15 +21,16 @@ from pipeline.observe.progress import QuietProgress
 from pipeline.schema_history.alter.items import ColumnStep
 from tests.support.bronze.bronze_rows import file_row
 from tests.support.gold.made_lake import MadeLake
+from tests.support.gold.vectors import give_deletion_vectors
 from tests.support.lake.kills import AfterEachCommit, Killed, at_commits
 from tests.support.silver.made_silver import SOURCE, MadeTransaction as Tx, definition, item, lsn
 from tests.support.spark.no_spark import NEVER_STARTED, NO_SPARK
 
 T, NEW = definition("t"), definition("new")
+SHORT = definition("new", NEW.columns[0])
 RENAMED, AGAIN = (definition("t", T.columns[0], replace(T.columns[1], name=n)) for n in "wx")
 STEPS = {new: (ColumnStep("id", "id"), ColumnStep(new, old)) for old, new in ("vw", "wx")}
 GOLD = {"readers": "any", "change_data_feed": ["shop.*"], "cluster_by": {"shop.*": ["w"]}}
-BY_W, BY_X = ({**GOLD, "cluster_by": {"shop.t": [name]}} for name in "wx")
 VECTORS, FEED = "delta.enableDeletionVectors", "delta.enableChangeDataFeed"
 
 
@@ -44,11 +44,12 @@ class Optioned(MadeLake):
         report = run(spark, self.settings(gold=gold), QuietProgress(), dry_run=dry_run)
         return "\n".join(report.notes)
 
-    def rows(self, at: int | None = None) -> list[tuple[Any, ...]]:
-        """Return the rows of `t` in a published snapshot."""
+    def rows(self, table: str = "shop.t", at: int | None = None) -> list[tuple[Any, ...]]:
+        """Return the rows of a table in a published snapshot, without `__lsn` and
+        `__committed_at`."""
         when = None if at is None else lsn(at)
-        table = binlake.read(self.root, when, engine="arrow", tables=["shop.t"])["shop.t"]
-        return sorted(tuple(row.values())[:2] for row in table.to_pylist())
+        found = binlake.read(self.root, when, engine="arrow", tables=[table])[table]
+        return sorted(tuple(row.values())[:-2] for row in found.to_pylist())
 
     def feed(self, start: int) -> list[tuple[Any, ...]]:
         """Return the change data feed of `t` from a version on."""
@@ -56,6 +57,11 @@ class Optioned(MadeLake):
         found = self.spark.read.format("delta").options(**feed).load(self.path())
         columns = ("_change_type", *found.columns[:2])
         return sorted(tuple(row) for row in found.select(*columns).collect())
+
+
+def by(**columns: str) -> dict[str, Any]:
+    """Return conf that clusters each of these tables by a column."""
+    return {**GOLD, "cluster_by": {f"shop.{table}": [name] for table, name in columns.items()}}
 
 
 def properties(path: str) -> tuple[str | None, str | None]:
@@ -66,8 +72,7 @@ def properties(path: str) -> tuple[str | None, str | None]:
 def test_existing_tables_follow_conf_at_a_maintenance_and_new_ones_are_created_so(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vectors = "spark.databricks.delta.merge.deletionVectors.persistent"
-    monkeypatch.setitem(ON_SMALL_TABLES, vectors, "true")
+    give_deletion_vectors(monkeypatch)  # otherwise few changes rewrite the files of a small table
     lake = Optioned(spark, tmp_path / "lake")
     first = Tx(1).insert(T, 1, "a").insert(T, 2, "b").insert(T, 3, "c")
     lake.silver.batch([first], [item("create", 1, T)])
@@ -108,7 +113,7 @@ def test_existing_tables_follow_conf_at_a_maintenance_and_new_ones_are_created_s
     lake.silver.batch([third.insert(NEW, 1, "n")], [item("create", 3, NEW)])
     held = "shop.new is held: gold.cluster_by in the settings names w"
     assert held in str(lake.run(gold=GOLD).faults)
-    lake.run(gold=BY_W)
+    lake.run(gold=by(t="w", new="v"))
     assert lake.rows() == [(1, "A"), (3, "c"), (4, "d")]
     changes = [
         ("insert", 4, "d"),
@@ -120,11 +125,19 @@ def test_existing_tables_follow_conf_at_a_maintenance_and_new_ones_are_created_s
         lake.feed(1)  # not enabled then
     assert properties(lake.path("new")) == ("false", "true")
     assert "deletionVectors" not in features(NO_SPARK, lake.path("new"))
+    assert clustered_by(NO_SPARK, lake.path("new")) == ("v",)
+
+    # A clustering column is dropped once conf no longer names it.
+    fourth = Tx(4).insert(AGAIN, 5, "e", version=3).insert(SHORT, 2, version=2)
+    altered = item("alter", 4, SHORT, 2, columns=(ColumnStep("id", "id"),))
+    lake.silver.batch([fourth], [item("alter", 4, AGAIN, 3, columns=STEPS["x"]), altered])
+    held = "shop.new is held: gold.cluster_by in the settings names v"
+    assert held in str(lake.run(gold=by(t="x", new="v")).faults)
+    lake.run(gold=by(t="x"))
+    assert clustered_by(NO_SPARK, lake.path("new")) == ("id",)
+    assert lake.rows("shop.new") == [(1,), (2,)]
 
     # The feed cannot be read across a rename.
-    fourth = Tx(4).insert(AGAIN, 5, "e", version=3)
-    lake.silver.batch([fourth], [item("alter", 4, AGAIN, 3, columns=STEPS["x"])])
-    lake.run(gold=BY_X)
     assert lake.rows() == [(1, "A"), (3, "c"), (4, "d"), (5, "e")]
     assert clustered_by(NO_SPARK, lake.path()) == ("x",)
     with pytest.raises(Exception, match="DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE"):
@@ -132,7 +145,7 @@ def test_existing_tables_follow_conf_at_a_maintenance_and_new_ones_are_created_s
     assert ("insert", 5, "e") in lake.feed(DeltaTable(lake.path()).version())
 
     # Of what conf changed, the clustering was applied with the ALTER.
-    assert lake.maintain(NEVER_STARTED, BY_X, dry_run=True).count("ALTER TABLE") == 0
+    assert lake.maintain(NEVER_STARTED, by(t="x"), dry_run=True).count("ALTER TABLE") == 0
     lake.maintain(spark, {})
     assert properties(lake.path()) == properties(lake.path("new")) == ("true", "false")
     assert clustered_by(NO_SPARK, lake.path()) == ("id",)

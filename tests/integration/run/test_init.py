@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from binlake import check
 from pipeline.settings import Settings
 from tests.support.servers.server import Server
 from tests.support.source.checking import PASSWORD
@@ -40,7 +41,7 @@ def binlake(folder: Path, *command: str, **environment: str) -> subprocess.Compl
 
 @pytest.mark.parametrize("which", ["mysql", "mariadb"])
 def test_the_file_of_a_real_server_is_accepted(
-    request: pytest.FixtureRequest, tmp_path: Path, which: str
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: str
 ) -> None:
     server: Server = request.getfixturevalue(which)
     server.execute(SETUP)
@@ -58,6 +59,9 @@ def test_the_file_of_a_real_server_is_accepted(
     assert Settings.load(tmp_path / "shop.yml").wanted("init shop", "orders")
     # It takes from the server what `check` compares with the server.
     report = json.loads(binlake(tmp_path, "check", "--conf", "shop.yml", "--json", **secret).stdout)
+    with monkeypatch.context() as patch:
+        patch.setenv("BINLAKE_SERVER_PASSWORD", PASSWORD)
+        assert json.loads(check(tmp_path / "shop.yml").to_json()) == report
     found = {one["check"]: one["verdict"] for one in report["findings"]}
     assert (found["lower_case_table_names"], found["system_time_zone"]) == ("fit", "fit")
     to_do = {check for check, verdict in found.items() if verdict != "fit"}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import binlake
 
 if TYPE_CHECKING:
+    import polars
     from pyspark.sql import DataFrame
     from typing_extensions import assert_type
 
@@ -29,6 +30,7 @@ def use(lake: Path, settings: binlake.Settings) -> None:
     assert_type(binlake.read(lake), binlake.Snapshot[DataFrame])
     assert_type(binlake.read(lake, at=7)["shop.orders"], DataFrame)
     assert_type(binlake.read(lake, at="2026-11-22", engine="arrow"), binlake.Snapshot[Any])
+    assert_type(binlake.read(lake, engine="polars"), binlake.Snapshot[polars.DataFrame])
     assert_type(binlake.read(lake).committed_at, datetime | None)
     assert_type(binlake.__version__, str)
 

@@ -23,6 +23,7 @@ from pipeline.verify.checksums import TableChecksum
 from pipeline.verify.report import Verification
 
 NOW = datetime(2026, 11, 22, 10, tzinfo=timezone.utc)
+RECORD = RunRecord("r", "shop", "run", ("bronze",), NOW, NOW, "done", 0)
 STATUS = Status(
     "/lake",
     (LayerStatus("shop", "gold", 4, "finished", NOW),),
@@ -67,8 +68,17 @@ def test_status(
     found = binlake.status(lake)
     assert found == STATUS
     assert printed(monkeypatch, capsys, "status", "--lake", lake, "--json") == found.to_json()
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        found.lake = "/other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [RECORD, STATUS, STATUS.tables[0], REPORT, REPORT.findings[0], FOUND, FOUND.tables[0]],
+    ids=lambda result: type(result).__name__,
+)
+def test_results_are_frozen(result: Any) -> None:
+    for field in dataclasses.fields(result):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(result, field.name, None)
 
 
 def test_a_lake_that_is_not_there(tmp_path: Path) -> None:
@@ -128,31 +138,29 @@ def test_verify(
 
 
 def test_sync_returns_the_record_of_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    record = RunRecord("r", "shop", "run", ("bronze",), NOW, NOW, "done", 0)
     asked: list[tuple[str, str]] = []
 
     def once(settings: Settings, *_: object) -> tuple[int, RunRecord]:
         asked.append((settings.source, settings.capture.to))
-        return 0, record
+        return 0, RECORD
 
     monkeypatch.setattr("pipeline.run.sync.command.once", once)
-    assert binlake.sync(source="shop", capture={"to": "/logs"}) is record
+    assert binlake.sync(source="shop", capture={"to": "/logs"}) is RECORD
     assert asked == [("shop", "/logs")]
 
 
 def test_run_returns_its_record(lake: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    record = RunRecord("r", "shop", "run", ("bronze",), NOW, NOW, "done", 0)
     done: list[tuple[str, str]] = []
 
     def recorded_run(_spark: object, settings: Settings, _progress: object, command: str) -> Any:
         done.append((settings.source, command))
-        return [], record if settings.source == "shop" else None
+        return [], RECORD if settings.source == "shop" else None
 
     session = "pipeline.run.operations.session_for"
     monkeypatch.setattr(session, lambda _, settings, __: (None, settings))
     monkeypatch.setattr(commands, "recorded_run", recorded_run)
-    assert binlake.run(lake=lake, source="shop") == record
-    assert binlake.run(Settings(source="shop"), full_refresh=True) is record
+    assert binlake.run(lake=lake, source="shop") == RECORD
+    assert binlake.run(Settings(source="shop"), full_refresh=True) is RECORD
     assert done == [("shop", "run"), ("shop", "run --full-refresh")]
     with pytest.raises(BinlakeError, match="record_not_written"):
         binlake.run(lake=lake, source="other")

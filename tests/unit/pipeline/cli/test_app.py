@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -143,6 +144,24 @@ def test_there_is_nothing_to_verify_before_the_first_run_has_published(
     assert ended(monkeypatch, "verify", *options, "--log=json") == 2
     line = json.loads(capsys.readouterr().err)
     assert (line["event"], line["error_type"]) == ("failed", "NothingReplicatedError")
+
+
+def test_an_ingest_that_finds_no_new_log_for_too_long_ends_with_code_3(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However old its files are, the run that ingests them is not stale."""
+    log = conf.parent / "logs" / "log.000001"
+    os.utime(log, (1_700_000_000, 1_700_000_000))
+    conf.write_text(f"{conf.read_text()}stale: 1 hour\n")
+    assert ended(monkeypatch, "ingest", "--conf", str(conf)) == 0
+    capsys.readouterr()
+    assert ended(monkeypatch, "ingest", "--conf", str(conf)) == 3
+    assert (
+        "No new log: the newest file, log.000001, was last written at 2023-11-14 22:13:20 UTC,"
+        " longer ago than stale (1 h 0 min) allows. Check the capture"
+    ) in capsys.readouterr().err
+    os.utime(log)
+    assert ended(monkeypatch, "ingest", "--conf", str(conf)) == 0
 
 
 def test_maintenance_is_a_run_and_its_dry_run_is_not(
