@@ -134,8 +134,8 @@ MUTANTS = (
     Mutant(
         "rolled-back rows applied",
         "pipeline/gold/changes/changes.py",
-        "    if not skip:\n",
-        "    if True:\n",
+        "    if not skip:\n        return changes\n    lsns,",
+        "    if True:\n        return changes\n    lsns,",
         ("tests/integration/gold/test_gold_apply.py",),
         compiled=True,
     ),
