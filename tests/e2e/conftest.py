@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
     from pyspark.sql import SparkSession
 
 Run = Callable[..., list[LayerReport]]
@@ -28,3 +29,14 @@ def run(spark: SparkSession) -> Run:
         return run_layers(spark, chosen, QuietProgress())
 
     return run_once
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """Return Chromium without a window."""
+    from tests.support.programs.chromium import browser, why_unavailable
+
+    if reason := why_unavailable():
+        pytest.skip(reason)
+    with browser() as started:
+        yield started

@@ -48,10 +48,11 @@ BOTH = {"capture": True, "seed": True, "server": "shop_db"}
 VERIFIED = {"server": "shop_db", "verify": "@daily", "verify_wait": "90 minutes"}
 SOON = {"retry_delay": "1 second"}
 LAYERED = {"task_per_layer": True}
+PAGE = "/srv/lake.html"
 REPLICATED: dict[str, tuple[list[str], Mapping[str, Any]]] = {
     "new": ([NEW], {}),
     "nothing": ([f"run) echo '{NOTHING}';;"], {}),
-    "wrong": ([f"run) echo '{WRONG}'; exit 2;;"], SOON),
+    "wrong": ([f"run) echo '{WRONG}'; exit 2;;"], {**SOON, "report": PAGE}),
     "held": ([NEW, "status) exit 3;;"], {}),
     "held_warned": ([NEW, "status) exit 3;;"], {"check": "warn"}),
     # Fails once: it leaves a marker in its working folder.
@@ -195,12 +196,16 @@ def test_nothing_new_emits_no_asset_event(ended: Ended) -> None:
 
 
 def test_a_wrong_configuration_fails_at_once(ended: Ended) -> None:
-    """It is not retried, although three retries are configured, and nothing after it runs."""
+    """It is not retried, although three retries are configured, and nothing after it runs except
+    for the page of the lake, which shows the failure."""
     run = ended.runs["wrong"]
     assert (run["state"], run["events"]) == ("failed", [])
     unstarted = dict.fromkeys(("published", "check"), "upstream_failed")
-    assert ended.states("wrong") == {"run": "failed", **unstarted}
+    assert ended.states("wrong") == {"run": "failed", "report": "success", **unstarted}
     assert ended.tries("wrong")["run"] == 1
+    conf = f"--conf={ended.airflow.sources / 'wrong.yml'}"
+    commands = [f"run {conf} --log=json", f"report {conf} --html={PAGE}"]
+    assert ended.lines("wrong", "called") == commands
     states = ended.states("layered_wrong")
     assert (
         states == {"bronze": "success", "silver": "failed", "gold": "upstream_failed"} | unstarted

@@ -1,34 +1,45 @@
 """dbt and dbt-duckdb parse the sources file, and run its tests and its freshness on Delta tables.
 
-DuckDB's extension for Delta is a download of its own: a macro of its name reads the tables' files
-instead, which are all that these tables ever had.
+With DuckDB's extension for Delta, and the profile and the model of docs/guides/dbt.md. Gold has no
+key twice: that dbt finds some is shown with tables that are not gold.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+import yaml
 from deltalake import write_deltalake
+from typer.testing import CliRunner
 
+from pipeline.cli.app import app
 from pipeline.gold.snapshot.description import DescribedColumn, DescribedTable
 from pipeline.gold.table.names import COMMITTED_AT, LSN
-from pipeline.lake import Lake
+from pipeline.lake import Lake, delta
+from pipeline.observe.progress import QuietProgress
 from pipeline.run.dbt_sources import Freshness, dbt_sources
 from pipeline.schema_history import TableName
-from tests.support.programs.dbt_install import dbt, programs, why_unavailable
+from pipeline.settings import Settings
+from tests.support.binlake.code_blocks import ROOT, code_blocks
+from tests.support.lake.run_layers import run_layers
+from tests.support.programs.dbt_install import EXTENSIONS, dbt, why_unavailable
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.long
 
 NOW = datetime.now(timezone.utc)
 PROJECT = "{name: shop, version: '1.0', profile: shop, config-version: 2}"
-PROFILE = "shop: {target: dev, outputs: {dev: {type: duckdb, path: shop.duckdb}}}"
-MACRO = "CREATE MACRO delta_scan(place) AS TABLE SELECT * FROM read_parquet(place || '/*.parquet')"
+GUIDE = {
+    block.language: block.code for block in code_blocks() if block.page == "docs/guides/dbt.md"
+}
+"""The guide's profile (yaml) and model (sql)."""
 FRESHNESS = Freshness(timedelta(hours=36), timedelta(days=30))
 
 
@@ -46,12 +57,23 @@ def make(
     return DescribedTable(name, path, tuple(described), key, None, True, False)
 
 
+def make_project(folder: Path) -> None:
+    """Make a folder a dbt project with the guide's profile, but without its sources file."""
+    if reason := why_unavailable():
+        pytest.skip(reason)
+    profile = yaml.safe_load(GUIDE["yaml"])
+    extensions = {"extension_directory": str(EXTENSIONS)}
+    profile["shop"]["outputs"]["dev"]["config_options"] = extensions
+    (folder / "models").mkdir()
+    (folder / "dbt_project.yml").write_text(PROJECT)
+    (folder / "profiles.yml").write_text(yaml.safe_dump(profile))
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a dbt project whose sources have names of all kinds, and some keys twice."""
-    if reason := why_unavailable():
-        pytest.skip(reason)
     folder = tmp_path_factory.mktemp("dbt")
+    make_project(folder)
     hour, week = timedelta(hours=1), timedelta(days=7)
     lines = {"order": [1, 1], "Line no.": [1, 2]}
     tables = [
@@ -61,15 +83,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         make(folder, TableName("shop", "repeated"), {"id": [1, 1]}, ("id",), week),
         make(folder, TableName("web shop", "it's"), {"{{ x }}": [1]}, ("{{ x }}",), week),
     ]
-    (folder / "models").mkdir()
     (folder / "models" / "sources.yml").write_text(dbt_sources("shop", tables, FRESHNESS))
     (folder / "models" / "totals.sql").write_text(
         "select count(*) as n from {{ source('shop', 'orders') }}"
     )
-    (folder / "dbt_project.yml").write_text(PROJECT)
-    (folder / "profiles.yml").write_text(PROFILE)
-    connect = f"import duckdb; duckdb.connect('shop.duckdb').execute({MACRO!r})"
-    subprocess.run([programs() / "python", "-c", connect], cwd=folder, check=True)
     return folder
 
 
@@ -110,3 +127,30 @@ def test_dbt_judges_freshness_by_the_last_change(project: Path) -> None:
         "shop.repeated": "warn",
     }
     assert set(found.values()) == {"pass", "warn"}
+
+
+def test_gold_passes_its_tests_and_the_guides_model_has_its_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Gold of the recorded shop, whose folders also have files of earlier versions."""
+    lake = Lake(str(tmp_path / "lake"))
+    binlogs = str(ROOT / "demo" / "binlogs")
+    run_layers(
+        spark, Settings.load(None, source="shop", binlogs=binlogs, lake=lake.root), QuietProgress()
+    )
+    make_project(tmp_path)
+    (tmp_path / "models" / "open_orders.sql").write_text(GUIDE["sql"])
+    command = ["dbt-sources", "--lake", lake.root, "--to", str(tmp_path / "models" / "sources.yml")]
+    written = CliRunner().invoke(app, command)
+    assert written.exit_code == 0, written.output
+    built = dbt(tmp_path, "build")
+    assert built.returncode == 0, built.stdout
+    found = outcomes(tmp_path, "run_results.json")
+    assert set(found.values()) == {"pass", "success"}
+    assert "unique_key_shop_order_items" in {name.split(".")[0] for name in found}
+
+    orders = lake.gold("shop", "orders")
+    count = "select count(*) as n from {{ ref('open_orders') }}"
+    shown = dbt(tmp_path, "--quiet", "show", "--output", "json", "--inline", count)
+    expected = delta.read(spark, orders).where("status = 'new'").count()
+    assert json.loads(shown.stdout)["show"] == [{"n": expected}], shown.stdout

@@ -26,6 +26,9 @@ from pipeline.lake.ledger.run_store import append_run, read_runs
 from pipeline.maintenance import run as look
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import run_command
+from pipeline.run.page.attention import attention
+from pipeline.run.page.document import document
+from pipeline.run.page.lake_page import read_page
 from pipeline.settings import Settings
 from tests.support.lake.kills import Killed
 from tests.support.observe.captured_log import captured_log
@@ -164,6 +167,8 @@ def test_every_run_leaves_a_record_of_what_it_did(
     assert source_status["last_run"]["run_id"] == failed.run_id
     assert (status["tables"][0]["table"], status["layers"][0]["batch"]) == ("orders", 3)
 
+    check_page(source, records)
+
     answers = [spark.sql(query.replace("/data/lake", source.lake.root)) for query in documented()]
     per_hour, lag, tables, problems, lost = [answer.collect() for answer in answers]
     assert sum(row["rows"] for row in per_hour) == changes
@@ -226,8 +231,7 @@ def check_lineage(source: Source, run: RunRecord) -> None:
     written = orders["outputFacets"]["outputStatistics"]
     assert rows.items() <= written.items()
     table = DeltaTable(orders["name"])
-    sizes = pa.table(table.get_add_actions()).column("size_bytes").to_pylist()
-    assert (written["size"], written["fileCount"]) == (sum(sizes), len(sizes))
+    assert (written["fileCount"], written["size"]) == stored(table)
     assert orders["facets"]["version"]["datasetVersion"] == str(table.version())
     names = [field["name"] for field in orders["facets"]["schema"]["fields"]]
     assert names == [field.name for field in table.schema().fields]
@@ -239,6 +243,31 @@ def check_lineage(source: Source, run: RunRecord) -> None:
     assert (origin["namespace"], origin["name"], origin["field"]) == (
         *("mysql://db-1:3306", TABLE, "id"),
     )
+
+
+def check_page(source: Source, records: list[RunRecord]) -> None:
+    """Check the page of a lake after these runs, of which the last failed and the one before it
+    reported a gap."""
+    settings = Settings.load(None, lake=source.lake.root)
+    page = read_page(source.spark, settings, QuietProgress(), days=30)
+    shown = [(run.run_id, run.outcome, run.rows_applied) for run in page.runs]
+    assert shown == [(run.run_id, run.outcome, run.rows_applied) for run in records]
+    sizes = {one.name: (one.files, one.bytes) for one in page.sizes if one.layer == "gold"}
+    gold = DeltaTable(source.lake.gold("shop", "orders"))
+    assert sizes["gold/shop/orders"] == stored(gold)
+    assert [(str(table.name), table.state) for table in page.status.tables] == [(TABLE, "equal")]
+    problems = [item.sentence for item in attention(page.status).problems]
+    assert any("binlog.000001 and binlog.000003" in problem for problem in problems)
+    assert any(str(records[0].error) in problem for problem in problems)
+    html = document(page)
+    assert "runs in 30 days, 2 with a failure or fault" in html
+    assert "gold/shop/orders" in html
+
+
+def stored(table: DeltaTable) -> tuple[int, int]:
+    """Return the number of a table's files, and their size in bytes, by its Delta log."""
+    sizes = pa.table(table.get_add_actions()).column("size_bytes").to_pylist()
+    return len(sizes), sum(sizes)
 
 
 def documented() -> list[str]:

@@ -35,7 +35,7 @@ class StandaloneAirflow:
         self.sources.mkdir(parents=True)
         self._log = folder / "airflow.log"
         environment = settings(self.home, str(free_port()))
-        self._url = environment["AIRFLOW__API__BASE_URL"]
+        self.url = environment["AIRFLOW__API__BASE_URL"]
         self._environment = {
             **os.environ,
             **environment,
@@ -102,7 +102,7 @@ class StandaloneAirflow:
 
     def _answers(self) -> bool:
         try:
-            with urlopen(f"{self._url}/api/v2/monitor/health", timeout=10):
+            with urlopen(f"{self.url}/api/v2/monitor/health", timeout=10):
                 return True
         except OSError:
             return False

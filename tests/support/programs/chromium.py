@@ -1,7 +1,7 @@
 """Chromium: the one at BINLAKE_CHROMIUM or on PATH, or that of this machine's Debian release.
 
-The packages are unpacked into `.cache/chromium` without root: about 200 MB of downloads, once,
-and 800 MB on disk.
+The packages are unpacked into `.cache/chromium` without root: about 225 MB of downloads, which take
+a minute, once, and 800 MB on disk. `BINLAKE_SCREENSHOTS=FOLDER` keeps what tests looked at.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from tests.support.programs.debian import UnavailableError, unpacked
 from tests.support.programs.installation import CACHE
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
-PACKAGES = ("chromium", "fonts-liberation")
+PACKAGES = ("chromium", "fonts-liberation", "fonts-dejavu-core")
+"""The browser, Arial's metric twin, and DejaVu: a desktop's default font, with symbols."""
 RELEASE = Path("/etc/os-release")
 FONTS = """\
 <?xml version="1.0"?>
@@ -46,7 +47,9 @@ def program() -> tuple[Path, dict[str, str]]:
     root = unpacked(CACHE / "chromium" / "root", _release(), PACKAGES)
     fonts = CACHE / "chromium" / "fonts.conf"
     fonts.write_text(FONTS.format(fonts=root / "usr/share/fonts", cache=CACHE / "chromium/fonts"))
-    libraries = [*root.glob("usr/lib/*-linux-gnu"), *root.glob("lib/*-linux-gnu")]
+    # PulseAudio's library has a private one in a folder of its own.
+    patterns = ("usr/lib/*-linux-gnu", "usr/lib/*-linux-gnu/pulseaudio", "lib/*-linux-gnu")
+    libraries = [folder for pattern in patterns for folder in root.glob(pattern)]
     variables = {
         "LD_LIBRARY_PATH": ":".join(map(str, libraries)),
         "FONTCONFIG_FILE": str(fonts),
@@ -68,6 +71,18 @@ def browser() -> Iterator[Browser]:
             yield started
         finally:
             started.close()
+
+
+def kept(file: str) -> Path | None:
+    """Return where to keep a screenshot or print-out, if they are wanted."""
+    folder = os.environ.get("BINLAKE_SCREENSHOTS")
+    return Path(folder, file) if folder else None
+
+
+def keep(page: Page, name: str, *, full_page: bool = False) -> None:
+    """Keep a screenshot of the page, if screenshots are wanted."""
+    if file := kept(f"{name}.png"):
+        page.screenshot(path=file, full_page=full_page)
 
 
 def _release() -> str:

@@ -1,5 +1,5 @@
-"""dbt with DuckDB, in an environment of its own: its requirements exclude versions that Binlake's
-tests use (protobuf, pathspec). Some 50 MB to download, once."""
+"""dbt with DuckDB and its extension for Delta, in an environment of its own: dbt's requirements
+exclude versions that Binlake's tests use (protobuf, pathspec). Some 80 MB to download, once."""
 
 from __future__ import annotations
 
@@ -10,10 +10,26 @@ import venv
 from functools import lru_cache
 from pathlib import Path
 
-PACKAGES = ("dbt-core>=1.11,<1.12", "dbt-duckdb>=1.10")
+PACKAGES = (
+    *("dbt-core>=1.11,<1.12", "dbt-duckdb>=1.10"),
+    *("duckdb>=1.5,<1.6", "duckdb-extension-delta>=1.5,<1.6"),
+)
 FOLDER = (
     Path(os.environ["BINLAKE_CACHE"]) / f"dbt-1.11-py{sys.version_info[0]}{sys.version_info[1]}"
 )
+EXTENSIONS = FOLDER / "extensions"
+"""DuckDB's `extension_directory`. With the extension in it, `extensions: [delta]` fetches nothing.
+"""
+INSTALL = """
+import sys
+from importlib.resources import files
+
+import duckdb
+
+folder = files("duckdb_extension_delta") / "extensions" / f"v{duckdb.__version__}"
+with duckdb.connect(config={"extension_directory": sys.argv[1]}) as connection:
+    connection.install_extension(str(folder / "delta.duckdb_extension"))
+"""
 
 
 def why_unavailable() -> str | None:
@@ -29,14 +45,15 @@ def why_unavailable() -> str | None:
 def programs() -> Path:
     """Return the folder with the environment's programs; installs it if necessary.
 
-    Raises CalledProcessError if the packages cannot be installed.
+    Raises CalledProcessError if something cannot be installed.
     """
-    ready = FOLDER / "ready"
-    if not ready.exists():
+    ready, wanted = FOLDER / "ready", "\n".join(PACKAGES)
+    if not ready.exists() or ready.read_text() != wanted:
         venv.create(FOLDER, clear=True, with_pip=True)
-        install = [str(FOLDER / "bin" / "python"), "-m", "pip", "install", "--quiet", *PACKAGES]
-        subprocess.run(install, check=True)
-        ready.touch()
+        python = str(FOLDER / "bin" / "python")
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
+        subprocess.run([python, "-c", INSTALL, str(EXTENSIONS)], check=True)
+        ready.write_text(wanted)
     return FOLDER / "bin"
 
 
