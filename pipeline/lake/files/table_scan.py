@@ -53,8 +53,12 @@ class TableScan:
         fragments = [fragment for _, fragment in self.files(where)]
         if sum(_uncompressed(fragment) for fragment in fragments) > _READ_FOR_FEW * size:
             return None
+        # The fragments have read their footers.
+        dataset = ds.FileSystemDataset(
+            fragments, self.table.schema, _FORMAT, self.dataset.filesystem
+        )
         found = []
-        for batch in self.dataset.to_batches(
+        for batch in dataset.to_batches(
             filter=where.expression, batch_readahead=1, fragment_readahead=1
         ):
             rows, size = rows - batch.num_rows, size - batch.nbytes
