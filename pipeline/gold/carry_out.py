@@ -156,7 +156,8 @@ def _looking(run: LayerRun) -> Spark:
 def _apply_tables(batch: GoldBatch) -> tuple[dict[str, int], list[StoppedTable]]:
     """Apply all tables, several in parallel; return the numbers of changes, and the stops.
 
-    Spark starts in this thread, which an interrupt ends, once all that needs none is done.
+    Tables that need no Spark come first. Then it starts in this thread, so that an interrupt ends
+    its start.
     """
     run, groups = batch.run, _connected(batch)
     with run.progress.task("applying changes", len(batch.touched), "tables") as task:

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 from deltalake import DeltaTable, Field
 from deltalake.exceptions import DeltaError
 from pyspark.sql import types as st
@@ -32,7 +33,7 @@ from pipeline.lake.delta_log.model import LakeTable, LogEntry, Step
 from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.lake.delta_log.table_log import files_within, names_in_files
 from pipeline.lake.files.data_files import write_groups
-from pipeline.lake.files.table_scan import scan_files
+from pipeline.lake.files.table_scan import scan_files, uncompressed_size
 from pipeline.lake.locks.lease import require_held
 from pipeline.lake.locks.lock import exclusive, local_path
 from pipeline.observe.run_log import say
@@ -83,9 +84,11 @@ class SmallTable:
         scan = scan_files(replace(self.table, statistics=()), self.entries, {})
         found = [(scan.entries[one.path], one) for one in scan.dataset.get_fragments()]
         rows = sum(fragment.metadata.num_rows for _, fragment in found)
-        size = sum(_size(fragment) for _, fragment in found)
+        size = sum(uncompressed_size(fragment) for _, fragment in found)
         if size > _HELD_BYTES or rows * len(self.schema) > _HELD_VALUES:
             raise LeftToSparkError("its files are too large for memory")
+        if any(_needs_conversion(fragment.metadata) for _, fragment in found):
+            raise LeftToSparkError("a file has times in a form of Spark's own")
         return [(entry, self._rows(fragment)) for entry, fragment in found]
 
     def _rows(self, fragment: ds.ParquetFileFragment) -> pa.Table:
@@ -219,10 +222,7 @@ def _have_deletion_vectors(opened: DeltaTable, files: pa.Table) -> bool:
     return any(path.rpartition("/")[2] in names for path in files.column("path").to_pylist())
 
 
-def _size(fragment: ds.ParquetFileFragment) -> int:
-    """Return a file's uncompressed size; raise LeftToSparkError if its times need conversion."""
-    footer = fragment.metadata
+def _needs_conversion(footer: pq.FileMetaData) -> bool:
+    """Return True if Spark converts a file's times when it reads them."""
     kinds = {footer.schema.column(n).physical_type for n in range(len(footer.schema))}
-    if "INT96" in kinds or any(key in (footer.metadata or {}) for key in _CALENDAR):
-        raise LeftToSparkError("a file has times in a form of Spark's own")
-    return sum(footer.row_group(n).total_byte_size for n in range(footer.num_row_groups))
+    return "INT96" in kinds or any(key in (footer.metadata or {}) for key in _CALENDAR)

@@ -14,9 +14,15 @@ from typing import Any
 LogAction = Mapping[str, Any]
 """An `add`, `remove` or `txn` action, without its name."""
 
-
+_SIZES, _DELETED = "fileSizeHistogram", "deletedRecordCountsHistogramOpt"
+_KEPT = (
+    *("numMetadata", "numProtocol", "metadata", "protocol", "domainMetadata"),
+    *("numDeletedRecordsOpt", "numDeletionVectorsOpt"),
+)
+"""Fields that such a commit does not change."""
 _MOST_FILES, _MOST_TRANSACTIONS = 50, 100
-"""Delta leaves out longer lists (`allFilesInCrcThresholdNumFiles`, `setTransactionsInCrc…`)."""
+"""Longer lists are left out: Delta's own limit of files (`DELTA_ALL_FILES_IN_CRC_THRESHOLD_FILES`),
+and one of ours."""
 
 
 def checksum_after(
@@ -54,14 +60,6 @@ def checksum_after(
         undeleted = counts[0] + len(added) - len(removed)
         found[_DELETED] = {"deletedRecordCounts": [undeleted, *counts[1:]]}
     return found
-
-
-_SIZES, _DELETED = "fileSizeHistogram", "deletedRecordCountsHistogramOpt"
-_KEPT = (
-    *("numMetadata", "numProtocol", "metadata", "protocol", "domainMetadata"),
-    *("numDeletedRecordsOpt", "numDeletionVectorsOpt"),
-)
-"""What such a commit does not change."""
 
 
 def _sizes_after(before: Mapping[str, Any], sizes: Sequence[tuple[int, int]]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class TableScan:
         more than `size` bytes in memory, or the files that may have some are too large to be
         read."""
         fragments = [fragment for _, fragment in self.files(where)]
-        if sum(_uncompressed(fragment) for fragment in fragments) > _READ_FOR_FEW * size:
+        if sum(uncompressed_size(fragment) for fragment in fragments) > _READ_FOR_FEW * size:
             return None
         # The fragments have read their footers.
         dataset = ds.FileSystemDataset(
@@ -68,7 +68,8 @@ class TableScan:
         return pa.Table.from_batches(found, self.table.schema)
 
 
-def _uncompressed(fragment: ds.ParquetFileFragment) -> int:
+def uncompressed_size(fragment: ds.ParquetFileFragment) -> int:
+    """Return the size of a file's columns in bytes, uncompressed but encoded, by its footer."""
     footer = fragment.metadata
     return sum(footer.row_group(n).total_byte_size for n in range(footer.num_row_groups))
 
