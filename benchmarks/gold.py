@@ -32,8 +32,9 @@ from pipeline.gold.changes.images import LeftOut
 from pipeline.gold.changes.small_batch import Few
 from pipeline.gold.schema.evolve import first_properties
 from pipeline.gold.table.commits import CommitSums, written
-from pipeline.gold.table.gold_table import Write, properties_in_sql
+from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.options import TableOptions
+from pipeline.gold.table.table_metadata import properties_in_sql
 from pipeline.lake import delta
 from pipeline.lake.child_sessions import FEW, interpreted
 from pipeline.lake.sql_text import in_sql

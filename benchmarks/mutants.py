@@ -149,7 +149,7 @@ MUTANTS = (
     ),
     Mutant(
         "other rows lost when a small file is rewritten",
-        "pipeline/gold/apply/small_merge.py",
+        "pipeline/gold/local/merge.py",
         "written += [kept, changed]",
         "written += [changed]",
         ("tests/integration/gold/changes/test_gold_few_changes.py",),
@@ -157,10 +157,10 @@ MUTANTS = (
     ),
     Mutant(
         "rows deleted by a deletion vector restored",
-        "pipeline/gold/table/small_table.py",
+        "pipeline/gold/local/table.py",
         "    if _have_deletion_vectors(opened, files):\n",
         "    if False:\n",
-        ("tests/spark/pipeline/gold/apply/test_small_merge.py",),
+        ("tests/spark/pipeline/gold/local/test_merge.py",),
         compiled=True,
     ),
     Mutant(

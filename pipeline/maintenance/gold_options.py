@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipeline.gold import GoldState
-from pipeline.gold.table.gold_table import gold_schema, properties_in_sql
+from pipeline.gold.table.gold_table import gold_schema
 from pipeline.gold.table.options import TableOptions, clustering_clause
+from pipeline.gold.table.table_metadata import properties_clause
 from pipeline.lake.delta_log.column_features import DELETION_VECTORS
 from pipeline.lake.delta_log.model import DeltaState
 from pipeline.lake.delta_log.spark_written import clustered_by
@@ -61,6 +62,6 @@ def clauses(
     if others and clustered_by(run.spark, reference) != wanted.clustering:
         yield clustering_clause(wanted.clustering)
     if changes := wanted.options.changes(before):
-        yield f"SET TBLPROPERTIES ({properties_in_sql(changes)})"
+        yield properties_clause(changes)
     if not wanted.options.deletion_vectors and DELETION_VECTORS in state.features:
         yield DROP_VECTORS

@@ -20,6 +20,7 @@ from pipeline.lake.tables.choice import tables_of
 from pipeline.lake.tables.tables import Tables
 from pipeline.layer import Done, LayerRun
 from pipeline.schema_history import TableName
+from pipeline.schema_history.alter.items import KINDS_IGNORED_BY_GOLD
 from pipeline.schema_history.timeline.stored_timeline import append_items
 from pipeline.silver.decode import segment_refs
 from pipeline.silver.decode.decode import (
@@ -63,6 +64,13 @@ REFRESH_STARTED = (
     "A full refresh has started: everything is decoded again. Gold keeps its published snapshot"
     " until it has caught up."
 )
+_WITHOUT_SPARK = frozenset(
+    {
+        *("create", "observed", "add_columns", "version", "keys", "model", "truncate"),
+        *KINDS_IGNORED_BY_GOLD,
+    }
+)
+"""Kinds of timeline items that gold may apply without Spark."""
 
 
 def carry_out(run: LayerRun, plan: Plan) -> Done:
@@ -103,7 +111,8 @@ def _decode_and_commit(run: LayerRun, plan: Plan, body: SilverPlan) -> Done:
     refs = _refs(run, body)
     # The rows of seeds are in no segment.
     size = None if body.seeded else sum(ref.size for ref in refs)
-    few = size is not None and size <= FEW_BYTES and not body.items
+    plain = all(item.kind in _WITHOUT_SPARK for item in body.items)
+    few = size is not None and size <= FEW_BYTES and plain
     in_reach = run.settings.catalog is None and local_path(run.lake.root) is not None
     start_early(run.spark, size, needed=not (few and in_reach))
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 
 import pyarrow as pa
@@ -12,7 +13,6 @@ from pyspark.sql import SparkSession
 
 from pipeline.gold.apply.merge import Take, put
 from pipeline.gold.apply.seed_rows import Seeding
-from pipeline.gold.apply.small_merge import put_without_spark
 from pipeline.gold.cascades.cascades_table import CascadedChanges
 from pipeline.gold.changes.changes import (
     TableChanges,
@@ -26,10 +26,11 @@ from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.small_batch import Few, few_of, rows_here
 from pipeline.gold.changes.steps import Evolve, Rows, parts
+from pipeline.gold.local.merge import put_without_spark
 from pipeline.gold.plan.stopped_tables import StoppedTable, stops
 from pipeline.gold.plan.table_refresh import prepare_place
 from pipeline.gold.schema.renames import TableStep, change, in_order
-from pipeline.gold.schema.unlogged import left_out
+from pipeline.gold.schema.unlogged import all_logged, left_out
 from pipeline.gold.table.damage import REFUSED, Damage, damage_in
 from pipeline.gold.table.gold_table import GoldTable, Write, table_progress
 from pipeline.gold.table.names import gold_name
@@ -150,7 +151,7 @@ class _Carrier:
         counts = [(step.name, self._rows(step)) for step in group]
         evolving = [s for s in group if isinstance(s.part, Evolve) and not s.part.item.seed]
         if evolving:
-            change(self.batch.run.session, evolving, drop_rows=self.batch.state.drop_rows)
+            change(self.batch.run.spark, evolving, drop_rows=self.batch.state.drop_rows)
         return counts
 
     def _make_ready(self, group: Sequence[TableStep]) -> None:
@@ -183,9 +184,12 @@ class _Carrier:
         write = Write(table.reference, table.app, step.version)
         look = Look(batch.watch, str(step.name)) if batch.watch and part.complete else None
         here = rows_here(run.spark, run.lake, part, types) if batch.few else None
+        if here is not None:
+            here = without_here(here, left_out_of(part, batch.facts.skipped, batch.facts.prepared))
         if here is not None and self._are_all(step.name, part):
-            kept = without_here(here, left_out_of(part, batch.facts.skipped, batch.facts.prepared))
-            if (count := put_without_spark(kept, shape, write, look)) is not None:
+            logged = partial(all_logged, part)
+            count = put_without_spark(here, shape, write, look, all_logged=logged)
+            if count is not None:
                 return count
         return put(
             run.session,

@@ -22,7 +22,6 @@ from pipeline.gold.changes.fold_partial import MISSING, fold_partial, misfits
 from pipeline.gold.changes.images import LeftOut
 from pipeline.gold.changes.key_checks import first_repeated
 from pipeline.gold.changes.keyless import keyless_misfits, put_keyless
-from pipeline.gold.changes.local_fold import can_fold, fold_here
 from pipeline.gold.changes.refusals import (
     key_inexact,
     key_left_out,
@@ -33,6 +32,7 @@ from pipeline.gold.changes.refusals import (
     write_documents,
 )
 from pipeline.gold.changes.small_batch import Few, at_driver, fit, local, session_for
+from pipeline.gold.local.fold import can_fold, fold_here
 from pipeline.gold.schema.unlogged import completed
 from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.names import LSN

@@ -103,7 +103,7 @@ class Seeding:
         except TableRefusedError as error:
             # The published cut will include the table's previous rows.
             restore = f"RESTORE TABLE {in_sql(self.table.reference)} TO VERSION AS OF {base}"
-            change.commit(lambda: change.spark.sql(restore))
+            change.commit(lambda: change.session.sql(restore))
             reason = f"its seed cannot be brought up to date: {error.refusal.reason}"
             raise TableRefusedError(Refusal(item.lsn, reason, passable=False)) from error
         change.set_position()

@@ -81,7 +81,7 @@ def read_changes(
 
     Changes of an XA transaction are in the part in which it is committed, with the LSN and the time
     of the commit. `cascaded`: additional changes by foreign keys (see `cascades.cascades_table`).
-    `here`: the rows between the part's bounds, if already read (see `small_batch.rows_here`).
+    `here`: the rows between the part's bounds, without skipped ones, if already read.
     """
     found = _logged(spark, lake, name, rows, skip, prepared, here)
     if cascaded is None:
@@ -104,18 +104,17 @@ def _logged(
     prepared: Sequence[Prepared],
     here: pa.Table | None,
 ) -> TableChanges | None:
-    due, skipped = decided(rows, prepared), left_out_of(rows, skip, prepared)
+    due = decided(rows, prepared)
     # Rows that are due were logged before the part.
     if here is not None and not due:
-        found = spark.createDataFrame(here, spark_schema(here.schema))
-        return TableChanges(without(found, skipped)) if skipped else TableChanges(found, here)
+        return TableChanges(spark.createDataFrame(here, spark_schema(here.schema)), here)
     path = lake.changes(name.schema, name.table, rows.version)
     if properties(spark, path) is None:
         return None
     changes = delta.read(spark, path)
     if "after" not in changes.columns:
         return None  # from before a full refresh, which has not written any row to it
-    found = without(changes.where(between(rows).sql), skipped)
+    found = without(changes.where(between(rows).sql), left_out_of(rows, skip, prepared))
     return TableChanges(found.unionByName(_at_their_commits(changes, due, skip)) if due else found)
 
 

@@ -16,7 +16,7 @@ Doubt = Literal["", "date", "real", "text"]
 be any bytes that are invalid in the charset, and 0.0 equals -0.0."""
 REPLACEMENT = "\ufffd"
 """Replaces bytes that are not a character of their charset."""
-_MARIADB_GTID = r"^[0-9]+-[0-9]+-[0-9]+$"
+MARIADB_GTID = r"^[0-9]+-[0-9]+-[0-9]+$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class LeftOut:
         """Return the condition that an update may have changed columns that MariaDB omits."""
         if not self.undeclared:
             return sf.lit(False)
-        of_mariadb = _is(sf.col("__gtid").rlike(_MARIADB_GTID))
+        of_mariadb = _is(sf.col("__gtid").rlike(MARIADB_GTID))
         some = _is(sf.size(self._undeclared_left_out()) > 0)
         return (sf.col("__op") == "update") & of_mariadb & some
 

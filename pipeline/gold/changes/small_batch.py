@@ -20,7 +20,6 @@ from pipeline.gold.changes.changes import between
 from pipeline.gold.changes.images import image_type
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.steps import Rows
-from pipeline.gold.table.small_table import SMALL_BYTES
 from pipeline.lake import Lake
 from pipeline.lake.child_sessions import (
     FEW,
@@ -37,6 +36,8 @@ from pipeline.lake.tables.native import NativeTables
 from pipeline.settings.settings import MIB
 from pipeline.silver.decode.silver_tables import changes_table, is_mapped
 
+SMALL_BYTES = 4 * MIB
+"""Size of files below which rewriting them costs less than deletion vectors."""
 HELD_BYTES = 16 * MIB
 """Limit on the size of a part's images, uncompressed in the driver's memory."""
 VALUE_BYTES = 32
@@ -152,7 +153,7 @@ def at_driver(changes: DataFrame, most: int) -> pa.Table | None:
     return rows if rows.num_rows <= most else None
 
 
-def session_for(spark: SparkSession, table: str, looking: SparkSession) -> SparkSession:
+def session_for(spark: SparkSession, table: str, looking: Spark) -> SparkSession:
     """Return a session for applying local changes to a gold table: `spark`, unless it is small.
 
     `looking` is the session in which to read the table's size.

@@ -19,8 +19,9 @@ from pyspark.sql import SparkSession
 from pipeline.errors import BinlakeError, SettingsError
 from pipeline.gold.schema.renames import connected_groups
 from pipeline.gold.table.damage import Damage, damage_in
-from pipeline.gold.table.gold_table import GoldTable, properties_in_sql, table_progress
+from pipeline.gold.table.gold_table import GoldTable, table_progress
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
+from pipeline.gold.table.table_metadata import properties_clause
 from pipeline.lake import delta, stores
 from pipeline.lake.ledger.history_removed import Removed, removed
 from pipeline.lake.sql_text import in_sql, is_name, quoted
@@ -207,8 +208,8 @@ def _emptied(spark: SparkSession, table: GoldTable, batch: int) -> bool:
         for prop in hindering
     ]
     if now.properties.get(_APPEND_ONLY, "false").lower() != "false":
-        unset = properties_in_sql({_APPEND_ONLY: "false"})
-        statements.append(f"ALTER TABLE {reference} SET TBLPROPERTIES ({unset})")
+        clause = properties_clause({_APPEND_ONLY: "false"})
+        statements.append(f"ALTER TABLE {reference} {clause}")
     app = f"{table.app}/refresh"
     for statement in statements:
         delta.commit(partial(spark.sql, statement), app=app, version=batch, table=table.reference)

@@ -19,15 +19,20 @@ from pyspark.sql import Column, DataFrame, functions as sf, types as st
 from pipeline.gold.changes.images import known
 from pipeline.gold.changes.refusals import write_values
 from pipeline.gold.changes.steps import Evolve
+from pipeline.gold.local.table import fill_without_spark
 from pipeline.gold.schema.convert import converted
 from pipeline.gold.schema.generated import generated_value
-from pipeline.gold.schema.table_change import TableChange, features_clause, needed_features
+from pipeline.gold.schema.table_change import TableChange, needed_features
 from pipeline.gold.table.names import COMMITTED_AT, LSN, OWN_COLUMNS
+from pipeline.gold.table.table_metadata import properties_clause, set_columns
 from pipeline.lake import delta
-from pipeline.lake.delta_log.column_features import FOR_MAPPING
-from pipeline.lake.delta_log.spark_written import clustered_by, features
+from pipeline.lake.delta_log.column_features import FOR_MAPPING, enabling
+from pipeline.lake.delta_log.spark_written import clustered_by, columns, features
 from pipeline.lake.sql_text import in_sql, literal, quoted
 from pipeline.schema_history.alter.items import ColumnStep
+
+_ADDING = ("ADD COLUMNS", "ALTER COLUMN")
+"""Beginnings of clauses that add or move columns, and leave all others as they are."""
 
 
 def alter_table(change: TableChange) -> None:
@@ -43,7 +48,7 @@ def alter_table(change: TableChange) -> None:
     if steps is not None and _values_stay(change.part, steps):
         _by_metadata(change, steps)
     elif steps is not None:
-        before = delta.read(change.spark, change.table.reference, version=base)
+        before = delta.read(change.session, change.table.reference, version=base)
         rows = _rewritten(before, steps, change.schema, vouched=change.vouched)
         write_values(lambda: change.overwrite(rows), change.item.lsn)
     change.cluster()
@@ -77,13 +82,10 @@ def _values_stay(part: Evolve, steps: Sequence[ColumnStep]) -> bool:
 def _by_metadata(change: TableChange, steps: Sequence[ColumnStep]) -> None:
     while _next(change, steps) is not None:
         change.commit(partial(_step, change, steps))
-    schema = change.schema
-    values = [
-        f"{quoted(step.name)} = {typed(step.text, schema[step.name].dataType)}"
-        for step in steps
-        if step.old is None and step.text is not None
-    ]
-    if values:
+    texts = {step.name: step.text for step in steps if step.old is None and step.text is not None}
+    if texts and not fill_without_spark(change.write, change.schema.fields, texts):
+        schema = change.schema
+        values = (f"{quoted(n)} = {typed(t, schema[n].dataType)}" for n, t in texts.items())
         change.execute(f"UPDATE {in_sql(change.table.reference)} SET {', '.join(values)}")
 
 
@@ -92,8 +94,12 @@ def _step(change: TableChange, steps: Sequence[ColumnStep]) -> None:
     clause = _next(change, steps)
     if clause is None:
         return
+    if clause.startswith(_ADDING) and set_columns(
+        change.spark, change.table.reference, change.schema
+    ):
+        return
     try:
-        change.spark.sql(f"ALTER TABLE {in_sql(change.table.reference)} {clause}")
+        change.session.sql(f"ALTER TABLE {in_sql(change.table.reference)} {clause}")
     except AnalysisException:
         if _next(change, steps) == clause:
             raise
@@ -105,7 +111,7 @@ def _next(change: TableChange, steps: Sequence[ColumnStep]) -> str | None:
     if now is None or now.reached >= change.item.position:
         return None
     spark, reference = change.spark, change.table.reference
-    present = [n for n in delta.read(spark, reference).columns if n not in OWN_COLUMNS]
+    present = [name for name in columns(spark, reference) if name not in OWN_COLUMNS]
     table = Metadata(present, clustered_by(spark, reference), features(spark, reference))
     return next_change(table, steps, change.schema)
 
@@ -128,7 +134,7 @@ def next_change(now: Metadata, steps: Sequence[ColumnStep], schema: st.StructTyp
     if gone or not renamed.keys().isdisjoint(present):
         needed |= FOR_MAPPING
     if needed - now.features:
-        return features_clause(needed - now.features)
+        return properties_clause(enabling(sorted(needed - now.features)))
     if gone and set(gone) & set(now.clustered):
         return "CLUSTER BY NONE"  # Delta drops no clustering column
     if gone:

@@ -6,15 +6,16 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import types as st
 
 from pipeline.errors import BinlakeError
+from pipeline.gold.local.table import empty_without_spark
 from pipeline.gold.schema.alter_table import add_columns, alter_table
 from pipeline.gold.schema.table_change import TableChange, needed_features
 from pipeline.gold.table.damage import damage_in
-from pipeline.gold.table.gold_table import SOURCE, GoldTable, properties_in_sql, table_progress
-from pipeline.gold.table.options import TableOptions, clustering_clause
-from pipeline.lake import delta
+from pipeline.gold.table.gold_table import SOURCE, GoldTable, table_progress
+from pipeline.gold.table.options import TableOptions
+from pipeline.gold.table.table_metadata import create_table
 from pipeline.lake.delta_log.column_features import enabling
 from pipeline.lake.lazy_spark import Spark
-from pipeline.lake.sql_text import in_sql, is_name, quoted
+from pipeline.lake.sql_text import in_sql, quoted
 from pipeline.schema_history.alter.items import TimelineItem
 from pipeline.schema_history.ddl.partitions import PartitionRows
 
@@ -36,8 +37,9 @@ def evolve(change: TableChange) -> None:
         # Missing if the table started empty, and no row has shown its columns yet.
         if not ours or (item.kind in ENDS and not change.drop_rows):
             return
-        which = f" WHERE {_held_in(item.rows)}" if item.rows else ""
-        change.execute(f"DELETE FROM {in_sql(table.reference)}{which}")
+        if item.rows or not empty_without_spark(change.write):
+            which = f" WHERE {_held_in(item.rows)}" if item.rows else ""
+            change.execute(f"DELETE FROM {in_sql(table.reference)}{which}")
     elif item.definition is None:
         return
     elif now is not None and not ours:
@@ -111,25 +113,19 @@ def _begin(change: TableChange, *, there: bool) -> None:
             return
     if change.keep_base() is None:
         return  # another run has passed it
-    change.overwrite(change.spark.createDataFrame([], change.schema))
+    change.overwrite(change.session.createDataFrame([], change.schema))
     change.cluster()
     change.set_position()
 
 
 def create(change: TableChange, *, done: bool = False) -> None:
     """Create an empty table in one commit; `done`: this completes the change."""
-    spark, reference = change.spark, change.table.reference
-    columns = [f"{quoted(f.name)} {f.dataType.simpleString()}" for f in change.schema.fields]
-    by = f" {clustering_clause(change.clustering)}" if change.clustering else ""
     properties = change.done_properties if done else {SOURCE: change.table.source}
     properties = {**first_properties(change.schema, change.table.options), **properties}
-    if is_name(reference):
-        delta.create_schema(spark, reference)
-    statement = (
-        f"CREATE TABLE IF NOT EXISTS {in_sql(reference)} ({', '.join(columns)}) USING delta"
-        f"{by} TBLPROPERTIES ({properties_in_sql(properties)})"
+    spark, reference = change.spark, change.table.reference
+    change.commit(
+        lambda: create_table(spark, reference, change.schema, change.clustering, properties)
     )
-    change.commit(lambda: spark.sql(statement))
 
 
 def first_properties(schema: st.StructType, options: TableOptions) -> dict[str, str]:

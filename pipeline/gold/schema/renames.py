@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession
-
 from pipeline.errors import BinlakeError
 from pipeline.gold.changes.steps import MOVES, Evolve, Part, Rows
 from pipeline.gold.schema.evolve import create, evolve
 from pipeline.gold.schema.table_change import TableChange
 from pipeline.gold.table.gold_table import GoldTable, table_progress
 from pipeline.lake import delta
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.sql_text import quoted
 from pipeline.schema_history import TableName
 
@@ -72,7 +71,7 @@ def connected_groups(
     return list({id(members): members for members in group.values()}.values())
 
 
-def change(spark: SparkSession, steps: Sequence[TableStep], *, drop_rows: bool) -> None:
+def change(spark: Spark, steps: Sequence[TableStep], *, drop_rows: bool) -> None:
     """Apply one change of a definition to a table, or one RENAME to all of its tables."""
     changes = [
         TableChange(spark, step.table, step.part, step.version, step.vouched, drop_rows)
@@ -103,19 +102,19 @@ def _rename(moves: Sequence[TableChange]) -> None:
 
 
 def _take_rows(move: TableChange, tables: Mapping[TableName, GoldTable]) -> None:
-    spark, item = move.spark, move.item
+    item = move.item
     now = move.progress()
     if item.definition is None or (now is not None and now.reached >= item.position):
         return
     if now is None:
         create(move)
     source = tables.get(item.other) if item.other else None
-    was = table_progress(spark, source.reference, source.refresh) if source else None
+    was = table_progress(move.spark, source.reference, source.refresh) if source else None
     base = was.base(item) if was else None
     if source is None or base is None:
         raise BinlakeError(
             f"{item.name} gets the rows of {item.other}, whose gold table was changed meanwhile.",
             remedy="Nothing else may write to gold. Report this if nothing did.",
         )
-    rows = delta.read(spark, source.reference, version=base)
+    rows = delta.read(move.session, source.reference, version=base)
     move.overwrite(rows.select(*(quoted(field.name) for field in move.schema.fields)))

@@ -7,12 +7,14 @@ repeated, or is not made if the table shows that it is done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession, types as st
 
 from decoder import TableDefinition
+from pipeline.gold.changes.small_batch import session_for
 from pipeline.gold.changes.steps import Evolve
 from pipeline.gold.table.gold_table import (
     BASE,
@@ -21,12 +23,13 @@ from pipeline.gold.table.gold_table import (
     SOURCE,
     GoldTable,
     TableProgress,
+    Write,
     gold_schema,
     position_text,
-    properties_in_sql,
     table_progress,
 )
-from pipeline.gold.table.options import TableOptions, clustering_clause
+from pipeline.gold.table.options import TableOptions
+from pipeline.gold.table.table_metadata import set_clustering, set_properties
 from pipeline.lake import delta
 from pipeline.lake.delta_log.column_features import (
     FOR_MAPPING,
@@ -35,7 +38,7 @@ from pipeline.lake.delta_log.column_features import (
     needs_mapping,
 )
 from pipeline.lake.delta_log.spark_written import clustered_by, features, latest_version
-from pipeline.lake.sql_text import in_sql
+from pipeline.lake.lazy_spark import Spark, started
 from pipeline.schema_history.alter.items import TimelineItem
 
 
@@ -47,12 +50,17 @@ class TableChange:
     that the source had. `drop_rows`: a DROP in the source deletes the rows in gold.
     """
 
-    spark: SparkSession
+    spark: Spark
     table: GoldTable
     part: Evolve
     version: int
     vouched: bool = False
     drop_rows: bool = False
+
+    @property
+    def session(self) -> SparkSession:
+        """A session for what cannot be done without Spark; one for small tables if this is one."""
+        return session_for(started(self.spark), self.table.reference, self.spark)
 
     @property
     def item(self) -> TimelineItem:
@@ -84,6 +92,11 @@ class TableChange:
         place = position_text(self.item, self.table.refresh)
         return {SOURCE: self.table.source, **reached, POSITION: place}
 
+    @property
+    def write(self) -> Write:
+        """The step in which values change, if any do."""
+        return Write(self.table.reference, self.table.app, self.version)
+
     def progress(self) -> TableProgress | None:
         """Return the gold table's progress; None if there is no table."""
         return table_progress(self.spark, self.table.reference, self.table.refresh)
@@ -100,27 +113,29 @@ class TableChange:
     def execute(self, statement: str) -> None:
         """Run one UPDATE or DELETE of the table."""
         reference, app = self.table.reference, self.table.app
-        delta.execute_once(self.spark, statement, reference, app=app, version=self.version)
+        delta.execute_once(self.session, statement, reference, app=app, version=self.version)
 
     def overwrite(self, rows: DataFrame) -> None:
         """Replace the table's rows and columns, in place, so that published cuts stay readable."""
         reference, app = self.table.reference, self.table.app
         if lacking := needed_features(self.schema) - features(self.spark, reference):
-            self.alter(features_clause(lacking))
+            self.set(enabling(lacking))
         delta.overwrite_once(rows, reference, app=app, version=self.version)
 
-    def alter(self, clause: str) -> None:
-        """Run an ALTER TABLE in one commit, unless the change is already done."""
-
-        def act() -> None:
+    def _commit_unless_passed(self, act: Callable[[Spark, str], None]) -> None:
+        def once() -> None:
             if not self.is_passed():
-                self.spark.sql(f"ALTER TABLE {in_sql(self.table.reference)} {clause}")
+                act(self.spark, self.table.reference)
 
-        self.commit(act)
+        self.commit(once)
+
+    def set(self, properties: Mapping[str, str]) -> None:
+        """Set properties in one commit, unless the change is already done."""
+        self._commit_unless_passed(partial(set_properties, properties=properties))
 
     def set_position(self) -> None:
         """Record that the change is done."""
-        self.alter(f"SET TBLPROPERTIES ({properties_in_sql(self.done_properties)})")
+        self.set(self.done_properties)
 
     def cluster(self) -> None:
         """Cluster the table by the settings' columns, or by its new key, if it is not yet.
@@ -129,12 +144,11 @@ class TableChange:
         """
         columns = self.clustering
         if clustered_by(self.spark, self.table.reference) != tuple(columns):
-            self.alter(clustering_clause(columns))
+            self._commit_unless_passed(partial(set_clustering, columns=columns))
         now, asked = self.progress(), self.table.options.fitting(self.schema).cluster_by
         applied = TableOptions.applied(now.properties if now else {})
         if applied.cluster_by != asked:
-            record = replace(applied, cluster_by=asked).record
-            self.alter(f"SET TBLPROPERTIES ({properties_in_sql(record)})")
+            self.set(replace(applied, cluster_by=asked).record)
 
     def keep_base(self) -> int | None:
         """Return the table's version before the change, stored in its properties the first time.
@@ -148,10 +162,7 @@ class TableChange:
                 return
             latest = latest_version(self.spark, self.table.reference)
             base = {BASE: f"{position_text(self.item, self.table.refresh)}@{latest}"}
-            self.spark.sql(
-                f"ALTER TABLE {in_sql(self.table.reference)}"
-                f" SET TBLPROPERTIES ({properties_in_sql(base)})"
-            )
+            set_properties(self.spark, self.table.reference, base)
 
         self.commit(keep)
         now = self.progress()
@@ -164,8 +175,3 @@ def needed_features(schema: st.StructType) -> frozenset[str]:
         return FOR_MAPPING
     clocks = any(isinstance(field.dataType, st.TimestampNTZType) for field in schema.fields)
     return frozenset({WALL_CLOCKS} if clocks else ())
-
-
-def features_clause(lacking: Collection[str]) -> str:
-    """Return the clause of ALTER TABLE that enables features."""
-    return f"SET TBLPROPERTIES ({properties_in_sql(enabling(sorted(lacking)))})"

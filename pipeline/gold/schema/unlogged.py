@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial, reduce
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, functions as sf, types as st
 
 from decoder import TableDefinition, TypeOptions
@@ -21,6 +22,7 @@ from decoder.columns.registry import row_type
 from decoder.constants import BINARY_COLLATION, ZERO_DATE_TYPES, ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.gold.changes.images import (
+    MARIADB_GTID,
     Doubt,
     LeftOut,
     Unlogged,
@@ -51,7 +53,7 @@ def left_out(part: Rows, types: TypeOptions, *, lenient: bool = False) -> LeftOu
     """Return the meaning of columns that images leave out, by a part's definition and DEFAULTs."""
     schema = gold_schema(part.definition, types)
     kinds = {field.name: field.type for field in row_type(part.definition, types)}
-    declared = {default.name: default for default in part.model.defaults} if part.model else {}
+    declared = _declared(part)
     reasons = {
         column.name: _unknown(declared.get(column.name), column, kinds[column.name])
         for column in part.definition.columns
@@ -65,14 +67,33 @@ def left_out(part: Rows, types: TypeOptions, *, lenient: bool = False) -> LeftOu
         },
         reasons={name: reason for name, reason in reasons.items() if reason},
         unlogged=_unlogged_columns(part.definition, declared, schema, types),
-        undeclared=frozenset(
-            column.name
-            for column in part.definition.columns
-            # MariaDB's generated columns are always nullable.
-            if column.nullable and column.name not in declared
-        ),
+        undeclared=_undeclared(part.definition, declared),
         lenient=lenient,
     )
+
+
+def all_logged(part: Rows, changes: pa.Table) -> bool:
+    """Return True if no image of these changes can lack a generated column that has changed."""
+    declared = _declared(part)
+    names = [column.name for column in part.definition.columns]
+    if any(declared[name].unlogged for name in names if name in declared):
+        return False
+    if not _undeclared(part.definition, declared):
+        return True
+    of_mariadb = pc.match_substring_regex(changes["__gtid"], MARIADB_GTID)
+    return not pc.any(of_mariadb).as_py()
+
+
+def _declared(part: Rows) -> dict[str, ColumnDefault]:
+    return {default.name: default for default in part.model.defaults} if part.model else {}
+
+
+def _undeclared(
+    definition: TableDefinition, declared: Mapping[str, ColumnDefault]
+) -> frozenset[str]:
+    """Return the columns that may be generated, for all that the log says."""
+    # MariaDB's generated columns are always nullable.
+    return frozenset(c.name for c in definition.columns if c.nullable and c.name not in declared)
 
 
 def _unknown(default: ColumnDefault | None, column: ColumnDefinition, kind: pa.DataType) -> str:

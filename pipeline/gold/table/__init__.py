@@ -9,6 +9,6 @@ __all__ = [
     "incomplete",
     "names",
     "options",
-    "small_table",
     "state",
+    "table_metadata",
 ]

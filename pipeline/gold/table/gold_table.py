@@ -118,8 +118,3 @@ def gold_schema(definition: TableDefinition, options: TypeOptions) -> st.StructT
             st.StructField(COMMITTED_AT, st.TimestampType()),
         ]
     )
-
-
-def properties_in_sql(properties: Mapping[str, str]) -> str:
-    """Return properties as SQL text."""
-    return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())

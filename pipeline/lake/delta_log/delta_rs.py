@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from pipeline.lake import stores
 from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.locks.lock import local_path
 
-_KNOWN = frozenset(
+KNOWN_FEATURES = frozenset(
     {"appendOnly", "changeDataFeed", "invariants", "timestampNtz", "vacuumProtocolCheck"}
 )
 """Table features that do not change how files are added and removed."""
@@ -74,8 +74,8 @@ def opened(reference: str, options: Mapping[str, str]) -> DeltaTable | None:
     """
     with errors_of(reference):
         table = opened_unchecked(reference, options)
-    if table is not None:
-        _require_known_features(reference, table)
+    if table is not None and (unknown := unknown_features(table, KNOWN_FEATURES)):
+        raise _altered_features(reference, ", ".join(unknown))
     return table
 
 
@@ -175,15 +175,17 @@ def _has_commits(reference: str) -> bool:
         return stores.exists(log) and any(name.endswith(".json") for name in stores.names_in(log))
 
 
-def _require_known_features(reference: str, table: DeltaTable) -> None:
+def unknown_features(table: DeltaTable, known: Collection[str]) -> list[str]:
+    """Return the table's features that are not known, or its protocol's versions if they imply
+    features that it does not list."""
     protocol = table.protocol()
     if protocol.min_writer_version >= _FIRST_WITH_FEATURES:
-        features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
-        if unknown := sorted(features - _KNOWN):
-            raise _altered_features(reference, ", ".join(unknown))
-    elif protocol.min_writer_version > _LAST_WITHOUT:
-        versions = f"{protocol.min_reader_version}, {protocol.min_writer_version}"
-        raise _altered_features(reference, f"protocol {versions}")
+        return sorted(
+            {*(protocol.reader_features or ()), *(protocol.writer_features or ())} - {*known}
+        )
+    if protocol.min_writer_version > _LAST_WITHOUT:
+        return [f"protocol {protocol.min_reader_version}, {protocol.min_writer_version}"]
+    return []
 
 
 def _altered_features(reference: str, features: str) -> AlteredTableError:

@@ -70,6 +70,14 @@ def properties(spark: Spark, table: str) -> Mapping[str, str] | None:
     return None if found is None else found.properties
 
 
+def columns(spark: Spark, table: str) -> list[str]:
+    """Return the names of an existing table's columns."""
+    if has_log(spark, table):
+        with suppress(Exception):  # Spark may be able to read it
+            return [field.name for field in _there(table).schema().fields]
+    return delta.read(started(spark), table).columns
+
+
 def features(spark: Spark, table: str) -> frozenset[str]:
     """Return an existing table's features (see `column_features.enabled`)."""
     if has_log(spark, table):

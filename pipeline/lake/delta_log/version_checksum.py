@@ -11,40 +11,70 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pipeline.lake.delta_log.column_features import DELETION_VECTORS
+
 LogAction = Mapping[str, Any]
 """An `add`, `remove` or `txn` action, without its name."""
 
 _SIZES, _DELETED = "fileSizeHistogram", "deletedRecordCountsHistogramOpt"
-_KEPT = (
-    *("numMetadata", "numProtocol", "metadata", "protocol", "domainMetadata"),
-    *("numDeletedRecordsOpt", "numDeletionVectorsOpt"),
-)
-"""Fields that such a commit does not change."""
+_SUMS = ("tableSizeBytes", "numFiles")
+_LISTS = ("setTransactions", "allFiles")
+_TABLE = ("numMetadata", "numProtocol", "metadata", "protocol", "domainMetadata")
+_VECTORS = ("numDeletedRecordsOpt", "numDeletionVectorsOpt")
+_KNOWN = frozenset({*_SUMS, *_LISTS, *_TABLE, *_VECTORS, _SIZES, _DELETED})
 _MOST_FILES, _MOST_TRANSACTIONS = 50, 100
 """Longer lists are left out: Delta's own limit of files (`DELTA_ALL_FILES_IN_CRC_THRESHOLD_FILES`),
 and one of ours."""
 
 
-def checksum_after(
+def known_fields(checksum: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that this module knows. A commit may change others; they are optional."""
+    return {name: value for name, value in checksum.items() if name in _KNOWN}
+
+
+def of_empty_table(
+    metadata: LogAction, protocol: LogAction, domains: Sequence[LogAction]
+) -> dict[str, Any]:
+    """Return the checksum of a new table without files."""
+    return {
+        **dict.fromkeys(_SUMS, 0),
+        **(
+            dict.fromkeys(_VECTORS, 0)
+            if DELETION_VECTORS in protocol.get("readerFeatures", ())
+            else {}
+        ),
+        **dict.fromkeys(("numMetadata", "numProtocol"), 1),
+        "metadata": metadata,
+        "protocol": protocol,
+        "domainMetadata": domains,
+        **{name: [] for name in _LISTS},
+    }
+
+
+def with_metadata(before: Mapping[str, Any], metadata: LogAction) -> dict[str, Any]:
+    """Return the checksum of a version that changes a table's metadata."""
+    return {**before, "metadata": metadata}
+
+
+def with_domain(before: Mapping[str, Any], domain: LogAction) -> dict[str, Any]:
+    """Return the checksum of a version that changes the metadata of a domain."""
+    others = [one for one in before["domainMetadata"] if one["domain"] != domain["domain"]]
+    return {**before, "domainMetadata": [*others, domain]}
+
+
+def with_files(
     before: Mapping[str, Any],
-    txn_id: str,
     done: LogAction,
     added: Sequence[LogAction],
     removed: Sequence[LogAction],
 ) -> dict[str, Any]:
-    """Return the checksum of a version that adds and removes files without deletion vectors.
-
-    `txn_id`: of its commitInfo; `done`: its `txn` action. Fields that this module does not know are
-    left out, since a commit may change them; all known ones but the sums are optional.
-    """
+    """Return the checksum of a version that adds and removes files without deletion vectors, as a
+    step: `done` is its `txn` action."""
     sizes = [(int(file["size"]), 1) for file in added]
     sizes += [(int(file["size"]), -1) for file in removed]
-    found = {name: before[name] for name in _KEPT if name in before}
-    found |= {
-        "txnId": txn_id,
-        "tableSizeBytes": before["tableSizeBytes"] + sum(size * sign for size, sign in sizes),
-        "numFiles": before["numFiles"] + len(added) - len(removed),
-    }
+    found = {name: value for name, value in before.items() if name not in _LISTS}
+    found["tableSizeBytes"] = before["tableSizeBytes"] + sum(size * sign for size, sign in sizes)
+    found["numFiles"] = before["numFiles"] + len(added) - len(removed)
     if "setTransactions" in before:
         others = [one for one in before["setTransactions"] if one["appId"] != done["appId"]]
         if len(others) < _MOST_TRANSACTIONS:

@@ -14,6 +14,7 @@ from decoder import TableDefinition
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.gold import run
+from pipeline.gold.apply import apply
 from pipeline.lake import Lake, Ledger
 from pipeline.lake.lazy_spark import StartingSpark
 from pipeline.observe import LayerReport
@@ -118,18 +119,31 @@ def test_few_changes_need_no_spark(
 
 
 def test_spark_that_does_not_start_fails_the_run_and_holds_no_table(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = MadeLake(spark, tmp_path / "lake")
-    bag = definition("bag", key=())
-    lake.silver.batch([Tx(1).insert(bag, 1, "a")], [item("create", 1, bag)])
-    lake.run()
-    lake.silver.batch([Tx(2).insert(bag, 1, "a")])
+    lake.silver.batch([Tx(1).insert(T, 1, "a")], [item("create", 1, T)])
     failing = StartingSpark(_no_java, "local[*]", beside=True)
-    with pytest.raises(PySparkRuntimeError, match="no Java"):
-        run(failing, lake.settings(), QuietProgress())
+    with monkeypatch.context() as patched:
+        patched.setattr(apply, "put_without_spark", lambda *_, **__: None)
+        with pytest.raises(PySparkRuntimeError, match="no Java"):
+            run(failing, lake.settings(), QuietProgress())
     report = lake.run()
-    assert (report.faults, report.counts) == ((), {"shop.bag": 1})
+    assert (report.faults, report.counts) == ((), {"shop.t": 1})
+
+
+def test_a_first_run_of_few_changes_needs_no_spark(spark: SparkSession, tmp_path: Path) -> None:
+    lake = MadeLake(spark, tmp_path / "lake")
+    bag = definition("bag", key=())
+    rows = [Tx(1).insert(T, 1, "a").insert(bag, 1, "a").insert(bag, 1, "a")]
+    lake.silver.batch(rows, [item("create", 1, T), item("create", 1, bag)])
+    assert run_without_spark(lake).counts == {"shop.bag": 2, "shop.t": 1}
+    lake.silver.batch([Tx(2).delete(bag, 1, "a").update(T, (1, "a"), (2, "b"))])
+    assert run_without_spark(lake).counts == {"shop.bag": 1, "shop.t": 1}
+    rows_of = {"t": [(2, "b")], "bag": [(1, "a")]}
+    for name, rows in rows_of.items():
+        found = lake.spark.read.format("delta").load(Lake(lake.root).gold("shop", name))
+        assert [(row["id"], row["v"]) for row in found.collect()] == rows
 
 
 def test_foreign_commits_are_found_in_the_delta_log_without_spark(lake: MadeLake) -> None:

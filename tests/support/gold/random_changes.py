@@ -50,8 +50,9 @@ def image(random: Random) -> Image:
     )
 
 
-def history(shape: Shape, seed: int) -> list[tuple[Any, ...]]:
-    """Return changes of existing rows, in a random order of their own."""
+def history(shape: Shape, seed: int, *, moves: bool = True) -> list[tuple[Any, ...]]:
+    """Return changes of existing rows, in a random order of their own; `moves`: updates may change
+    keys."""
     random = Random(seed)
     there: dict[Image, Image] = {}
 
@@ -63,6 +64,10 @@ def history(shape: Shape, seed: int) -> list[tuple[Any, ...]]:
         place = (1 + n // 20, n % 20 // 4, n % 4)
         before = random.choice(list(there.values())) if there and random.random() < 0.7 else None
         after = image(random) if before is None or random.random() < 0.7 else None
+        if before is not None and after is not None and not moves:
+            after = tuple(
+                (before if name in shape.key else after)[n] for n, name in enumerate(COLUMNS)
+            )
         others = there.keys() - ({key_of(before)} if before is not None else set())
         if after is not None and key_of(after) in others:
             continue

@@ -25,7 +25,7 @@ GOLD: Mapping[str, Mapping[str, int]] = {
     "small": {},
     "large": {
         "pipeline.gold.changes.small_batch.SMALL_BYTES": -1,
-        "pipeline.gold.table.small_table.SMALL_BYTES": -1,
+        "pipeline.gold.local.table.SMALL_BYTES": -1,
     },
     "unfit": {"pipeline.gold.changes.small_batch.HELD_BYTES": -1},
     "many": {"pipeline.gold.changes.small_batch.FEW": -1},

@@ -111,29 +111,32 @@ ROOMS = {
         "run_commands server_commands show show_dry_run show_runs snapshot_commands"
     ),
     "pipeline.gold": (
-        "apply/ carry_out cascades/ changes/ job next_batch plan/ preview schema/ snapshot/ table/"
+        "apply/ carry_out cascades/ changes/ job local/ next_batch plan/ preview schema/ snapshot/ "
+        "table/"
     ),
-    "pipeline.gold.apply": "apply merge seed_rows small_merge",
+    "pipeline.gold.apply": "apply merge seed_rows",
     "pipeline.gold.cascades": "cascades_table foresight links outlook reader replay rows",
     "pipeline.gold.changes": (
         "change_stats changes drift faults fold fold_partial holds images key_checks keyless "
-        "local_drift local_fold log_facts patched_json refusals row_numbers small_batch steps "
-        "transactions xa"
+        "log_facts patched_json refusals small_batch steps transactions xa"
     ),
+    "pipeline.gold.local": "drift fold fold_partial keyless merge row_numbers table",
     "pipeline.gold.plan": (
         "batch_plan cuts_table publication reach rebuild stopped_tables table_inspection "
         "table_refresh until verification_points"
     ),
     "pipeline.gold.schema": ("alter_table convert evolve generated renames table_change unlogged"),
     "pipeline.gold.snapshot": "copy description query_engines snapshot table_versions",
-    "pipeline.gold.table": "commits damage gold_table incomplete names options small_table state",
+    "pipeline.gold.table": (
+        "commits damage gold_table incomplete names options state table_metadata"
+    ),
     "pipeline.lake": (
         "child_sessions dealing delta delta_conflicts delta_log/ files/ layout lazy_spark ledger/ "
         "locks/ sql_text store_options stores tables/"
     ),
     "pipeline.lake.delta_log": (
-        "column_features column_statistics conditions delta_rs log_commit model spark_types "
-        "spark_written table_log version_checksum"
+        "column_features column_statistics conditions delta_rs file_commit log_version "
+        "metadata_commit model spark_types spark_written table_log version_checksum"
     ),
     "pipeline.lake.files": "compaction data_files rewriting skipping table_scan target_writer",
     "pipeline.lake.ledger": ("history_removed ledger ledger_table run_record run_store"),
@@ -264,6 +267,7 @@ ORDER = {
     "pipeline.gold": (
         "table",
         "changes",
+        "local",
         "schema",
         "cascades plan",
         "apply snapshot",
@@ -291,7 +295,6 @@ SMALL = {
     "pipeline.schema_history.ddl.names": "every reader of DDL uses it",
     "pipeline.cli.__main__": "`python -m pipeline.cli`",
     "pipeline.gold.table.incomplete": "a job and the status both report it",
-    "pipeline.gold.changes.row_numbers": "a MERGE and a look for drift both compare rows by it",
     "pipeline.lake.sql_text": "the first step of the room: it imports nothing",
     "pipeline.lake.tables.choice": "the choice between two implementations",
     "pipeline.settings.sync": "a section of the settings",

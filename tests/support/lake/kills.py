@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import pytest
 
 from pipeline.lake import delta
-from pipeline.lake.delta_log import log_commit
+from pipeline.lake.delta_log import file_commit
 from pipeline.lake.delta_log.model import LakeTable, Step
 from pipeline.lake.tables.native import NativeTables
 
@@ -53,14 +53,14 @@ def at_commits(patch: pytest.MonkeyPatch, killer: Killer) -> None:
         killer(made, step.app if step else "", table.reference)
         return results[0]
 
-    own: Callable[..., bool] = log_commit.commit_files
+    own: Callable[..., bool] = file_commit.commit_files
 
     def commit_files(opened: Any, folder: str, step: Step, *files: Any, **info: Any) -> bool:
         results: list[bool] = []
         killer(lambda: results.append(own(opened, folder, step, *files, **info)), step.app, folder)
         return results[0]
 
-    patch.setattr("pipeline.gold.table.small_table.commit_files", commit_files)
+    patch.setattr("pipeline.gold.local.table.commit_files", commit_files)
     patch.setattr(delta, "commit", commit)
     patch.setattr(NativeTables, "_write", write)
 

@@ -6,7 +6,7 @@ SCHEMA = "evolving"
 ODD_SCHEMA = "Größe d.q`x"
 FILES = 2
 FILL = "INSERT INTO {} VALUES (1, 'a', 10), (2, 'b', NULL), (3, NULL, 30)"
-TABLE = "CREATE TABLE {} (id INT PRIMARY KEY, v VARCHAR(20), `n m.o` INT)"
+TABLE = "CREATE TABLE {} (id INT PRIMARY KEY, v VARCHAR(20), `n.o` INT)"
 
 # By table: ALTERs, with rows in between that only the right definition can decode.
 ALTERED: dict[str, tuple[str, ...]] = {
@@ -29,20 +29,20 @@ ALTERED: dict[str, tuple[str, ...]] = {
     "drops": (
         "ALTER TABLE {} DROP COLUMN v, ALGORITHM = INSTANT",
         "INSERT INTO {} VALUES (4, 40)",
-        "ALTER TABLE {} ADD v BIGINT DEFAULT 7 AFTER id, DROP `n m.o`, ALGORITHM = INSTANT",
+        "ALTER TABLE {} ADD v BIGINT DEFAULT 7 AFTER id, DROP `n.o`, ALGORITHM = INSTANT",
         "UPDATE {} SET v = 8 WHERE id = 2",
     ),
     "moves": (
-        "ALTER TABLE {} MODIFY `n m.o` INT FIRST, ADD x DATE DEFAULT '2024-02-29' AFTER id",
+        "ALTER TABLE {} MODIFY `n.o` INT FIRST, ADD x DATE DEFAULT '2024-02-29' AFTER id",
         "INSERT INTO {} VALUES (40, 4, '2020-01-01', 'd')",
         "ALTER TABLE {} MODIFY id INT NOT NULL AFTER v",
         "DELETE FROM {} WHERE id = 1",
     ),
     "converts": (
-        "ALTER TABLE {} MODIFY id BIGINT, MODIFY v CHAR(10), MODIFY `n m.o` DECIMAL(12,3)",
+        "ALTER TABLE {} MODIFY id BIGINT, MODIFY v CHAR(10), MODIFY `n.o` DECIMAL(12,3)",
         "INSERT INTO {} VALUES (5000000000, 'd', 1.125)",
         (
-            "ALTER TABLE {} CHANGE `n m.o` v INT, CHANGE v `n m.o` TEXT, DROP PRIMARY KEY,"
+            "ALTER TABLE {} CHANGE `n.o` v INT, CHANGE v `n.o` TEXT, DROP PRIMARY KEY,"
             " ADD PRIMARY KEY (id)"
         ),
         "UPDATE {} SET v = 9 WHERE id = 3",
@@ -93,7 +93,7 @@ ALTERED: dict[str, tuple[str, ...]] = {
     ),
     "unread": (
         "CREATE INDEX i ON {} (v)",
-        "ALTER TABLE {} ALTER COLUMN v SET DEFAULT 'x', ADD INDEX j (`n m.o`), COMMENT 'DROP v'",
+        "ALTER TABLE {} ALTER COLUMN v SET DEFAULT 'x', ADD INDEX j (`n.o`), COMMENT 'DROP v'",
         "ANALYZE TABLE {}",
         "DROP INDEX i ON {}",
         "ALTER TABLE {} ENGINE = InnoDB, ALGORITHM = COPY",
@@ -113,7 +113,7 @@ BY_FILE = (
 """Tables (patterns) that are also applied in one run per file."""
 ALTERED_ON_MYSQL: dict[str, tuple[str, ...]] = {
     "renames": (
-        "ALTER TABLE {} RENAME COLUMN v TO `w ``x`, RENAME COLUMN `n m.o` TO n",
+        "ALTER TABLE {} RENAME COLUMN v TO `w ``x`, RENAME COLUMN `n.o` TO n",
         "INSERT INTO {} VALUES (4, 'd', 40)",
         "ALTER TABLE {} RENAME COLUMN `w ``x` TO n, RENAME COLUMN n TO v",
         "UPDATE {} SET n = 'swapped', v = 5 WHERE id = 1",

@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.gold.apply import apply, merge
 from pipeline.gold.changes.changes import TableChanges
-from pipeline.gold.changes.fold import Shape
 from pipeline.lake import Lake, delta
 from pipeline.lake.child_sessions import INTERPRETED
 from tests.support.gold.made_lake import MadeLake
@@ -96,7 +95,7 @@ def test_reading_small_batches_does_not_change_the_active_session(
         return put(spark, taken, *rest, **options)
 
     monkeypatch.setattr(apply, "put", spied)
-    monkeypatch.setattr(apply, "put_without_spark", lambda *_: None)
+    monkeypatch.setattr(apply, "put_without_spark", lambda *_, **__: None)
     change(lake, 3)
     lake.run(parallel_tables=1)
     assert sorted(interpreted for interpreted, _ in active) == [False, True]
@@ -106,19 +105,11 @@ def test_reading_small_batches_does_not_change_the_active_session(
     require_changed(lake, 3)
 
 
-def test_few_changes_of_a_table_with_a_key_need_no_spark(
-    lake: MadeLake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put = apply.put
-
-    def for_the_bag(
-        spark: SparkSession, take: merge.Take, shape: Shape, *rest: Any, **how: Any
-    ) -> int:
-        assert not shape.key, "Spark is asked"
-        return put(spark, take, shape, *rest, **how)
-
-    monkeypatch.setattr(apply, "put", for_the_bag)
+def test_few_changes_need_no_spark(lake: MadeLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apply, "put", None)
+    before = len(rows(lake, "bag"))
     lake.silver.batch([changed(4).update(KEYED, (14, "c"), (24, "moved")).insert(KEYED, 25, "new")])
     assert lake.run().faults == ()
     found = [row for row in rows(lake, "keyed") if row[0] in (4, 14, 24, 25)]
     assert found == [(24, "moved"), (25, "new")]
+    assert len(rows(lake, "bag")) == before + 1

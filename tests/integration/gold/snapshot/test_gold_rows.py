@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pipeline.gold.table.gold_table import properties_in_sql
 from pipeline.gold.table.options import TableOptions
+from pipeline.gold.table.table_metadata import properties_in_sql
 from pipeline.lake import delta
 from pipeline.lake.delta_log.column_features import COLUMN_MAPPING, WALL_CLOCKS, enabling
 from tests.support.gold.gold_rows import read_gold

@@ -10,7 +10,7 @@ in between.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,12 +23,14 @@ from deltalake import DeltaTable, Field
 from deltalake.exceptions import DeltaError
 from pyspark.sql import types as st
 
+from pipeline.gold.changes.small_batch import SMALL_BYTES
 from pipeline.gold.table.commits import MARK
 from pipeline.gold.table.gold_table import Write
 from pipeline.lake import stores
 from pipeline.lake.delta_conflicts import ATTEMPTS, conflict_error, wait_after
 from pipeline.lake.delta_log.delta_rs import opened_unchecked, plain
-from pipeline.lake.delta_log.log_commit import commit_files
+from pipeline.lake.delta_log.file_commit import commit_files
+from pipeline.lake.delta_log.log_version import can_extend
 from pipeline.lake.delta_log.model import LakeTable, LogEntry, Step
 from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.lake.delta_log.table_log import files_within, names_in_files
@@ -37,20 +39,12 @@ from pipeline.lake.files.table_scan import scan_files, uncompressed_size
 from pipeline.lake.locks.lease import require_held
 from pipeline.lake.locks.lock import exclusive, local_path
 from pipeline.observe.run_log import say
+from pipeline.schema_history.ddl.defaults import python_value
 from pipeline.settings.settings import MIB
 
-SMALL_BYTES = 4 * MIB
-"""Size of files below which rewriting them costs less than deletion vectors."""
 _HELD_BYTES, _HELD_VALUES = 64 * MIB, 4_000_000
 """Limits on their size, uncompressed but encoded, and on their values: 4 million numbers and short
 texts take some 100 MB in memory."""
-_FEATURES = frozenset(
-    {
-        *("appendOnly", "changeDataFeed", "invariants", "timestampNtz", "vacuumProtocolCheck"),
-        *("deletionVectors", "columnMapping", "domainMetadata", "clustering"),
-    }
-)
-"""Table features that a commit of added and removed files may leave out of account."""
 _REFUSING = ("delta.appendOnly", "delta.enableChangeDataFeed")
 """Properties with which Delta adds to a commit, or refuses it."""
 _COLUMN_ID, _FIELD_ID = "delta.columnMapping.id", b"PARQUET:field_id"
@@ -166,27 +160,74 @@ def _left_to_spark() -> Iterator[None]:
         raise LeftToSparkError(str(error)) from error
 
 
+def empty_without_spark(write: Write) -> bool:
+    """Remove all files of a gold table as one step; return False as `change_without_spark` does."""
+
+    def empty(opened: DeltaTable, folder: str, step: Step) -> bool:
+        files = pa.table(opened.get_add_actions()).select(["path", "size_bytes"])
+        _require_usual(opened, files)
+        removed = files.to_pylist()
+        metrics = {
+            "numRemovedFiles": len(removed),
+            "numRemovedBytes": sum(entry["size_bytes"] for entry in removed),
+        }
+        return commit_files(opened, folder, step, [], removed, operation="DELETE", metrics=metrics)
+
+    return change_without_spark(write, empty)
+
+
+def fill_without_spark(
+    write: Write, columns: Sequence[st.StructField], texts: Mapping[str, str]
+) -> bool:
+    """Set columns to values in all rows of a gold table as one step; return False as
+    `change_without_spark` does. `texts`: as in `TimelineItem.defaults`."""
+
+    def fill(opened: DeltaTable, folder: str, step: Step) -> bool:
+        target = small_table(opened, folder, columns, {})
+        files = target.files()
+        rows = pa.concat_tables([target.schema.empty_table(), *(found for _, found in files)])
+        for name, text in texts.items():
+            place = target.schema.get_field_index(name)
+            field = target.schema.field(place)
+            value = pa.scalar(python_value(text, field.type), field.type)
+            rows = rows.set_column(place, field, pa.repeat(value, len(rows)))
+        metrics = {"numTargetRowsUpdated": len(rows)}
+        return target.replace([entry for entry, _ in files], rows, step, "UPDATE", metrics)
+
+    return change_without_spark(write, fill)
+
+
+def with_rows(
+    files: Iterable[tuple[LogEntry, pa.Table]], chosen: Any
+) -> Iterator[tuple[LogEntry, pa.Table, slice]]:
+    """Yield the files that have chosen rows, and which of all files' rows are theirs; `chosen`: a
+    flag for each of these."""
+    start = 0
+    for entry, rows in files:
+        own = slice(start, start + len(rows))
+        start = own.stop
+        if chosen[own].any():
+            yield entry, rows, own
+
+
 def small_table(
     opened: DeltaTable,
     folder: str,
     columns: Sequence[st.StructField],
-    ranges: Mapping[str, tuple[Any, Any]],
+    ranges: Mapping[str, tuple[Any, Any]] | None,
 ) -> SmallTable:
     """Return a table with these columns, and its files that may have rows within `ranges` (see
-    `may_have_rows`); raise LeftToSparkError if they are not small, or not as usual."""
+    `may_have_rows`), or none; raise LeftToSparkError if they are not small, or not as usual."""
     schema, fields = plain(opened.schema()), opened.schema().fields
     kinds = [(field.name, field.dataType) for field in spark_schema(schema)]
     if kinds != [(field.name, field.dataType) for field in columns]:
         raise LeftToSparkError("it has other columns")
-    if not _is_usual(opened):
-        raise LeftToSparkError("it has other table features or properties")
-    files, within = files_within(opened, ranges)
-    files = files.filter(within)
+    files, within = files_within(opened, ranges or {})
+    files = files.filter(within) if ranges is not None else files.slice(0, 0)
     size = pc.sum(files.column("size_bytes")).as_py() or 0
     if size > SMALL_BYTES:
         raise LeftToSparkError(f"the files of these keys have {size} bytes")
-    if _have_deletion_vectors(opened, files):
-        raise LeftToSparkError("the files of these keys have deletion vectors")
+    _require_usual(opened, files)
     names = names_in_files(opened)
     stored = [_in_files(field, kind, names) for field, kind in zip(fields, schema, strict=True)]
     counted = tuple(field.name for field in stored[:_STATISTICS])
@@ -194,13 +235,18 @@ def small_table(
     return SmallTable(opened, table, schema, files)
 
 
+def _require_usual(opened: DeltaTable, files: pa.Table) -> None:
+    if not _is_usual(opened):
+        raise LeftToSparkError("it has other table features or properties")
+    if _have_deletion_vectors(opened, files):
+        raise LeftToSparkError("the files of these keys have deletion vectors")
+
+
 def _is_usual(opened: DeltaTable) -> bool:
     """Return True if files may be added and removed with nothing else to do."""
-    protocol, metadata = opened.protocol(), opened.metadata()
-    features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    metadata = opened.metadata()
     return (
-        bool(features)
-        and features <= _FEATURES
+        can_extend(opened)
         and all(metadata.configuration.get(name, "false") == "false" for name in _REFUSING)
         and not metadata.partition_columns
         and all(field.metadata.keys() <= _MAPPING for field in opened.schema().fields)

@@ -29,35 +29,35 @@ _PLACE = "place"
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Folded changes: gold's columns and `DELETE`, one row per key; and their statistics."""
+    """Folded changes: gold's columns and `DELETE`, one row per key; and their statistics.
+
+    `known`: for each row and column of the table, whether the changes contain its value; otherwise
+    gold's row keeps its own. None if they contain all.
+    """
 
     rows: pa.Table
     schema: st.StructType
     extent: Extent
+    known: pa.Table | None = None
 
 
 def can_fold(rows: pa.Table, schema: st.StructType, shape: Shape) -> bool:
     """Return True if changes of a table with this key may be folded here."""
-    image = image_type(schema)
-    return (
-        shape.unique
-        and not shape.given
-        and all(rows[name].null_count == rows.num_rows for name in PARTIAL_COLUMNS)
-        and all(isinstance(image[name].dataType, _KEY_TYPES) for name in shape.key)
-    )
+    whole = all(rows[name].null_count == rows.num_rows for name in PARTIAL_COLUMNS)
+    return whole and can_have_key(shape, image_type(schema))
+
+
+def can_have_key(shape: Shape, image: st.StructType) -> bool:
+    """Return True if the table has a key that its source guarantees, and that is compared here."""
+    kinds = (image[name].dataType for name in shape.key)
+    return shape.unique and not shape.given and all(isinstance(kind, _KEY_TYPES) for kind in kinds)
 
 
 def fold_here(rows: pa.Table, schema: st.StructType, shape: Shape) -> Folded:
     """Fold at least one change for which `can_fold` holds; `schema` is their schema in Spark."""
     image = image_type(schema)
-    changes = _Changes(rows.sort_by([(name, "ascending") for name in ORDER]), image.names)
-    columns = changes.outcomes(shape)
-    own = [(LSN, schema["__lsn"]), (COMMITTED_AT, schema["__committed_at"])]
-    fields = [
-        *(st.StructField(name, image[name].dataType) for name in shape.columns),
-        *(st.StructField(name, field.dataType) for name, field in own),
-        st.StructField(DELETE, st.BooleanType()),
-    ]
+    changes = OrderedChanges(rows, image.names)
+    columns, fields = changes.outcomes(shape), folded_fields(schema, shape)
     return Folded(
         pa.table(columns, names=[field.name for field in fields]),
         st.StructType(fields),
@@ -65,16 +65,28 @@ def fold_here(rows: pa.Table, schema: st.StructType, shape: Shape) -> Folded:
     )
 
 
-class _Changes:
+def folded_fields(schema: st.StructType, shape: Shape) -> list[st.StructField]:
+    """Return the columns of folded changes of this schema."""
+    image = image_type(schema)
+    own = [(LSN, schema["__lsn"]), (COMMITTED_AT, schema["__committed_at"])]
+    return [
+        *(st.StructField(name, image[name].dataType) for name in shape.columns),
+        *(st.StructField(name, field.dataType) for name, field in own),
+        st.StructField(DELETE, st.BooleanType()),
+    ]
+
+
+class OrderedChanges:
     """Changes in order, with access to their images' columns by name."""
 
     def __init__(self, rows: pa.Table, names: Sequence[str]) -> None:
-        self.rows = rows
+        self.rows = rows.sort_by([(name, "ascending") for name in ORDER])
         self.number = {name: n for n, name in enumerate(names)}
-        self.deleted = pc.equal(rows["__op"], "delete")
-        self.inserted = pc.equal(rows["__op"], "insert")
+        self.deleted = pc.equal(self.rows["__op"], "delete")
+        self.inserted = pc.equal(self.rows["__op"], "insert")
 
     def column(self, side: str, name: str) -> pa.ChunkedArray:
+        """Return a column of one of the images."""
         return pc.struct_field(self.rows[side], [self.number[name]])
 
     def moved(self, key: Sequence[str]) -> pa.ChunkedArray:
@@ -84,6 +96,7 @@ class _Changes:
         return pc.and_(update, pc.invert(reduce(pc.and_, same)))
 
     def extent(self, shape: Shape, image: st.StructType) -> Extent:
+        """Return the statistics that Spark would collect."""
         ranges = {}
         for name in shape.key:
             if not isinstance(image[name].dataType, RANGE_TYPES):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from decimal import Decimal
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -15,14 +18,14 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession, functions as sf
 
 from pipeline.gold.apply.merge import put
-from pipeline.gold.apply.small_merge import put_without_spark
 from pipeline.gold.changes.changes import TableChanges
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut
+from pipeline.gold.local.merge import put_without_spark
 from pipeline.gold.table.gold_table import Write
 from pipeline.lake import delta
 from pipeline.lake.delta_log.spark_written import clustered_by
-from tests.support.gold.random_changes import SHAPES, SILVER, history
+from tests.support.gold.random_changes import COLUMNS, SHAPES, SILVER, history
 
 APP = "gold/shop/t"
 ID = SHAPES["a number"]
@@ -68,8 +71,8 @@ def apply(
         assert put_without_spark(found.toArrow(), shape, write) is not None, "left to Spark"
 
 
-def halves(shape: Shape, seed: int) -> tuple[list[Any], list[Any]]:
-    changes = sorted(history(shape, seed), key=lambda change: change[1:4])
+def halves(shape: Shape, seed: int, *, moves: bool = True) -> tuple[list[Any], list[Any]]:
+    changes = sorted(history(shape, seed, moves=moves), key=lambda change: change[1:4])
     return [c for c in changes if c[1] == 1], [c for c in changes if c[1] > 1]
 
 
@@ -81,7 +84,7 @@ def operations(table: str) -> list[str]:
     return [entry["operation"] for entry in DeltaTable(table).history()][::-1]
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", ["text", "bytes", "times", "in another order"])
 def test_it_equals_a_merge_by_spark(spark: SparkSession, tmp_path: Path, name: str) -> None:
     shape = SHAPES[name]
     tables = []
@@ -94,7 +97,111 @@ def test_it_equals_a_merge_by_spark(spark: SparkSession, tmp_path: Path, name: s
     assert tables[0].count() > 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def leaving_out(changes: list[Any], shape: Shape, seed: int) -> list[Any]:
+    """Return changes of unchanged keys whose images lack columns, as MINIMAL ones do."""
+    random, others = Random(seed), [name for name in COLUMNS if name not in shape.key]
+    found = []
+    for op, lsn, pos, row, at, before, after, *_ in changes:
+        absent: list[list[str] | None] = [None, None]
+        if op != "insert":
+            absent[0] = random.choice([None, others, others, random.sample(others, 3)])
+        if op == "update":
+            absent[1] = random.choice([None, [*shape.key], random.sample(COLUMNS, 4)])
+        images = (
+            image and tuple(None if COLUMNS[n] in (gone or ()) else v for n, v in enumerate(image))
+            for image, gone in zip((before, after), absent, strict=True)
+        )
+        found.append((op, lsn, pos, row, at, *images, *absent, None))
+    return found
+
+
+@pytest.mark.parametrize("name", ["times", "in another order"])
+def test_partial_images_equal_a_merge_by_spark(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    shape = SHAPES[name]
+    tables = []
+    whole = halves(shape, len(name), moves=False)
+    batches = [leaving_out(changes, shape, n) for n, changes in enumerate(whole)]
+    for by_spark in (False, True):
+        table = created(spark, tmp_path / str(by_spark), shape)
+        for version, changes in enumerate(batches, start=1):
+            apply(spark, table, shape, changes, version, by_spark=by_spark)
+        tables.append(delta.read(spark, table))
+    assert_df_equality(*map(rows_of, tables))
+    assert tables[0].count() > 0
+
+
+ROW = (1, Decimal(1), "a", b"", None, None, None, True, 0.5, None, "p")
+LEFT = {
+    "a moved row": ("update", (1, *ROW[1:]), (2, *ROW[1:]), ["t"], ["t"], None),
+    "a DEFAULT": ("insert", None, ROW, None, ["t"], None),
+    "a key that is left out": ("update", ROW, ROW, ["id"], None, None),
+    "a JSON diff": ("update", ROW, ROW, None, None, {"t": "[]"}),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_other_partial_images_are_left_to_spark(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    op, before, after, *absent = LEFT[name]
+    change = (op, 1, 0, 0, datetime(2024, 1, 1, tzinfo=timezone.utc), before, after, *absent)
+    rows = spark.createDataFrame([change], SILVER).toArrow()
+    table = created(spark, tmp_path / "t", ID)
+    assert put_without_spark(rows, ID, Write(table, APP, 1)) is None
+
+
+def test_images_that_may_lack_a_changed_generated_column_are_left_to_spark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    change = ("update", 1, 0, 0, datetime(2024, 1, 1, tzinfo=timezone.utc), ROW, ROW, ["t"], None)
+    rows = spark.createDataFrame([(*change, None)], SILVER).toArrow()
+    table = created(spark, tmp_path / "t", ID)
+    write = Write(table, APP, 1)
+    assert put_without_spark(rows, ID, write, all_logged=lambda _: False) is None
+    assert put_without_spark(rows, ID, write, all_logged=lambda _: True) == 1
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_keyless_tables_equal_those_of_spark(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    shape = Shape(COLUMNS, ())
+    tables = []
+    batches = copied(halves(ID, seed), seed)
+    for by_spark in (False, True):
+        table = created(spark, tmp_path / str(by_spark), shape, "plain")
+        for version, changes in enumerate(batches, start=1):
+            apply(spark, table, shape, changes, version, by_spark=by_spark)
+        tables.append(delta.read(spark, table))
+    assert_df_equality(*map(rows_of, tables))
+    assert tables[0].count() > tables[0].dropDuplicates(["id", "t", "u"]).count() > 0
+
+
+def copied(batches: Sequence[list[Any]], seed: int) -> list[list[Any]]:
+    """Return the changes with several copies of each row, not all of which are removed again."""
+    random = Random(seed)
+    found = []
+    for changes in batches:
+        found.append(list(changes))
+        for change in changes:
+            if change[0] == "insert":
+                found[-1] += [change] * random.randrange(4)
+    return found
+
+
+def test_keyless_rows_are_added_without_reading_any(spark: SparkSession, tmp_path: Path) -> None:
+    shape = Shape(COLUMNS, ())
+    table = created(spark, tmp_path / "t", shape, "plain")
+    rows = [change for half in halves(ID, 1) for change in half if change[0] == "insert"]
+    for version in (1, 2):
+        apply(spark, table, shape, rows, version)
+    assert operations(table) == ["CREATE TABLE", "WRITE", "WRITE"]
+    assert delta.read(spark, table).count() == 2 * len(rows)
+
+
+@pytest.mark.parametrize("kind", ["clustered", "mapped"])
 def test_spark_goes_on_with_the_table(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     table = created(spark, tmp_path / "t", ID, kind)
     first, second = halves(ID, 1)

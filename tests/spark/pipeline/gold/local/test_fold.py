@@ -15,9 +15,9 @@ from pipeline.gold.changes.change_stats import extent
 from pipeline.gold.changes.drift import drift
 from pipeline.gold.changes.fold import DELETE, Shape, fold
 from pipeline.gold.changes.images import LeftOut
-from pipeline.gold.changes.local_drift import drift_here
-from pipeline.gold.changes.local_fold import can_fold, fold_here
 from pipeline.gold.changes.small_batch import at_driver, local
+from pipeline.gold.local.drift import drift_here
+from pipeline.gold.local.fold import can_fold, fold_here
 from tests.support.gold.random_changes import COLUMNS, SHAPES, SILVER, history, image
 
 

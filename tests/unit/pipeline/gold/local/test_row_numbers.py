@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import given, strategies as some
 
-from pipeline.gold.changes.row_numbers import row_numbers
+from pipeline.gold.local.row_numbers import row_numbers
 
 SCHEMA = pa.schema(
     [

@@ -1,6 +1,6 @@
 """The drift of few changes, compared in Arrow, with the same counts as `drift` in Spark.
 
-For changes with complete images that are folded here too (see `local_fold`).
+For changes with complete images that `local.fold` folds.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from pipeline.gold.changes.drift import Drift
 from pipeline.gold.changes.fold import Shape
-from pipeline.gold.changes.local_fold import ORDER
-from pipeline.gold.changes.row_numbers import row_numbers
+from pipeline.gold.local.fold import ORDER
+from pipeline.gold.local.row_numbers import row_numbers
 
 _ABSENT = -1
 """The number of a row that is not there."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.lake.delta_log.log_commit import commit_files
+from pipeline.lake.delta_log.file_commit import commit_files
 from pipeline.lake.delta_log.model import LakeTable, Step
 from pipeline.lake.delta_log.table_log import commits_of
 from pipeline.lake.files.data_files import write_rows

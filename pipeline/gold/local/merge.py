@@ -1,0 +1,173 @@
+"""MERGE of few folded changes into small files of a gold table, without Spark.
+
+Spark and Delta take a second or two to plan a MERGE of any size, and this takes some hundredths of
+one: the files that may have the changed keys are read, and those that have are replaced by one with
+their other rows and the changed ones. The rules are those of the MERGE in `merge.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+
+from pipeline.gold.changes.drift import Drift, Look
+from pipeline.gold.changes.fold import DELETE, Shape
+from pipeline.gold.local.drift import drift_here
+from pipeline.gold.local.fold import Folded, can_fold, fold_here
+from pipeline.gold.local.fold_partial import fold_partial_here
+from pipeline.gold.local.keyless import put_keyless_without_spark
+from pipeline.gold.local.row_numbers import row_numbers
+from pipeline.gold.local.table import SmallTable, change_without_spark, small_table, with_rows
+from pipeline.gold.table.gold_table import Write
+from pipeline.gold.table.names import LSN
+from pipeline.lake.delta_log.model import LogEntry, Step
+from pipeline.lake.delta_log.spark_types import spark_schema
+
+
+def put_without_spark(
+    rows: pa.Table,
+    shape: Shape,
+    write: Write,
+    look: Look | None = None,
+    *,
+    all_logged: Callable[[pa.Table], bool] = lambda _: True,
+) -> int | None:
+    """Apply few changes to a gold table as one step; return their number, or None, with nothing
+    committed, if they or the table are left to Spark.
+
+    `look`: as in `put`; `all_logged`: returns whether no image can lack a generated column that has
+    changed. Errors as in `change_without_spark`.
+    """
+    if not len(rows):
+        return 0
+    if not shape.key:
+        return put_keyless_without_spark(rows, shape, write)
+    schema = spark_schema(rows.schema)
+    if can_fold(rows, schema, shape):
+        folded = fold_here(rows, schema, shape)
+    elif (partial := fold_partial_here(rows, schema, shape)) and all_logged(rows):
+        folded = partial
+    else:
+        return None
+    found = Drift()
+
+    def look_at(there: pa.Table) -> None:
+        nonlocal found
+        is_new = folded.extent.only_inserts and not len(there)
+        if look and folded.known is None and not is_new and look.is_due(len(rows), small=True):
+            found = drift_here(rows, shape, there)
+
+    if not _merge(folded, shape, write, look_at):
+        return None
+    if look and found.checked:
+        look.add(found)
+    return len(rows)
+
+
+def _merge(folded: Folded, shape: Shape, write: Write, look_at: Callable[[pa.Table], None]) -> bool:
+    """MERGE folded changes; return False if the table is left to Spark. `look_at` is called with
+    the rows of their keys that are there before each attempt at a commit."""
+    columns = [field for field in folded.schema if field.name != DELETE]
+
+    def merge(opened: DeltaTable, folder: str, step: Step) -> bool:
+        target = small_table(opened, folder, columns, folded.extent.ranges)
+        files = target.files()
+        there = pa.concat_tables([target.schema.empty_table(), *(rows for _, rows in files)])
+        changes = _typed(folded.rows, target.schema)
+        place = _places(*row_numbers([changes.select(shape.key), there.select(shape.key)]))
+        look_at(there.filter(pa.array(place >= 0)))
+        return _Merged(target, there, changes, folded.known, place).commit(files, step)
+
+    return change_without_spark(write, merge)
+
+
+def _typed(folded: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return folded changes with the table's Arrow types, which may differ in a list's field."""
+    columns = [folded[field.name].cast(field.type) for field in schema]
+    return pa.table([*columns, folded[DELETE]], names=[*schema.names, DELETE])
+
+
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """What a MERGE of folded changes makes of the rows that are there.
+
+    `known`: as in `Folded`; `place`: see `_places`.
+    """
+
+    target: SmallTable
+    there: pa.Table
+    changes: pa.Table
+    known: pa.Table | None
+    place: Any
+
+    def commit(self, files: Sequence[tuple[LogEntry, pa.Table]], step: Step) -> bool:
+        """Write and commit it; return False if another writer was faster."""
+        hit = _hit(self.there, self.changes, self.place)
+        inserted = self._inserted()
+        removed, written = [], []
+        copied = updated = 0
+        for entry, rows, own in with_rows(files, hit):
+            removed.append(entry)
+            here, at = hit[own], self.place[own][hit[own]]
+            kept = rows.filter(pa.array(~here))
+            changed = self._changed(rows.filter(pa.array(here)), at)
+            written += [kept, changed]
+            copied, updated = copied + len(kept), updated + len(changed)
+        metrics = {
+            "numTargetRowsCopied": copied,
+            "numTargetRowsUpdated": updated,
+            "numTargetRowsDeleted": int(hit.sum()) - updated,
+            "numTargetRowsInserted": len(inserted),
+        }
+        rows = pa.concat_tables([self.target.schema.empty_table(), *written, inserted])
+        operation = "MERGE" if removed else "WRITE"
+        return self.target.replace(removed, rows, step, operation, metrics)
+
+    def _inserted(self) -> pa.Table:
+        """Return the rows of keys that are not there, if all their columns are known."""
+        missed = np.ones(len(self.changes), bool)
+        missed[self.place[self.place >= 0]] = False
+        for column in [] if self.known is None else self.known.columns:
+            missed &= np.asarray(column)
+        return _upserted(self.changes.filter(pa.array(missed)))
+
+    def _changed(self, rows: pa.Table, at: Any) -> pa.Table:
+        """Return rows after their changes, which are at these places."""
+        changes = self.changes.take(pa.array(at))
+        if self.known is None:
+            return _upserted(changes)
+        for name in self.known.column_names:
+            known = self.known[name].take(pa.array(at))
+            value = pc.if_else(known, changes[name], rows[name])
+            changes = changes.set_column(changes.column_names.index(name), name, value)
+        return _upserted(changes)
+
+
+def _places(changed: Any, there: Any) -> Any:
+    """Return, for each row there, the place of the change with the same key; -1 if there is none.
+    A key occurs in one change."""
+    places = np.full(max(changed.max(initial=0), there.max(initial=0)) + 1, -1, np.int64)
+    places[changed] = np.arange(len(changed))
+    return places[there]
+
+
+def _hit(there: pa.Table, changes: pa.Table, place: Any) -> Any:
+    """Return which rows a change applies to: one of the same key that is not older."""
+    hit = (place >= 0) & np.asarray(there[LSN].is_valid())
+    stored, new = _numbers(there[LSN]), _numbers(changes[LSN])
+    hit[hit] = new[place[hit]] >= stored[hit]
+    return hit
+
+
+def _numbers(column: pa.ChunkedArray) -> Any:
+    return np.asarray(pc.fill_null(column, 0))
+
+
+def _upserted(changes: pa.Table) -> pa.Table:
+    return changes.filter(pc.invert(changes[DELETE])).drop_columns([DELETE])
