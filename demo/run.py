@@ -9,7 +9,6 @@ import json
 import os
 import shlex
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -52,8 +51,8 @@ def main() -> int:
 
 def _replicate(options: dict[str, str], screen: Console) -> tuple[bool, int]:
     """Run all layers and show gold; return True if it equals the source, and the exit code."""
-    screen.print("Starting Spark, which takes some seconds …")
-    # Imported here: they take seconds, too.
+    # Imported here: they take seconds.
+    import binlake
     from demo.show import show_changes, show_figures, show_gold
     from pipeline.cli.show import show_problems, show_reports
     from pipeline.observe.progress import for_terminal
@@ -61,25 +60,24 @@ def _replicate(options: dict[str, str], screen: Console) -> tuple[bool, int]:
     from pipeline.run import read_status, run_command
     from pipeline.run.commands import exit_code
     from pipeline.settings import Settings
-    from pipeline.spark.session import session
+    from pipeline.spark.session import spark_for
 
-    settings = Settings.load(None, **options)
-    began = time.monotonic()
-    spark = session(settings, "binlake demo")
-    screen.print(f"Spark {spark.version} is up after {time.monotonic() - began:.1f} s.\n")
+    settings, progress = Settings.load(None, **options), for_terminal()
+    spark = spark_for(settings, progress, beside=True)
     before = {(t.schema, t.table): t.lsn for t in read_status(spark, settings).tables}
     logged = set_up(settings.log)
-    reports = run_command(spark, settings, for_terminal(), "run")
+    reports = run_command(spark, settings, progress, "run")
     if not logged:
         show_problems(reports, Console(stderr=True))
     show_reports(reports, settings, screen)
     screen.print()
 
     tables = [t for t in read_status(spark, settings).tables if not t.dropped]
-    show_changes(spark, settings.layout, tables, before, screen)
-    for table in tables:
-        show_gold(spark, table, screen)
-    equal = show_figures(spark, tables, FOLDER / "expected.json", screen)
+    show_changes(settings.layout, tables, before, screen)
+    gold = binlake.read(settings, engine="arrow")
+    for name, rows in gold.items():
+        show_gold(name, rows, screen)
+    equal = show_figures(gold, FOLDER / "expected.json", screen)
     return equal, exit_code(reports)
 
 

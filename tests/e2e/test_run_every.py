@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pyspark.sql import SparkSession
 from rich.console import Console
 
 import binlake
@@ -58,16 +57,15 @@ class Watched:
         return 0
 
 
-def test_files_are_applied_as_they_arrive_by_one_java_until_sigterm(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_files_are_applied_as_they_arrive_by_one_java_until_sigterm(tmp_path: Path) -> None:
     lake, logs = tmp_path / "lake", tmp_path / "logs"
     logs.mkdir()
     *first, last = sorted((FOLDER / "binlogs").iterdir())
     for log in first:
         shutil.copy(log, logs)
     conf = tmp_path / "shop.yml"
-    conf.write_text("spark: {conf: {spark.sql.codegen.factoryMode: NO_CODEGEN}}")  # quicker here
+    quicker = "spark: {conf: {spark.sql.codegen.factoryMode: NO_CODEGEN}}"
+    conf.write_text(f"{quicker}\ngold: {{change_data_feed: [shop.orders]}}")  # which needs Spark
     options = ("--conf", str(conf), "--source", "shop", "--binlogs", str(logs))
     with running(lake, "run", "--every", "1s", *options) as process:
         watched = Watched(process, lake)
@@ -83,5 +81,5 @@ def test_files_are_applied_as_they_arrive_by_one_java_until_sigterm(
     # Of the rounds, two had something to do.
     second, initial = read_runs(NO_SPARK, Lake(str(lake)))
     assert [(one.outcome, one.files) for one in (initial, second)] == [("done", 3), ("done", 1)]
-    tables = binlake.status(lake).tables
-    assert show_figures(spark, tables, FOLDER / "expected.json", Console(quiet=True))
+    gold = binlake.read(lake, engine="arrow")
+    assert show_figures(gold, FOLDER / "expected.json", Console(quiet=True))

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from typer.testing import CliRunner
 
+import binlake
 from demo.show import show_figures
 from pipeline.bronze import read_files
 from pipeline.cli.app import app
@@ -68,6 +69,5 @@ def test_trimming_is_reported_and_later_logs_are_applied_as_without_it(
     reports = run_layers(spark, settings, QuietProgress())
     assert all(report.clean for report in reports), reports
     assert {row.file for row in read_files(spark, lake, "shop")} == {log.name for log in LOGS}
-    tables = [table for table in read_status(spark, settings).tables if not table.dropped]
-    screen = io.StringIO()
-    assert show_figures(spark, tables, DEMO / "expected.json", Console(file=screen)), screen
+    gold, screen = binlake.read(settings, engine="arrow"), io.StringIO()
+    assert show_figures(gold, DEMO / "expected.json", Console(file=screen)), screen
