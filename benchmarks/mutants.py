@@ -164,6 +164,22 @@ MUTANTS = (
         compiled=True,
     ),
     Mutant(
+        "columns that MINIMAL images leave out set to NULL",
+        "pipeline/gold/local/fold_partial.py",
+        "known[name] = place != _NONE",
+        "known[name] = place >= _NONE",
+        ("tests/spark/pipeline/gold/local/test_merge.py",),
+        compiled=True,
+    ),
+    Mutant(
+        "the oldest of equal rows removed instead of the newest",
+        "pipeline/gold/local/keyless.py",
+        "stored))[::-1]",
+        "stored))",
+        ("tests/spark/pipeline/gold/local/test_merge.py",),
+        compiled=True,
+    ),
+    Mutant(
         "existing keys of gold taken for new",
         "pipeline/lake/delta_log/table_log.py",
         "pc.greater_equal(_sure(greatest), low)",

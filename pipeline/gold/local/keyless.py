@@ -70,7 +70,7 @@ class _Copies:
         net = np.zeros(max(number.max(), stored.max(initial=0)) + 1, np.int64)
         np.add.at(net, number, self.counts)
         latest = np.zeros_like(net)
-        latest[number] = np.arange(len(number))
+        np.maximum.at(latest, number, np.arange(len(number)))
         inserted = moved.take(pa.array(np.repeat(latest, np.maximum(net, 0))))
         gone = _newest(stored, there[LSN], -net)
         removed, written = [], []
