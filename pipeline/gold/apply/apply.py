@@ -30,7 +30,7 @@ from pipeline.gold.local.merge import put_without_spark
 from pipeline.gold.plan.stopped_tables import StoppedTable, stops
 from pipeline.gold.plan.table_refresh import prepare_place
 from pipeline.gold.schema.renames import TableStep, change, in_order
-from pipeline.gold.schema.unlogged import all_logged, left_out
+from pipeline.gold.schema.unlogged import defaults_here, left_out
 from pipeline.gold.table.damage import REFUSED, Damage, damage_in
 from pipeline.gold.table.gold_table import GoldTable, Write, table_progress
 from pipeline.gold.table.names import gold_name
@@ -187,8 +187,8 @@ class _Carrier:
         if here is not None:
             here = without_here(here, left_out_of(part, batch.facts.skipped, batch.facts.prepared))
         if here is not None and self._are_all(step.name, part):
-            logged = partial(all_logged, part)
-            count = put_without_spark(here, shape, write, look, all_logged=logged)
+            defaults = partial(defaults_here, part, types)
+            count = put_without_spark(here, shape, write, look, defaults=defaults)
             if count is not None:
                 return count
         return put(

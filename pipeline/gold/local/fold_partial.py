@@ -1,14 +1,14 @@
 """Fold few changes with partial images at the driver, with the same results as in Spark.
 
-For changes that leave out only what stays as it is in gold: no update moves its row to another key
-or has JSON diffs, no insert relies on a DEFAULT, and no generated column may have changed. Then
-each column of a row has the last value that a change contains, or else gold's. All others are
-folded by `fold_partial`.
+For changes that leave out only what stays as it is in gold, and known DEFAULTs: no update moves its
+row to another key or has JSON diffs, and no generated column may have changed. Then each column of
+a row has the last value that a change determines, or else gold's. All others are folded by
+`changes.fold_partial`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,13 +25,16 @@ from pipeline.gold.local.row_numbers import row_numbers
 _NONE = -1
 
 
-def fold_partial_here(rows: pa.Table, schema: st.StructType, shape: Shape) -> Folded | None:
+def fold_partial_here(
+    rows: pa.Table, schema: st.StructType, shape: Shape, defaults: Mapping[str, pa.Scalar]
+) -> Folded | None:
     """Fold at least one change of a table without generated columns that images leave out; `schema`
-    is their schema in Spark. Return None if the changes are not of this kind."""
+    is their schema in Spark, `defaults` the known values that inserts give to columns they leave
+    out. Return None if the changes are not of this kind."""
     image = image_type(schema)
     if rows["__json_diff"].null_count < rows.num_rows or not can_have_key(shape, image):
         return None
-    found = _PartialChanges(OrderedChanges(rows, image.names), shape)
+    found = _PartialChanges(OrderedChanges(rows, image.names), shape, defaults)
     if not found.are_complete():
         return None
     key = found.key_numbers()
@@ -50,16 +53,24 @@ def fold_partial_here(rows: pa.Table, schema: st.StructType, shape: Shape) -> Fo
 class _PartialChanges:
     """Changes in order, and which of them lack a column in an image, by its name."""
 
-    def __init__(self, changes: OrderedChanges, shape: Shape) -> None:
+    def __init__(
+        self, changes: OrderedChanges, shape: Shape, defaults: Mapping[str, pa.Scalar]
+    ) -> None:
         self.changes, self.shape = changes, shape
+        # A key's range is that of its values in images.
+        self.defaults = {name: value for name, value in defaults.items() if name not in shape.key}
         self.inserted, self.deleted = np.asarray(changes.inserted), np.asarray(changes.deleted)
         self.before, self.after = (
             _absent(changes.rows[f"__absent_{side}"], shape.columns) for side in ("before", "after")
         )
 
     def are_complete(self) -> bool:
-        """Return True if inserts have all columns, and all other before images the key."""
-        lacking = [self.inserted & absent for absent in self.after.values()]
+        """Return True if inserts have or imply all columns, and all other before images the key."""
+        lacking = [
+            self.inserted & absent
+            for name, absent in self.after.items()
+            if name not in self.defaults
+        ]
         lacking += [~self.inserted & self.before[name] for name in self.shape.key]
         return not any(absent.any() for absent in lacking)
 
@@ -90,10 +101,14 @@ class _PartialChanges:
     def _value(self, name: str) -> pa.ChunkedArray:
         """Return a column after each change, or before it if the change leaves it or deletes."""
         before, after = (self.changes.column(side, name) for side in ("before", "after"))
-        return pc.if_else(pa.array(self.deleted | self.after[name]), before, after)
+        value = pc.if_else(pa.array(self.deleted | self.after[name]), before, after)
+        if name not in self.defaults:
+            return value
+        return pc.if_else(pa.array(self.inserted & self.after[name]), self.defaults[name], value)
 
     def _is_known(self, name: str) -> Any:
-        return ~self.deleted & ~(self.after[name] & (self.inserted | self.before[name]))
+        # Inserts that leave out other columns are not folded here.
+        return ~self.deleted & (self.inserted | ~(self.after[name] & self.before[name]))
 
 
 def _last(key: Any, which: Any) -> Any:

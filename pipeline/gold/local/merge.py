@@ -7,7 +7,7 @@ their other rows and the changed ones. The rules are those of the MERGE in `merg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,24 +36,26 @@ def put_without_spark(
     write: Write,
     look: Look | None = None,
     *,
-    all_logged: Callable[[pa.Table], bool] = lambda _: True,
+    defaults: Callable[[pa.Table], Mapping[str, pa.Scalar] | None] = lambda _: {},
 ) -> int | None:
     """Apply few changes to a gold table as one step; return their number, or None, with nothing
     committed, if they or the table are left to Spark.
 
-    `look`: as in `put`; `all_logged`: returns whether no image can lack a generated column that has
-    changed. Errors as in `change_without_spark`.
+    `look`: as in `put`; `defaults`: returns the known values that inserts give to columns they
+    leave out, or None if an image may lack a generated column that has changed. Errors as in
+    `change_without_spark`.
     """
     if not len(rows):
         return 0
     if not shape.key:
         return put_keyless_without_spark(rows, shape, write)
     schema = spark_schema(rows.schema)
+    folded: Folded | None = None
     if can_fold(rows, schema, shape):
         folded = fold_here(rows, schema, shape)
-    elif (partial := fold_partial_here(rows, schema, shape)) and all_logged(rows):
-        folded = partial
-    else:
+    elif (known := defaults(rows)) is not None:
+        folded = fold_partial_here(rows, schema, shape, known)
+    if folded is None:
         return None
     found = Drift()
 

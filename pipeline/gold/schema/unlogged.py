@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial, reduce
 
@@ -72,16 +73,26 @@ def left_out(part: Rows, types: TypeOptions, *, lenient: bool = False) -> LeftOu
     )
 
 
-def all_logged(part: Rows, changes: pa.Table) -> bool:
-    """Return True if no image of these changes can lack a generated column that has changed."""
-    declared = _declared(part)
-    names = [column.name for column in part.definition.columns]
-    if any(declared[name].unlogged for name in names if name in declared):
-        return False
-    if not _undeclared(part.definition, declared):
-        return True
-    of_mariadb = pc.match_substring_regex(changes["__gtid"], MARIADB_GTID)
-    return not pc.any(of_mariadb).as_py()
+def defaults_here(
+    part: Rows, types: TypeOptions, changes: pa.Table
+) -> Mapping[str, pa.Scalar] | None:
+    """Return the known DEFAULTs of a part's columns; None if an image of these changes may lack a
+    generated column that has changed."""
+    declared, columns = _declared(part), part.definition.columns
+    if any(declared[column.name].unlogged for column in columns if column.name in declared):
+        return None
+    if _undeclared(part.definition, declared):
+        of_mariadb = pc.match_substring_regex(changes["__gtid"], MARIADB_GTID)
+        if pc.any(of_mariadb).as_py():
+            return None
+    kinds = {field.name: field.type for field in row_type(part.definition, types)}
+    found = {}
+    for column in columns:
+        if not _unknown(declared.get(column.name), column, kinds[column.name]):
+            value = python_value(declared[column.name].text, kinds[column.name])
+            with suppress(pa.ArrowException):  # Spark converts the text, or says why not
+                found[column.name] = pa.scalar(value, kinds[column.name])
+    return found
 
 
 def _declared(part: Rows) -> dict[str, ColumnDefault]:

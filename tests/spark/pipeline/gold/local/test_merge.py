@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as sf
 from pipeline.gold.apply.merge import put
 from pipeline.gold.changes.changes import TableChanges
 from pipeline.gold.changes.fold import Shape
-from pipeline.gold.changes.images import LeftOut
+from pipeline.gold.changes.images import LeftOut, image_type
 from pipeline.gold.local.merge import put_without_spark
 from pipeline.gold.table.gold_table import Write
 from pipeline.lake import delta
@@ -29,6 +29,7 @@ from tests.support.gold.random_changes import COLUMNS, SHAPES, SILVER, history
 
 APP = "gold/shop/t"
 ID = SHAPES["a number"]
+DEFAULTS: dict[str, Any] = {"f": 1.5, "tags": None, "yes": True}
 KINDS = {
     "clustered": ("CLUSTER BY (id)", {"delta.enableDeletionVectors": "true"}),
     "plain": ("", {}),
@@ -64,11 +65,18 @@ def apply(
 ) -> None:
     """Apply changes as one step."""
     found, write = spark.createDataFrame(changes, SILVER), Write(table, APP, version)
+    kinds = {field.name: field.dataType for field in image_type(found.schema)}
     if by_spark:
         taken = TableChanges(found)
-        put(spark, lambda _: taken, shape, write, left_out=LeftOut(), complete=True)
-    else:
-        assert put_without_spark(found.toArrow(), shape, write) is not None, "left to Spark"
+        defaults = {name: sf.lit(value).cast(kinds[name]) for name, value in DEFAULTS.items()}
+        left_out = LeftOut(defaults=defaults)
+        put(spark, lambda _: taken, shape, write, left_out=left_out, complete=True)
+        return
+    rows = found.toArrow()
+    types = {field.name: field.type for field in rows.schema.field("after").type}
+    known = {name: pa.scalar(value, types[name]) for name, value in DEFAULTS.items()}
+    count = put_without_spark(rows, shape, write, defaults=lambda _: known)
+    assert count == len(changes), "left to Spark"
 
 
 def halves(shape: Shape, seed: int, *, moves: bool = True) -> tuple[list[Any], list[Any]]:
@@ -103,6 +111,8 @@ def leaving_out(changes: list[Any], shape: Shape, seed: int) -> list[Any]:
     found = []
     for op, lsn, pos, row, at, before, after, *_ in changes:
         absent: list[list[str] | None] = [None, None]
+        if op == "insert":
+            absent[1] = random.choice([None, random.sample([*DEFAULTS], 2)])
         if op != "insert":
             absent[0] = random.choice([None, others, others, random.sample(others, 3)])
         if op == "update":
@@ -135,7 +145,7 @@ def test_partial_images_equal_a_merge_by_spark(
 ROW = (1, Decimal(1), "a", b"", None, None, None, True, 0.5, None, "p")
 LEFT = {
     "a moved row": ("update", (1, *ROW[1:]), (2, *ROW[1:]), ["t"], ["t"], None),
-    "a DEFAULT": ("insert", None, ROW, None, ["t"], None),
+    "an unknown DEFAULT": ("insert", None, ROW, None, ["t"], None),
     "a key that is left out": ("update", ROW, ROW, ["id"], None, None),
     "a JSON diff": ("update", ROW, ROW, None, None, {"t": "[]"}),
 }
@@ -159,8 +169,8 @@ def test_images_that_may_lack_a_changed_generated_column_are_left_to_spark(
     rows = spark.createDataFrame([(*change, None)], SILVER).toArrow()
     table = created(spark, tmp_path / "t", ID)
     write = Write(table, APP, 1)
-    assert put_without_spark(rows, ID, write, all_logged=lambda _: False) is None
-    assert put_without_spark(rows, ID, write, all_logged=lambda _: True) == 1
+    assert put_without_spark(rows, ID, write, defaults=lambda _: None) is None
+    assert put_without_spark(rows, ID, write) == 1
 
 
 @pytest.mark.parametrize("seed", range(2))
