@@ -189,12 +189,18 @@ def fill_without_spark(
         for name, text in texts.items():
             place = target.schema.get_field_index(name)
             field = target.schema.field(place)
-            value = pa.scalar(python_value(text, field.type), field.type)
-            rows = rows.set_column(place, field, pa.repeat(value, len(rows)))
+            rows = rows.set_column(place, field, pa.repeat(_value(text, field.type), len(rows)))
         metrics = {"numTargetRowsUpdated": len(rows)}
         return target.replace([entry for entry, _ in files], rows, step, "UPDATE", metrics)
 
     return change_without_spark(write, fill)
+
+
+def _value(text: str, kind: pa.DataType) -> pa.Scalar:
+    try:
+        return pa.scalar(python_value(text, kind), kind)
+    except (ValueError, ArithmeticError) as error:
+        raise LeftToSparkError(f"its default {text!r}: {error}") from error
 
 
 def with_rows(

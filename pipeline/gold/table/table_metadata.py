@@ -21,7 +21,7 @@ from pipeline.lake import delta
 from pipeline.lake.delta_log import metadata_commit
 from pipeline.lake.delta_log.column_features import DELETION_VECTORS, WALL_CLOCKS, enabling
 from pipeline.lake.delta_log.delta_rs import opened_unchecked
-from pipeline.lake.delta_log.log_version import can_extend
+from pipeline.lake.delta_log.log_version import UNFINISHED, can_extend
 from pipeline.lake.delta_log.spark_written import has_log
 from pipeline.lake.lazy_spark import Spark, started
 from pipeline.lake.locks.lock import local_path
@@ -33,7 +33,6 @@ _OWN = "binlake."
 _CLOCKS = next(iter(enabling([WALL_CLOCKS])))
 _FEATURES = {VECTORS: DELETION_VECTORS, _CLOCKS: WALL_CLOCKS}
 """Properties of Delta that a table may be created with here, and the features that they enable."""
-_OF_LOG = (".json", ".crc", ".parquet")
 
 
 def create_table(
@@ -134,10 +133,10 @@ def _local(spark: Spark, reference: str) -> str | None:
 
 
 def _is_free(folder: Path) -> bool:
-    """Return True if a table may begin in a folder: at most an attempt was made to."""
+    """Return True if a table may begin in a folder: at most a killed run has tried to."""
     log = folder / "_delta_log"
     others = [one for one in folder.glob("*") if one != log]
-    return not others and not any(one.suffix in _OF_LOG for one in log.glob("*"))
+    return not others and all(one.suffix == UNFINISHED for one in log.glob("*"))
 
 
 def _leave(reference: str, error: Exception) -> bool:

@@ -34,6 +34,8 @@ from pipeline.observe.run_log import say
 NamedAction: TypeAlias = Mapping[str, Any]
 """One action of a commit, by its name: `{"txn": {…}}`."""
 
+UNFINISHED = ".tmp"
+"""The suffix of a file of the log before it has its name."""
 CHECKPOINT_INTERVAL = 10
 """Versions between two checkpoints, which is Delta's default."""
 CLEANUP_INTERVAL = 100
@@ -138,7 +140,7 @@ def _checksum_file(version: int) -> str:
 
 def _write(log: Path, name: str, text: str) -> bool:
     """Write a file of the log, whole; return False if there is one already."""
-    written = log / f"_commit_{uuid.uuid4()}.tmp"
+    written = log / f"_commit_{uuid.uuid4()}{UNFINISHED}"
     written.write_text(text, encoding="utf-8")
     try:
         os.link(written, log / name)

@@ -279,9 +279,11 @@ def test_unusual_tables_are_left_to_spark(
     assert found.items() >= given.items()
 
 
-def test_a_folder_with_files_is_left_to_spark(tmp_path: Path) -> None:
-    (tmp_path / "t").mkdir()
-    (tmp_path / "t" / "rows.parquet").write_bytes(b"")
+@pytest.mark.parametrize("name", ["rows.parquet", "_delta_log/_last_checkpoint"])
+def test_a_folder_with_files_is_left_to_spark(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "t" / name
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"")
     with pytest.raises(SparkNeededError):
         make(unstarted("local"), tmp_path / "t", *TABLES["clustered"])
 
