@@ -31,7 +31,9 @@ def main() -> int:
     lake = Path(sys.argv[1]) if len(sys.argv) > 1 else LAKE
     screen = Console()
     options = {"source": "shop", "binlogs": str(FOLDER / "binlogs"), "lake": str(lake)}
-    again = "A second run is incremental: it" if lake.exists() else "A minute or two: it"
+    again = "Seconds; the first time, up to a minute: it"
+    if lake.exists():
+        again = "A second run is incremental: it"
     _print(
         screen,
         "This replicates four binlog files of a small shop, recorded from a MySQL server,",

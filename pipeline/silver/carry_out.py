@@ -66,7 +66,7 @@ REFRESH_STARTED = (
 )
 _WITHOUT_SPARK = frozenset(
     {
-        *("create", "observed", "add_columns", "version", "keys", "model", "truncate"),
+        *("create", "observed", "add_columns", "version", "keys", "model", "truncate", "drop"),
         *KINDS_IGNORED_BY_GOLD,
     }
 )

@@ -1,4 +1,6 @@
-"""Few changes of small tables, applied by this process in Arrow, without Spark."""
+"""Changes of gold tables on a local disk by this process, without Spark.
+
+Few changes of small tables are folded in Arrow; tables of any size are emptied."""
 
 from __future__ import annotations
 

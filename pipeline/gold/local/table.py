@@ -33,9 +33,11 @@ from pipeline.lake.delta_log.file_commit import commit_files
 from pipeline.lake.delta_log.log_version import can_extend
 from pipeline.lake.delta_log.model import LakeTable, LogEntry, Step
 from pipeline.lake.delta_log.spark_types import spark_schema
+from pipeline.lake.delta_log.spark_written import local_folder
 from pipeline.lake.delta_log.table_log import files_within, names_in_files
 from pipeline.lake.files.data_files import write_groups
 from pipeline.lake.files.table_scan import scan_files, uncompressed_size
+from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.locks.lease import require_held
 from pipeline.lake.locks.lock import exclusive, local_path
 from pipeline.observe.run_log import say
@@ -160,8 +162,9 @@ def _left_to_spark() -> Iterator[None]:
         raise LeftToSparkError(str(error)) from error
 
 
-def empty_without_spark(write: Write) -> bool:
-    """Remove all files of a gold table as one step; return False as `change_without_spark` does."""
+def empty_without_spark(spark: Spark, write: Write) -> bool:
+    """Remove all files of a gold table as one step; return False as `change_without_spark` does,
+    and for a table that is not on this machine."""
 
     def empty(opened: DeltaTable, folder: str, step: Step) -> bool:
         files = pa.table(opened.get_add_actions()).select(["path", "size_bytes"])
@@ -173,14 +176,14 @@ def empty_without_spark(write: Write) -> bool:
         }
         return commit_files(opened, folder, step, [], removed, operation="DELETE", metrics=metrics)
 
-    return change_without_spark(write, empty)
+    return local_folder(spark, write.table) is not None and change_without_spark(write, empty)
 
 
 def fill_without_spark(
-    write: Write, columns: Sequence[st.StructField], texts: Mapping[str, str]
+    spark: Spark, write: Write, columns: Sequence[st.StructField], texts: Mapping[str, str]
 ) -> bool:
     """Set columns to values in all rows of a gold table as one step; return False as
-    `change_without_spark` does. `texts`: as in `TimelineItem.defaults`."""
+    `empty_without_spark` does. `texts`: as in `TimelineItem.defaults`."""
 
     def fill(opened: DeltaTable, folder: str, step: Step) -> bool:
         target = small_table(opened, folder, columns, {})
@@ -193,7 +196,7 @@ def fill_without_spark(
         metrics = {"numTargetRowsUpdated": len(rows)}
         return target.replace([entry for entry, _ in files], rows, step, "UPDATE", metrics)
 
-    return change_without_spark(write, fill)
+    return local_folder(spark, write.table) is not None and change_without_spark(write, fill)
 
 
 def _value(text: str, kind: pa.DataType) -> pa.Scalar:

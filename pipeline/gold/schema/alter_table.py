@@ -48,7 +48,7 @@ def alter_table(change: TableChange) -> None:
     if steps is not None and _values_stay(change.part, steps):
         _by_metadata(change, steps)
     elif steps is not None:
-        before = delta.read(change.session, change.table.reference, version=base)
+        before = delta.read(change.rewriting, change.table.reference, version=base)
         rows = _rewritten(before, steps, change.schema, vouched=change.vouched)
         write_values(lambda: change.overwrite(rows), change.item.lsn)
     change.cluster()
@@ -83,7 +83,7 @@ def _by_metadata(change: TableChange, steps: Sequence[ColumnStep]) -> None:
     while _next(change, steps) is not None:
         change.commit(partial(_step, change, steps))
     texts = {step.name: step.text for step in steps if step.old is None and step.text is not None}
-    if texts and not fill_without_spark(change.write, change.schema.fields, texts):
+    if texts and not fill_without_spark(change.spark, change.write, change.schema.fields, texts):
         schema = change.schema
         values = (f"{quoted(n)} = {typed(t, schema[n].dataType)}" for n, t in texts.items())
         change.execute(f"UPDATE {in_sql(change.table.reference)} SET {', '.join(values)}")

@@ -37,7 +37,7 @@ def evolve(change: TableChange) -> None:
         # Missing if the table started empty, and no row has shown its columns yet.
         if not ours or (item.kind in ENDS and not change.drop_rows):
             return
-        if item.rows or not empty_without_spark(change.write):
+        if item.rows or not empty_without_spark(change.spark, change.write):
             which = f" WHERE {_held_in(item.rows)}" if item.rows else ""
             change.execute(f"DELETE FROM {in_sql(table.reference)}{which}")
     elif item.definition is None:

@@ -37,7 +37,7 @@ from pipeline.lake.delta_log.column_features import (
     enabling,
     needs_mapping,
 )
-from pipeline.lake.delta_log.spark_written import clustered_by, features, latest_version
+from pipeline.lake.delta_log.spark_written import clustered_by, features, has_log, latest_version
 from pipeline.lake.lazy_spark import Spark, started
 from pipeline.schema_history.alter.items import TimelineItem
 
@@ -59,8 +59,16 @@ class TableChange:
 
     @property
     def session(self) -> SparkSession:
-        """A session for what cannot be done without Spark; one for small tables if this is one."""
-        return session_for(started(self.spark), self.table.reference, self.spark)
+        """The session, for what cannot be done without Spark."""
+        return started(self.spark)
+
+    @property
+    def rewriting(self) -> SparkSession:
+        """A session to rewrite the table in: that for small tables, if it is known to be small."""
+        reference = self.table.reference
+        if not has_log(self.spark, reference):
+            return self.session
+        return session_for(self.session, reference, self.spark)
 
     @property
     def item(self) -> TimelineItem:

@@ -22,9 +22,8 @@ from pipeline.lake.delta_log import metadata_commit
 from pipeline.lake.delta_log.column_features import DELETION_VECTORS, WALL_CLOCKS, enabling
 from pipeline.lake.delta_log.delta_rs import opened_unchecked
 from pipeline.lake.delta_log.log_version import UNFINISHED, can_extend
-from pipeline.lake.delta_log.spark_written import has_log
+from pipeline.lake.delta_log.spark_written import local_folder
 from pipeline.lake.lazy_spark import Spark, started
-from pipeline.lake.locks.lock import local_path
 from pipeline.lake.sql_text import in_sql, is_name, quoted
 from pipeline.observe.run_log import say
 
@@ -47,9 +46,11 @@ def create_table(
         return
     columns = [f"{quoted(f.name)} {f.dataType.simpleString()}" for f in schema.fields]
     by = f" {clustering_clause(clustering)}" if clustering else ""
-    session = started(spark)
+    session, folder = started(spark), local_folder(spark, reference)
     if is_name(reference):
         delta.create_schema(session, reference)
+    if folder is not None and _is_free(Path(folder)):
+        _remove_attempt(Path(folder))
     session.sql(
         f"CREATE TABLE IF NOT EXISTS {in_sql(reference)} ({', '.join(columns)}) USING delta"
         f"{by} TBLPROPERTIES ({properties_in_sql(properties)})"
@@ -96,7 +97,7 @@ def _created(
     properties: Mapping[str, str],
 ) -> bool:
     """Create a table without Spark; return False if it is not in reach, or has unusual options."""
-    folder = _local(spark, reference)
+    folder = local_folder(spark, reference)
     given = {name for name in properties if not name.startswith(_OWN)}
     if folder is None or not given <= _FEATURES.keys():
         return False
@@ -104,17 +105,19 @@ def _created(
     # This one only adds the feature to the protocol.
     kept = {name: text for name, text in properties.items() if name != _CLOCKS}
     try:
+        if opened_unchecked(reference, {}) is not None:
+            return True
         if not _is_free(Path(folder)):
             return False
         metadata_commit.create_table(folder, schema.json(), clustering, features, kept, MARK)
-    except OSError as error:
+    except (DeltaError, OSError) as error:
         return _leave(reference, error)
     return True
 
 
 def _committed(spark: Spark, reference: str, commit: Callable[[DeltaTable, str], bool]) -> bool:
     """Return False if the table is not in reach, or `commit` does nothing to it as it is now."""
-    folder = _local(spark, reference)
+    folder = local_folder(spark, reference)
     if folder is None:
         return False
     try:
@@ -128,15 +131,20 @@ def _alter(spark: Spark, reference: str, clause: str) -> None:
     started(spark).sql(f"ALTER TABLE {in_sql(reference)} {clause}")
 
 
-def _local(spark: Spark, reference: str) -> str | None:
-    return local_path(reference) if has_log(spark, reference) else None
-
-
 def _is_free(folder: Path) -> bool:
     """Return True if a table may begin in a folder: at most a killed run has tried to."""
     log = folder / "_delta_log"
     others = [one for one in folder.glob("*") if one != log]
     return not others and all(one.suffix == UNFINISHED for one in log.glob("*"))
+
+
+def _remove_attempt(folder: Path) -> None:
+    """Remove what a failed attempt left: Spark creates tables in empty folders only."""
+    log = folder / "_delta_log"
+    for unfinished in log.glob("*"):
+        unfinished.unlink(missing_ok=True)
+    if log.exists():
+        log.rmdir()
 
 
 def _leave(reference: str, error: Exception) -> bool:

@@ -15,11 +15,9 @@ from typing import Any
 from deltalake import DeltaTable
 
 from pipeline.lake.delta_log.log_version import begin_log, commit_info, extend_log, now, to_json
-from pipeline.lake.delta_log.table_log import names_in_files
+from pipeline.lake.delta_log.table_log import CLUSTERING, names_in_files
 from pipeline.lake.delta_log.version_checksum import of_empty_table, with_domain, with_metadata
 
-CLUSTERING = "delta.clustering"
-"""The domain with a table's clustering columns."""
 _READ_AND_WRITE = 3, 7
 """The versions of a protocol that lists its features, for readers and writers."""
 _OF_WRITERS = ("appendOnly", "invariants")

@@ -22,6 +22,7 @@ from pipeline.lake.delta_log.column_features import enabled
 from pipeline.lake.delta_log.delta_rs import opened_unchecked
 from pipeline.lake.delta_log.model import Commit, DeltaState
 from pipeline.lake.delta_log.table_log import (
+    CLUSTERING,
     commits_of,
     features_of,
     may_have_rows,
@@ -30,15 +31,20 @@ from pipeline.lake.delta_log.table_log import (
     state_of,
 )
 from pipeline.lake.lazy_spark import Spark, started
+from pipeline.lake.locks.lock import local_path
 from pipeline.lake.sql_text import is_name, unquoted
-
-_CLUSTERING = "delta.clustering"
 
 
 def has_log(spark: Spark, table: str) -> bool:
     """Return True if this process can locate the files of the table's log: False for names in a
     catalog, and for paths that only Spark's machine has."""
     return not is_name(table) and not is_elsewhere(spark, table)
+
+
+def local_folder(spark: Spark, table: str) -> str | None:
+    """Return the folder of a table on a local disk that this process and Spark both use; None for
+    another table."""
+    return local_path(table) if has_log(spark, table) else None
 
 
 def state(spark: Spark, table: str) -> DeltaState | None:
@@ -188,7 +194,7 @@ def _clustering(table: str) -> tuple[str, ...]:
     paths = [
         path
         for domain in domains
-        if domain["domain"] == _CLUSTERING and not domain["removed"]
+        if domain["domain"] == CLUSTERING and not domain["removed"]
         for path in json.loads(domain["configuration"])["clusteringColumns"]
     ]
     # A path of several names is a field of a struct, by which gold's tables are never clustered.

@@ -23,6 +23,8 @@ NOTE = "userMetadata"
 OPERATION = "binlake"
 """The key, in a commit's metadata, of JSON with its `operation` and `metrics`: delta-rs logs every
 commit by `create_write_transaction` as WRITE."""
+CLUSTERING = "delta.clustering"
+"""The domain whose metadata has a table's clustering columns."""
 _PHYSICAL = "delta.columnMapping.physicalName"
 """Metadata of a field: the column's name in files and statistics, if that is another."""
 _DATA = ".parquet"

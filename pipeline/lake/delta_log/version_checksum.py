@@ -14,7 +14,7 @@ from typing import Any
 from pipeline.lake.delta_log.column_features import DELETION_VECTORS
 
 LogAction = Mapping[str, Any]
-"""An `add`, `remove` or `txn` action, without its name."""
+"""An action of a commit, without its name."""
 
 _SIZES, _DELETED = "fileSizeHistogram", "deletedRecordCountsHistogramOpt"
 _SUMS = ("tableSizeBytes", "numFiles")

@@ -17,6 +17,7 @@ from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.table_metadata import create_table
 from pipeline.lake import delta
 from pipeline.lake.sql_text import in_sql, quoted
+from tests.support.spark.no_spark import NEVER_STARTED
 
 TEXTS: list[tuple[st.DataType, str, Any]] = [
     (st.ByteType(), "-7", -7),
@@ -55,7 +56,7 @@ def table(spark: SparkSession, tmp_path: Path) -> str:
 def test_columns_are_filled_as_by_an_update(spark: SparkSession, table: str) -> None:
     texts = {f"c{n}": text for n, (_, text, _) in enumerate(TEXTS)}
     for _ in range(2):  # a step is done once
-        assert fill_without_spark(Write(table, "fill", 1), FIELDS, texts)
+        assert fill_without_spark(NEVER_STARTED, Write(table, "fill", 1), FIELDS, texts)
     assert DeltaTable(table).version() == 3
     filled = {tuple(row) for row in delta.read(spark, table).collect()}
     kinds = [kind for kind, _, _ in TEXTS]
@@ -69,7 +70,7 @@ def test_columns_are_filled_as_by_an_update(spark: SparkSession, table: str) -> 
 
 def test_a_table_is_emptied_as_by_a_delete(spark: SparkSession, table: str) -> None:
     for _ in range(2):
-        assert empty_without_spark(Write(table, "empty", 1))
+        assert empty_without_spark(NEVER_STARTED, Write(table, "empty", 1))
     assert DeltaTable(table).version() == 3
     assert delta.read(spark, table).count() == 0
     assert delta.read(spark, table, version=2).count() == 2
@@ -85,6 +86,6 @@ def test_deletion_vectors_are_left_to_spark(spark: SparkSession, table: str) -> 
     delta.append_once(rows.coalesce(1), table, app="test", version=3)
     spark.sql(f"DELETE FROM {in_sql(table)} WHERE id = 5")
     version = DeltaTable(table).version()
-    assert not empty_without_spark(Write(table, "empty", 1))
-    assert not fill_without_spark(Write(table, "fill", 1), FIELDS, {"c0": "1"})
+    assert not empty_without_spark(NEVER_STARTED, Write(table, "empty", 1))
+    assert not fill_without_spark(NEVER_STARTED, Write(table, "fill", 1), FIELDS, {"c0": "1"})
     assert DeltaTable(table).version() == version

@@ -247,8 +247,7 @@ def test_mapped_columns_are_left_to_spark(spark: SparkSession, tmp_path: Path) -
 def test_a_table_is_created_once(tmp_path: Path) -> None:
     table = make(NEVER_STARTED, tmp_path / "t", *TABLES["clustered"])
     set_properties(NEVER_STARTED, table, {"binlake.position": "9:1"})
-    with pytest.raises(SparkNeededError):  # whose statement does nothing if there is a table
-        make(unstarted("local"), tmp_path / "t", *TABLES["no times"])
+    make(NEVER_STARTED, tmp_path / "t", *TABLES["no times"])
     assert DeltaTable(table).version() == 1
 
 
@@ -257,6 +256,21 @@ def test_a_creation_that_was_interrupted_is_made_again(tmp_path: Path) -> None:
     (tmp_path / "t" / "_delta_log" / "_commit_1.tmp").write_text("{")
     table = make(NEVER_STARTED, tmp_path / "t", *TABLES["clustered"])
     assert DeltaTable(table).version() == 0
+
+
+def test_spark_creates_a_table_where_links_are_refused(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("this file system has no links")
+
+    monkeypatch.setattr("os.link", refuse)
+    table = make(spark, tmp_path / "t", *TABLES["clustered"])
+    set_properties(spark, table, {"binlake.position": "9:1"})
+    found = properties(NEVER_STARTED, table)
+    assert found is not None
+    assert found["binlake.position"] == "9:1"
+    assert delta.history(spark, table).count() == 2
 
 
 @pytest.mark.parametrize(
