@@ -31,7 +31,7 @@ def main() -> int:
     lake = Path(sys.argv[1]) if len(sys.argv) > 1 else LAKE
     screen = Console()
     options = {"source": "shop", "binlogs": str(FOLDER / "binlogs"), "lake": str(lake)}
-    again = "Seconds; the first time, up to a minute: it"
+    again = "Seconds; the first time, a minute or two: it"
     if lake.exists():
         again = "A second run is incremental: it"
     _print(
