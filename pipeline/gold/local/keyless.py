@@ -16,12 +16,7 @@ from pipeline.gold.changes.changes import PARTIAL_COLUMNS
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.local.fold import OrderedChanges, folded_fields
 from pipeline.gold.local.row_numbers import row_numbers
-from pipeline.gold.local.table import (
-    SmallTable,
-    change_without_spark,
-    small_table,
-    with_rows,
-)
+from pipeline.gold.local.table import SmallTable, change_without_spark, small_table, with_rows
 from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.names import LSN
 from pipeline.lake.delta_log.model import LogEntry, Step
@@ -40,7 +35,7 @@ def put_keyless_without_spark(rows: pa.Table, shape: Shape, write: Write) -> int
         reads = (copies.counts < 0).any()
         target = small_table(opened, folder, columns, {} if reads else None)
         files = target.files()
-        there = pa.concat_tables([target.schema.empty_table(), *(found for _, found in files)])
+        there = target.joined(found for _, found in files)
         return copies.commit(target, files, there, step)
 
     return len(rows) if change_without_spark(write, change) else None
@@ -83,7 +78,7 @@ class _Copies:
             "numTargetRowsDeleted": int(gone.sum()),
             "numTargetRowsInserted": len(inserted),
         }
-        rows = pa.concat_tables([target.schema.empty_table(), *written, inserted])
+        rows = target.joined([*written, inserted])
         return target.replace(removed, rows, step, "MERGE" if removed else "WRITE", metrics)
 
 

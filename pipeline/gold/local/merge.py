@@ -80,7 +80,7 @@ def _merge(folded: Folded, shape: Shape, write: Write, look_at: Callable[[pa.Tab
     def merge(opened: DeltaTable, folder: str, step: Step) -> bool:
         target = small_table(opened, folder, columns, folded.extent.ranges)
         files = target.files()
-        there = pa.concat_tables([target.schema.empty_table(), *(rows for _, rows in files)])
+        there = target.joined(rows for _, rows in files)
         changes = _typed(folded.rows, target.schema)
         place = _places(*row_numbers([changes.select(shape.key), there.select(shape.key)]))
         look_at(there.filter(pa.array(place >= 0)))
@@ -97,7 +97,7 @@ def _typed(folded: pa.Table, schema: pa.Schema) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class _Merged:
-    """What a MERGE of folded changes makes of the rows that are there.
+    """The outcome of a MERGE of folded changes into the rows that are there.
 
     `known`: as in `Folded`; `place`: see `_places`.
     """
@@ -127,7 +127,7 @@ class _Merged:
             "numTargetRowsDeleted": int(hit.sum()) - updated,
             "numTargetRowsInserted": len(inserted),
         }
-        rows = pa.concat_tables([self.target.schema.empty_table(), *written, inserted])
+        rows = self.target.joined([*written, inserted])
         operation = "MERGE" if removed else "WRITE"
         return self.target.replace(removed, rows, step, operation, metrics)
 

@@ -91,6 +91,10 @@ class SmallTable:
         rows: pa.Table = fragment.to_table(schema=self.table.schema)
         return rows.rename_columns(self.schema.names).cast(self.schema)
 
+    def joined(self, parts: Iterable[pa.Table]) -> pa.Table:
+        """Return rows of the table as one, also if there are none."""
+        return pa.concat_tables([self.schema.empty_table(), *parts])
+
     def replace(
         self,
         removed: Sequence[LogEntry],
@@ -188,7 +192,7 @@ def fill_without_spark(
     def fill(opened: DeltaTable, folder: str, step: Step) -> bool:
         target = small_table(opened, folder, columns, {})
         files = target.files()
-        rows = pa.concat_tables([target.schema.empty_table(), *(found for _, found in files)])
+        rows = target.joined(found for _, found in files)
         for name, text in texts.items():
             place = target.schema.get_field_index(name)
             field = target.schema.field(place)

@@ -42,13 +42,13 @@ CLEANUP_INTERVAL = 100
 """Versions after which log entries older than the table's `delta.logRetentionDuration` are removed,
 as Spark does at its checkpoints."""
 
-_LEFT_AS_THEY_ARE = ("deletionVectors", "columnMapping", "domainMetadata", "clustering")
-"""Table features that concern what such commits leave as it is."""
+_COMMITTED_TO = ("deletionVectors", "columnMapping", "domainMetadata", "clustering")
+"""Table features that such commits leave as they are, or whose metadata they write themselves."""
 
 
 def can_extend(opened: DeltaTable) -> bool:
     """Return True if the table's protocol asks nothing of a commit but its actions."""
-    return not unknown_features(opened, {*KNOWN_FEATURES, *_LEFT_AS_THEY_ARE})
+    return not unknown_features(opened, {*KNOWN_FEATURES, *_COMMITTED_TO})
 
 
 def commit_info(operation: str, parameters: Mapping[str, Any], note: str | None) -> dict[str, Any]:
