@@ -18,6 +18,12 @@ from tests.support.observe.captured_log import captured_log
 SECRET = "0123456789abcdef" * 4
 
 
+@pytest.fixture(autouse=True)
+def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Find no session of Spark, as in a new process, whatever other tests have started."""
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+
+
 @pytest.fixture
 def as_before() -> Iterator[None]:
     """Restore the process's logger, which a command sets up."""
@@ -53,6 +59,4 @@ def not_starting(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def session(*_: object, **__: object) -> Any:
         raise error
 
-    # As in a new process, whatever other tests have started.
-    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     monkeypatch.setattr(starting, "session", session)

@@ -20,6 +20,7 @@ from pipeline.run.status import LastRun, SourceStatus, Status
 from pipeline.settings import Settings
 from pipeline.spark import session as starting
 from tests.support.bronze.bronze_input import FILES
+from tests.support.decoder.event_bytes import DATA
 from tests.unit.pipeline.cli.conftest import SECRET, ended, not_starting
 from tests.unit.pipeline.cli.test_show import table
 
@@ -44,7 +45,8 @@ def test_an_error_that_keeps_spark_from_starting_is_one_line(
     sentence: str,
 ) -> None:
     not_starting(monkeypatch, error)
-    conf.write_text(f"{conf.read_text()}log: json\n")
+    needs_spark = (DATA / "needs_spark.yml").read_text()
+    conf.write_text(f"{conf.read_text()}{needs_spark}log: json\n")
     assert ended(monkeypatch, "run", "--conf", str(conf)) == code
     shown = capsys.readouterr()
     lines = map(json.loads, shown.err.splitlines())
