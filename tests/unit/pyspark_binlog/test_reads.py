@@ -130,6 +130,27 @@ def test_definitions_name_the_columns_of_a_log_without_names(
 
 
 @pytest.mark.parametrize(
+    ("definitions", "reason"),
+    [
+        (CUP_DDL.replace(" CHARSET utf8mb4", ""), r"column 2 \(name\) is text.* default_charset"),
+        (CUP_DDL.replace("id INT, ", ""), r"it has 1 columns in its definition \(name\), but 2"),
+    ],
+)
+def test_definitions_that_name_no_columns_of_a_wanted_table_are_refused(
+    tmp_path: Path, definitions: str, reason: str
+) -> None:
+    file, sql = tmp_path / "binlog.000001", tmp_path / "shop.sql"
+    rows = transaction(1, CUP_WITHOUT_METADATA, CUP.rows((1, "a")), insert(POT, (1,)))
+    file.write_bytes(log_bytes(rows, event_bytes(T.STOP, b"")))
+    sql.write_text(definitions)
+    refused = rf"^definitions: the definition of shop\.cup does not name its columns: {reason}"
+    for table in ({"table": "shop.cup"}, {}):
+        with pytest.raises(SettingsError, match=refused):
+            rows_of(file, definitions=str(sql), **table)
+    assert len(rows_of(file, definitions=str(sql), table="shop.pot")) == 1
+
+
+@pytest.mark.parametrize(
     ("statement", "table", "message"),
     [
         ("UPDATE pot SET id = 1", "shop.pot", "a change is logged as a statement"),
