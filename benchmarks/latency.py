@@ -91,7 +91,10 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def fill(server: MySQLServer, count: int, rows: int) -> None:
-    """Create the tables and their rows, then remove the logs: all is to be seeded."""
+    """Create the tables and their rows, then remove the logs: all is to be seeded.
+
+    The log then begins with a transaction: a lake has no cut before its first one, and seeds wait.
+    """
     server.execute(f"CREATE DATABASE {SCHEMA}")
     for number in range(count):
         server.execute(
@@ -101,7 +104,7 @@ def fill(server: MySQLServer, count: int, rows: int) -> None:
             f" (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})"
             " SELECT i, i, LEFT(SHA2(i, 256), 40), i % 100000 / 4, NOW(6) FROM n"
         )
-    server.execute("FLUSH BINARY LOGS; PURGE BINARY LOGS BEFORE NOW()")
+    server.execute("FLUSH BINARY LOGS; PURGE BINARY LOGS BEFORE NOW(); CREATE DATABASE first")
 
 
 def settings_file(folder: Path, server: MySQLServer) -> Path:

@@ -12,7 +12,7 @@ import decoder
 from pipeline.lake import Lake
 from tests.e2e.conftest import Run
 from tests.support.gold.compare import assert_gold_equals_source
-from tests.support.gold.gold_rows import assert_spark_reads_it_so
+from tests.support.lake.table_rows import assert_spark_reads_it_so
 from tests.support.servers import traffic
 from tests.support.servers.mysql import MySQLFactory, MySQLServer
 from tests.support.zoo import type_zoo

@@ -16,7 +16,7 @@ import pytest
 from pipeline.lake import Lake
 from tests.e2e.conftest import Run
 from tests.support.gold.compare import assert_gold_equals_source
-from tests.support.gold.gold_rows import assert_spark_reads_it_so
+from tests.support.lake.table_rows import assert_spark_reads_it_so
 from tests.support.servers.mariadb import MariaDBFactory, NewestMariaDBServer
 from tests.support.servers.server import Server
 from tests.support.zoo.partition_history import NOT_TOLD, PARTITIONED

@@ -6,17 +6,17 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.lake import Lake, delta
+from pipeline.lake import Lake
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from tests.e2e.conftest import Run
 from tests.support.gold.compare import assert_gold_equals_source
 from tests.support.lake.kills import AfterEachCommit, Executioner, Killed, Killer, at_commits
 from tests.support.lake.run_layers import run_layers
+from tests.support.lake.table_rows import read_table
 from tests.support.servers import traffic
 from tests.support.servers.mysql import MySQLFactory, MySQLServer
 
@@ -93,18 +93,19 @@ def tables_in(lake: Path) -> Iterator[str]:
             yield name
 
 
-def rows(spark: SparkSession, lake: Path, table: str) -> list[str]:
-    """Return all rows of a table as Spark reads them, without batch and definition numbers."""
-    found: pa.Table = delta.read(spark, str(lake / table)).drop("batch", "number").toArrow()
-    return sorted(map(str, found.to_pylist()))
+def rows(lake: Path, table: str) -> list[str]:
+    """Return all rows of a table, without batch and definition numbers."""
+    _, found = read_table(str(lake / table))
+    kept = [name for name in found.column_names if name not in ("batch", "number")]
+    return sorted(map(str, found.select(kept).to_pylist()))
 
 
-def ingested(spark: SparkSession, lake: Path) -> dict[str, bytes]:
+def ingested(lake: Path) -> dict[str, bytes]:
     """Return the bytes of each file in bronze; no byte may be there twice."""
-    segments = delta.read(spark, Lake(str(lake)).segments)
+    order = [(name, "ascending") for name in ("file", "start_pos", "part")]
     found: dict[str, bytes] = {}
-    for row in segments.orderBy("file", "start_pos", "part").toLocalIterator():
-        found[row["file"]] = found.get(row["file"], b"") + bytes(row["content"])
+    for row in read_table(Lake(str(lake)).segments)[1].sort_by(order).to_pylist():
+        found[row["file"]] = found.get(row["file"], b"") + row["content"]
     return found
 
 
@@ -156,9 +157,9 @@ def test_bronze_and_silver_killed_around_each_commit_have_the_same_rows(
     at_once = tmp_path / "at-once"
     run(at_once)
     logs = {file.name: file.read_bytes() for file in server.binlogs()}
-    assert ingested(spark, lake).keys() == logs.keys()
-    assert ingested(spark, lake) == ingested(spark, at_once)
+    assert ingested(lake).keys() == logs.keys()
+    assert ingested(lake) == ingested(at_once)
     tables = [name for name in tables_in(at_once) if not name.startswith("bronze/")]
     assert [name for name in tables_in(lake) if not name.startswith("bronze/")] == tables
     for table in tables:
-        assert rows(spark, lake, table) == rows(spark, at_once, table), table
+        assert rows(lake, table) == rows(at_once, table), table

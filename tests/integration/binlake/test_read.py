@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import yaml
+from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
@@ -77,8 +78,7 @@ def test_deletion_vectors_are_in_these_tables(lake: MadeLake) -> None:
 @pytest.mark.parametrize(
     ("at", "n", "expected"),
     [
-        (None, 5, THIRD),
-        (lsn(3), 3, SECOND),
+        (lsn(2), 2, FIRST),
         (str(lsn(4) - 1), 3, SECOND),
         (f"{SERVER}:3", 3, SECOND),
         (START + timedelta(seconds=2.5), 2, FIRST),
@@ -87,6 +87,14 @@ def test_deletion_vectors_are_in_these_tables(lake: MadeLake) -> None:
         (f"{FILE}:3999", 2, FIRST),
     ],
 )
+def test_a_snapshot_is_that_of_a_position_or_a_time(
+    lake: MadeLake, at: Any, n: int, expected: dict[str, Any]
+) -> None:
+    found = binlake.read(lake.root, at, engine="arrow")
+    assert (rows(found), found.lsn) == (expected, lsn(n))
+
+
+@pytest.mark.parametrize(("at", "n", "expected"), [(None, 5, THIRD), (lsn(3), 3, SECOND)])
 def test_all_tables_are_of_one_snapshot(
     lake: MadeLake, engine: Any, at: Any, n: int, expected: dict[str, Any]
 ) -> None:
@@ -171,7 +179,7 @@ def test_a_recreated_table_is_not_read_in_place_of_the_lost_one(
     with pytest.raises(binlake.LostSnapshotError, match=r"shop\.orders .* there is no table"):
         binlake.read(root, engine="arrow")
     for _ in range(9):
-        lake.spark.range(3).write.format("delta").mode("append").save(str(folder))
+        write_deltalake(folder, pa.table({"id": [0, 1, 2]}), mode="append")
     with pytest.raises(binlake.LostSnapshotError, match="another table is at") as raised:
         binlake.read(root, engine=engine)
     assert raised.value.table == "shop.orders"

@@ -25,8 +25,8 @@ from tests.support.lake.object_store import ObjectStore, object_store
 
 SHOP = Path(__file__).parents[3] / "demo" / "binlogs" / "binlog.000001"
 PLACE = "landing/shop/binlog.000001"
-BEFORE = bytes(range(256)) * (5 * WINDOW // 256)
-NOISE = os.urandom(5 * WINDOW)  # so that compressed, it exceeds the read-ahead
+BEFORE = bytes(range(256)) * (3 * WINDOW // 256)
+NOISE = os.urandom(3 * WINDOW)  # so that compressed, it exceeds the read-ahead
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_an_object_removed_while_copied_is_an_error(store: ObjectStore) -> None:
         assert log.read(0, WINDOW) == BEFORE[:WINDOW]
         store.files.rm_file(PLACE)
         with pytest.raises(FileNotFoundError):
-            log.read(3 * WINDOW, WINDOW)
+            log.read(2 * WINDOW, WINDOW)
 
 
 def packed(content: bytes, codec: str | None) -> bytes:

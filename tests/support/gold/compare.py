@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoder.constants import BINARY_COLLATION, ColumnType
 from decoder.model.definition import ColumnDefinition
-from tests.support.gold.gold_rows import read_gold
+from tests.support.lake.table_rows import read_table
 from tests.support.servers.server import Server
 from tests.support.zoo.server_values import decoded_value, expression, python_value
 
@@ -114,7 +114,7 @@ def assert_gold_equals_source(
     from pipeline.lake import Lake
 
     columns = source_columns(server, schema, table)
-    kept, gold = read_gold(Lake(lake).gold(schema, table), version)
+    kept, gold = read_table(Lake(lake).gold(schema, table), version)
     found = [(field.name, field.dataType.simpleString()) for field in kept]
     expected = [(column.name, column.spark_type) for column in columns]
     own = [("__lsn", "bigint"), ("__committed_at", "timestamp")]

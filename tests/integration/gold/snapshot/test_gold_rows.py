@@ -10,7 +10,7 @@ from pipeline.gold.table.options import TableOptions
 from pipeline.gold.table.table_metadata import properties_in_sql
 from pipeline.lake import delta
 from pipeline.lake.delta_log.column_features import COLUMN_MAPPING, WALL_CLOCKS, enabling
-from tests.support.gold.gold_rows import read_gold
+from tests.support.lake.table_rows import read_table
 
 COLUMNS = """
     id INT, `a.b ü` STRING, raw BINARY, price DECIMAL(20, 4), ratio FLOAT, score DOUBLE,
@@ -47,7 +47,7 @@ def test_deleted_rows_and_changed_columns(spark: SparkSession, tmp_path: Path) -
 
     for version, ids in ((1, [1, 2, 3]), (2, [1, 3]), (5, [1, 3]), (None, [1, 3, 4])):
         expected = delta.read(spark, place, version=version)
-        schema, rows = read_gold(place, version)
+        schema, rows = read_table(place, version)
         assert schema.simpleString() == expected.schema.simpleString()
         rows, theirs = rows.sort_by("id"), expected.toArrow().sort_by("id")
         assert rows["id"].to_pylist() == ids

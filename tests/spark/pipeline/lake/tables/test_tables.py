@@ -46,20 +46,28 @@ class Place:
         return str(row["location"]).removeprefix("file:")
 
 
+def opened(request: pytest.FixtureRequest, root: Path) -> Place:
+    """Return the place of a fixture's parameter."""
+    if request.param == "native":
+        return Place(NativeTables(Lake(str(root))))
+    namespace = NAMESPACE if request.param == "catalog" else None
+    return Place(SparkTables(request.getfixturevalue("spark"), Lake(str(root), namespace)))
+
+
 @pytest.fixture(scope="module", params=["native", "spark", "catalog"])
 def place(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Place]:
-    root = str(tmp_path_factory.mktemp("lake"))
-    if request.param == "native":
-        yield Place(NativeTables(Lake(root)))
-        return
-    spark = request.getfixturevalue("spark")
-    if request.param == "spark":
-        yield Place(SparkTables(spark, Lake(root)))
-        return
-    yield Place(SparkTables(spark, Lake(root, NAMESPACE)))
-    spark.sql(f"DROP DATABASE IF EXISTS {NAMESPACE} CASCADE")
+    made = opened(request, tmp_path_factory.mktemp("lake"))
+    yield made
+    if isinstance(made.tables, SparkTables):
+        made.tables.spark.sql(f"DROP DATABASE IF EXISTS {NAMESPACE} CASCADE")
+
+
+@pytest.fixture(scope="module", params=["native", "spark"])
+def folder_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """Return a place without a catalog, for what does not depend on how a table is named."""
+    return opened(request, tmp_path_factory.mktemp("lake"))
 
 
 def rows(*numbers: int | None, source: str | None = "s", k: int | None = 0) -> pa.Table:
@@ -107,10 +115,10 @@ def test_a_claimed_step_is_done_for_a_late_run(place: Place) -> None:
     assert numbers(tables, table) == [3]
 
 
-def test_a_table_is_created_without_rows_and_with_its_properties(place: Place) -> None:
-    tables = place.tables
+def test_a_table_is_created_without_rows_and_with_its_properties(folder_place: Place) -> None:
+    tables = folder_place.tables
     properties = {"delta.checkpointInterval": "7"}
-    table = place.table("made", partition_by=("source",), properties=properties)
+    table = folder_place.table("made", partition_by=("source",), properties=properties)
     assert tables.append(table, rows(), Step("a", 1))
     assert tables.exists(table)
     assert numbers(tables, table) == []
@@ -141,8 +149,8 @@ def test_files_of_tasks_are_added_with_remaining_rows(place: Place) -> None:
     assert len(tables.read(table)) == 6
 
 
-def test_files_of_a_committed_step_are_removed_from_the_scratch_space(place: Place) -> None:
-    tables, table = place.tables, place.table("late")
+def test_files_of_a_committed_step_are_removed_from_the_scratch_space(folder_place: Place) -> None:
+    tables, table = folder_place.tables, folder_place.table("late")
     tables.append(table, rows(1), Step("a", 1))
     folder = tables.folder(table)
     writer = DataFileWriter(folder, table)
@@ -152,9 +160,9 @@ def test_files_of_a_committed_step_are_removed_from_the_scratch_space(place: Pla
     assert folder == table.reference or not Path(folder).exists()
 
 
-def test_rows_are_replaced_as_one_step(place: Place) -> None:
-    tables = place.tables
-    table = place.table("replaced", partition_by=("source",))
+def test_rows_are_replaced_as_one_step(folder_place: Place) -> None:
+    tables = folder_place.tables
+    table = folder_place.table("replaced", partition_by=("source",))
     mine = equal("source", "s")
     assert tables.replace(table, mine, rows(1, 2), Step("a", 1))
     tables.append(table, rows(9, source="other"), Step("b", 1))
@@ -165,8 +173,8 @@ def test_rows_are_replaced_as_one_step(place: Place) -> None:
     assert numbers(tables, table) == [9]
 
 
-def test_rows_are_deleted_except_those_that_nulls_leave_unknown(place: Place) -> None:
-    tables, table = place.tables, place.table("deleted", statistics=("n",))
+def test_rows_are_deleted_except_those_that_nulls_leave_unknown(folder_place: Place) -> None:
+    tables, table = folder_place.tables, folder_place.table("deleted", statistics=("n",))
     assert not tables.delete(table, compare("n", "<", 3), Step("d", 1))
     assert not tables.exists(table)
     tables.append(table, rows(1, 2, 3, None), Step("a", 1))
@@ -180,8 +188,8 @@ def test_rows_are_deleted_except_those_that_nulls_leave_unknown(place: Place) ->
     assert numbers(tables, table) == [2, 3]
 
 
-def test_rows_are_updated_from_their_values_before(place: Place) -> None:
-    tables, table = place.tables, place.table("changed", partition_by=("source",))
+def test_rows_are_updated_from_their_values_before(folder_place: Place) -> None:
+    tables, table = folder_place.tables, folder_place.table("changed", partition_by=("source",))
     assert not tables.update(table, equal("n", 1), [constant("k", 1)], Step("u", 1))
     assert not tables.exists(table)
     tables.append(table, rows(1, 2, None), Step("a", 1))
@@ -246,8 +254,8 @@ def test_small_files_are_compacted_and_the_history_records_it(place: Place) -> N
     assert commits(tables, table) == last.version + 1
 
 
-def test_the_history_has_the_number_of_deleted_rows(place: Place) -> None:
-    tables, table = place.tables, place.table("counted")
+def test_the_history_has_the_number_of_deleted_rows(folder_place: Place) -> None:
+    tables, table = folder_place.tables, folder_place.table("counted")
     tables.append(table, rows(1, 2, 3, None), Step("a", 1))
     assert tables.count(table, compare("n", "<", 3)) == 2
     assert tables.delete(table, compare("n", "<", 3), Step("d", 1, "upkeep 1"))
@@ -316,8 +324,8 @@ VALUES = (
 )  # fmt: skip
 
 
-def test_every_type_survives_a_round_trip(place: Place) -> None:
-    tables, table = place.tables, place.table("types", TYPES)
+def test_every_type_survives_a_round_trip(folder_place: Place) -> None:
+    tables, table = folder_place.tables, folder_place.table("types", TYPES)
     given = pa.Table.from_pylist(
         [dict(zip(TYPES.names, VALUES, strict=True)), dict.fromkeys(TYPES.names)], schema=TYPES
     )

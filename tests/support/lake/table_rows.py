@@ -1,4 +1,4 @@
-"""Read gold tables by delta-rs, which is faster than a Spark job.
+"""Read a lake's tables by delta-rs, which is faster than a Spark job.
 
 Uses its query engine, which supports column mapping and deletion vectors; delta-rs's other readers
 reject tables with either.
@@ -18,11 +18,11 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pipeline.lake import delta
 
 
-def read_gold(reference: str, version: int | None = None) -> tuple[st.StructType, pa.Table]:
+def read_table(reference: str, version: int | None = None) -> tuple[st.StructType, pa.Table]:
     """Return the schema in Spark's types, and all rows in Arrow as Spark returns them."""
     opened = DeltaTable(reference, version=version)
     schema = st.StructType.fromJson(json.loads(opened.schema().to_json()))
-    query = QueryBuilder().register("gold", opened).execute("SELECT * FROM gold")
+    query = QueryBuilder().register("given", opened).execute("SELECT * FROM given")
     found = pa.table(query.read_all())
     wanted = to_arrow_schema(schema, timezone="UTC")
     for name, kind, type_ in zip(wanted.names, found.schema.types, wanted.types, strict=True):
@@ -31,8 +31,8 @@ def read_gold(reference: str, version: int | None = None) -> tuple[st.StructType
 
 
 def assert_spark_reads_it_so(spark: SparkSession, reference: str) -> None:
-    """Fail unless Spark returns the same rows and types as `read_gold`."""
-    by_spark, rows = delta.read(spark, reference).toArrow(), read_gold(reference)[1]
+    """Fail unless Spark returns the same rows and types as `read_table`."""
+    by_spark, rows = delta.read(spark, reference).toArrow(), read_table(reference)[1]
     assert by_spark.schema.types == rows.schema.types
     assert Counter(map(repr, by_spark.to_pylist())) == Counter(map(repr, rows.to_pylist()))
 
