@@ -80,7 +80,7 @@ MUTANTS = (
         "decoder/compression/payload_decoder.py",
         "yield self._session.enter_payloads(\n                    self._buffer.data, frames,",
         "_ = (\n                    self._buffer.data, frames,",
-        ("tests/unit/decoder/stream/test_stream_payloads.py",),
+        ("tests/unit/decoder/compression/test_compressed_transactions.py",),
         compiled=True,
     ),
     Mutant(

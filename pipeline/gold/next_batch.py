@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pipeline.bronze import read_files
 from pipeline.gold.apply.seed_rows import first_seed
 from pipeline.gold.cascades.cascades_table import keep
-from pipeline.gold.cascades.foresight import foresee
-from pipeline.gold.cascades.outlook import Foreseen, Outlook
+from pipeline.gold.cascades.derivation import derive_cascades
+from pipeline.gold.cascades.planned_batch import DerivedCascades, PlannedBatch
 from pipeline.gold.cascades.reader import DamagedTableError, Reader
 from pipeline.gold.changes.faults import open_faults
 from pipeline.gold.changes.holds import OpenFault, Rules
@@ -105,26 +105,26 @@ def plan_next(
     if draft is None:
         return Planned()
     previous, state, known, seen = draft.previous, draft.state, draft.known, draft.seen
-    waits, foreseen = draft.wanted < draft.decoded, Foreseen(known.cut_lsn)
+    waits, derived = draft.wanted < draft.decoded, DerivedCascades(known.cut_lsn)
     if not same(previous, state):
         # Rows of a table that is damaged or about to be emptied must not be used.
         unusable = {*known.damaged, *draft.refreshed}
         versions = without(published(run.ledger.record("gold")), unusable)
-        state, foreseen = _with_cascades(run, draft.start, known, seen, versions)
+        state, derived = _with_cascades(run, draft.start, known, seen, versions)
     if same(previous, state):
         return Planned(_only_published(previous, state), seen, waits=waits)
     prepared = seen.facts.prepared
     decided = [p.tables for p in prepared if p.committed_in(previous.cut_lsn, state.cut_lsn)]
     reached = [table.to_lsn for table in state.tables.values()]
-    partly = foreseen.again or state.cut_lsn < draft.wanted
-    ends = not partly or (not foreseen.again and state.cut_held is not None)
-    cascaded = {table for table, _ in foreseen.changes}
+    partly = derived.again or state.cut_lsn < draft.wanted
+    ends = not partly or (not derived.again and state.cut_held is not None)
+    cascaded = {table for table, _ in derived.changes}
     state = replace(
         touch(state, seen.facts.changed.union(*decided), previous.cut_lsn, cascaded),
         xa_from=first_open(prepared, reached, state.cut_lsn),
         signed=signs(run.spark),
         rebuild=after_batch(previous.rebuild, ends=ends),
-        cascades=keep(run.spark, run.lake, run.source, draft.batch, foreseen.changes),
+        cascades=keep(run.spark, run.lake, run.source, draft.batch, derived.changes),
     )
     return Planned(state, seen, partly, waits)
 
@@ -254,7 +254,7 @@ def _with_cascades(
     known: Known,
     seen: Seen,
     versions: Mapping[TableName, int],
-) -> tuple[GoldState, Foreseen]:
+) -> tuple[GoldState, DerivedCascades]:
     """Return the plan, ending early where foreign key cascades require it, and the cascades.
 
     A child table that this holds, or whose rows cannot be read, is left out.
@@ -266,21 +266,21 @@ def _with_cascades(
     again = False
     while True:
         state = _plan(run, start, known)
-        outlook = Outlook(
+        batch = PlannedBatch(
             state.tables, start.cut_lsn, state.cut_lsn, items, known.faults, known.files
         )
         try:
-            foreseen = foresee(run.settings, outlook, reader)
+            derived = derive_cascades(run.settings, batch, reader)
         except DamagedTableError as met:
             known = replace(known, damaged={**known.damaged, met.name: met.damage})
             left = without(versions, known.damaged)
             reader = Reader(run.spark, run.settings, items, seen.facts, left)
             continue
-        again = again or foreseen.again
-        faults = [fault for fault in foreseen.faults if fault not in known.faults]
-        if foreseen.cut_lsn == state.cut_lsn and not faults:
-            return state, replace(foreseen, again=again)
-        known = replace(known, cut_lsn=foreseen.cut_lsn, faults=[*known.faults, *faults])
+        again = again or derived.again
+        faults = [fault for fault in derived.faults if fault not in known.faults]
+        if derived.cut_lsn == state.cut_lsn and not faults:
+            return state, replace(derived, again=again)
+        known = replace(known, cut_lsn=derived.cut_lsn, faults=[*known.faults, *faults])
 
 
 def _occupied(

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["cascades_table", "foresight", "outlook", "reader"]
+__all__ = ["cascades_table", "derivation", "planned_batch", "reader"]

@@ -20,7 +20,7 @@ from pipeline.gold.changes.images import known
 from pipeline.gold.changes.refusals import write_values
 from pipeline.gold.changes.steps import Evolve
 from pipeline.gold.local.table import fill_without_spark
-from pipeline.gold.schema.convert import converted
+from pipeline.gold.schema.converted_values import converted
 from pipeline.gold.schema.generated import generated_value
 from pipeline.gold.schema.table_change import TableChange, needed_features
 from pipeline.gold.table.names import COMMITTED_AT, LSN, OWN_COLUMNS

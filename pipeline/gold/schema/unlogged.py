@@ -33,7 +33,7 @@ from pipeline.gold.changes.images import (
 )
 from pipeline.gold.changes.steps import Rows
 from pipeline.gold.schema.alter_table import typed
-from pipeline.gold.schema.convert import certainly_converted
+from pipeline.gold.schema.converted_values import certainly_converted
 from pipeline.gold.schema.generated import ColumnSource, generated_value
 from pipeline.gold.table.gold_table import gold_schema
 from pipeline.schema_history.alter.generated import depends_on_session, recomputed

@@ -1,8 +1,9 @@
 """Conversions that MODIFY and CHANGE make of existing values, if their result is certain.
 
-A conversion is a text that gold interprets (`pipeline.gold.schema.convert`): a word and, after a
-colon, its number. None: values stay as they are. If MySQL's result depends on anything that the log
-lacks, or gold may compute it differently, `UnknownValueError` says why, and the table is held.
+A conversion is a text that gold interprets (`pipeline.gold.schema.converted_values`): a word and,
+after a colon, its number. None: values stay as they are. If MySQL's result depends on anything that
+the log lacks, or gold may compute it differently, `UnknownValueError` says why, and the table is
+held.
 
 Source: `Field::store` and `get_copy_func` of MySQL's `sql/field.cc` and `sql/field_conv.cc`; every
 pair that is allowed here is compared with a server in

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from pipeline.source.check.privileges import Privileges
+from pipeline.source.check.granted_privileges import Privileges
 from pipeline.source.server.connection import queried
 from pipeline.source.server.version import ServerVersion, server_version
 

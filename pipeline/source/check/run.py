@@ -6,7 +6,7 @@ from pipeline.settings import Settings
 from pipeline.source.check import tables, variables
 from pipeline.source.check.facts import ServerFacts, read_facts
 from pipeline.source.check.finding import Check, Finding
-from pipeline.source.check.grants import NEEDS
+from pipeline.source.check.needed_privileges import NEEDS
 from pipeline.source.check.report import CheckReport
 from pipeline.source.server.connection import asked, connect
 from pipeline.source.server.login import Login

@@ -115,7 +115,9 @@ ROOMS = {
         "table/"
     ),
     "pipeline.gold.apply": "apply merge seed_rows",
-    "pipeline.gold.cascades": "cascades_table foresight links outlook reader replay rows",
+    "pipeline.gold.cascades": (
+        "cascades_table derivation links parents planned_batch reader replay rows"
+    ),
     "pipeline.gold.changes": (
         "change_stats changes drift faults fold fold_partial holds images key_checks keyless "
         "log_facts patched_json refusals small_batch steps transactions xa"
@@ -125,7 +127,9 @@ ROOMS = {
         "batch_plan cuts_table publication reach rebuild stopped_tables table_inspection "
         "table_refresh until verification_points"
     ),
-    "pipeline.gold.schema": ("alter_table convert evolve generated renames table_change unlogged"),
+    "pipeline.gold.schema": (
+        "alter_table converted_values evolve generated renames table_change unlogged"
+    ),
     "pipeline.gold.snapshot": "copy description query_engines snapshot table_versions",
     "pipeline.gold.table": (
         "commits damage gold_table incomplete names options state table_metadata"
@@ -191,7 +195,9 @@ ROOMS = {
         "dump_stream errors failover kept_tables landed_folder landed_gtids object_store reader "
         "run source state"
     ),
-    "pipeline.source.check": ("facts finding grants privileges report run tables variables"),
+    "pipeline.source.check": (
+        "facts finding granted_privileges needed_privileges report run tables variables"
+    ),
     "pipeline.source.logs": (
         "archive ciphers kept_statements listing server_folders server_logs storage"
     ),

@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from pipeline.source.check.facts import CheckedTable, LogFilter, ServerFacts
-from pipeline.source.check.privileges import Privileges
+from pipeline.source.check.granted_privileges import Privileges
 from pipeline.source.server.version import ServerVersion
 
 _ALL = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as sf
 
 from decoder import TypeOptions
-from pipeline.gold.schema.convert import certainly_converted
+from pipeline.gold.schema.converted_values import certainly_converted
 from pipeline.gold.schema.generated import generated_value
 from pipeline.gold.table.gold_table import gold_schema
 from pipeline.schema_history.alter.generated import recomputed

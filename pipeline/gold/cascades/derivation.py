@@ -27,7 +27,8 @@ from pipeline.gold.cascades.links import (
     descendants,
     links,
 )
-from pipeline.gold.cascades.outlook import Foreseen, Outlook, Parents
+from pipeline.gold.cascades.parents import Parents
+from pipeline.gold.cascades.planned_batch import DerivedCascades, PlannedBatch
 from pipeline.gold.cascades.reader import Reader
 from pipeline.gold.cascades.replay import (
     Cascaded,
@@ -46,64 +47,64 @@ from pipeline.settings import Settings
 TOO_MANY = "more rows are affected at once than can be processed"
 
 
-def foresee(settings: Settings, outlook: Outlook, reader: Reader) -> Foreseen:
+def derive_cascades(settings: Settings, batch: PlannedBatch, reader: Reader) -> DerivedCascades:
     """Compute the foreign key cascades of a batch."""
-    keys = {} if settings.foreign_keys_logged is True else cascading(outlook.states, outlook.items)
+    keys = {} if settings.foreign_keys_logged is True else cascading(batch.states, batch.items)
     if not keys or reader.all_logged():
-        return Foreseen(outlook.cut_lsn)
-    found = links(keys, outlook.states, outlook.items)
-    return _Foresight(settings, outlook, reader, found).look()
+        return DerivedCascades(batch.cut_lsn)
+    found = links(keys, batch.states, batch.items)
+    return _Derivation(settings, batch, reader, found).derived()
 
 
 @dataclass(slots=True)
-class _Foresight:
+class _Derivation:
     """One batch, with the foreign keys in force in it."""
 
     settings: Settings
-    outlook: Outlook
+    batch: PlannedBatch
     reader: Reader
     links: Sequence[Link]
 
-    def look(self) -> Foreseen:
+    def derived(self) -> DerivedCascades:
         """Compute the result, ending the batch earlier if too many rows are affected."""
-        faults = [*Parents(self.settings, self.outlook, self.reader, self.links).faults()]
+        faults = [*Parents(self.settings, self.batch, self.reader, self.links).faults()]
         while True:
             try:
-                return self._looked(faults)
+                return self._attempt(faults)
             except TooManyRowsError as many:
-                if (many.lsn or 0) - 1 > self.outlook.before:
-                    return Foreseen((many.lsn or 0) - 1)
+                if (many.lsn or 0) - 1 > self.batch.before:
+                    return DerivedCascades((many.lsn or 0) - 1)
                 # One transaction cannot be split: the affected tables stay where they are.
                 below = {many.table, *descendants(self.links, many.table)}
                 concerned = sorted(below.intersection(ancestors(self.links)))
-                since = self.outlook.since
-                faults += [self.outlook.fault(since(c) + 1, c, TOO_MANY) for c in concerned]
+                since = self.batch.since
+                faults += [self.batch.fault(since(c) + 1, c, TOO_MANY) for c in concerned]
                 self.links = [link for link in self.links if link.child not in below]
 
-    def _looked(self, known: Sequence[OpenFault]) -> Foreseen:
+    def _attempt(self, known: Sequence[OpenFault]) -> DerivedCascades:
         """Return the result including the `known` faults. Raises TooManyRowsError."""
         faults = [*known]
         triggers = self._triggers()
         lsns = _lsns(triggers)
         first = self._first(lsns)
         cut, late = self._limit(first, lsns)
-        if cut < self.outlook.cut_lsn:
-            return Foreseen(cut)
+        if cut < self.batch.cut_lsn:
+            return DerivedCascades(cut)
         why = "its definition changes, and it does not reach that together with its parents"
         faults += [self._fault_below(lsn, name, why) for name, lsn in late.items()]
         faults += self._passed_by(first, lsns)
         if not first:
-            return Foreseen(cut, tuple(faults))
+            return DerivedCascades(cut, tuple(faults))
         try:
             replay = self._replayed(triggers, first)
         except TooManyRowsError as many:
             raise TooManyRowsError(many.table, self._fewer(many, triggers, first)) from many
         faults += [self._fault_below(lsn, name, why) for (name, lsn), why in replay.doubts.items()]
         faults += [
-            self.outlook.fault(lsn, name, why, marks_only=True)
+            self.batch.fault(lsn, name, why, marks_only=True)
             for (name, lsn), why in replay.lacks.items()
         ]
-        return Foreseen(cut, tuple(faults), self._changes(replay.cascaded), again=bool(late))
+        return DerivedCascades(cut, tuple(faults), self._changes(replay.cascaded), again=bool(late))
 
     def _passed_by(
         self, first: Mapping[TableName, int], lsns: Mapping[TableName, list[int]]
@@ -111,17 +112,17 @@ class _Foresight:
         """Yield faults of children that lag behind a table between them and a changed ancestor."""
         above = ancestors(self.links)
         for child in first:
-            own = self.outlook.since(child)
+            own = self.batch.since(child)
             for between in sorted(above[child].intersection(above) - {child}):
                 later = _after(lsns, above[between], own)
-                passed = [lsn for lsn in later if lsn <= self.outlook.since(between)]
+                passed = [lsn for lsn in later if lsn <= self.batch.since(between)]
                 if passed:
                     why = f"rows of {between}, to which it refers, have already changed further"
-                    yield self.outlook.fault(min(passed), child, why)
+                    yield self.batch.fault(min(passed), child, why)
 
     def _fault_below(self, lsn: int, child: TableName, why: str) -> OpenFault:
         """Return a fault of a child and of all tables that cascade from it."""
-        return self.outlook.fault(lsn, child, why, below=descendants(self.links, child))
+        return self.batch.fault(lsn, child, why, below=descendants(self.links, child))
 
     # --- changes of parents -----------------------------------------------------------------------
 
@@ -130,13 +131,13 @@ class _Foresight:
 
         Raises TooManyRowsError.
         """
-        parents = sorted({link.parent for link in self.links}.intersection(self.outlook.states))
+        parents = sorted({link.parent for link in self.links}.intersection(self.batch.states))
         unlogged = [*filter(self.reader.not_all_logged, parents)]
 
         def request(name: TableName) -> ChangeRequest:
             own = tuple(sorted(self._referred(name)))
-            low = min(map(self.outlook.since, descendants(self.links, name)))
-            return ChangeRequest(name, own, low, self.outlook.states[name].to_lsn)
+            low = min(map(self.batch.since, descendants(self.links, name)))
+            return ChangeRequest(name, own, low, self.batch.states[name].to_lsn)
 
         found = self.reader.events(map(request, unlogged))
         if not found:
@@ -152,7 +153,7 @@ class _Foresight:
     def _first(self, lsns: Mapping[TableName, list[int]]) -> dict[TableName, int]:
         """Return, by child, the first LSN at which a foreign key may change it."""
         found = {
-            child: _after(lsns, above, self.outlook.since(child))
+            child: _after(lsns, above, self.batch.since(child))
             for child, above in ancestors(self.links).items()
         }
         return {child: min(some) for child, some in found.items() if some}
@@ -166,10 +167,10 @@ class _Foresight:
 
         In one batch either a child's definition changes or foreign keys change its rows.
         """
-        before, cut, late = self.outlook.before, self.outlook.cut_lsn, {}
+        before, cut, late = self.batch.before, self.batch.cut_lsn, {}
         above = ancestors(self.links)
         for child, lsn in first.items():
-            changes = changes_of(self.outlook.states[child], self.outlook.items.get(child, ()))
+            changes = changes_of(self.batch.states[child], self.batch.items.get(child, ()))
             stop = max(changes[0], lsn) if changes else None
             if stop is not None and stop - 1 > before:
                 cut = min(cut, stop - 1)
@@ -177,7 +178,7 @@ class _Foresight:
                 late[child] = stop
             for between in above[child].intersection(above):
                 # It starts there without its earlier rows, which count until then.
-                begins = self.outlook.states[between].from_lsn
+                begins = self.batch.states[between].from_lsn
                 if any(lsn <= begins for lsn in _after(lsns, above[between], before)):
                     cut = min(cut, begins)
         return cut, late
@@ -187,7 +188,7 @@ class _Foresight:
     ) -> int:
         """Return an LSN before which fewer rows are affected, if possible none."""
         start = min(first.values())
-        if start - 1 > self.outlook.before:
+        if start - 1 > self.batch.before:
             return start
         lsns = sorted({event.place[0] for event in triggers})
         return many.lsn or lsns[len(lsns) // 2]
@@ -223,7 +224,7 @@ class _Foresight:
         last = max(event.place[0] for event in triggers)
 
         def request(child: TableName) -> ChangeRequest:
-            rows, state = self._empty(child), self.outlook.states[child]
+            rows, state = self._empty(child), self.batch.states[child]
             high = min(state.to_lsn, last)
             whole = not rows.key
             return ChangeRequest(
@@ -242,8 +243,8 @@ class _Foresight:
 
     def _empty(self, child: TableName) -> TableRows:
         """Return the rows of a child before any are loaded."""
-        state = self.outlook.states[child]
-        items = self.outlook.items.get(child, ())
+        state = self.batch.states[child]
+        items = self.batch.items.get(child, ())
         definition = definition_at(items, state.to_lsn)
         key = state.key_of(definition)
         own = tuple(link for link in self.links if link.child == child)
@@ -258,7 +259,7 @@ class _Foresight:
         ]
         if not key and definition:
             asked = [column.name for column in definition.columns]
-        complete = state.complete_from or self.outlook.begins_empty(child)
+        complete = state.complete_from or self.batch.begins_empty(child)
         columns = tuple(dict.fromkeys(asked))
         whole = complete and not state.marked
         return TableRows(key, columns, state.from_lsn, state.to_lsn, own, whole, carried)
@@ -283,14 +284,14 @@ class _Foresight:
             and all(name in event.before for name in rows.key)
             and not all(name in event.before for name in rows.columns)
         }
-        if not rows.key or self.outlook.begins_empty(child):
+        if not rows.key or self.batch.begins_empty(child):
             return {}
         return _by_identity(rows, self.reader.keyed(child, rows.key, keys, rows.columns))
 
     def _load(
         self, base: dict[RowIdentity, list[RowValues]], link: Link, values: set[RowIdentity]
     ) -> None:
-        if not self.outlook.begins_empty(link.child):
+        if not self.batch.begins_empty(link.child):
             rows = self._empty(link.child)
             base.update(_by_identity(rows, self.reader.referring(link, values, rows.columns)))
 
@@ -303,8 +304,8 @@ class _Foresight:
             by_table[one.table].append(one)
         found: dict[tuple[TableName, int], pa.Table] = {}
         for name, some in by_table.items():
-            state = self.outlook.states[name]
-            items = self.outlook.items.get(name, ())
+            state = self.batch.states[name]
+            items = self.batch.items.get(name, ())
             for part in rows_between(items, state.from_lsn, state.to_lsn):
                 own = [one for one in some if part.start <= one.place[:2] < part.stop]
                 if own:

@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 from pipeline.settings import Settings
 from pipeline.source.check.facts import CheckedTable
 from pipeline.source.check.finding import Finding
-from pipeline.source.check.grants import NEEDS
-from pipeline.source.check.privileges import Privileges, Scope
+from pipeline.source.check.granted_privileges import Privileges, Scope
+from pipeline.source.check.needed_privileges import NEEDS
 from tests.support.source.made_facts import made_facts
 
 SHOP, ORDERS = Scope("shop"), Scope("shop", "orders")

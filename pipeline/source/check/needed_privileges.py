@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pipeline.settings import Settings
 from pipeline.source.check.facts import CheckedTable, ServerFacts
 from pipeline.source.check.finding import Finding, RemedySteps, Verdict
-from pipeline.source.check.privileges import Scope
+from pipeline.source.check.granted_privileges import Scope
 
 _WILD = re.compile(r"\[[^\]]+\]|[*?\[]")
 _LONG = "\0" * 65
