@@ -68,18 +68,11 @@ class _Copies:
         np.maximum.at(latest, number, np.arange(len(number)))
         inserted = moved.take(pa.array(np.repeat(latest, np.maximum(net, 0))))
         gone = _newest(stored, there[LSN], -net)
-        removed, written = [], []
+        removed, kept = [], []
         for entry, rows, own in with_rows(files, gone):
             removed.append(entry)
-            written.append(rows.filter(pa.array(~gone[own])))
-        metrics = {
-            "numTargetRowsCopied": sum(map(len, written)),
-            "numTargetRowsUpdated": 0,
-            "numTargetRowsDeleted": int(gone.sum()),
-            "numTargetRowsInserted": len(inserted),
-        }
-        rows = target.joined([*written, inserted])
-        return target.replace(removed, rows, step, "MERGE" if removed else "WRITE", metrics)
+            kept.append(rows.filter(pa.array(~gone[own])))
+        return target.merge(removed, kept, [], inserted, int(gone.sum()), step)
 
 
 def _copies(changes: pa.Table, shape: Shape) -> _Copies:

@@ -111,25 +111,14 @@ class _Merged:
     def commit(self, files: Sequence[tuple[LogEntry, pa.Table]], step: Step) -> bool:
         """Write and commit it; return False if another writer was faster."""
         hit = _hit(self.there, self.changes, self.place)
-        inserted = self._inserted()
-        removed, written = [], []
-        copied = updated = 0
+        removed, kept, changed = [], [], []
         for entry, rows, own in with_rows(files, hit):
             removed.append(entry)
             here, at = hit[own], self.place[own][hit[own]]
-            kept = rows.filter(pa.array(~here))
-            changed = self._changed(rows.filter(pa.array(here)), at)
-            written += [kept, changed]
-            copied, updated = copied + len(kept), updated + len(changed)
-        metrics = {
-            "numTargetRowsCopied": copied,
-            "numTargetRowsUpdated": updated,
-            "numTargetRowsDeleted": int(hit.sum()) - updated,
-            "numTargetRowsInserted": len(inserted),
-        }
-        rows = self.target.joined([*written, inserted])
-        operation = "MERGE" if removed else "WRITE"
-        return self.target.replace(removed, rows, step, operation, metrics)
+            kept.append(rows.filter(pa.array(~here)))
+            changed.append(self._changed(rows.filter(pa.array(here)), at))
+        deleted = int(hit.sum()) - sum(map(len, changed))
+        return self.target.merge(removed, kept, changed, self._inserted(), deleted, step)
 
     def _inserted(self) -> pa.Table:
         """Return the rows of keys that are not there, if all their columns are known."""

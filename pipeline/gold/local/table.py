@@ -95,6 +95,26 @@ class SmallTable:
         """Return rows of the table as one, also if there are none."""
         return pa.concat_tables([self.schema.empty_table(), *parts])
 
+    def merge(
+        self,
+        removed: Sequence[LogEntry],
+        copied: Sequence[pa.Table],
+        updated: Sequence[pa.Table],
+        inserted: pa.Table,
+        deleted: int,
+        step: Step,
+    ) -> bool:
+        """Replace files by one with the outcome of a MERGE, as `replace` does; `deleted`: the
+        number of their rows that are gone."""
+        metrics = {
+            "numTargetRowsCopied": sum(map(len, copied)),
+            "numTargetRowsUpdated": sum(map(len, updated)),
+            "numTargetRowsDeleted": deleted,
+            "numTargetRowsInserted": len(inserted),
+        }
+        rows = self.joined([*copied, *updated, inserted])
+        return self.replace(removed, rows, step, "MERGE" if removed else "WRITE", metrics)
+
     def replace(
         self,
         removed: Sequence[LogEntry],
