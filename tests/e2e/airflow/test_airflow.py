@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rich.console import Console
 
+import binlake
 from demo.show import show_figures
 from pipeline.run import read_status
 from pipeline.settings import Settings
@@ -66,13 +67,10 @@ def test_every_task_succeeds_in_order(ended: dict[str, Any]) -> None:
     assert [task for task in tasks if task != "published"] == TASKS
 
 
-def test_gold_equals_the_server(
-    ended: dict[str, Any], settings_file: Path, spark: SparkSession
-) -> None:
+def test_gold_equals_the_server(ended: dict[str, Any], settings_file: Path) -> None:
     assert ended["state"] == "success"
-    status = read_status(spark, Settings.load(settings_file))
-    tables = [table for table in status.tables if not table.dropped]
-    assert show_figures(spark, tables, DEMO / "expected.json", Console(quiet=True))
+    gold = binlake.read(Settings.load(settings_file), engine="arrow")
+    assert show_figures(gold, DEMO / "expected.json", Console(quiet=True))
 
 
 def test_the_asset_event_has_the_published_snapshot(

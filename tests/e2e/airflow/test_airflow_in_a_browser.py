@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.long
 
 REPLICATION, RUN = "binlake_shop_replication", "first"
+REPORT_URL = "https://lakes.example.com/shop.html"
 POOL = {"slots": 1, "description": "", "include_deferred": True}
 TABLES = [f"shop.{name}" for name in ("customers", "order_items", "orders", "payments", "products")]
 ROW = f"equal to the source, each at its LSN (5): {', '.join(TABLES)}"
@@ -45,6 +46,7 @@ def page(chromium: Browser, folder: Path) -> Iterator[Page]:
             "maintenance": None,
             "retries": 0,
             "report": str(folder / "lake.html"),
+            "report_url": REPORT_URL,
         },
     }
     (airflow.sources / "shop.yml").write_text(json.dumps(settings))
@@ -75,6 +77,7 @@ def test_docs_keep_the_diagrams_lines_and_have_links_that_open(page: Page) -> No
     assert diagram.splitlines() == ["run → check", "run → published", "run → report"]
     rows = docs.get_by_role("row").all_inner_texts()
     assert [row.split("\t")[0] for row in rows] == ["task", "run", "check", "published", "report"]
+    assert docs.get_by_role("link", name="open").get_attribute("href") == REPORT_URL
     keep(page, "airflow-docs")
     with page.context.expect_page() as opening:
         docs.get_by_role("link", name="maintenance").click()

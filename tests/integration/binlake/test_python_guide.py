@@ -119,12 +119,27 @@ def test_the_examples_run_and_the_commands_show_the_same(
     assert names["shop"].committed_at < datetime.now(timezone.utc)
     assert "no published snapshot at or before 2001-01-01" in played.output
 
-    monkeypatch.setattr(sys, "argv", ["binlake", "runs", "--lake", str(played.lake), "--json"])
-    with pytest.raises(SystemExit):
-        main()
-    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    def printed(command: str) -> list[dict[str, Any]]:
+        monkeypatch.setattr(sys, "argv", ["binlake", command, "--lake", f"{played.lake}", "--json"])
+        with pytest.raises(SystemExit):
+            main()
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
     # Newest first: another page's runs come before.
-    assert printed[-2:] == [json.loads(record.to_json()) for record in (nothing_new, done)]
+    expected_runs = [json.loads(record.to_json()) for record in (nothing_new, done)]
+    assert printed("runs")[-2:] == expected_runs
+    (status,) = printed("status")
+    assert ageless(status) == ageless(json.loads(binlake.status(played.lake).to_json()))
+    (verification,) = printed("verify")
+    assert verification == json.loads(binlake.verify(lake=played.lake).to_json())
+    assert verification["tables"]
+
+
+def ageless(status: dict[str, Any]) -> dict[str, Any]:
+    """Return a status without what changes with the time of day."""
+    sources = [{**source, "age_seconds": None} for source in status["sources"]]
+    assert len(sources) == 1
+    return {**status, "sources": sources}
 
 
 def test_the_readme_and_the_tutorial_read_that_lake(spark: SparkSession, played: Played) -> None:

@@ -9,12 +9,13 @@ from typing import Any
 import pymysql
 import pytest
 from pymysql.constants import ER
+from pyspark.sql.datasource import GreaterThanOrEqual
 
 from tests.support.servers.mariadb import MariaDBServer
 from tests.support.servers.mysql import MySQLServer
 from tests.support.servers.server import Server
 from tests.support.source.capturing import eventually
-from tests.support.spark.binlog_rows import PlayedStream, replayed, rows_of
+from tests.support.spark.binlog_rows import PlayedStream, filtered, replayed, rows_of
 
 SCHEMA = "frames"
 TABLE = f"{SCHEMA}.t"
@@ -111,6 +112,11 @@ def test_rows_of_xa_transactions_are_given_where_they_are_committed(
     assert after == ["one", "two", "three", "four", "late", "last"]
     late = rows[4]
     assert (late["__file"], late["__lsn"] >> 40) == ("binlog.000001", 2)
+    since = [
+        GreaterThanOrEqual((name,), late[name]) for name in ("__lsn", "__committed_at")
+    ]  # its rows are in the first file
+    for one in since:
+        assert filtered(mysql_log.binlog_folder, one, table=TABLE)[0] == rows[4:]
     numbers = [int(row["__gtid"].rpartition(":")[2]) for row in rows[3:]]
     assert numbers == sorted(numbers)
     assert [len(some) for some in given] == [3, 0, 3]

@@ -1,4 +1,4 @@
-"""Code blocks of README.md, the tutorial and the guides, with their page and line."""
+"""Code blocks of README.md, the tutorial, the guides and troubleshooting, with page and line."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[3]
 PAGES = (
     "README.md",
     "docs/tutorial.md",
+    "docs/troubleshooting.md",
     *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs" / "guides").glob("*.md")),
 )
 _BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql.datasource import InputPartition
+from pyspark.sql.datasource import Filter, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import StructType
 
 from pyspark_binlog import DefaultSource
+from pyspark_binlog.batch import FilteringReader
 from pyspark_binlog.options import read_options
+from pyspark_binlog.read_plan import LogInput, RangeReader
 from pyspark_binlog.stream import StreamReader
 
 PLACE = ("__lsn", "__pos", "__row")
@@ -24,6 +26,23 @@ def rows_of(path: Path | str, **options: str) -> list[dict[str, Any]]:
     source = DefaultSource({"path": str(path), **options})
     reader = source.reader(source.schema())
     return in_order(rows_in(reader.partitions(), reader.read))
+
+
+def filtered(
+    path: Path | str, *filters: Filter, **options: str
+) -> tuple[list[dict[str, Any]], int, list[Filter]]:
+    """Return the rows of a read to which Spark pushes filters down, the number of its partitions,
+    and the filters that Spark has to evaluate."""
+    given = {"path": str(path), **options}
+    chosen = read_options(given)
+    log = LogInput(chosen)
+    files = log.files()
+    plan = log.batch(files, log.definitions(files))
+    read = RangeReader.of(plan.rows, DefaultSource(given).schema(), chosen)
+    reader = FilteringReader(plan, read)
+    left = [*reader.pushFilters([*filters])]
+    parts = reader.partitions()
+    return in_order(rows_in(parts, reader.read)), len(parts), left
 
 
 def rows_in(

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
+import fsspec
 import pytest
 
 from decoder import BinlogError
@@ -95,6 +96,13 @@ def test_compressed_files_are_read_like_the_logs_inside(folder: Path) -> None:
         (folder / file.name).unlink()
         (folder / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes(), 1))
     assert rows_of(folder, table=TABLE, segmentBytes="50000") == whole
+
+
+def test_logs_in_a_store_are_read_like_local_ones() -> None:
+    store = fsspec.filesystem("memory")
+    for file in FILES:
+        store.pipe_file(f"/landing/shop/{file.name}", file.read_bytes())
+    assert rows_of("memory://landing/shop", table=TABLE) == rows_of(FILES[0].parent, table=TABLE)
 
 
 def test_encrypted_files_need_the_servers_keyring() -> None:

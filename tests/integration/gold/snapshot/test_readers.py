@@ -1,8 +1,9 @@
 """Every reader of Delta that installs here reads gold's tables, value by value, or refuses them.
 
-Under each setting of `gold.readers`, one lake whose tables differ in what Delta needs for them:
-nothing, wall clocks, deletion vectors, column mapping from the start, since a RENAME or DROP, or
-since the table was created again. Changes of a type or of a name's case rewrite a table.
+Under each setting of `gold.readers`, and for files written without Spark, one lake whose tables
+differ in what Delta needs for them: nothing, wall clocks, deletion vectors, column mapping from the
+start, since a RENAME or DROP, or since the table was created again. Changes of a column's type, or
+of the case of its name, rewrite a table.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from tests.support.gold.readers import READERS, rows_by
 from tests.support.gold.vectors import give_deletion_vectors
 from tests.support.silver.made_silver import MadeTransaction as Tx, definition, item
 
-SETTINGS = ["fast", "any"]
+WITHOUT_SPARK = "fast, without Spark"
+SETTINGS = ["fast", "any", WITHOUT_SPARK]
 WRITER = {"appendOnly", "clustering", "domainMetadata", "invariants"}
 """Features that no reader needs to know."""
 
@@ -39,20 +41,24 @@ ID = column("id", ColumnType.LONG, nullable=False)
 TEXT = column("text", ColumnType.VARCHAR, length=80, length_bytes=1, collation=255)
 NUMBER = column("number", ColumnType.LONG)
 BYTES = column("bytes", ColumnType.BLOB, length_bytes=2, collation=BINARY_COLLATION)
+PRICE = column("price", ColumnType.NEWDECIMAL, precision=30, scale=10)
+INSTANT = column("at", ColumnType.TIMESTAMP2)
+SHAPE = column("shape", ColumnType.GEOMETRY)
+OTHERS = (PRICE, INSTANT, BYTES, SHAPE)
 ODD = "a b,;{}()=\n\t`ü.é"
 
 PLAIN = definition(
     "plain",
     ID,
     TEXT,
-    column("price", ColumnType.NEWDECIMAL, precision=30, scale=10),
+    PRICE,
     column("big", ColumnType.LONGLONG, unsigned=True),
     column("real", ColumnType.DOUBLE),
     column("yes", ColumnType.BIT, length=1),
     column("day", ColumnType.DATE),
-    column("at", ColumnType.TIMESTAMP2),
+    INSTANT,
     BYTES,
-    column("shape", ColumnType.GEOMETRY),
+    SHAPE,
 )
 AT = column("at", ColumnType.DATETIME2)
 CLOCKS = [
@@ -62,8 +68,8 @@ CLOCKS = [
 CHANGED = definition("changed", ID, TEXT)
 NAMED = definition("odd", ID, replace(TEXT, name=ODD))
 RENAMED = [
-    definition("renamed", ID, TEXT),
-    definition("renamed", ID, replace(TEXT, name="letters")),
+    definition("renamed", ID, TEXT, *OTHERS),
+    definition("renamed", ID, replace(TEXT, name="letters"), *OTHERS),
 ]
 RECREATED = [definition("recreated", ID, TEXT), definition("recreated", ID, replace(AT, name=ODD))]
 DROPPED = [definition("dropped", ID, NUMBER, TEXT), definition("dropped", ID, TEXT)]
@@ -86,25 +92,36 @@ PLAIN_ROWS: list[tuple[Any, ...]] = [
     (2, "", Decimal("-0.0000000001"), Decimal(0), 5e-324, False, None, None, b"", None),
     (3, *[None] * 9),
 ]
+VALUES = (Decimal("-12345678901234567890.0123456789"), UTC_NOON, b"\0\xff", PLAIN_ROWS[0][-1])
+"""Those of OTHERS."""
+RENAMED_ROWS: list[tuple[Any, ...]] = [
+    (1, "a", *VALUES),
+    (2, "B", *VALUES),
+    (3, "c", *[None] * 4),
+]
 TABLES: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {
     "plain": ([c.name for c in PLAIN.columns], PLAIN_ROWS),
     "clocks": (["id", "AT"], [(1, NOON), (2, None), (3, datetime(9999, 12, 31, 23, 59, 59))]),
     "changed": (["id", "text"], [(1, "new"), (3, "c"), (4, "d")]),
     "odd": (["id", ODD], [(1, "x"), (2, None)]),
     "recreated": (["id", ODD], [(1, NOON)]),
-    "renamed": (["id", "letters"], [(1, "a"), (2, "B"), (3, "c")]),
+    "renamed": (["id", "letters", *(c.name for c in OTHERS)], RENAMED_ROWS),
     "dropped": (["id", "text"], [(1, "a"), (2, "B"), (3, "c")]),
 }
 MAPPED = ("odd", "recreated", "renamed", "dropped")
 STEPS = {
     "clocks": [ColumnStep("id", "id", "cast"), ColumnStep("AT", "at")],
-    "renamed": [ColumnStep("id", "id"), ColumnStep("letters", "text")],
+    "renamed": [
+        ColumnStep("id", "id"),
+        ColumnStep("letters", "text"),
+        *(ColumnStep(c.name, c.name) for c in OTHERS),
+    ],
     "dropped": [ColumnStep("id", "id"), ColumnStep("text", "text")],
 }
 
 
 class Made(NamedTuple):
-    readers: str
+    setting: str
     lake: MadeLake
 
     def path(self, table: str) -> str:
@@ -122,9 +139,10 @@ def made(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Made:
     lake = MadeLake(spark, tmp_path_factory.mktemp("readers") / "lake")
-    gold = {"readers": request.param}
+    gold = {"readers": request.param.partition(",")[0]}
     with pytest.MonkeyPatch.context() as patched:
-        give_deletion_vectors(patched)
+        if request.param != WITHOUT_SPARK:
+            give_deletion_vectors(patched)
         evolving = (CLOCKS, RECREATED, RENAMED, DROPPED)
         first, tables = Tx(2), [PLAIN, CHANGED, NAMED, *(before for before, _ in evolving)]
         for table in (PLAIN, CLOCKS[0], NAMED):
@@ -132,14 +150,14 @@ def made(
                 first.insert(table, *row)
         first.insert(RECREATED[0], 1, "gone")
         for n, text in enumerate("abc", start=1):
-            first.insert(CHANGED, n, text).insert(RENAMED[0], n, text)
+            first.insert(CHANGED, n, text).insert(RENAMED[0], n, text, *RENAMED_ROWS[n - 1][2:])
             first.insert(DROPPED[0], n, n * 10, text)
         lake.silver.batch([first], [item("create", 2, table) for table in tables])
         lake.run(gold=gold)
         second = Tx(3).update(CHANGED, (1, "a"), (1, "new")).delete(CHANGED, 2, "b")
         second.insert(CHANGED, 4, "d")
-        for table in (RENAMED[1], DROPPED[1]):
-            second.update(table, (2, "b"), (2, "B"), version=2)
+        second.update(RENAMED[1], (2, "b", *VALUES), RENAMED_ROWS[1], version=2)
+        second.update(DROPPED[1], (2, "b"), (2, "B"), version=2)
         second.insert(RECREATED[1], 1, NOON, version=2)
         altered = [
             item("alter", 3, table, 2, columns=STEPS[table.table])
@@ -150,11 +168,11 @@ def made(
     return Made(request.param, lake)
 
 
-def refused(readers: str, table: str, reader: str) -> bool:
+def refused(setting: str, table: str, reader: str) -> bool:
     """Return True if docs/guides/readers.md says that a reader refuses a table."""
     if table in MAPPED:
         return reader in ("polars", "pyarrow")
-    return reader == "pyarrow" and readers == "fast"
+    return reader == "pyarrow" and setting != "any"
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -162,7 +180,7 @@ def refused(readers: str, table: str, reader: str) -> bool:
 def test_a_reader_has_every_value_or_refuses_the_table(
     spark: SparkSession, made: Made, table: str, reader: str
 ) -> None:
-    if refused(made.readers, table, reader):
+    if refused(made.setting, table, reader):
         with pytest.raises(DeltaProtocolError):
             rows_by(reader, spark, made.path(table))
         return
@@ -171,7 +189,7 @@ def test_a_reader_has_every_value_or_refuses_the_table(
 
 
 def test_a_table_has_only_the_features_that_it_needs(made: Made) -> None:
-    vectors = {"deletionVectors"} if made.readers == "fast" else set()
+    vectors = {"deletionVectors"} if made.setting != "any" else set()
     mapped = {"columnMapping", "timestampNtz", *vectors}
     expected = {
         "plain": vectors,
@@ -182,8 +200,9 @@ def test_a_table_has_only_the_features_that_it_needs(made: Made) -> None:
     found = {table: made.protocol(table) for table in TABLES}
     assert {table: features for table, (_, features) in found.items()} == expected
     log = "".join(f.read_text() for f in Path(made.path("changed"), "_delta_log").glob("*.json"))
-    assert ('"deletionVector":{' in log) == bool(vectors)
-    if made.readers == "any":
+    assert ('"deletionVector":{' in log) == (made.setting == "fast")
+    assert ('"engineInfo":"Apache-Spark' in log) == (made.setting != WITHOUT_SPARK)
+    if made.setting == "any":
         assert {table: version for table, (version, _) in found.items()} == {
             "plain": 1,
             "clocks": 3,

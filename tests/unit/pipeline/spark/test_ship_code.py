@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+from pyspark.sql import SparkSession
 
-from pipeline.spark.ship_code import on_this_machine, write_archive
+from pipeline.spark.ship_code import NAME, on_this_machine, ship, write_archive
 
 ROOT = Path(__file__).parents[4]
 USE = """
@@ -49,3 +53,12 @@ def test_an_archive_has_every_module_and_file_and_can_be_imported(tmp_path: Path
 )
 def test_local_masters_are_distinguished_from_clusters(master: str, here: bool) -> None:
     assert on_this_machine(master) is here
+
+
+@pytest.mark.parametrize("master", ["local[2]", "spark://master:7077"])
+def test_a_session_gets_the_code_for_workers_elsewhere(master: str) -> None:
+    given: list[str] = []
+    context = SimpleNamespace(master=master, addPyFile=given.append)
+    ship(cast(SparkSession, SimpleNamespace(sparkContext=context)))
+    assert [Path(file).name for file in given] == ([] if master == "local[2]" else [NAME])
+    assert all(zipfile.is_zipfile(file) for file in given)

@@ -182,9 +182,23 @@ def fires(rule: str, at: str, **labels: str) -> dict[str, Any]:
     return {"alertname": rule, "eval_time": at, "exp_alerts": alerts}
 
 
+def series(name: str, value: int, well: int | None = None, **labels: str) -> list[dict[str, str]]:
+    """Return a metric of `shop` with one value for three days, and that of `well`, if any."""
+    found = {"shop": value, **({} if well is None else {"well": well})}
+    more = "".join(f', {label}="{text}"' for label, text in labels.items())
+    return [
+        {
+            "series": f'binlake_{name}{{source="{source}", lake="/lake"{more}}}',
+            "values": f"{number}x4400",
+        }
+        for source, number in found.items()
+    ]
+
+
 SHOP = {"source": "shop", "lake": "/lake"}
+UPKEEP = {**SHOP, "layer": "maintenance"}
 SERIES = '{source="shop", lake="/lake"}'
-ALERT_TESTS = {
+ALERT_TESTS: dict[str, Any] = {
     "rule_files": ["rules.yml"],
     "tests": [
         {
@@ -202,6 +216,52 @@ ALERT_TESTS = {
                 fires("BinlakeMetricsAbsent", "5h"),
                 fires("BinlakeMetricsAbsent", "11h", severity="critical"),
             ],
-        }
+        },
+        {
+            "interval": "1m",
+            # One run at 0, whose file is collected for three days; that of `well` has no problem.
+            "input_series": [
+                *series("layer_timestamp_seconds", 0, layer="gold"),
+                *series("layer_timestamp_seconds", 0, layer="maintenance"),
+                *series("newest_file_timestamp_seconds", 0),
+                *series("last_run_exit_code", 1, well=3),
+                *series("capture_failing", 1, well=0),
+                *series("held_tables", 2, well=0),
+                *series("layer_gaps", 1, well=0, layer="bronze"),
+                *series("layer_faults", 3, well=0, layer="silver"),
+                *series("lag_seconds", 3700, well=3500),
+            ],
+            "alert_rule_test": [
+                fires("BinlakeGoldNotRun", "1h"),
+                fires("BinlakeGoldNotRun", "2h", severity="critical", layer="gold", **SHOP),
+                fires("BinlakeRunFails", "20m"),
+                fires("BinlakeRunFails", "40m", severity="warning", **SHOP),
+                fires("BinlakeCaptureFails", "10m"),
+                fires("BinlakeCaptureFails", "20m", severity="warning", **SHOP),
+                fires("BinlakeTablesHeld", "1m", severity="warning", **SHOP),
+                fires("BinlakeGap", "1m", severity="critical", **SHOP),
+                fires("BinlakeFaults", "10m"),
+                fires("BinlakeFaults", "20m", severity="warning", layer="silver", **SHOP),
+                fires("BinlakeNotMaintained", "71h"),
+                fires(
+                    "BinlakeNotMaintained", "73h", severity="warning", layer="maintenance", **SHOP
+                ),
+                fires("BinlakeLagHigh", "10m"),
+                fires("BinlakeLagHigh", "20m", severity="warning", **SHOP),
+                fires("BinlakeNoNewLog", "5h"),
+                fires("BinlakeNoNewLog", "7h", severity="warning", **SHOP),
+            ],
+        },
     ],
 }
+
+
+def test_every_alert_is_fired_by_a_test() -> None:
+    (group,) = yaml.safe_load(RULES.read_text())["groups"]
+    fired = {
+        one["alertname"]
+        for test in ALERT_TESTS["tests"]
+        for one in test["alert_rule_test"]
+        if one["exp_alerts"]
+    }
+    assert fired == {rule["alert"] for rule in group["rules"]}

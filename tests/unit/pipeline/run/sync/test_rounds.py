@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -14,6 +17,7 @@ import pytest
 from pipeline.errors import SettingsError
 from pipeline.lake.ledger.ledger import Entry
 from pipeline.observe import LayerReport
+from pipeline.observe.interruption import handling_signals
 from pipeline.observe.progress import QuietProgress
 from pipeline.run.sync import command, rounds
 from pipeline.run.sync.rounds import Rounds
@@ -106,6 +110,25 @@ def test_a_process_that_stays_shows_what_is_new_and_ends_as_its_last_round(
     for _ in reports:
         steps.round()
     assert (len(played.shown), steps.exit_code) == (shown, code)
+
+
+def test_sigterm_during_a_round_lets_it_end(played: Played) -> None:
+    """The command itself, whose chores decide what a signal interrupts."""
+    played.land()
+    ended: list[str] = []
+    settings = played.settings.with_section("sync", every="0s", maintain=None)
+
+    def run(*_: object) -> tuple[list[LayerReport], None]:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.05)
+        ended.append("run")
+        return [WORKED], None
+
+    with pytest.MonkeyPatch.context() as patch, handling_signals(lambda error: None):
+        patch.setattr(rounds, "recorded_run", run)
+        patch.setattr(command, "require_places", lambda *_: None)
+        code = command.continuously(settings, QuietProgress(), played.shown.append, captures=False)
+    assert (code, ended) == (0, ["run"])
 
 
 def test_a_table_that_could_not_be_seeded_is_in_the_exit_code(played: Played) -> None:

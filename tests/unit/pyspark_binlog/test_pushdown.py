@@ -1,0 +1,78 @@
+"""Filters that Spark pushes down leave exactly the rows that Spark itself would leave."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.sql.datasource import (
+    EqualNullSafe,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    IsNotNull,
+    LessThan,
+    LessThanOrEqual,
+)
+
+from tests.support.bronze.bronze_input import FILES
+from tests.support.spark.binlog_rows import filtered, rows_of
+
+WHOLE = FILES[0].parent
+TABLE = "shop.orders"
+COMPARISONS: dict[type[Any], Callable[[Any, Any], bool]] = {
+    EqualTo: operator.eq,
+    GreaterThan: operator.gt,
+    GreaterThanOrEqual: operator.ge,
+    LessThan: operator.lt,
+    LessThanOrEqual: operator.le,
+}
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, Any]]:
+    return rows_of(WHOLE, table=TABLE)
+
+
+@pytest.mark.parametrize("column", ["__lsn", "__committed_at", "__op"])
+@pytest.mark.parametrize("kind", COMPARISONS)
+@pytest.mark.parametrize("place", [0, 0.4, 0.6, 1])
+def test_a_comparison_leaves_the_rows_that_meet_it(
+    rows: list[dict[str, Any]], column: str, kind: type[Filter], place: float
+) -> None:
+    value = rows[round(place * (len(rows) - 1))][column]
+    found, parts, left = filtered(WHOLE, kind((column,), value), table=TABLE)
+    assert found == [row for row in rows if COMPARISONS[kind](row[column], value)]
+    assert left == []
+    if column != "__op" and kind is EqualTo:
+        assert parts < len(FILES)
+
+
+def test_several_filters_leave_the_rows_that_meet_all(rows: list[dict[str, Any]]) -> None:
+    some = tuple(row["__lsn"] for row in rows[::7])
+    found, _, left = filtered(
+        WHOLE,
+        In(("__lsn",), (*some, None)),
+        IsNotNull(("__committed_at",)),
+        EqualTo(("__op",), "update"),
+        table=TABLE,
+    )
+    assert found == [row for row in rows if row["__lsn"] in some and row["__op"] == "update"]
+    assert found
+    assert left == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        EqualTo(("__pos",), 1),
+        EqualTo(("after", "__lsn"), 1),
+        EqualNullSafe(("__lsn",), 1),
+    ],
+)
+def test_other_filters_are_left_to_spark(rows: list[dict[str, Any]], other: Filter) -> None:
+    assert filtered(WHOLE, other, table=TABLE)[::2] == (rows, [other])
