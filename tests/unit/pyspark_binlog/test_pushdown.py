@@ -42,7 +42,7 @@ def rows() -> list[dict[str, Any]]:
 @pytest.mark.parametrize("kind", COMPARISONS)
 @pytest.mark.parametrize("place", [0, 0.4, 0.6, 1])
 def test_a_comparison_leaves_the_rows_that_meet_it(
-    rows: list[dict[str, Any]], column: str, kind: type[Filter], place: float
+    rows: list[dict[str, Any]], column: str, kind: Callable[..., Filter], place: float
 ) -> None:
     value = rows[round(place * (len(rows) - 1))][column]
     found, parts, left = filtered(WHOLE, kind((column,), value), table=TABLE)

@@ -259,7 +259,7 @@ def test_checksums_are_those_that_spark_computes(spark: SparkSession, tmp_path: 
         file.unlink()
     # Without earlier checksums, Spark computes its own from the whole log.
     spark.catalog.clearCache()
-    spark.sparkContext._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
+    spark.sparkContext._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
     spark.sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('a' = 'b')")
     theirs = checksum(table, 3)
     for found in (ours, theirs):
@@ -282,7 +282,7 @@ def test_a_checkpoint_is_written_and_keeps_the_clustering(
         (log / f"{version:020d}.crc").unlink(missing_ok=True)
     (log / f"{10:020d}.crc").unlink()
     (log / f"{11:020d}.crc").unlink()
-    spark.sparkContext._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
+    spark.sparkContext._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
     assert clustered_by(spark, table) == ("id",)
     whole = created(spark, tmp_path / "whole", ID)
     apply(spark, whole, ID, changes[:44])

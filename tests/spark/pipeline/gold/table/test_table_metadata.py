@@ -219,7 +219,7 @@ def test_columns_are_added_and_moved_in_one_commit(spark: SparkSession, tmp_path
     assert delta.read(spark, table).schema == MORE
     (row,) = delta.read(spark, table).collect()
     assert (row["é"], row["new"], row["id"]) == ("a", None, 1)
-    assert delta.history(spark, table, 1).first()["operation"] == "ADD COLUMNS"  # type: ignore[index]
+    assert delta.history(spark, table, 1).first()["operation"] == "ADD COLUMNS"
     assert set_columns(NEVER_STARTED, table, st.StructType([*MORE.fields[1:], MORE.fields[0]]))
     assert delta.read(spark, table).columns[-1] == "é"
 

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from pyspark.sql import SparkSession
@@ -238,7 +239,7 @@ def test_spark_is_used_if_the_store_cannot_be_read(
     class NoCredentialsError(Exception):
         """Each store's client has errors of its own."""
 
-    def refused(location: str) -> stores.StoreOptions:
+    def refused(location: str) -> NoReturn:
         raise NoCredentialsError(location)
 
     expected = state(NO_SPARK, table)

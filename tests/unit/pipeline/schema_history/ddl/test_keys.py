@@ -48,7 +48,7 @@ def key_after(*statements: str, elements: str = "") -> tuple[str, ...]:
     logged = (f"CREATE TABLE t ({COLUMNS}{elements})", *statements)
     for number, query in enumerate(logged, 1):
         fields = {"ddl_xid": 1, "executed_at": AT, "server_version": 90700, "sql_mode": 0x200000}
-        timeline.statement(LoggedStatement(10 * number, 0, query, "s", **fields))  # type: ignore[arg-type]
+        timeline.statement(LoggedStatement(10 * number, 0, query, "s", **fields))
     definition = next(i.definition for i in reversed(timeline.new) if i.definition)
     found = timeline.table_map((1000, 0), shown(definition))
     assert found.definition.named

@@ -59,7 +59,7 @@ class Log:
             position = 10 * lsn, 1
             if isinstance(event, str):
                 fields = {"ddl_xid": 1, "executed_at": AT, "server_version": 90700}
-                logged = LoggedStatement(*position, event, "s", sql_mode=STRICT, **fields)  # type: ignore[arg-type]
+                logged = LoggedStatement(*position, event, "s", sql_mode=STRICT, **fields)
                 self.timeline.statement(logged)
             else:
                 found = self.timeline.table_map(position, event)
