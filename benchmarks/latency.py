@@ -46,6 +46,8 @@ GOALS = ((50, 15.0), (95, 25.0))
 """Percentiles, and the seconds that they may be."""
 SOAK = 3600
 """Seconds of a run from which on memory must not grow."""
+UPKEEP = {"maintain": "10 min", "verify": "10 min"}
+"""How often the sync of a soak maintains the lake, and verifies a sample of gold."""
 GROWTH = 1.05
 """How much more memory a process may have in the last quarter of a soak than in the second one."""
 
@@ -58,7 +60,7 @@ def main() -> int:
         folder = Path(scratch)
         with MySQLServer(folder / "server", "--innodb-buffer-pool-size=512M") as server:
             fill(server, asked.tables, asked.rows)
-            conf = settings_file(folder, server)
+            conf = settings_file(folder, server, soaks=asked.seconds >= SOAK)
             with synchronizing(conf, folder / "log.jsonl") as sync:
                 wait_for_gold(folder, sync, asked.tables)
                 measured = Measured(folder, sync.pid)
@@ -107,8 +109,8 @@ def fill(server: MySQLServer, count: int, rows: int) -> None:
     server.execute("FLUSH BINARY LOGS; PURGE BINARY LOGS BEFORE NOW(); CREATE DATABASE first")
 
 
-def settings_file(folder: Path, server: MySQLServer) -> Path:
-    """Write the one settings file of the sync."""
+def settings_file(folder: Path, server: MySQLServer, *, soaks: bool) -> Path:
+    """Write the one settings file of the sync; a soak also maintains and verifies as it goes."""
     conf = folder / "sync.yml"
     settings = {
         "source": SCHEMA,
@@ -116,7 +118,7 @@ def settings_file(folder: Path, server: MySQLServer) -> Path:
         "capture": {"to": str(folder / "logs")},
         "lake": str(folder / "lake"),
         "include": [f"{SCHEMA}.*"],
-        "sync": {"every": "0s", "verify": None},
+        "sync": {"every": "0s", **(UPKEEP if soaks else {"verify": None})},
     }
     conf.write_text(json.dumps(settings))
     return conf

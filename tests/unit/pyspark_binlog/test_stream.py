@@ -62,6 +62,10 @@ def test_a_micro_batch_keeps_its_limit(options: dict[str, str], batches: int) ->
         assert found + stream.next(limited=False) == expected
 
 
+def test_without_a_table_a_stream_has_the_changes_of_all() -> None:
+    assert PlayedStream(WHOLE).next() == rows_of(WHOLE)
+
+
 def test_a_limit_that_is_smaller_than_the_end_of_a_file_does_not_stop_the_stream(
     tmp_path: Path,
 ) -> None:
