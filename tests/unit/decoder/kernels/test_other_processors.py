@@ -171,7 +171,19 @@ def test_checksums_use_arm_s_instructions_if_available(processor: str, checksum:
     assert CHECKSUM & set(found["crc32"]) == checksum
 
 
-def test_every_kernel_compiles_for_arm(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def compiled_for_arm(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The instructions of every kernel compiled for ARM: kept with the kernels of this source."""
+    kept = cache_folder() / "arm.json"
+    if not kept.exists():
+        found = _compile_for_arm(tmp_path_factory.mktemp("arm") / "signatures")
+        aside = kept.with_name(f"{kept.name}.{os.getpid()}")
+        aside.write_text(json.dumps(found))
+        aside.replace(kept)
+    return json.loads(kept.read_text())
+
+
+def _compile_for_arm(signatures: Path) -> Any:
     warm.use_every_kernel()
     used = [
         (module, name, signature)
@@ -180,9 +192,12 @@ def test_every_kernel_compiles_for_arm(tmp_path: Path) -> None:
         for signature in kernel.signatures
     ]
     assert len(used) > 50
-    signatures = tmp_path / "signatures"
     signatures.write_bytes(pickle.dumps(used))
-    found = run(ARM, "neoverse-n1,neon,crc", str(signatures))
+    return run(ARM, "neoverse-n1,neon,crc", str(signatures))
+
+
+def test_every_kernel_compiles_for_arm(compiled_for_arm: Any) -> None:
+    found = compiled_for_arm
     assert {"ldp", "stp"} <= set(found["copy_32"])
     assert "rev" in found["load_be64"]
     assert "ldrsh" in found["load_i16"]
