@@ -43,7 +43,10 @@ def _refusal(
     may_be_zero = column.type in ZERO_DATE_TYPES and types.zero_dates != "string"
     if own or not column.nullable or not may_be_zero:
         return None
-    return "which may be NULL, and a zero date is NULL too: set zero_dates: string, in a new lake"
+    return (
+        "which may be NULL, and a zero date is NULL too: set zero_dates: string, and run"
+        " binlake run --full-refresh"
+    )
 
 
 def is_inexact(shape: Shape, changes: DataFrame) -> Column:

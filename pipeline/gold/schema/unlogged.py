@@ -176,7 +176,7 @@ def _unlogged(
 def _about_dates(sources: Mapping[str, Doubt]) -> str:
     if "date" not in sources.values():
         return ""
-    return "; in a new lake, zero_dates: string distinguishes NULL dates from zero dates"
+    return "; zero_dates: string and a full refresh distinguish NULL dates from zero dates"
 
 
 def _computed(

@@ -30,7 +30,8 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "binlake_newest_file_timestamp_seconds": "When the newest binlog file was written.",
         "binlake_last_run_timestamp_seconds": "When the last run ended, however it ended.",
         "binlake_last_run_exit_code": "Exit code of the last run.",
-        "binlake_capture_failing": "1 if a sync's capture failed and has not worked since, else 0.",
+        "binlake_capture_failing": "1 if a sync's capture failed and has not worked since, else 0;"
+        " absent if none ever failed.",
         "binlake_layer_timestamp_seconds": "When a run completed the layer last.",
         "binlake_layer_seconds": "Seconds that the layer took in that run.",
         "binlake_layer_faults": "Faults that the layer reported in that run, 200 at most.",

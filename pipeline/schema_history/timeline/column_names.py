@@ -171,7 +171,8 @@ def _collation(place: int, known: ColumnDefinition, default_charset: str | None)
     if collation_of(default_charset) == UNKNOWN_COLLATION:
         raise NotNamedError(
             f"column {place} ({known.name}) is text, and neither the log nor its definition has"
-            " its character set: set default_charset in the settings, for a new lake"
+            " its character set: set default_charset in the settings; a lake then needs binlake run"
+            " --full-refresh"
         )
     return collation_of(default_charset)
 

@@ -379,8 +379,8 @@ def _besides_keys(model: TableModel | None) -> TableModel | None:
 def _other_case(name: str) -> str:
     return (
         f"a statement names {name}, which is another table unless the server's"
-        " lower_case_table_names is 1 or 2: set lower_case_table_names in the settings, for a new"
-        " lake"
+        " lower_case_table_names is 1 or 2: set lower_case_table_names in the settings, and run"
+        " binlake run --full-refresh"
     )
 
 
@@ -391,5 +391,5 @@ def _unknown_rows(source: TableName, was: TimelineTable) -> str:
         return f"renamed from {source}, some of whose rows are not in the log{COPY_REMEDY}"
     return (
         f"renamed from {source}, whose rows are not replicated: if exclude matches that name,"
-        " include it, in a new lake"
+        " include it, and run binlake run --full-refresh"
     )

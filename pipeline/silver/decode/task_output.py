@@ -86,8 +86,8 @@ def lossy_sentences(lossy: LossyCounts) -> Iterator[str]:
         for column, values in columns.items():
             yield (
                 f"{table}, column {column}: {values:,} values are not stored as logged. Zero"
-                " and impossible dates became NULL (zero_dates: string keeps them, in a new"
-                " lake); bytes that are invalid in the column's charset became U+FFFD."
+                " and impossible dates became NULL (zero_dates: string and a full refresh keep"
+                " them); bytes that are invalid in the column's charset became U+FFFD."
             )
 
 
