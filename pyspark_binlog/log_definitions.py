@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from decoder import TableDefinition
-from decoder.model.options import TableFilter
 from pipeline.errors import SettingsError
 from pipeline.schema_history import TableName, Timeline
 from pipeline.schema_history.ddl.ddl import StatementContext
@@ -16,7 +15,6 @@ from pipeline.settings import Settings
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.silver.plan.known_tables import beginning
 from pipeline.silver.plan.survey import (
-    Beginning,
     Found,
     Surveyed,
     in_log_order,
@@ -33,30 +31,13 @@ class LogDefinitions:
     """Tables' definitions in the log: `shown` by table maps, `declared` by statements alone.
 
     `names` gives the columns of table maps without names. `consequences`: by table, the tables that
-    a statement on it may change (see `pipeline.schema_history.timeline.consequences`). `misfits`:
-    by table that the setting `definitions` defines, why its columns have no names all the same.
+    a statement on it may change (see `pipeline.schema_history.timeline.consequences`).
     """
 
     names: TableNames
     shown: Mapping[str, Sequence[TableDefinition]]
     declared: Mapping[str, TableDefinition]
     consequences: Mapping[str, list[str]]
-    misfits: Mapping[TableName, str]
-
-    def require_names(self, wanted: TableFilter) -> None:
-        """Raise SettingsError if the given definition of a wanted table does not name its columns.
-
-        Otherwise they would be named by number, as those of a table without a definition.
-        """
-        for table, reason in self.misfits.items():
-            if wanted(table.schema, table.table):
-                raise SettingsError(
-                    f"the definition of {table} does not name its columns: {reason}.",
-                    key="definitions",
-                    remedy="Set default_charset in a settings file (option conf) if only that is"
-                    " missing; otherwise give the definition as of the beginning of the log, or"
-                    " leave the table out.",
-                )
 
     def of(self, table: TableName) -> Sequence[TableDefinition]:
         """Return a table's definitions in the order of the log.
@@ -92,21 +73,7 @@ def read_definitions(files: Sequence[SurveyedFile], settings: Settings) -> LogDe
     for table in surveyed.tables:
         shown.setdefault(str(table.definition), []).append(table.definition)
     declared = {str(item.name): item.definition for item in surveyed.items if item.definition}
-    consequences = _consequences(found, surveyed)
-    misfits = {} if start is None else _misfits(start, surveyed, shown)
-    return LogDefinitions(surveyed.names, shown, declared, consequences, misfits)
-
-
-def _misfits(
-    start: Beginning, surveyed: Surveyed, shown: Mapping[str, Sequence[TableDefinition]]
-) -> Mapping[TableName, str]:
-    unnamed = {name for name, tables in shown.items() if not all(one.named for one in tables)}
-    given = {str(table.effect.name) for table in start.start.tables} & unnamed
-    found: dict[TableName, str] = {}
-    for item in surveyed.items:
-        if item.kind == "unsupported" and str(item.name) in given:
-            found.setdefault(item.name, item.reason or "")
-    return found
+    return LogDefinitions(surveyed.names, shown, declared, _consequences(found, surveyed))
 
 
 def _consequences(found: Sequence[Found], surveyed: Surveyed) -> Mapping[str, list[str]]:

@@ -113,17 +113,16 @@ class LogInput:
         return table_schema(united(definitions.of(table), types, options.columns), images)
 
     def rows(self, definitions: LogDefinitions) -> CommittedRows:
-        """Return the decoder of ranges. Raises SettingsError if given definitions do not fit."""
+        """Return the decoder of ranges."""
         settings = self._settings
         # Tasks get only these settings: others may be secret.
         included = Settings(include=settings.include, exclude=settings.exclude)
         wanted = WantedTables(self._options.table_name, included.wanted, definitions.consequences)
-        definitions.require_names(wanted)
         folded = settings.lower_case_table_names in (1, 2)
         return CommittedRows(settings.type_options, wanted, folded)
 
     def batch(self, files: Sequence[SurveyedFile], definitions: LogDefinitions) -> BatchPlan:
-        """Return the plan to read all files. Raises SettingsError, as `rows` does."""
+        """Return the plan to read all files."""
         xa = XaOutcomes.of(chain.from_iterable(file.content.xa for file in files))
         ranges = (whole_file(file, definitions.names, xa) for file in files)
         cut_short = files[-1].cut_short if files else None

@@ -44,8 +44,8 @@ def _refusal(
     if own or not column.nullable or not may_be_zero:
         return None
     return (
-        "which may be NULL, and a zero date is NULL too: set zero_dates: string, and run"
-        " binlake run --full-refresh"
+        "which may be NULL, and a zero date is NULL too: set zero_dates: string, run binlake run"
+        " --full-refresh, and seed the tables again"
     )
 
 

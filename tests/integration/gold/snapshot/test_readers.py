@@ -127,6 +127,11 @@ class Made(NamedTuple):
     def path(self, table: str) -> str:
         return f"{self.lake.root}/gold/shop/{table}"
 
+    def log(self, table: str) -> str:
+        """Return the text of a table's commits."""
+        files = Path(self.path(table), "_delta_log").glob("*.json")
+        return "".join(file.read_text() for file in files)
+
     def protocol(self, table: str) -> tuple[int, set[str]]:
         """Return the version and features that a table's readers need to know."""
         found = DeltaTable(self.path(table)).protocol()
@@ -199,9 +204,10 @@ def test_a_table_has_only_the_features_that_it_needs(made: Made) -> None:
     }
     found = {table: made.protocol(table) for table in TABLES}
     assert {table: features for table, (_, features) in found.items()} == expected
-    log = "".join(f.read_text() for f in Path(made.path("changed"), "_delta_log").glob("*.json"))
-    assert ('"deletionVector":{' in log) == (made.setting == "fast")
-    assert ('"engineInfo":"Apache-Spark' in log) == (made.setting != WITHOUT_SPARK)
+    assert ('"deletionVector":{' in made.log("changed")) == (made.setting == "fast")
+    for table in ("changed", "plain"):
+        by_spark = '"engineInfo":"Apache-Spark' in made.log(table)
+        assert by_spark == (made.setting != WITHOUT_SPARK)
     if made.setting == "any":
         assert {table: version for table, (version, _) in found.items()} == {
             "plain": 1,

@@ -174,7 +174,8 @@ def test_checksums_use_arm_s_instructions_if_available(processor: str, checksum:
 @pytest.fixture(scope="module")
 def compiled_for_arm(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The instructions of every kernel compiled for ARM: kept with the kernels of this source."""
-    kept = cache_folder() / "arm.json"
+    used = hashlib.sha256(RECORDED.read_bytes() + ARM.encode()).hexdigest()[:16]
+    kept = cache_folder() / f"arm-{used}.json"
     if not kept.exists():
         found = _compile_for_arm(tmp_path_factory.mktemp("arm") / "signatures")
         aside = kept.with_name(f"{kept.name}.{os.getpid()}")

@@ -29,7 +29,7 @@ from pipeline.gold.table.table_metadata import create_table
 from pipeline.lake import delta
 from pipeline.lake.delta_log.spark_written import clustered_by
 from tests.support.gold.random_changes import COLUMNS, SHAPES, SILVER, history
-from tests.support.lake.table_rows import read_table
+from tests.support.lake.table_rows import assert_spark_reads_it_so, read_table
 
 APP = "gold/shop/t"
 ID = SHAPES["a number"]
@@ -115,6 +115,7 @@ def test_it_equals_a_merge_by_spark(spark: SparkSession, tmp_path: Path, name: s
             apply(spark, table, shape, changes, version, by_spark=by_spark)
         tables.append(rows_in(table))
     assert tables[0] == tables[1] != []
+    assert_spark_reads_it_so(spark, str(tmp_path / "False"))
 
 
 def leaving_out(changes: list[Any], shape: Shape, seed: int) -> list[Any]:

@@ -196,7 +196,6 @@ def series(name: str, value: int, well: int | None = None, **labels: str) -> lis
 
 
 SHOP = {"source": "shop", "lake": "/lake"}
-UPKEEP = {**SHOP, "layer": "maintenance"}
 SERIES = '{source="shop", lake="/lake"}'
 ALERT_TESTS: dict[str, Any] = {
     "rule_files": ["rules.yml"],

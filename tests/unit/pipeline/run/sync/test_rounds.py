@@ -124,7 +124,12 @@ def test_sigterm_during_a_round_lets_it_end(played: Played) -> None:
         ended.append("run")
         return [WORKED], None
 
-    with pytest.MonkeyPatch.context() as patch, handling_signals(lambda error: None):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        handling_signals(lambda error: None) as interruption,
+    ):
+        # Otherwise a thread ends this process if a signal is to end it and it does not.
+        interruption.longest = 1e9
         patch.setattr(rounds, "recorded_run", run)
         patch.setattr(command, "require_places", lambda *_: None)
         code = command.continuously(settings, QuietProgress(), played.shown.append, captures=False)
