@@ -263,8 +263,7 @@ def small_table(
     _require_usual(opened, files)
     names = names_in_files(opened)
     stored = [_in_files(field, kind, names) for field, kind in zip(fields, schema, strict=True)]
-    # Readers expect an object for a struct, which Delta counts field by field.
-    counted = tuple(f.name for f in stored[:_STATISTICS] if not pa.types.is_struct(f.type))
+    counted = tuple(field.name for field in stored[:_STATISTICS])
     table = LakeTable(folder, pa.schema(stored), statistics=counted)
     return SmallTable(opened, table, schema, files)
 

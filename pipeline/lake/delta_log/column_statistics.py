@@ -36,14 +36,16 @@ _TYPES: tuple[Callable[[pa.DataType], bool], ...] = (
 
 
 class ColumnStatistics:
-    """The statistics of some columns of a file."""
+    """The statistics of some columns of a file; structs have none."""
 
     def __init__(self, schema: pa.Schema, columns: Sequence[str]) -> None:
-        self.columns = tuple(columns)
-        self._compared = [name for name in columns if _is_compared(schema.field(name).type)]
+        # Readers expect an object for a struct, which Delta counts field by field.
+        own = [name for name in columns if not pa.types.is_struct(schema.field(name).type)]
+        self.columns = tuple(own)
+        self._compared = [name for name in own if _is_compared(schema.field(name).type)]
         self._least: dict[str, Any] = {}
         self._greatest: dict[str, Any] = {}
-        self._nulls: Counter[str] = Counter(dict.fromkeys(columns, 0))
+        self._nulls: Counter[str] = Counter(dict.fromkeys(own, 0))
 
     def add(self, rows: pa.Table) -> None:
         """Add a row group."""

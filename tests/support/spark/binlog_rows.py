@@ -11,6 +11,7 @@ from pyspark.sql.datasource import Filter, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import StructType
 
+from pipeline.lake.delta_log.spark_types import spark_schema
 from pyspark_binlog import DefaultSource
 from pyspark_binlog.batch import FilteringReader
 from pyspark_binlog.options import read_options
@@ -33,12 +34,12 @@ def filtered(
 ) -> tuple[list[dict[str, Any]], int, list[Filter]]:
     """Return the rows of a read to which Spark pushes filters down, the number of its partitions,
     and the filters that Spark has to evaluate."""
-    given = {"path": str(path), **options}
-    chosen = read_options(given)
+    chosen = read_options({"path": str(path), **options})
     log = LogInput(chosen)
     files = log.files()
-    plan = log.batch(files, log.definitions(files))
-    read = RangeReader.of(plan.rows, DefaultSource(given).schema(), chosen)
+    definitions = log.definitions(files)
+    plan = log.batch(files, definitions)
+    read = RangeReader.of(plan.rows, spark_schema(log.schema(definitions)), chosen)
     reader = FilteringReader(plan, read)
     left = [*reader.pushFilters([*filters])]
     parts = reader.partitions()
