@@ -22,15 +22,16 @@ from functools import partial
 from pyspark.errors import PySparkException
 
 from pipeline.errors import ConcurrentRunError, LakeLostError, sentence_of
+from pipeline.gold.table.table_metadata import DELETED, LOG, properties_clause, set_without_spark
 from pipeline.lake import delta
 from pipeline.lake.delta_log.model import Commit, DeltaState
 from pipeline.lake.files.compaction import TARGET_BYTES
 from pipeline.lake.sql_text import in_sql
+from pipeline.lake.tables.tables import Tables
 from pipeline.layer import LayerRun
 from pipeline.maintenance.gold_options import DROP_VECTORS, clauses
 from pipeline.maintenance.tables import Table, spark_tables
 
-DELETED, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
 OWN = "binlake.deletedFileRetentionDuration"
 """The value of DELETED that maintenance has set; if they differ, somebody else has changed it."""
 PROPERTIES = "ALTER TABLE"
@@ -154,7 +155,7 @@ class Keeper:
     note: str
 
     def keep(self, table: Table, what: Due) -> UpkeepResult:
-        """Execute the due steps and a VACUUM among them; nothing if none is due.
+        """Execute the due steps, with a VACUUM if it may remove something.
 
         The properties are set first: after the next write, the versions in cuts stay readable only
         for as long as the properties say.
@@ -186,28 +187,40 @@ class Keeper:
 
     def _steps(self, table: Table, what: Due) -> Iterator[tuple[str, Callable[[], bool]]]:
         stored, note = table.stored, self.note
+
+        def by() -> Tables:
+            return table.tables_for_writing(self.run)
+
         if what.kept:
-            yield PROPERTIES, partial(self._by_spark, table, _set(table, what.kept))
+            yield PROPERTIES, partial(self._retain, table, _properties(what.kept))
         if what.soft_deleted:
             purge = f"REORG TABLE {in_sql(stored.reference)} APPLY (PURGE)"
             yield "REORG", partial(self._by_spark, table, purge)
-        by = table.tables_for_writing(self.run)
         if what.files:
-            yield "OPTIMIZE", partial(by.compact, stored, note)
-        yield "VACUUM", partial(by.vacuum, stored, note)
+            yield "OPTIMIZE", lambda: by().compact(stored, note)
+        if what.old or what.soft_deleted or what.options:
+            yield "VACUUM", lambda: by().vacuum(stored, note)
         for clause in what.options:
             statement = f"ALTER TABLE {in_sql(stored.reference)} {clause}"
             yield clause, partial(self._by_spark, table, statement)
+
+    def _retain(self, table: Table, properties: Mapping[str, str]) -> bool:
+        reference, done = table.stored.reference, [False]
+
+        def act() -> None:
+            done[0] = set_without_spark(self.run.spark, reference, properties, self.note)
+
+        delta.commit(act, app=reference, version=0, table=reference)
+        statement = f"ALTER TABLE {in_sql(reference)} {properties_clause(properties)}"
+        return done[0] or self._by_spark(table, statement)
 
     def _by_spark(self, table: Table, statement: str) -> bool:
         return spark_tables(self.run).keep(table.stored, self.note, statement)
 
 
-def _set(table: Table, kept: FileRetention) -> str:
+def _properties(kept: FileRetention) -> dict[str, str]:
     deleted, log = (f"interval {days} days" for days in (kept.deleted, kept.log))
-    properties = {DELETED: deleted, LOG: log} | ({} if kept.asked else {OWN: deleted})
-    assignments = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
-    return f"ALTER TABLE {in_sql(table.stored.reference)} SET TBLPROPERTIES ({assignments})"
+    return {DELETED: deleted, LOG: log} | ({} if kept.asked else {OWN: deleted})
 
 
 # --- due steps ------------------------------------------------------------------------------------

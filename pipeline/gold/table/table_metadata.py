@@ -27,6 +27,8 @@ from pipeline.lake.lazy_spark import Spark, started
 from pipeline.lake.sql_text import in_sql, is_name, quoted
 from pipeline.observe.run_log import say
 
+DELETED, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
+"""Properties for how long removed files, and entries of the table's log, are kept."""
 _OWN = "binlake."
 """The prefix of properties that have a meaning for Binlake only."""
 _CLOCKS = next(iter(enabling([WALL_CLOCKS])))
@@ -59,10 +61,18 @@ def create_table(
 
 def set_properties(spark: Spark, reference: str, properties: Mapping[str, str]) -> None:
     """Set properties of an existing table in one commit; the caller holds its lock."""
-    commit = partial(metadata_commit.set_properties, properties=properties, note=MARK)
-    have_no_effect = all(name.startswith(_OWN) for name in properties)
-    if not (have_no_effect and _committed(spark, reference, commit)):
+    if not set_without_spark(spark, reference, properties):
         _alter(spark, reference, properties_clause(properties))
+
+
+def set_without_spark(
+    spark: Spark, reference: str, properties: Mapping[str, str], note: str = MARK
+) -> bool:
+    """Do the same as `set_properties`; return False, with nothing committed, if that is left to
+    Spark. `note`: the commit's user metadata."""
+    commit = partial(metadata_commit.set_properties, properties=properties, note=note)
+    only_recorded = all(name.startswith(_OWN) or name in (DELETED, LOG) for name in properties)
+    return only_recorded and _committed(spark, reference, commit)
 
 
 def set_clustering(spark: Spark, reference: str, columns: Sequence[str]) -> None:

@@ -52,7 +52,7 @@ def test_steps_are_skipped_on_conflicts_and_a_lost_lake_is_an_error(
     monkeypatch.setattr(SparkTables, "exists", lambda *_: True)
     monkeypatch.setattr(SparkTables, "old_files", lambda *_: 1)
     monkeypatch.setattr(SparkTables, "_session", lambda *_: NO_SPARK)
-    assert len(keeper.keep(TABLE, Due(files=2)).left) == 2
+    assert len(keeper.keep(TABLE, Due(files=2, old=1)).left) == 2
     assert not keeper.keep(TABLE, Due()).changed
     refusal = LakeLostError("another run took the lake over.")
     with pytest.raises(LakeLostError):
