@@ -69,7 +69,10 @@ def put(
         if found is None:
             return None
         changes = completed(found.frame, left_out)
-        return found if changes is found.frame else TableChanges(changes)
+        if changes is found.frame:
+            return found
+        collects = shape.key and found.rows is not None
+        return TableChanges(changes, changes.toArrow() if collects else None)
 
     part = _Part(spark, shape, write, left_out, complete, look)
     found = taken(started(few.looking) if few and shape.key else spark)

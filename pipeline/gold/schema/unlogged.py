@@ -9,7 +9,7 @@ certain, the column stays left out: it keeps its value if none of the columns it
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial, reduce
@@ -47,6 +47,7 @@ from pipeline.schema_history.ddl.expression_reader import (
 from pipeline.schema_history.ddl.expressions import columns_of
 from pipeline.schema_history.ddl.model import ColumnDefault
 
+_SIDES = ("before", "after")
 NOT_DECLARED = "no statement in the log declares its DEFAULT"
 
 
@@ -214,63 +215,85 @@ def completed(changes: DataFrame, left_out: LeftOut) -> DataFrame:
         changes = changes.withColumn("__gtid", sf.lit(None).cast("string"))
     if not left_out.unlogged:
         return changes
-    images, names = _Images(left_out), image_type(changes.schema).names
-    return changes.withColumns(
-        {
-            **{side: images.image(names, side) for side in ("before", "after")},
-            **{f"__absent_{side}": images.absent(side) for side in ("before", "after")},
-        }
-    )
+    names, images = image_type(changes.schema).names, [_Image(s, left_out) for s in _SIDES]
+    frame = changes
+    for stage in _stages(left_out.unlogged):
+        frame = frame.withColumns(
+            dict(c for one in stage for im in images for c in im.computed(one))
+        )
+    frame = frame.withColumns(dict(column for image in images for column in image.whole(names)))
+    return frame.select(*changes.columns)
 
 
-class _Images:
-    """Both images of a change, with the columns they leave out if these can be computed."""
+def _stages(unlogged: Sequence[Unlogged]) -> Iterator[Sequence[Unlogged]]:
+    """Yield the generated columns in groups, each of which depends on earlier groups only.
 
-    def __init__(self, left_out: LeftOut) -> None:
+    Each group is one projection: an expression that contained those of the columns it depends on
+    would grow exponentially, and the optimizer's time with it.
+    """
+    left = {one.name: one for one in unlogged}
+    while left:
+        stage = [one for one in left.values() if one.reads.isdisjoint(left)]
+        yield stage
+        for one in stage:
+            del left[one.name]
+
+
+class _Image:
+    """One image of a change, with the columns that it leaves out if these can be computed.
+
+    A generated column's value, and whether it is there, are columns of their own until the image is
+    whole.
+    """
+
+    def __init__(self, side: str, left_out: LeftOut) -> None:
+        self.side = side
         self.left_out = left_out
-        self.unlogged = {one.name: one for one in left_out.unlogged}
-        self.found: dict[tuple[str, str], tuple[Column, Column]] = {}
+        self.places = {one.name: place for place, one in enumerate(left_out.unlogged)}
 
-    def image(self, names: Sequence[str], side: str) -> Column:
+    def computed(self, one: Unlogged) -> Iterator[tuple[str, Column]]:
+        """Yield a generated column's value, and whether it is there, with their names."""
+        there = ~is_left_out(self.side, one.name)
+        value = sf.when(there, self._logged(one.name))
+        if one.value is not None:
+            found, is_certain = one.value(self._value)
+            has = (self._has(name) for name in sorted(one.reads))
+            is_known = reduce(Column.__and__, has, is_certain)
+            value, there = value.when(is_known, found), there | is_known
+        yield self._name("value", one.name), value
+        yield self._name("has", one.name), there
+
+    def whole(self, names: Sequence[str]) -> Iterator[tuple[str, Column]]:
+        """Yield the image, and the columns that it still leaves out."""
         fields = (
-            self._value(side, name) if name in self.unlogged else sf.col(side).getField(name)
-            for name in names
+            self._value(name) if name in self.places else self._logged(name) for name in names
         )
         whole = sf.struct(*(field.alias(name) for field, name in zip(fields, names, strict=True)))
-        return sf.when(sf.col(side).isNotNull(), whole)
-
-    def absent(self, side: str) -> Column:
+        yield self.side, sf.when(sf.col(self.side).isNotNull(), whole)
+        absent = f"__absent_{self.side}"
         filled = (
-            sf.when(is_left_out(side, name) & self._has(side, name), sf.lit(name))
-            for name in self.unlogged
+            sf.when(is_left_out(self.side, name) & self._has(name), sf.lit(name))
+            for name in self.places
         )
-        left = sf.array_except(f"__absent_{side}", sf.array_compact(sf.array(*filled)))
-        return sf.when(sf.size(left) > 0, left)
+        left = sf.array_except(absent, sf.array_compact(sf.array(*filled)))
+        yield absent, sf.when(sf.size(left) > 0, left)
 
-    def _value(self, side: str, name: str) -> Column:
-        one = self.unlogged.get(name)
-        if one is None:
-            if side == "before":
-                return sf.col("before").getField(name)
-            return whole_after(name, self.left_out)
-        logged = sf.when(~is_left_out(side, name), sf.col(side).getField(name))
-        return logged if one.value is None else logged.when(*self._computed(side, one)[::-1])
+    def _name(self, what: str, name: str) -> str:
+        return f"__{what}_{self.side}_{self.places[name]}"
 
-    def _computed(self, side: str, one: Unlogged) -> tuple[Column, Column]:
-        """Return the value, and whether it is certain."""
-        if one.value is None:
-            return sf.lit(None), sf.lit(False)
-        if (side, one.name) not in self.found:
-            value, is_certain = one.value(lambda name: self._value(side, name))
-            has = (self._has(side, name) for name in sorted(one.reads))
-            self.found[side, one.name] = value, reduce(Column.__and__, has, is_certain)
-        return self.found[side, one.name]
+    def _logged(self, name: str) -> Column:
+        return sf.col(self.side).getField(name)
 
-    def _has(self, side: str, name: str) -> Column:
-        there = ~is_left_out(side, name)
-        if name in self.unlogged:
-            return there | self._computed(side, self.unlogged[name])[1]
-        if side == "before":
+    def _value(self, name: str) -> Column:
+        if name in self.places:
+            return sf.col(self._name("value", name))
+        return self._logged(name) if self.side == "before" else whole_after(name, self.left_out)
+
+    def _has(self, name: str) -> Column:
+        if name in self.places:
+            return sf.col(self._name("has", name))
+        there = ~is_left_out(self.side, name)
+        if self.side == "before":
             return there
         there |= (sf.col("__op") == "update") & ~is_left_out("before", name)
         return there | (sf.col("__op") == "insert") if name in self.left_out.defaults else there
