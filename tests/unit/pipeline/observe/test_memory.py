@@ -33,6 +33,15 @@ give_back()
 print(held - before, held - resident())
 """
 
+OPTIONS = """
+import os
+from pipeline.observe.memory import keep_freed
+
+keep_freed()
+os.environ["_RJEM_MALLOC_CONF"] += ",stats_print:true"
+import deltalake
+"""
+
 
 def measured(*arguments: str) -> tuple[int, int]:
     """Return the MiB kept in the process after blocks of 1600 MiB, and the MiB then returned."""
@@ -48,3 +57,11 @@ def test_freed_memory_is_kept_and_returned_on_request() -> None:
     assert 8 <= held < 100
     assert returned >= 8
     assert measured()[1] < 8
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="jemalloc's options are set for glibc")
+def test_delta_rs_has_one_heap() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", OPTIONS], check=True, capture_output=True, text=True
+    )
+    assert "opt.narenas: 1\n" in done.stderr
