@@ -43,6 +43,7 @@ from tests.support.gold.three_snapshots import (
     rows,
 )
 from tests.support.lake.object_store import object_store
+from tests.support.lake.table_rows import read_table
 from tests.support.silver.made_silver import (
     SERVER,
     SOURCE,
@@ -137,34 +138,25 @@ def test_polars_gets_polars_types(lake: MadeLake) -> None:
 
 
 def test_frames_do_not_change_when_gold_does(lake: MadeLake, tmp_path: Path) -> None:
+    """And tables that are held, or incomplete, are named."""
     copied = MadeLake(lake.spark, tmp_path / "lake")
     shutil.copytree(lake.root, copied.root)
     copied.silver.batches = lake.silver.batches
     before = binlake.read(copied.root)
     settled = binlake.read(copied.root, engine="arrow")
-    copied.silver.batch([Tx(6).insert(ORDERS, 8, "late").delete(ALTERED, *JAR, version=2)])
-    copied.run()
-    assert rows(before) == rows(settled) == THIRD
-    assert rows(binlake.read(copied.root, lsn(5), engine="arrow")) == THIRD
-    after = rows(binlake.read(copied.root, engine="arrow"))
-    assert after["shop.orders"] == [(7, "sent"), (8, "late")]
-    assert len(after["shop.items"]) == 2
-
-
-def test_held_tables_are_named(lake: MadeLake, tmp_path: Path) -> None:
-    copied = MadeLake(lake.spark, tmp_path / "lake")
-    shutil.copytree(lake.root, copied.root)
-    copied.silver.batches = lake.silver.batches
     late = definition("late")
     copied.silver.batch(
-        [Tx(6).insert(ORDERS, 8, "late").insert(late, 1, "a")],
+        [Tx(6).insert(ORDERS, 8, "late").insert(late, 1, "a").delete(ALTERED, *JAR, version=2)],
         [item("observed", 6, late)],
         faults=[(6, ["shop.orders"])],
     )
     copied.run()
-    found = binlake.read(copied.root, engine="arrow")
-    assert (found.held, found.incomplete) == ({"shop.orders"}, {"shop.late", "shop.gone"})
-    assert rows(found)["shop.orders"] == [(7, "sent")]
+    assert rows(before) == rows(settled) == THIRD
+    assert rows(binlake.read(copied.root, lsn(5), engine="arrow")) == THIRD
+    after = binlake.read(copied.root, engine="arrow")
+    assert (after.held, after.incomplete) == ({"shop.orders"}, {"shop.late", "shop.gone"})
+    found = rows(after)
+    assert (found["shop.orders"], len(found["shop.items"])) == ([(7, "sent")], 2)
     assert binlake.read(copied.root, engine="arrow", tables=["shop.items"]).held == frozenset()
 
 
@@ -195,66 +187,54 @@ def test_missing_files_are_reported_with_their_table(lake: MadeLake, tmp_path: P
         binlake.read(root, engine="arrow")
 
 
-FROM_A_STORE = """
+WITHOUT_SPARK = """
 import sys
+sys.modules.update(pyspark=None, delta=None)
 import binlake
+lake, *places = sys.argv[1:]
+for at in places:
+    try:
+        found = binlake.read(lake, at, engine="arrow")
+        print(sorted(found), sorted(found["shop.items"].column("id").to_pylist()))
+    except binlake.BinlakeError as error:
+        print("retryable" if error.retryable else error)
 try:
-    found = binlake.read(sys.argv[1], sys.argv[2], engine="arrow")
+    binlake.read(lake)
 except binlake.BinlakeError as error:
-    print("retryable" if error.retryable else error)
-else:
-    print(sorted(found["shop.items"].column("id").to_pylist()))
+    print(error)
 """
 
 
-def test_a_lake_in_an_object_store(lake: MadeLake, tmp_path: Path) -> None:
-    """In a separate process: delta-rs holds the GIL, which the local store needs."""
+def test_only_the_spark_engine_needs_spark(lake: MadeLake, tmp_path: Path) -> None:
+    """Nor does a lake in an object store, read in a separate process: delta-rs holds the GIL, which
+    the local store needs."""
     conf = tmp_path / "conf.yml"
     environment = {name: text for name, text in os.environ.items() if not name.startswith("AWS_")}
 
-    def read(at: str) -> str:
-        command = [sys.executable, "-c", FROM_A_STORE, str(conf), at]
+    def read(lake: str, *places: str) -> list[str]:
+        command = [sys.executable, "-c", WITHOUT_SPARK, lake, *places]
         settings = {**environment, "AWS_EC2_METADATA_DISABLED": "true"}
         ran = subprocess.run(
             command, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=60, check=False
         )
         assert ran.returncode == 0, ran.stderr
-        return ran.stdout.strip()
+        *found, message = ran.stdout.splitlines()
+        assert message.startswith("engine='spark' needs pyspark, which is not installed. pip ")
+        return found
 
+    earlier = [str(lsn(3)), f"{SERVER}:3", f"{FILE}:4000", "2024-01-01T00:00:03Z"]
+    tables = ["shop.gone", "shop.items", "shop.orders"]
+    assert read(lake.root, *earlier) == [f"{tables} [1, 3]"] * 4
     with object_store() as store:
         settings = {"lake": "s3a://bucket/lake", "spark": {"conf": store.conf}}
         conf.write_text(json.dumps(settings))  # JSON is YAML, too
         for file in Path(lake.root).rglob("*"):
             if file.is_file() and not file.name.endswith(".crc"):
                 store.put_file(file, f"bucket/lake/{file.relative_to(lake.root)}")
-        assert read(str(lsn(5))) == "[1, 3, 4]"
-        assert read(f"{SERVER}:3") == "[1, 3]"
+        found = read(str(conf), str(lsn(5)), f"{SERVER}:3")
+        assert found == [f"{tables} [1, 3, 4]", f"{tables} [1, 3]"]
         with store.rejecting_all_keys():
-            assert read(str(lsn(5))) == "retryable"
-
-
-def test_only_the_spark_engine_needs_spark(lake: MadeLake) -> None:
-    program = f"""
-import sys
-sys.modules.update(pyspark=None, delta=None)
-import binlake
-at = {lsn(3)}
-found = binlake.read({lake.root!r}, at, engine="arrow")
-print(sorted(found), found["shop.items"].num_rows)
-for place in ("{SERVER}:2", "{FILE}:4000", "2024-01-01T00:00:02Z"):
-    assert binlake.read({lake.root!r}, place, engine="arrow")["shop.items"].num_rows
-try:
-    binlake.read({lake.root!r})
-except binlake.BinlakeError as error:
-    print(error)
-"""
-    ran = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stderr
-    tables, message = ran.stdout.splitlines()
-    assert tables == "['shop.gone', 'shop.items', 'shop.orders'] 2"
-    assert message.startswith("engine='spark' needs pyspark, which is not installed. pip install")
+            assert read(str(conf), str(lsn(5))) == ["retryable"]
 
 
 def test_invalid_arguments_are_refused(
@@ -310,11 +290,9 @@ def test_a_snapshot_is_copied_to_delta_tables_and_an_interrupted_copy_is_continu
     snapshot = binlake.read(lake.root, engine="arrow")
     for table in found["tables"]:
         expected = snapshot[f"shop.{table['table']}"].sort_by("id")
-        by_spark = lake.spark.read.format("delta").load(table["path"])
-        assert by_spark.toArrow().sort_by("id").to_pylist() == expected.to_pylist()
-        assert [str(t) for t in by_spark.toArrow().schema.types] == [
-            str(t) for t in expected.schema.types
-        ]
+        by_spark = lake.spark.read.format("delta").load(table["path"]).toArrow()
+        assert by_spark.sort_by("id").to_pylist() == expected.to_pylist()
+        assert [str(t) for t in by_spark.schema.types] == [str(t) for t in expected.schema.types]
         assert len(list(Path(table["path"], "_delta_log").glob("*.json"))) == 1
     refused = copied(lake, to, "--at", str(lsn(3)), code=2)
     assert f"{to}/shop/" in refused
@@ -325,8 +303,7 @@ def test_a_snapshot_is_copied_to_delta_tables_and_an_interrupted_copy_is_continu
 def test_an_earlier_snapshot_is_copied(lake: MadeLake, tmp_path: Path) -> None:
     found = copied(lake, tmp_path, "--at", "2024-01-01T00:00:03Z")
     assert found["lsn"] == lsn(3)
-    rows = lake.spark.read.format("delta").load(str(tmp_path / "shop" / "items")).count()
-    assert rows == len(SECOND["shop.items"])
+    assert len(read_table(str(tmp_path / "shop" / "items"))[1]) == len(SECOND["shop.items"])
 
 
 def test_a_copy_is_not_made_in_the_lake_or_over_other_tables(
@@ -335,11 +312,11 @@ def test_a_copy_is_not_made_in_the_lake_or_over_other_tables(
     before = sorted(Path(lake.root).rglob("*"))
     assert "is in the lake" in copied(lake, Path(lake.root, "gold"), code=2)
     other = tmp_path / "shop" / "orders"
-    lake.spark.range(3).write.format("delta").save(str(other))
+    write_deltalake(other, pa.table({"id": [0, 1, 2]}))
     assert f"{other} is a table already" in copied(lake, tmp_path, code=2)
     mistake = copied(lake, tmp_path / "none", "--tables", "shop.order", code=2)
     assert "no table of the snapshot matches shop.order." in mistake
-    assert lake.spark.read.format("delta").load(str(other)).count() == 3
+    assert len(read_table(str(other))[1]) == 3
     assert sorted(Path(lake.root).rglob("*")) == before
 
 
@@ -350,7 +327,7 @@ def test_spark_copies_a_lake_that_only_it_can_read(
     found = copied(lake, tmp_path, "--tables", "shop.items")
     again = copied(lake, tmp_path, "--tables", "shop.items")
     assert [t["already_there"] for t in (*found["tables"], *again["tables"])] == [False, True]
-    rows = lake.spark.read.format("delta").load(str(tmp_path / "shop" / "items")).toArrow()
+    _, rows = read_table(str(tmp_path / "shop" / "items"))
     expected = binlake.read(lake.root, engine="arrow")["shop.items"]
     assert rows.sort_by("id").to_pylist() == expected.sort_by("id").to_pylist()
     refused = copied(lake, tmp_path, "--tables", "shop.items", "--at", str(lsn(3)), code=2)

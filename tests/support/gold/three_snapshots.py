@@ -62,21 +62,20 @@ THIRD = {
 def lake_with_snapshots(spark: SparkSession, root: Path) -> MadeLake:
     """Return a lake with three snapshots: rows change, a column is renamed and another dropped."""
     made = MadeLake(spark, root)
+    first = Tx(2).insert(GONE, 1, "x")
+    for row in (TEA, PEN, CUP):
+        first.insert(ITEMS, *row)
+    made.silver.batch([first], [item("create", 2, table) for table in (ITEMS, ORDERS, GONE)])
+    made.run()
+    second = Tx(3).update(ITEMS, TEA, GREEN).delete(ITEMS, *PEN).insert(ORDERS, 7, "new")
+    made.silver.batch([second])
     with pytest.MonkeyPatch.context() as patched:
         give_deletion_vectors(patched)
-        first = Tx(2).insert(GONE, 1, "x")
-        for row in (TEA, PEN, CUP):
-            first.insert(ITEMS, *row)
-        tables = (ITEMS, ORDERS, GONE)
-        made.silver.batch([first], [item("create", 2, table) for table in tables])
         made.run()
-        second = Tx(3).update(ITEMS, TEA, GREEN).delete(ITEMS, *PEN).insert(ORDERS, 7, "new")
-        made.silver.batch([second])
-        made.run()
-        third = Tx(4).insert(ALTERED, *JAR, version=2).update(ORDERS, (7, "new"), (7, "sent"))
-        altered = item("alter", 4, ALTERED, 2, columns=STEPS)
-        made.silver.batch([third, Tx(5)], [altered, item("drop", 5, GONE)])
-        made.run()
+    third = Tx(4).insert(ALTERED, *JAR, version=2).update(ORDERS, (7, "new"), (7, "sent"))
+    altered = item("alter", 4, ALTERED, 2, columns=STEPS)
+    made.silver.batch([third, Tx(5)], [altered, item("drop", 5, GONE)])
+    made.run()
     write_files(spark, Lake(made.root), SOURCE, [file_row(FILE, 1, source=SOURCE)], batch=1)
     return made
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterable
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import SparkSession, types as st
+from pyspark.sql import DataFrame, SparkSession, types as st
 
 from pipeline.gold.local.table import empty_without_spark, fill_without_spark
 from pipeline.gold.schema.alter_table import typed
@@ -17,6 +19,7 @@ from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.table_metadata import create_table
 from pipeline.lake import delta
 from pipeline.lake.sql_text import in_sql, quoted
+from tests.support.lake.table_rows import read_table
 from tests.support.spark.no_spark import NEVER_STARTED
 
 TEXTS: list[tuple[st.DataType, str, Any]] = [
@@ -42,15 +45,25 @@ FIELDS = [
 PROPERTIES = {"delta.enableDeletionVectors": "true", "delta.feature.timestampNtz": "supported"}
 
 
-@pytest.fixture
-def table(spark: SparkSession, tmp_path: Path) -> str:
-    """Return a clustered table with two files, of the rows 1 and 2."""
-    made = str(tmp_path / "t")
+def rows_of(spark: SparkSession, numbers: Iterable[int]) -> DataFrame:
+    rows = [(n, *[None] * len(TEXTS)) for n in numbers]
+    return spark.createDataFrame(rows, st.StructType(FIELDS)).coalesce(1)
+
+
+@pytest.fixture(scope="module")
+def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a clustered table with two files, of the rows 1, and 2 to 8."""
+    made = str(tmp_path_factory.mktemp("made") / "t")
     create_table(spark, made, st.StructType(FIELDS), ["id"], PROPERTIES)
-    for n in (1, 2):
-        rows = spark.createDataFrame([(n, *[None] * len(TEXTS))], st.StructType(FIELDS))
-        delta.append_once(rows.coalesce(1), made, app="test", version=n)
+    for version, numbers in ((1, [1]), (2, range(2, 9))):
+        delta.append_once(rows_of(spark, numbers), made, app="test", version=version)
     return made
+
+
+@pytest.fixture
+def table(made: str, tmp_path: Path) -> str:
+    """A copy of the table, which a test may change."""
+    return str(shutil.copytree(made, tmp_path / "t"))
 
 
 def test_columns_are_filled_as_by_an_update(spark: SparkSession, table: str) -> None:
@@ -72,20 +85,14 @@ def test_a_table_is_emptied_as_by_a_delete(spark: SparkSession, table: str) -> N
     for _ in range(2):
         assert empty_without_spark(NEVER_STARTED, Write(table, "empty", 1))
     assert DeltaTable(table).version() == 3
-    assert delta.read(spark, table).count() == 0
-    assert delta.read(spark, table, version=2).count() == 2
-    rows = spark.createDataFrame([(3, *[None] * len(TEXTS))], st.StructType(FIELDS))
-    delta.append_once(rows, table, app="test", version=3)
-    assert [row["id"] for row in delta.read(spark, table).collect()] == [3]
+    assert read_table(table)[1].num_rows == 0
+    assert read_table(table, version=2)[1].num_rows == 8
+    delta.append_once(rows_of(spark, [9]), table, app="test", version=3)
+    assert [row["id"] for row in delta.read(spark, table).collect()] == [9]
 
 
 def test_deletion_vectors_are_left_to_spark(spark: SparkSession, table: str) -> None:
-    rows = spark.createDataFrame(
-        [(n, *[None] * len(TEXTS)) for n in range(3, 9)], st.StructType(FIELDS)
-    )
-    delta.append_once(rows.coalesce(1), table, app="test", version=3)
     spark.sql(f"DELETE FROM {in_sql(table)} WHERE id = 5")
-    version = DeltaTable(table).version()
     assert not empty_without_spark(NEVER_STARTED, Write(table, "empty", 1))
     assert not fill_without_spark(NEVER_STARTED, Write(table, "fill", 1), FIELDS, {"c0": "1"})
-    assert DeltaTable(table).version() == version
+    assert DeltaTable(table).version() == 3

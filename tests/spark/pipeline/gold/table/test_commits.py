@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,17 +18,13 @@ APPENDS = 5
 """More than Delta keeps without a checkpoint."""
 
 
-def appended(spark: SparkSession, path: Path, commits: int) -> str:
-    """Return a table with this many commits of one file each."""
-    for version in range(commits):
-        rows = spark.range(version, version + 1).coalesce(1)
-        delta.append_once(rows, str(path), app="test", version=version, options=CHECKPOINT)
-    return str(path)
-
-
 @pytest.fixture(scope="module")
 def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    made = appended(spark, tmp_path_factory.mktemp("written") / "table", APPENDS)
+    """Return a table with commits of one file each."""
+    made = str(tmp_path_factory.mktemp("written") / "table")
+    for version in range(APPENDS):
+        rows = spark.range(version, version + 1).coalesce(1)
+        delta.append_once(rows, made, app="test", version=version, options=CHECKPOINT)
     assert list(Path(made, "_delta_log").glob("*.checkpoint*"))
     return made
 
@@ -46,13 +43,13 @@ def test_only_commits_after_the_version_count(
 
 
 def test_maintenance_raises_the_version_without_counting_as_written(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, table: str, tmp_path: Path
 ) -> None:
-    path = appended(spark, tmp_path / "table", 2)
-    assert written_since(commits_since(spark, path, 1), 1) is None
+    path, last = str(shutil.copytree(table, tmp_path / "table")), APPENDS - 1
+    assert written_since(commits_since(spark, path, last), last) is None
     spark.sql(f"OPTIMIZE {in_sql(path)}")
-    moved = commits_since(spark, path, 1)
-    assert (moved[0].version, written_since(moved, 1)) == (2, None)
-    found = written_since(commits_since(spark, path, 0), 0)
+    moved = commits_since(spark, path, last)
+    assert (moved[0].version, written_since(moved, last)) == (last + 1, None)
+    found = written_since(commits_since(spark, path, last - 1), last - 1)
     assert found is not None
     assert found.commits == 1

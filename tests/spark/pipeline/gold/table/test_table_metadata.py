@@ -112,7 +112,9 @@ def by_sql(
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_a_table_is_created_as_by_spark(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_a_table_is_created_and_gets_properties_as_by_spark(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
     ours = make(NEVER_STARTED, tmp_path / "ours", *TABLES[kind])
     theirs = by_sql(spark, tmp_path / "theirs", *TABLES[kind])
     for name, action in actions(theirs, 0).items():
@@ -125,12 +127,7 @@ def test_a_table_is_created_as_by_spark(spark: SparkSession, tmp_path: Path, kin
     assert written == {name: expected[name] for name in written}
     assert clustered_by(NEVER_STARTED, ours) == tuple(TABLES[kind][1])
 
-
-@pytest.mark.parametrize("kind", TABLES)
-def test_properties_are_set_as_by_spark(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     more = {"binlake.position": "9:1", "binlake.base": "8:1@0"}
-    ours = make(NEVER_STARTED, tmp_path / "ours", *TABLES[kind])
-    theirs = by_sql(spark, tmp_path / "theirs", *TABLES[kind])
     set_properties(NEVER_STARTED, ours, more)
     texts = ", ".join(f"'{name}' = '{value}'" for name, value in more.items())
     spark.sql(f"ALTER TABLE delta.`{theirs}` SET TBLPROPERTIES ({texts})")

@@ -93,12 +93,20 @@ def by_spark(spark: SparkSession, table: LakeTable) -> pa.Table:
     return found.cast(table.schema)
 
 
-CONDITIONS = (
-    "__lsn = 5", "__lsn > 11", "__lsn BETWEEN 6 AND 10", "gtid = '070" + "ü" * 70 + "'",
-    "gtid > '012'", "gtid IS NULL", "i8 < -60", "source = 's' AND __lsn = 4",
-    "source IS NULL AND __lsn < 12", "after IS NULL", "after.d9 < -0.11",
-)  # fmt: skip
-"""Conditions by which files are skipped, and others that only filter rows."""
+CONDITIONS: dict[str, list[int]] = {
+    "__lsn = 5": [5],
+    "__lsn > 11": [12, 13, 14, 15, 70],
+    "__lsn BETWEEN 6 AND 10": [6, 7, 10],
+    "gtid = '070" + "ü" * 70 + "'": [70],
+    "gtid > '012'": [12, 13, 14, 15, 70],
+    "gtid IS NULL": [3],
+    "i8 < -60": [70],
+    "source = 's' AND __lsn = 4": [4],
+    "source IS NULL AND __lsn < 12": [1, 3, 5, 7, 11],
+    "after IS NULL": [0, 3, 6, 12, 15],
+    "after.d9 < -0.11": [13, 14, 70],
+}
+"""Conditions by which files are skipped, and others that only filter rows; the LSNs that match."""
 
 
 def chosen_rows(frame: DataFrame) -> dict[str, list[int]]:
@@ -109,7 +117,6 @@ def chosen_rows(frame: DataFrame) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for row in reduce(DataFrame.union, scans).collect():
         found.setdefault(row["where"], []).append(row["__lsn"])
-    assert found.keys() == set(CONDITIONS)
     return {where: sorted(numbers) for where, numbers in found.items()}
 
 
@@ -133,34 +140,20 @@ def test_spark_reads_and_writes_tables_of_delta_rs(spark: SparkSession, tmp_path
         tables.append(table, rows(*chosen), Step("a", step))
     everything = rows(*range(8), *range(10, 16), 70).sort_by("__lsn")
     assert by_spark(spark, table) == everything
-    assert chosen_rows(delta.read(spark, table.reference)) == chosen_rows(
-        spark.createDataFrame(everything, spark_schema(SCHEMA))
-    )
+    assert chosen_rows(delta.read(spark, table.reference)) == CONDITIONS
     assert spark_schema(SCHEMA) == delta.read(spark, table.reference).schema
 
     tables.delete(table, compare("__lsn", "<", 2), Step("d", 1))
     tables.update(table, equal("__lsn", 70), [constant("i16", 9)], Step("u", 1))
-    assert by_spark(spark, table) == tables.read(table).sort_by("__lsn")
-
-    # Spark's own operations: retention's DELETE, OPTIMIZE, VACUUM, and gold's MERGE.
+    # Spark's own operations: retention's DELETE, OPTIMIZE and VACUUM.
     name = f"delta.`{table.reference}`"
     spark.sql(f"DELETE FROM {name} WHERE __lsn = 2")
     spark.sql(f"OPTIMIZE {name}")
     spark.sql(f"VACUUM {name}")
-    assert set(tables.read(table).column("__lsn").to_pylist()) == {*range(3, 8), *range(10, 16), 70}
-    assert tables.read(table).sort_by("__lsn") == by_spark(spark, table)
-    gold = str(tmp_path / "gold")
-    changes = delta.read(spark, table.reference).selectExpr("__lsn AS id", "after.d38 AS d")
-    delta.append_once(changes.where("id < 5"), gold, app="g", version=1)
-    delta.merge_once(
-        changes,
-        gold,
-        on=sf.col(delta.merged_column("id")) == sf.col(delta.target_column(gold, "id")),
-        clauses=lambda merge: merge.whenMatched().updateAll().whenNotMatched().insertAll(),
-        app="g",
-        version=2,
-    )
-    assert delta.read(spark, gold).count() == 12
+    expected = rows(*range(3, 8), *range(10, 16), 70).to_pylist()
+    expected[-1]["i16"] = 9
+    found = tables.read(table).sort_by("__lsn")
+    assert found == by_spark(spark, table) == pa.Table.from_pylist(expected, schema=SCHEMA)
 
     # Files written by Spark can be rewritten by delta-rs again.
     assert not tables.append(table, rows(1), Step("a", 5))
@@ -192,7 +185,6 @@ def test_cells_of_many_megabytes_are_read_by_spark(spark: SparkSession, tmp_path
 @pytest.mark.parametrize(
     "change",
     [
-        "SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')",
         "SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')",
         "SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')",
         "SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
