@@ -7,21 +7,24 @@ are slow to create, so only tests that concern all tables have their own.
 from __future__ import annotations
 
 import random
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from decoder import TableDefinition
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.gold import next_batch
-from pipeline.lake import Lake, delta
+from pipeline.lake import Lake
 from pipeline.observe import LayerReport
 from pipeline.schema_history.alter.items import TimelineItem
 from tests.support.gold.made_lake import MadeLake
+from tests.support.lake.table_rows import read_table
 from tests.support.silver.made_silver import (
     SERVER,
     START,
@@ -55,6 +58,7 @@ ODD = definition(
     ColumnDefinition("a.b", ColumnType.LONG),
     schema="Ünï code",
 )
+OWN = ("__lsn", "__committed_at")
 BATCH = 100
 """Transactions of the n-th batch are numbered from n * BATCH."""
 
@@ -64,22 +68,14 @@ class GoldLake(MadeLake):
 
     def rows(self, table: TableDefinition, version: int | None = None) -> Rows:
         """Return the source's columns of a gold table, in order."""
-        path = Lake(self.root).gold(table.schema, table.table)
-        frame = delta.read(self.spark, path, version=version)
-        own = ("__lsn", "__committed_at")
-        names = [f"`{n.replace('`', '``')}`" for n in frame.columns if n not in own]
-        found = [tuple(row) for row in frame.select(names).collect()]
-        return sorted(found, key=repr)
+        _, found = read_table(Lake(self.root).gold(table.schema, table.table), version)
+        rows = found.drop_columns([n for n in OWN if n in found.column_names]).to_pylist()
+        return sorted((tuple(row.values()) for row in rows), key=repr)
 
     def cuts(self) -> list[Any]:
         """Return the published snapshots, each with its tables by name."""
-        cuts = delta.read(self.spark, Lake(self.root).cuts)
-        micros = "unix_micros(committed_at) AS committed_us"
-        rows = cuts.selectExpr("batch", "lsn", "gtid_set", micros, "tables").orderBy("batch")
-        return [
-            {**row.asDict(), "tables": {t["table"]: t for t in row["tables"]}}
-            for row in rows.collect()
-        ]
+        cuts = read_table(Lake(self.root).cuts)[1].sort_by("batch").to_pylist()
+        return [{**cut, "tables": {t["table"]: t for t in cut["tables"]}} for cut in cuts]
 
 
 class Story:
@@ -109,6 +105,7 @@ class Story:
         return self.lake.rows(table, entry["delta_version"])
 
 
+FOREIGN = pa.table({"id": range(3)})
 Batch = tuple[list[Tx], list[TimelineItem], list[tuple[int, list[str]]]]
 
 
@@ -199,26 +196,23 @@ def test_every_batch_is_applied_once_and_then_nothing_is_left(story: Story) -> N
 
 
 def test_gold_has_the_sources_columns_in_order_and_its_own(story: Story) -> None:
-    frame = delta.read(story.lake.spark, Lake(story.lake.root).gold("shop", "quiet"))
-    assert [(f.name, f.dataType.simpleString()) for f in frame.schema] == [
+    schema, found = read_table(Lake(story.lake.root).gold("shop", "quiet"))
+    assert [(f.name, f.dataType.simpleString()) for f in schema] == [
         ("id", "int"),
         ("v", "string"),
         ("__lsn", "bigint"),
         ("__committed_at", "timestamp"),
     ]
-    row = frame.selectExpr("__lsn", "unix_seconds(__committed_at)").first()
-    assert row is not None
     committed = START + timedelta(seconds=BATCH + 1)
-    assert tuple(row) == (lsn(BATCH + 1), int(committed.timestamp()))
+    assert [*found.select(OWN).to_pylist()[0].values()] == [lsn(BATCH + 1), committed]
 
 
 def test_added_columns_have_their_default_and_position(story: Story) -> None:
-    frame = delta.read(story.lake.spark, Lake(story.lake.root).gold("shop", "grows"))
-    assert frame.columns == ["first", "id", "b.c", "v", "n", "__lsn", "__committed_at"]
-    shown = frame.selectExpr("id", "string(first)", "hex(`b.c`)", "v", "n").orderBy("id").collect()
-    assert [tuple(row) for row in shown] == [
-        (1, "2024-02-29", "61620000", "a", None),
-        (3, None, "78790000", "c", None),
+    _, found = read_table(Lake(story.lake.root).gold("shop", "grows"))
+    assert found.column_names == ["first", "id", "b.c", "v", "n", *OWN]
+    assert story.lake.rows(GROWN) == [
+        (None, 3, b"xy\0\0", "c", None),
+        (date(2024, 2, 29), 1, b"ab\0\0", "a", None),
     ]
 
 
@@ -274,16 +268,15 @@ def test_a_published_snapshot_records_the_applied_position(story: Story) -> None
     assert story.cuts[0]["gtid_set"] == f"{SERVER}:101-102:104-129"
     spans = "101-102:104-129:201-230:301-302:305-329"
     assert story.cuts[3]["gtid_set"] == f"{SERVER}:{spans}"
-    seconds = [int((START + timedelta(seconds=n)).timestamp()) for n in last]
-    assert [cut["committed_us"] for cut in story.cuts] == [s * 1_000_000 for s in seconds]
+    times = [START + timedelta(seconds=n) for n in last]
+    assert [cut["committed_at"] for cut in story.cuts] == times
 
 
 def test_an_unchanged_table_keeps_its_version(story: Story) -> None:
     versions = {cut["tables"]["quiet"]["delta_version"] for cut in story.cuts}
     assert len(versions) == 1
     path = Lake(story.lake.root).gold("shop", "quiet")
-    history = delta.history(story.lake.spark, path, 100)
-    assert {row["version"] for row in history.collect()} == {0, *versions}
+    assert {commit["version"] for commit in DeltaTable(path).history()} == {0, *versions}
 
 
 def test_settings_for_faults_and_dropped_tables(lake: GoldLake) -> None:
@@ -311,7 +304,7 @@ def test_settings_for_faults_and_dropped_tables(lake: GoldLake) -> None:
 
 def test_a_foreign_table_at_a_gold_path_stops_no_other(lake: GoldLake) -> None:
     foreign = Lake(lake.root).gold("shop", "plain")
-    lake.spark.range(3).write.format("delta").save(foreign)
+    write_deltalake(foreign, FOREIGN)
     lake.silver.batch(
         [Tx(1).insert(PLAIN, 1, "a").insert(QUIET, 1, "a")],
         [item("create", 1, PLAIN), item("create", 1, QUIET)],
@@ -332,7 +325,7 @@ def test_a_foreign_table_at_a_gold_path_stops_no_other(lake: GoldLake) -> None:
 def test_a_foreign_table_created_after_the_plan_lets_the_others_finish(
     lake: GoldLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lake.spark.range(3).write.format("delta").save(Lake(lake.root).gold("shop", "plain"))
+    write_deltalake(Lake(lake.root).gold("shop", "plain"), FOREIGN)
     monkeypatch.setattr(next_batch, "taken", lambda *_, **__: None)
     lake.silver.batch(
         [Tx(1).insert(PLAIN, 1, "a").insert(QUIET, 1, "a")],

@@ -13,12 +13,13 @@ from pyspark.sql import SparkSession
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.gold import GoldState, retry
-from pipeline.lake import Lake, Ledger, delta
+from pipeline.lake import Lake, Ledger
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status
 from tests.support.gold.made_lake import MadeLake
 from tests.support.lake.kills import Executioner, Killed, at_commits
+from tests.support.lake.table_rows import read_table
 from tests.support.silver.made_silver import SOURCE, MadeTransaction as Tx, definition, item, lsn
 
 PLAIN, CONF_KEY, DEFAULT = definition("plain"), definition("conf_key"), definition("default")
@@ -83,7 +84,7 @@ class Refusals:
                     self.deaths += 1
         names = ("plain", "conf_key", "default", "bag", "twice", "inexact")
         self.held = {name: self.rows(name) for name in names}
-        self.cut = delta.read(lake.spark, Lake(lake.root).cuts).orderBy("batch").collect()[-1]
+        self.cut = read_table(Lake(lake.root).cuts)[1].sort_by("batch").to_pylist()[-1]
         self.status = {t.table: t for t in read_status(lake.spark, lake.settings()).tables}
         self.second = lake.run(keys=KEYS)
         self.tried: LayerReport = retry(lake.spark, lake.settings(keys=KEYS), QuietProgress())
@@ -91,8 +92,8 @@ class Refusals:
         self.marked = lake.run(on_fault="mark")
 
     def rows(self, table: str) -> list[tuple[Any, ...]]:
-        frame = delta.read(self.lake.spark, Lake(self.lake.root).gold("shop", table))
-        return sorted(tuple(row)[:-2] for row in frame.collect())
+        _, found = read_table(Lake(self.lake.root).gold("shop", table))
+        return sorted(tuple(row.values())[:-2] for row in found.to_pylist())
 
     @property
     def state(self) -> GoldState:

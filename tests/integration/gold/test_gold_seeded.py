@@ -9,11 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from pipeline.gold import GoldState, run
 from pipeline.gold.table.state import TableState
-from pipeline.lake import Lake, Ledger, delta
+from pipeline.lake import Lake, Ledger
 from pipeline.observe.progress import QuietProgress
 from pipeline.schema_history import TableName
 from pipeline.schema_history.alter.items import SeededFrom, TimelineItem
@@ -22,6 +23,7 @@ from pipeline.seed.folder import SeedFolder
 from pipeline.settings import Settings
 from pipeline.silver.plan.stored_seeds import Seed, put_seed
 from tests.support.lake.kills import AfterEachCommit, Killed, at_commits
+from tests.support.lake.table_rows import read_table
 from tests.support.silver.made_silver import (
     SOURCE,
     MadeSilver,
@@ -45,9 +47,9 @@ def state(spark: SparkSession, lake: Path, table: str) -> TableState:
     return GoldState.of(Ledger(spark, Lake(str(lake)), SOURCE)).tables[TableName("shop", table)]
 
 
-def rows(spark: SparkSession, lake: Path, table: str) -> list[tuple[Any, ...]]:
-    frame = delta.read(spark, Lake(str(lake)).gold("shop", table)).select("id", "v")
-    return sorted(map(tuple, frame.collect()))
+def rows(lake: Path, table: str) -> list[tuple[Any, ...]]:
+    _, found = read_table(Lake(str(lake)).gold("shop", table))
+    return sorted(tuple(row.values()) for row in found.select(["id", "v"]).to_pylist())
 
 
 def seed(
@@ -114,18 +116,18 @@ def test_runs_killed_after_each_commit_apply_seeds_once(
             break
         except Killed:
             continue
-    assert rows(spark, tmp_path, "t") == GOLD_T
-    assert rows(spark, tmp_path, "bag") == GOLD_BAG
+    assert rows(tmp_path, "t") == GOLD_T
+    assert rows(tmp_path, "bag") == GOLD_BAG
     for table in ("t", "bag"):
         assert (state(spark, tmp_path, table).complete, state(spark, tmp_path, table).held) == (
             True,
             None,
         )
-    cuts = delta.read(spark, Lake(str(tmp_path)).cuts).orderBy("batch").collect()
+    cuts = read_table(Lake(str(tmp_path)).cuts)[1].sort_by("batch")
     # a batch ends at the seeds
-    assert [cut["lsn"] for cut in cuts] == [lsn(1), lsn(4), lsn(5)]
-    operations = delta.history(spark, Lake(str(tmp_path)).gold("shop", "t"), 20).collect()
-    assert [row["operation"] for row in reversed(operations)][2:] == [
+    assert cuts["lsn"].to_pylist() == [lsn(1), lsn(4), lsn(5)]
+    operations = DeltaTable(Lake(str(tmp_path)).gold("shop", "t")).history()
+    assert [commit["operation"] for commit in reversed(operations)][2:] == [
         "SET TBLPROPERTIES",
         "WRITE",
         "CLUSTER BY",
@@ -160,7 +162,7 @@ def test_a_seed_that_cannot_catch_up_is_refused_until_the_next_one(
         assert (found.complete, found.to_lsn) == (complete, lsn(3) - 1)
         assert found.held is not None
         assert "--consistent" in found.held
-    assert rows(spark, tmp_path, "t") == [(1, "a")]
+    assert rows(tmp_path, "t") == [(1, "a")]
     # others, read at one point in time, work: right after gold's position
     silver.batch(
         [Tx(4)],
@@ -173,9 +175,9 @@ def test_a_seed_that_cannot_catch_up_is_refused_until_the_next_one(
     for table in ("new", "t"):
         found = state(spark, tmp_path, table)
         assert (found.complete, found.held) == (True, None)
-    assert rows(spark, tmp_path, "new") == [(1, "b"), (9, "z")]
-    assert rows(spark, tmp_path, "t") == [(1, "b")]
+    assert rows(tmp_path, "new") == [(1, "b"), (9, "z")]
+    assert rows(tmp_path, "t") == [(1, "b")]
     silver.batch([], [seed(tmp_path, "t", 4, 4, [(1, "B")], exact=True)], cut=4)
     gold_run(spark, tmp_path)
-    assert rows(spark, tmp_path, "t") == [(1, "B")]
+    assert rows(tmp_path, "t") == [(1, "B")]
     assert state(spark, tmp_path, "t").complete

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from pipeline.bronze import job as bronze
 from pipeline.gold import job as gold
-from pipeline.lake import Lake, Ledger, delta
+from pipeline.lake import Lake, Ledger
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import read_status
@@ -20,6 +21,7 @@ from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.settings import Settings
 from pipeline.silver import job as silver
 from tests.support.gold.compare import assert_gold_equals_source
+from tests.support.lake.table_rows import read_table
 from tests.support.servers.mysql import MySQLServer
 
 SCHEMA = "shop"
@@ -48,19 +50,24 @@ class LakeUnderTest:
     def apply(self, **options: Any) -> LayerReport:
         return gold.run(self.spark, self.settings(**options), QuietProgress())
 
-    def changes(self, table: str, version: int = 1) -> DataFrame:
-        return delta.read(self.spark, self.lake.changes(SCHEMA, table, version))
+    def changes(self, table: str, version: int = 1) -> list[dict[str, Any]]:
+        """Return a table's changes in log order."""
+        rows = self.rows(self.lake.changes(SCHEMA, table, version))
+        return sorted(rows, key=itemgetter("__lsn", "__pos", "__row"))
 
     def images(self, table: str, version: int = 1) -> list[tuple[Any, ...]]:
         """Return (operation, key before, key after) in log order."""
-        rows = self.changes(table, version).orderBy("__lsn", "__pos", "__row").collect()
         return [
-            (row["__op"], row["before"] and row["before"][0], row["after"] and row["after"][0])
-            for row in rows
+            (
+                row["__op"],
+                *(side and next(iter(side.values())) for side in (row["before"], row["after"])),
+            )
+            for row in self.changes(table, version)
         ]
 
     def rows(self, path: str) -> list[dict[str, Any]]:
-        return [row.asDict() for row in delta.read(self.spark, path).collect()]
+        rows: list[dict[str, Any]] = read_table(path)[1].to_pylist()
+        return rows
 
 
 @pytest.fixture
@@ -103,9 +110,8 @@ def test_every_change_is_kept_under_the_definition_it_was_logged_with(
         [*(("insert", None, n) for n in (1, 2, 3)), ("update", 3, 9)],
         [("delete", 1, None)],
     ]
-    assert [tuple(row) for row in lake.changes("t", 2).select("before.*").collect()] == [
-        (1, "a", 7)
-    ]
+    (deleted,) = lake.changes("t", 2)
+    assert tuple(deleted["before"].values()) == (1, "a", 7)
     assert lake.images("odd name, x") == [("insert", None, 1), ("insert", None, 2)]
     assert [lake.images("held"), lake.images("held", 2)] == [
         [("insert", None, 1)], [("insert", None, 2)],
@@ -161,8 +167,7 @@ def test_a_recreated_table_with_unlogged_changes_is_held(
     (fault,) = lake.decode().faults
     assert "it changed without DDL in the log that explains it" in fault
     lake.apply()
-    rows = delta.read(lake.spark, lake.lake.gold(SCHEMA, "t")).collect()
-    assert sorted(row["id"] for row in rows) == [1, 2]
+    assert sorted(row["id"] for row in lake.rows(lake.lake.gold(SCHEMA, "t"))) == [1, 2]
 
 
 DEFAULTS = """
@@ -226,16 +231,17 @@ def test_transactions_and_events_larger_than_a_segment_are_reassembled(
     # minimal batches: each ends at the first transaction's end
     sizes = {"segments": {"target": "32 KiB", "limit": "64 KiB", "batch": 1}}
     lake.ingest(**sizes)
-    segments = delta.read(lake.spark, lake.lake.segments)
-    assert segments.where("transaction_pos IS NOT NULL").count() > 2
-    assert segments.where("part > 0").count() > 2
+    segments = lake.rows(lake.lake.segments)
+    assert sum(row["transaction_pos"] is not None for row in segments) > 2
+    assert sum(row["part"] > 0 for row in segments) > 2
     report = lake.decode(**sizes)
     assert report.faults == report.gaps == ()
     assert len(report.batches) > 1
-    assert report.counts["segments"] == segments.where("part = 0").count()
+    assert report.counts["segments"] == sum(row["part"] == 0 for row in segments)
     assert [after for _, _, after in lake.images("t")] == [0, *range(1, 41), 100, 101]
-    assert lake.changes("t").where("length(after.b) = 600000").count() == 1
-    found = {row["rows"]["shop.t"]: row for row in lake.rows(lake.lake.transactions) if row["rows"]}
+    assert sum(len(row["after"]["b"]) == 600_000 for row in lake.changes("t")) == 1
+    made = lake.rows(lake.lake.transactions)
+    found = {dict(row["rows"])["shop.t"]: row for row in made if row["rows"]}
     assert set(found) == {1, 41}
     large = found[41]
     assert large["commit_lsn"] == large["__lsn"]

@@ -9,9 +9,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.gold import GoldState
-from pipeline.lake import Lake, Ledger, delta
+from pipeline.lake import Lake, Ledger
 from tests.support.gold.made_lake import MadeLake
 from tests.support.lake.kills import Executioner, Killed, at_commits
+from tests.support.lake.table_rows import read_table
 from tests.support.silver.made_silver import SOURCE, MadeTransaction as Tx, definition, item, lsn
 
 T, U = definition("t"), definition("u")
@@ -28,8 +29,8 @@ def lake(spark: SparkSession, tmp_path: Path) -> MadeLake:
 
 
 def rows(lake: MadeLake, table: str = "t") -> list[tuple[Any, ...]]:
-    frame = delta.read(lake.spark, Lake(lake.root).gold("shop", table))
-    return sorted(tuple(row) for row in frame.select("id", "v", "__lsn").collect())
+    _, found = read_table(Lake(lake.root).gold("shop", table))
+    return sorted(tuple(row.values()) for row in found.select(["id", "v", "__lsn"]).to_pylist())
 
 
 def begin(lake: MadeLake, *others: Tx) -> None:

@@ -1,6 +1,6 @@
 """Keys of every type, in chains and swaps, case changes and re-inserts: gold equals SELECT.
 
-One log and one run: a table for each type, with the same history, half of it in MINIMAL images.
+One log and one run: a table for each type, with the same history, some in MINIMAL images.
 """
 
 from __future__ import annotations
@@ -58,6 +58,9 @@ TYPES = {
     "fold": ("VARCHAR(9) COLLATE utf8mb4_0900_ai_ci", "'a'", "'Bb'", "'ç '", "''"),
     "latin": ("CHAR(9) CHARACTER SET latin1", "'é'", "'z'", "'A b'", "''"),
 }
+PARTLY = ("medium", "float_", "bytes", "moment", "bits", "fold")
+"""A table of each type in gold whose changes are in MINIMAL images, which Spark has to apply: the
+others' are complete."""
 UNIQUE = """
     CREATE TABLE promoted (v INT, x VARCHAR(9) NOT NULL, y BINARY(2) NOT NULL, UNIQUE (y, x));
     CREATE TABLE two (v INT, x INT NOT NULL, y INT NOT NULL, z INT, UNIQUE (z), UNIQUE b (x, y),
@@ -116,8 +119,8 @@ def test_keys_of_every_type(spark: SparkSession, mysql: MySQLServer, tmp_path: P
     mysql.execute(f"CREATE DATABASE {SCHEMA} CHARSET utf8mb4")
     script = [
         statement
-        for n, (name, (kind, a, b, c, d)) in enumerate(TYPES.items())
-        for image in [("MINIMAL", "FULL")[n % 2]]
+        for name, (kind, a, b, c, d) in TYPES.items()
+        for image in ["MINIMAL" if name in PARTLY else "FULL"]
         for statement in statements(
             STORY.format(t=name, kind=kind, a=a, b=b, c=c, d=d, image=image)
         )

@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from pipeline.errors import SettingsError
 from pipeline.gold import GoldState
 from pipeline.gold.table.damage import Damage
-from pipeline.lake import Lake, Ledger, delta
+from pipeline.lake import Lake, Ledger
 from pipeline.lake.ledger.run_store import read_runs
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
@@ -28,6 +30,7 @@ from pipeline.run.commands import exit_code
 from pipeline.settings import Settings
 from tests.support.gold.compare import assert_gold_equals_source
 from tests.support.lake.kills import Executioner, Killed, at_commits
+from tests.support.lake.table_rows import read_table
 from tests.support.servers.mysql import MySQLServer
 
 SCHEMA, SOURCE = "damage", "hands"
@@ -55,9 +58,9 @@ def _overwrite(spark: SparkSession, path: str) -> None:
     rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(path)
 
 
-def _another(spark: SparkSession, path: str) -> None:
+def _another(_: SparkSession, path: str) -> None:
     shutil.rmtree(path)
-    spark.range(3).write.format("delta").save(path)
+    write_deltalake(path, pa.table({"id": range(3)}))
 
 
 def _data_files(_: SparkSession, path: str) -> None:
@@ -81,8 +84,27 @@ def _no_last(_: SparkSession, path: str) -> None:
         file.unlink()
 
 
-def _unknown_feature(_: SparkSession, path: str) -> None:
+def _commit(path: str, operation: str, action: Mapping[str, Any]) -> None:
+    """Commit an action as Delta writes it for others; a statement of Spark's takes a second."""
     last = _commit_files(path)[-1]
+    info = {"timestamp": int(time.time() * 1000), "operation": operation}
+    lines = [{"commitInfo": {**info, "operationParameters": {}}}, action]
+    number = int(last.stem) + 1
+    last.with_name(f"{number:020}.json").write_text("\n".join(map(json.dumps, lines)))
+
+
+def _append_only(value: str) -> Callable[[SparkSession, str], object]:
+    def act(_: SparkSession, path: str) -> None:
+        lines = "\n".join(file.read_text().strip() for file in _commit_files(path)).splitlines()
+        actions = [json.loads(line) for line in lines]
+        metadata = [action["metaData"] for action in actions if "metaData" in action][-1]
+        metadata["configuration"]["delta.appendOnly"] = value
+        _commit(path, "SET TBLPROPERTIES", {"metaData": metadata})
+
+    return act
+
+
+def _unknown_feature(_: SparkSession, path: str) -> None:
     features = ["columnMapping", "timestampNtz", "deletionVectors", "quantumRows"]
     protocol = {
         "minReaderVersion": 3,
@@ -90,22 +112,12 @@ def _unknown_feature(_: SparkSession, path: str) -> None:
         "readerFeatures": features,
         "writerFeatures": features,
     }
-    info = {"timestamp": int(time.time() * 1000), "operation": "UPGRADE PROTOCOL"}
-    lines = [{"commitInfo": {**info, "operationParameters": {}}}, {"protocol": protocol}]
-    number = int(last.stem) + 1
-    last.with_name(f"{number:020}.json").write_text("\n".join(map(json.dumps, lines)))
+    _commit(path, "UPGRADE PROTOCOL", {"protocol": protocol})
 
 
 HELD: Mapping[str, tuple[Callable[[SparkSession, str], object], str]] = {
     "renamed": (lambda _, path: shutil.move(path, f"{path}_old"), "is gone (deleted, or renamed)"),
-    "append_only": (
-        _sql("ALTER TABLE TABLE_ SET TBLPROPERTIES ('delta.appendOnly' = 'true')"),
-        "delta.appendOnly prevents changes of rows",
-    ),
-    "keyless": (
-        _sql("ALTER TABLE TABLE_ SET TBLPROPERTIES ('delta.appendOnly' = 'true')"),
-        "delta.appendOnly prevents changes of rows",
-    ),
+    "keyless": (_append_only("true"), "delta.appendOnly prevents changes of rows"),
     "checked": (
         _sql("ALTER TABLE TABLE_ ADD CONSTRAINT small CHECK (n < 50)"),
         "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
@@ -131,7 +143,7 @@ HELD: Mapping[str, tuple[Callable[[SparkSession, str], object], str]] = {
 
 
 def _undone(spark: SparkSession, path: str) -> None:
-    latest = delta.history(spark, path, 1).collect()[0]["version"]
+    latest = DeltaTable(path).version()
     spark.sql(f"DELETE FROM delta.`{path}`").collect()
     spark.sql(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF {latest}").collect()
 
@@ -154,7 +166,7 @@ HARMLESS: Damages = {
 QUIET = "restored"
 """A table without new changes in the log."""
 TABLES = (*HELD, *HARMLESS)
-UNDONE = ("added_column", "deleted_rows", "append_only", "keyless", "checked")
+UNDONE = ("added_column", "keyless", "checked")
 """Tables that are intact again once the damage is undone."""
 ASIDE = ("corrupt_log", "unknown_feature", "another")
 """Tables that cannot be emptied in place, and are moved away."""
@@ -200,8 +212,8 @@ class DamagedLake:
         return {n.table: t.damage for n, t in state.tables.items() if t.damage is not None}
 
     def cut(self) -> dict[str, Any]:
-        rows = delta.read(self.spark, self.lake.cuts).orderBy("batch").collect()
-        return {entry["table"]: entry for entry in rows[-1]["tables"]}
+        last = read_table(self.lake.cuts)[1].sort_by("batch").to_pylist()[-1]
+        return {entry["table"]: entry for entry in last["tables"]}
 
 
 @pytest.fixture(scope="module")
@@ -254,13 +266,10 @@ def test_another_run_reports_the_same_and_publishes_nothing(damaged: DamagedLake
 
 
 def test_tables_continue_once_the_damage_is_undone(damaged: DamagedLake) -> None:
-    for name in ("added_column", "deleted_rows"):
-        rows = delta.history(damaged.spark, damaged.path(name)).collect()
-        ours = max(row["version"] for row in rows if row["userMetadata"])
-        _sql(f"RESTORE TABLE TABLE_ TO VERSION AS OF {ours}")(damaged.spark, damaged.path(name))
-    for name in ("append_only", "keyless"):
-        unset = "ALTER TABLE TABLE_ SET TBLPROPERTIES ('delta.appendOnly' = 'false')"
-        _sql(unset)(damaged.spark, damaged.path(name))
+    added = damaged.path("added_column")
+    ours = DeltaTable(added).version() - 1
+    _sql(f"RESTORE TABLE TABLE_ TO VERSION AS OF {ours}")(damaged.spark, added)
+    _append_only("false")(damaged.spark, damaged.path("keyless"))
     _sql("ALTER TABLE TABLE_ DROP CONSTRAINT small")(damaged.spark, damaged.path("checked"))
     damaged.run()
     assert set(damaged.damages()) == {*HELD}.difference(UNDONE)
@@ -277,8 +286,7 @@ def test_a_pattern_that_matches_no_table_is_refused(damaged: DamagedLake) -> Non
 def test_damaged_tables_are_rebuilt_from_silver_even_if_a_run_is_killed(
     damaged: DamagedLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("append_only", "keyless"):
-        HELD[name][0](damaged.spark, damaged.path(name))
+    HELD["keyless"][0](damaged.spark, damaged.path("keyless"))
     before = damaged.cut()
     (report,) = damaged.run("apply --full-refresh", refresh_tables=[f"{SCHEMA}.restored"])
     assert f"{SCHEMA}.restored" not in "".join(report.faults)
@@ -287,7 +295,7 @@ def test_damaged_tables_are_rebuilt_from_silver_even_if_a_run_is_killed(
     assert damaged.cut()["restored"]["delta_id"] == before["restored"]["delta_id"]
     made_again = [name for name in HELD if name not in ("restored", "added_column", "checked")]
     names = [f"{SCHEMA}.{name}" for name in made_again]
-    at_commits(monkeypatch, Executioner(20, after=True, layer="gold"))
+    at_commits(monkeypatch, Executioner(16, after=True, layer="gold"))
     with pytest.raises(Killed):
         damaged.run("apply --full-refresh", refresh_tables=names)
     monkeypatch.undo()
@@ -297,7 +305,7 @@ def test_damaged_tables_are_rebuilt_from_silver_even_if_a_run_is_killed(
         damaged.equal(name)
     aside = {path.name for path in Path(damaged.lake.root, "gold", "_damaged", SCHEMA).iterdir()}
     assert {*ASIDE} <= aside
-    assert not {"overwritten", "no_files", "append_only", "keyless"} & aside
+    assert not {"overwritten", "no_files", "keyless"} & aside
     later = (*ASIDE, "renamed", "restored", "keyless", "dropped_column", "no_files", "tended")
     damaged.change("UPDATE TABLE_ SET n = 77 WHERE id = 2", later)
     assert [report.clean for report in damaged.run()] == [True] * 3
