@@ -17,9 +17,10 @@ from typing import TypeVar
 from pyspark.sql import SparkSession
 
 from pipeline.errors import BinlakeError, SettingsError
+from pipeline.gold.local.table import empty_without_spark
 from pipeline.gold.schema.renames import connected_groups
 from pipeline.gold.table.damage import Damage, damage_in
-from pipeline.gold.table.gold_table import GoldTable, table_progress
+from pipeline.gold.table.gold_table import GoldTable, Write, table_progress
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
 from pipeline.gold.table.table_metadata import properties_clause
 from pipeline.lake import delta, stores
@@ -213,8 +214,9 @@ def _emptied(spark: SparkSession, table: GoldTable, batch: int) -> bool:
     app = f"{table.app}/refresh"
     for statement in statements:
         delta.commit(partial(spark.sql, statement), app=app, version=batch, table=table.reference)
-    empty = spark.createDataFrame([], delta.read(spark, table.reference).schema)
-    delta.overwrite_once(empty, table.reference, app=app, version=batch)
+    if not empty_without_spark(spark, Write(table.reference, app, batch)):
+        empty = spark.createDataFrame([], delta.read(spark, table.reference).schema)
+        delta.overwrite_once(empty, table.reference, app=app, version=batch)
     return True
 
 
