@@ -23,7 +23,7 @@ from tests.integration.cli.test_interrupted_commands import ended, of_session, r
 from tests.support.source.capturing import eventually
 from tests.support.spark.no_spark import NO_SPARK
 
-PATIENCE, PAUSE = 300.0, 0.2
+PATIENCE, PAUSE = 300.0, 0.8
 IDLE_SECONDS = 4.0
 """Enough for a round with nothing to do."""
 

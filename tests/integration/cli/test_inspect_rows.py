@@ -25,7 +25,7 @@ KINDS = {
     "mariadb": ("mariadb-binlog", "SET GLOBAL binlog_row_metadata = NO_LOG"),
     "newest_mariadb": ("mariadb-binlog", "SET GLOBAL binlog_row_metadata = NO_LOG"),
 }
-WIDE = 200
+WIDE = 100
 """Rows of half a MiB in one transaction: many windows of the decoder."""
 
 

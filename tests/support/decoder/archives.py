@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from functools import cache
 
 import pyarrow as pa
 
@@ -10,6 +11,7 @@ SUFFIXES = {"gzip": ".gz", "zstd": ".zst", "lz4": ".lz4"}
 """File name suffixes, by codec."""
 
 
+@cache
 def pack(codec: str, log: bytes) -> bytes:
     """Return the bytes of a file written by `gzip`, `zstd` or `lz4`."""
     if codec == "gzip":

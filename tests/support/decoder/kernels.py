@@ -1,4 +1,4 @@
-"""All kernels of the decoder, and a foreign processor to compile them for."""
+"""All kernels of the decoder, a foreign processor to compile them for, and tests in other modes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
+import numba
+from hypothesis import settings
 from numba.core.dispatcher import Dispatcher
 
 ARM_LINUX = "aarch64-unknown-linux-gnu"
+OTHER_MODE = bool(numba.config.DISABLE_JIT or numba.config.BOUNDSCHECK)
+"""Kernels are interpreted or checked in this process."""
+
+
+def examples(count: int) -> settings:
+    """Let Hypothesis try so many examples; only a fifth of them in another mode."""
+    return settings(max_examples=-(-count // 5) if OTHER_MODE else count)
 
 
 def kernels() -> Iterator[tuple[str, str, Any]]:

@@ -54,7 +54,7 @@ class SparkCluster:
 
     def __enter__(self) -> SparkCluster:
         self._folder.mkdir(parents=True)
-        self.python = _python_without_binlake(self._folder / "venv")
+        self.python = python_without_binlake(self._folder / "venv")
         ports = ("--host", HOST, "--port", self.url.rpartition(":")[2], "--webui-port", self._ui)
         self._master = self._start("master", _MASTER, *map(str, ports))
         try:
@@ -292,7 +292,7 @@ def _written(process: Path) -> Iterator[Path]:
             continue  # closed meanwhile
 
 
-def _python_without_binlake(folder: Path) -> Path:
+def python_without_binlake(folder: Path) -> Path:
     """Return the Python of an environment with this one's packages, by a path file with their
     folders.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from decoder import events
 from decoder.constants import EventFlag
 from decoder.segments.log_windows import FLAGS_POSITION
 from pipeline.bronze.scan import ScanTask, judge, scan
@@ -128,37 +129,45 @@ def test_a_stopped_capture_has_everything_it_received_on_disk(
 def test_large_events_are_landed(
     megabytes: int, mysql_factory: MySQLFactory, tmp_path: Path
 ) -> None:
-    server = mysql_factory("--max-allowed-packet=128M")
+    server, _ = mysql_factory.running("--max-allowed-packet=128M")
+    server.reset_logs()
     make_table(server)
     # Nothing else: PyMySQL's own limit is on what it sends.
     server.execute(f"INSERT INTO shop.t (b) VALUES (REPEAT('x', {megabytes << 20}))")
     server.execute("INSERT INTO shop.t (b) VALUES ('y')")
     capture(server, tmp_path)
     assert not differing(server, tmp_path)
-    server.stop()
 
 
-def test_compressed_transactions_are_landed(mysql_factory: MySQLFactory, tmp_path: Path) -> None:
-    server = mysql_factory("--binlog-transaction-compression=ON")
-    write(server, seed=5)
-    server.flush_logs()
-    capture(server, tmp_path)
-    assert not differing(server, tmp_path)
-    server.stop()
+def test_compressed_transactions_are_landed(mysql: MySQLServer, tmp_path: Path) -> None:
+    mysql.execute("SET GLOBAL binlog_transaction_compression = ON")
+    try:
+        mysql.reset_logs()
+        write(mysql, seed=5)
+    finally:
+        mysql.execute("SET GLOBAL binlog_transaction_compression = OFF")
+    mysql.flush_logs()
+    capture(mysql, tmp_path)
+    assert not differing(mysql, tmp_path)
+    compressed = events((tmp_path / "binlog.000001").read_bytes())
+    assert any(event.name == "TRANSACTION_PAYLOAD" for event in compressed)
 
 
-def test_checksums_may_be_switched_off_and_on(mysql_factory: MySQLFactory, tmp_path: Path) -> None:
-    server = mysql_factory("--binlog-checksum=NONE")
-    make_table(server)
-    capture(server, tmp_path)
-    server.execute("SET GLOBAL binlog_checksum = CRC32; INSERT INTO shop.t (b) VALUES ('x')")
-    server.execute("SET GLOBAL binlog_checksum = NONE; INSERT INTO shop.t (b) VALUES ('y')")
-    capture(server, tmp_path)
-    server.execute("INSERT INTO shop.t (b) VALUES ('z')")
-    capture(server, tmp_path)
-    assert len(server.binlogs()) == 3
-    assert not differing(server, tmp_path)
-    server.stop()
+def test_checksums_may_be_switched_off_and_on(mysql: MySQLServer, tmp_path: Path) -> None:
+    mysql.execute("SET GLOBAL binlog_checksum = NONE")
+    try:
+        mysql.reset_logs()
+        make_table(mysql)
+        capture(mysql, tmp_path)
+        mysql.execute("SET GLOBAL binlog_checksum = CRC32; INSERT INTO shop.t (b) VALUES ('x')")
+        mysql.execute("SET GLOBAL binlog_checksum = NONE; INSERT INTO shop.t (b) VALUES ('y')")
+        capture(mysql, tmp_path)
+        mysql.execute("INSERT INTO shop.t (b) VALUES ('z')")
+        capture(mysql, tmp_path)
+        assert len(mysql.binlogs()) == 3
+        assert not differing(mysql, tmp_path)
+    finally:
+        mysql.execute("SET GLOBAL binlog_checksum = CRC32")
 
 
 def test_an_encrypted_log_is_landed_as_the_server_sends_it_decrypted(

@@ -57,19 +57,19 @@ def make_table(server: Server) -> None:
 def fill(server: Server, megabytes: int) -> None:
     """Write transactions of a hundred kilobytes, with a new file every ten megabytes."""
     make_table(server)
-    for number in range(megabytes * 10):
-        server.execute(
-            "INSERT INTO shop.t (b) VALUES (REPEAT(%s, 102400))", [chr(97 + number % 26)]
-        )
-        if number % 100 == 99:
-            server.flush_logs()
+    with server.connect() as connection, connection.cursor() as cursor:
+        for number in range(megabytes * 10):
+            letter = chr(97 + number % 26)
+            cursor.execute("INSERT INTO shop.t (b) VALUES (REPEAT(%s, 102400))", [letter])
+            if number % 100 == 99:
+                cursor.execute("FLUSH BINARY LOGS")
 
 
 @contextmanager
-def written(server: Server, *, flush_every: int = 40) -> Iterator[None]:
-    """Write without pause until the end of the `with`, waiting whenever the server is down.
+def written(server: Server, *, flush_every: int = 40, pause: float = 0) -> Iterator[None]:
+    """Write until the end of the `with`, waiting whenever the server is down.
 
-    `flush_every`: statements per file.
+    `flush_every`: statements per file; `pause`: seconds after each.
     """
     ended = threading.Event()
 
@@ -82,6 +82,7 @@ def written(server: Server, *, flush_every: int = 40) -> Iterator[None]:
                 server.execute(f"INSERT INTO shop.t (b) VALUES {rows}")
                 if number % flush_every == 0:
                     server.flush_logs()
+                ended.wait(pause)
             except Exception:
                 ended.wait(0.1)
 
@@ -103,7 +104,7 @@ def test_a_capture_survives_repeated_kills_and_server_restarts(
     landed = tmp_path / "landed"
     make_table(server)
     chance = random.Random(20)
-    with written(server):
+    with written(server, pause=0.01):
         for kill in range(KILLS):
             running = command(server, landed, "--forever")
             if kill in (2, 4):  # before a byte, or as it looks at what there is
@@ -188,21 +189,19 @@ def test_sigterm_ends_the_command_cleanly(mysql: MySQLServer, tmp_path: Path) ->
     assert not differing(mysql, landed, first=last)
 
 
-def test_a_capture_survives_repeated_network_failures(
-    mysql_factory: MySQLFactory, tmp_path: Path
-) -> None:
-    server = mysql_factory()
-    fill(server, 20)
-    server.execute("CREATE USER reader IDENTIFIED BY ''; GRANT ALL ON *.* TO reader")
-    with cut_network(server.port, after=3 << 20) as network:
+def test_a_capture_survives_repeated_network_failures(mysql: MySQLServer, tmp_path: Path) -> None:
+    mysql.reset_logs()
+    fill(mysql, 20)
+    mysql.execute("DROP USER IF EXISTS reader")
+    mysql.execute("CREATE USER reader IDENTIFIED BY ''; GRANT ALL ON *.* TO reader")
+    with cut_network(mysql.port, after=3 << 20) as network:
         login = Login("127.0.0.1", "reader", port=network.port)
         settings = CaptureSettings(to=str(tmp_path), retry={"longest": 0.1})
         state = Capture(settings, login).run()
     assert network.cuts >= 5
     assert state.reconnects >= 5
-    assert state.bytes == sum(log.stat().st_size for log in server.binlogs())
-    assert not differing(server, tmp_path)
-    server.stop()
+    assert state.bytes == sum(log.stat().st_size for log in mysql.binlogs())
+    assert not differing(mysql, tmp_path)
 
 
 @pytest.mark.parametrize("mode", ["required", "disabled"])
@@ -252,11 +251,9 @@ def test_the_password_appears_nowhere(mysql: MySQLServer, tmp_path: Path) -> Non
     assert not [text for text in (processes, output.decode(), kept) if PASSWORD in text]
 
 
-def test_memory_stays_flat_when_the_disk_is_slow(
-    mysql_factory: MySQLFactory, tmp_path: Path
-) -> None:
-    server = mysql_factory()
-    fill(server, 30)
+def test_memory_stays_flat_when_the_disk_is_slow(mysql: MySQLServer, tmp_path: Path) -> None:
+    mysql.reset_logs()
+    fill(mysql, 30)
     slow = 20 << 20  # bytes a second
 
     def write(descriptor: int, data: memoryview, position: int) -> int:
@@ -264,7 +261,7 @@ def test_memory_stays_flat_when_the_disk_is_slow(
         return os.pwrite(descriptor, data, position)
 
     queue = 2 << 20
-    capture(server, tmp_path / "first", first_file=server.binlogs()[-1].name)  # loads the kernels
+    capture(mysql, tmp_path / "first", first_file=mysql.binlogs()[-1].name)  # loads the kernels
     before = _resident()
     most = [before]
     ended = threading.Event()
@@ -276,16 +273,15 @@ def test_memory_stays_flat_when_the_disk_is_slow(
     watching = threading.Thread(target=watch)
     watching.start()
     capturing_slowly = Capture(
-        CaptureSettings(to=str(tmp_path / "slowly"), queue=queue), login_of(server), write=write
+        CaptureSettings(to=str(tmp_path / "slowly"), queue=queue), login_of(mysql), write=write
     )
     capturing_slowly.run()
     ended.set()
     watching.join()
-    assert not differing(server, tmp_path / "slowly")
+    assert not differing(mysql, tmp_path / "slowly")
     # It was full, and held no more than its limit.
     assert queue // 2 < capturing_slowly.queue_high_water <= queue
     assert max(most) - before < 24 << 20, "of the 30 MB that were captured"
-    server.stop()
 
 
 def _resident() -> int:
@@ -315,12 +311,8 @@ def test_a_full_disk_is_reported_and_the_capture_continues_after_it(
     assert not differing(mysql, tmp_path)
 
 
-def test_a_server_that_is_down_is_given_up_on_unless_forever(
-    mysql_factory: MySQLFactory, tmp_path: Path
-) -> None:
-    server = mysql_factory()
-    login = login_of(server)
-    server.stop()
+def test_a_server_that_is_down_is_given_up_on_unless_forever(tmp_path: Path) -> None:
+    login = Login("localhost", "root", socket=str(tmp_path / "none.sock"))
     settings = CaptureSettings(to=str(tmp_path), retry={"longest": 0.01, "tries": 3})
     began = time.monotonic()
     with pytest.raises(ServerUnreachableError) as refused:

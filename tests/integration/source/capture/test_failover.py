@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession, functions as sf
 
-from pipeline.lake import Lake, delta
+from pipeline.lake import Lake
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.settings.capture import CaptureSettings
@@ -25,12 +25,14 @@ from pipeline.source.capture.landed_gtids import gtids_of
 from pipeline.source.server.login import Login
 from tests.support.gold.compare import assert_gold_equals_source
 from tests.support.lake.run_layers import run_layers
+from tests.support.lake.table_rows import read_table
 from tests.support.servers.mariadb import MariaDBFactory
 from tests.support.servers.mysql import MySQLFactory
 from tests.support.servers.replicas import follow, promote, replicate
 from tests.support.servers.server import Server
 from tests.support.source.capturing import capture, capturing, differing, eventually, login_of
 from tests.support.source.failing_over import TABLES, has_all, insert, started, state_of
+from tests.support.spark.no_spark import NEVER_STARTED, NO_SPARK
 
 CHANGES = """
     INSERT INTO shop.item (n) VALUES ({n}), ({n}); INSERT INTO shop.bag VALUES ({n});
@@ -100,14 +102,27 @@ def lost(server: Server, replicas: list[Server], writer: Writer) -> None:
     writer.server = replicas[0]
 
 
-def ran(spark: SparkSession, landed: Path, lake: Path) -> None:
+def ran(landed: Path, lake: Path) -> None:
     settings = Settings.load(None, source="shop", lake=str(lake), binlogs=str(landed))
-    for report in run_layers(spark, settings, QuietProgress()):
+    for report in run_layers(NEVER_STARTED, settings, QuietProgress()):
         assert (report.faults, report.gaps) == ((), ()), report
 
 
+def assert_once_in_lake_and_gold(server: Server, folder: Path, held: GtidSet) -> None:
+    """Fail unless each transaction counts once, gold equals the server, and has all of them."""
+    lake = Lake(str(folder))
+    rows = read_table(lake.transactions)[1].to_pylist()
+    found = Counter(row["gtid"] for row in rows if not row["seen_before"])
+    assert {*found.values()} == {1}
+    assert GtidSet.of(*found) == held
+    for table in ("item", "bag"):
+        assert_gold_equals_source(NO_SPARK, server, lake.root, "shop", table)
+    last = max(read_table(lake.cuts)[1].to_pylist(), key=lambda cut: cut["batch"])
+    assert GtidSet.of(last["gtid_set"]) == held
+
+
 def test_two_mysql_failovers_and_a_failback_under_a_writer(
-    spark: SparkSession, mysql_factory: MySQLFactory, tmp_path: Path
+    mysql_factory: MySQLFactory, tmp_path: Path
 ) -> None:
     first, second, third = started(mysql_factory, 3)
     for replica in (second, third):
@@ -126,7 +141,7 @@ def test_two_mysql_failovers_and_a_failback_under_a_writer(
         with capturing(second, landed, address.login, retry={"longest": 0.2}):
             writer.goes_on()
             eventually(lambda: state_of(landed).turn == 2)
-            ran(spark, landed, lake)
+            ran(landed, lake)
             writer.goes_on()
             with writer.resting:
                 lost(second, [third], writer)
@@ -149,23 +164,14 @@ def test_two_mysql_failovers_and_a_failback_under_a_writer(
     ((executed,),) = first.execute("SELECT @@gtid_executed")
     held = GtidSet.of(*(str(gtids_of(path) or "") for path in landed.rglob("binlog.0*")))
     assert held == GtidSet.of(executed)
-    ran(spark, landed, lake)
-    ran(spark, landed, tmp_path / "another lake")  # all of it at once
+    ran(landed, lake)
+    ran(landed, tmp_path / "another lake")  # all of it at once
     for place in (lake, tmp_path / "another lake"):
-        rows = delta.read(spark, Lake(str(place)).transactions)
-        found = rows.groupBy("gtid").agg(sf.count_if(~sf.col("seen_before")).alias("times"))
-        assert {row["times"] for row in found.collect()} == {1}
-        assert found.count() == held.size
-        for table in ("item", "bag"):
-            assert_gold_equals_source(spark, first, str(place), "shop", table)
-        (cut,) = delta.read(spark, Lake(str(place)).cuts).orderBy("batch").tail(1)
-        assert GtidSet.of(cut["gtid_set"]) == held
+        assert_once_in_lake_and_gold(first, place, held)
 
 
 @pytest.mark.long
-def test_a_mariadb_failover_and_failback(
-    spark: SparkSession, mariadb_factory: MariaDBFactory, tmp_path: Path
-) -> None:
+def test_a_mariadb_failover_and_failback(mariadb_factory: MariaDBFactory, tmp_path: Path) -> None:
     first, second = started(mariadb_factory, 2)
     replicate(first, second)
     landed, lake = tmp_path / "landed", tmp_path / "lake"
@@ -194,15 +200,9 @@ def test_a_mariadb_failover_and_failback(
     state = state_of(landed)
     assert [(turn.turn, turn.server_id) for turn in state.before] == [(1, 11), (2, 12)]
     assert (state.turn, state.server_id, state.lacking, state.gaps) == (3, 11, "", ())
-    ran(spark, landed, lake)
-    rows = delta.read(spark, Lake(str(lake)).transactions)
-    found = rows.groupBy("gtid").agg(sf.count_if(~sf.col("seen_before")).alias("times"))
-    assert {row["times"] for row in found.collect()} == {1}
-    for table in ("item", "bag"):
-        assert_gold_equals_source(spark, first, str(lake), "shop", table)
-    (cut,) = delta.read(spark, Lake(str(lake)).cuts).orderBy("batch").tail(1)
+    ran(landed, lake)
     ((executed,),) = first.execute("SELECT @@gtid_binlog_state")
-    assert GtidSet.of(cut["gtid_set"]) == GtidSet.of(executed)
+    assert_once_in_lake_and_gold(first, lake, GtidSet.of(executed))
 
 
 def test_purged_and_missing_transactions_of_a_replica_are_reported(

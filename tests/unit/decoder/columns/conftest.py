@@ -4,5 +4,7 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-settings.register_profile("repeatable", derandomize=True, database=None)
+from tests.support.decoder.kernels import examples
+
+settings.register_profile("repeatable", examples(100), derandomize=True, database=None)
 settings.load_profile("repeatable")

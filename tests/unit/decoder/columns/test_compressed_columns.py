@@ -6,12 +6,13 @@ import zlib
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from decoder.columns.cells import CellError
 from decoder.constants import ColumnType as T
 from decoder.model.definition import ColumnDefinition
 from tests.support.decoder.cells import column, read, values
+from tests.support.decoder.kernels import examples
 
 LATIN1, UTF8MB4, BINARY = 8, 45, 63
 
@@ -37,7 +38,7 @@ def compressed(value: bytes, *, header: bool = True, length: int | None = None) 
     return bytes([first]) + declared.to_bytes(size, "big") + stream.compress(value) + stream.flush()
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(
     st.lists(
         st.none() | st.tuples(st.text(max_size=300), st.sampled_from(["plain", "zlib", "deflate"])),

@@ -10,13 +10,14 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from decoder.columns.cells import CellError
 from decoder.columns.json_values import LONGEST_SCALAR, MAXIMUM_DEPTH, WORST_EXPANSION
 from decoder.constants import ColumnType as T
 from tests.support.decoder.binary_json import Opaque, container, encode, length
 from tests.support.decoder.cells import column, read, values
+from tests.support.decoder.kernels import examples
 from tests.support.decoder.stored import packed_decimal, printed_decimal, printed_time
 
 JSON = column(T.JSON, length_bytes=4)
@@ -59,7 +60,7 @@ def same(found: Any, expected: Any) -> bool:
     return type(found) is type(expected) and repr(found) == repr(expected)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.none() | DOCUMENTS.map(lambda d: [d]), min_size=1, max_size=5))
 def test_documents_keep_their_values(documents: list[list[Any] | None]) -> None:
     found = texts([None if d is None else encode(d) for d in documents])
@@ -69,7 +70,7 @@ def test_documents_keep_their_values(documents: list[list[Any] | None]) -> None:
             assert same(json.loads(text), expected)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(SCALARS)
 def test_a_scalar_is_a_document(value: Any) -> None:
     assert same(json.loads(one(encode(value))), value)
@@ -100,7 +101,7 @@ def test_text_larger_than_the_first_buffer() -> None:
     assert [json.loads(t or "") for t in texts([encode(d) for d in documents])] == documents
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**18), 10**18).map(float))
 @example(5e-324)
 @example(1.7976931348623157e308)
@@ -134,7 +135,7 @@ def test_spelling_of_doubles(value: float, text: str) -> None:
     assert one(encode(value)) == text
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(-(10**30), 10**30), st.integers(0, 30))
 def test_decimals_are_numbers_with_all_their_digits(number: int, scale: int) -> None:
     data = bytes([31, scale]) + packed_decimal(number, 31, scale)
@@ -234,7 +235,7 @@ def test_malformed_documents_raise_for_their_row(document: bytes, reason: str) -
     assert caught.value.row == 2
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(st.data())
 def test_damaged_documents_decode_or_raise(data: st.DataObject) -> None:
     document = bytearray(encode(data.draw(DOCUMENTS)))
@@ -258,7 +259,7 @@ def text_or_none(document: bytes) -> str | None:
     return text
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.binary(max_size=60))
 def test_random_bytes_decode_or_raise(document: bytes) -> None:
     text_or_none(document)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from decoder.columns.cells import CellError
 from decoder.columns.charsets import REPLACEMENT
 from decoder.constants import ColumnType as T
 from decoder.errors import UnsupportedError
 from tests.support.decoder.cells import column, values
+from tests.support.decoder.kernels import examples
 
 TEXT = st.text(max_size=40).filter(lambda s: not {",", REPLACEMENT} & set(s))
 LABELS = st.lists(TEXT, min_size=1, unique=True)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_enums_are_their_labels(data: st.DataObject) -> None:
     labels = data.draw(LABELS)
@@ -35,7 +36,7 @@ def test_an_enum_with_the_maximum_of_labels() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 8])
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_sets_are_their_comma_separated_members(size: int, data: st.DataObject) -> None:
     count = data.draw(st.integers(1, 8 * size))

@@ -7,12 +7,13 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from decoder.columns.cells import CellError
 from decoder.constants import ColumnType as T
 from decoder.model.definition import ColumnDefinition
 from tests.support.decoder.cells import column, values
+from tests.support.decoder.kernels import examples
 from tests.support.decoder.stored import packed_decimal, printed_decimal
 
 INTEGERS = [
@@ -30,7 +31,7 @@ INTEGERS = [
 
 
 @pytest.mark.parametrize(("kind", "size", "unsigned", "arrow_type"), INTEGERS)
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_integers_equal_int_from_bytes(
     kind: T, size: int, unsigned: bool, arrow_type: pa.DataType, data: st.DataObject
@@ -61,7 +62,7 @@ def test_year_0_is_not_1900() -> None:
     assert values(column(T.YEAR), [b"\x00", b"\x01", b"\xff", None]) == [0, 1901, 2155, None]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(st.floats(allow_nan=False), max_size=20))
 def test_doubles_keep_their_bits(numbers: list[float]) -> None:
     doubles = values(column(T.DOUBLE), [struct.pack("<d", number) for number in numbers])
@@ -88,7 +89,7 @@ def decimals(draw: st.DrawFn) -> tuple[int, int, list[int]]:
     return precision, scale, draw(st.lists(st.integers(-limit, limit), min_size=1, max_size=9))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(decimals())
 def test_decimals_keep_all_digits(drawn: tuple[int, int, list[int]]) -> None:
     precision, scale, numbers = drawn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from decoder import TypeOptions
 from decoder.columns.cells import CellError
@@ -13,6 +13,7 @@ from decoder.columns.registry import reader
 from decoder.constants import ColumnType as T
 from decoder.errors import UnsupportedError
 from tests.support.decoder.cells import column, read, values
+from tests.support.decoder.kernels import examples
 from tests.support.decoder.stored import (
     printed_time,
     stored_date,
@@ -25,7 +26,7 @@ TEXT = TypeOptions(zero_dates="string")
 MICROS = TypeOptions(time="micros")
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(st.none() | st.dates(), max_size=30))
 def test_dates_round_trip(days: list[date | None]) -> None:
     stored = [None if d is None else stored_date(d.year, d.month, d.day) for d in days]
@@ -53,7 +54,7 @@ def test_impossible_dates_are_null_and_lossy_or_text(fields: tuple[int, int, int
 
 
 @pytest.mark.parametrize("digits", range(7))
-@settings(max_examples=25)
+@examples(25)
 @given(moments=st.lists(st.datetimes(), min_size=1, max_size=9))
 def test_datetimes_round_trip(digits: int, moments: list[datetime]) -> None:
     unit = 10 ** (6 - digits)
@@ -68,7 +69,7 @@ def test_datetimes_round_trip(digits: int, moments: list[datetime]) -> None:
 
 
 @pytest.mark.parametrize("digits", range(7))
-@settings(max_examples=25)
+@examples(25)
 @given(instants=st.lists(st.integers(10**6, 2**32 * 10**6 - 1), min_size=1, max_size=9))
 def test_timestamps_round_trip(digits: int, instants: list[int]) -> None:
     unit = 10 ** (6 - digits)
@@ -100,7 +101,7 @@ def test_timestamp_0_is_the_zero_date() -> None:
 
 
 @pytest.mark.parametrize("digits", range(7))
-@settings(max_examples=50)
+@examples(50)
 @given(times=st.lists(st.integers(-3020399000000, 3020399000000), min_size=1, max_size=9))
 def test_times_round_trip(digits: int, times: list[int]) -> None:
     unit = 10 ** (6 - digits)
@@ -143,7 +144,7 @@ def test_fields_that_mysql_never_stores_raise(kind: T, stored: bytes, options: T
     assert caught.value.row == 1
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(times=st.lists(st.integers(-3020399, 3020399), min_size=1, max_size=9))
 def test_times_stored_before_5_6_4_round_trip(times: list[int]) -> None:
     def stored(time: int) -> bytes:
@@ -156,7 +157,7 @@ def test_times_stored_before_5_6_4_round_trip(times: list[int]) -> None:
     assert values(column(T.TIME), cells, MICROS) == [*(time * 10**6 for time in times), None]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(moments=st.lists(st.datetimes(), min_size=1, max_size=9))
 def test_datetimes_stored_before_5_6_4_round_trip(moments: list[datetime]) -> None:
     moments = [moment.replace(microsecond=0) for moment in moments]

@@ -6,7 +6,7 @@ import zlib
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from decoder.columns.cells import CellError
 from decoder.columns.charsets import charset_of, decode
@@ -16,6 +16,7 @@ from decoder.constants import ColumnType as T
 from decoder.errors import UnsupportedError
 from decoder.model.definition import ColumnDefinition
 from tests.support.decoder.cells import column, read, values
+from tests.support.decoder.kernels import examples
 from tests.support.zoo.type_zoo import CHARSET_SAMPLES
 
 UTF8MB4 = 255
@@ -35,7 +36,7 @@ def collation_of(charset: str) -> int:
     return int(COLLATIONS[charset].split()[0].partition("-")[0])
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.none() | st.text(max_size=70), max_size=40))
 def test_valid_utf8_is_unchanged(texts: list[str | None]) -> None:
     found = read(varchar(UTF8MB4), [None if t is None else t.encode() for t in texts])
@@ -43,7 +44,7 @@ def test_valid_utf8_is_unchanged(texts: list[str | None]) -> None:
     assert len(found.lossy) == 0
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(st.binary(max_size=24), max_size=12))
 @example([b"\xe2\x82", b"\xac"])  # a character split between two values: both are invalid
 @example([b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf0\x80\x80\x80", b"\xc0\x80", b"\xe0\x80\x80"])
@@ -72,7 +73,7 @@ def test_copies_values_of_about_32_bytes(size: int) -> None:
 
 
 @pytest.mark.parametrize("charset", sorted(PYTHON_CODECS))
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_decodes_text_encoded_by_python(charset: str, data: st.DataObject) -> None:
     codec = PYTHON_CODECS[charset]
@@ -86,7 +87,7 @@ def test_decodes_text_encoded_by_python(charset: str, data: st.DataObject) -> No
 
 
 @pytest.mark.parametrize("charset", sorted(set(COLLATIONS) - {"binary"}))
-@settings(max_examples=15)
+@examples(15)
 @given(stored=st.lists(st.binary(max_size=16), max_size=9))
 def test_any_bytes_decode_in_any_charset(charset: str, stored: list[bytes]) -> None:
     """The kernels agree with `charsets.decode`, and never raise."""

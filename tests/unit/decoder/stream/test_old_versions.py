@@ -232,7 +232,7 @@ def test_a_log_truncated_inside_an_event_is_refused(old: OldLog, log: bytes) -> 
 @pytest.mark.parametrize("reader", READERS)
 def test_flipped_bits_are_read_or_refused(old: OldLog, log: bytes, reader: str) -> None:
     refused = 0
-    for bit in range(32, len(log) * 8, 5):
+    for bit in range(32, len(log) * 8, 5 if reader == "events" else 17):
         damaged = bytearray(log)
         damaged[bit // 8] ^= 1 << bit % 8
         refused += is_refused(READERS[reader], bytes(damaged))

@@ -139,20 +139,19 @@ def test_a_batch_that_an_earlier_run_left_is_named_and_its_files_are_still_liste
     assert again.silver.segments == len(bronze.segments())
 
 
-@pytest.mark.parametrize(
-    ("command", "layers"),
-    [
-        ("ingest", {"bronze"}),
-        ("decode", {"silver"}),
-        ("apply", {"gold"}),
-        ("run", {"bronze", "silver", "gold"}),
-    ],
-)
-def test_a_command_shows_its_own_layers(bronze: Bronze, command: str, layers: set[str]) -> None:
+def test_a_command_shows_its_own_layers(bronze: Bronze) -> None:
     bronze.run()
-    document = json.loads(dry_run(bronze, command).to_json())
-    shown = {name for name in ("bronze", "silver", "gold") if document[name] is not None}
-    assert shown == layers
+    shown = {}
+    for command in ("ingest", "decode", "apply", "run"):
+        document = json.loads(dry_run(bronze, command).to_json())
+        layers = ("bronze", "silver", "gold")
+        shown[command] = [layer for layer in layers if document[layer] is not None]
+    assert shown == {
+        "ingest": ["bronze"],
+        "decode": ["silver"],
+        "apply": ["gold"],
+        "run": ["bronze", "silver", "gold"],
+    }
 
 
 def test_wrong_places_are_refused_as_by_the_command(bronze: Bronze, tmp_path: Path) -> None:

@@ -189,7 +189,7 @@ def series(name: str, value: int, well: int | None = None, **labels: str) -> lis
     return [
         {
             "series": f'binlake_{name}{{source="{source}", lake="/lake"{more}}}',
-            "values": f"{number}x4400",
+            "values": f"{number}x880",
         }
         for source, number in found.items()
     ]
@@ -199,13 +199,14 @@ SHOP = {"source": "shop", "lake": "/lake"}
 SERIES = '{source="shop", lake="/lake"}'
 ALERT_TESTS: dict[str, Any] = {
     "rule_files": ["rules.yml"],
+    "evaluation_interval": "5m",
     "tests": [
         {
-            "interval": "1m",
+            "interval": "5m",
             # Published and run once, at 0; the file is no longer collected after two hours.
             "input_series": [
-                {"series": f"binlake_published_timestamp_seconds{SERIES}", "values": "0x600"},
-                {"series": f"binlake_last_run_timestamp_seconds{SERIES}", "values": "0x120"},
+                {"series": f"binlake_published_timestamp_seconds{SERIES}", "values": "0x120"},
+                {"series": f"binlake_last_run_timestamp_seconds{SERIES}", "values": "0x24"},
             ],
             "alert_rule_test": [
                 fires("BinlakePublicationOld", "5h"),
@@ -217,7 +218,7 @@ ALERT_TESTS: dict[str, Any] = {
             ],
         },
         {
-            "interval": "1m",
+            "interval": "5m",
             # One run at 0, whose file is collected for three days; that of `well` has no problem.
             "input_series": [
                 *series("layer_timestamp_seconds", 0, layer="gold"),

@@ -46,6 +46,11 @@ def parsed(text: str) -> Element:
     return found
 
 
+@cache
+def root_of(name: str) -> Element:
+    return parsed(text_of(name))
+
+
 def words(element: Element) -> str:
     return " ".join("".join(element.itertext()).split())
 
@@ -60,7 +65,7 @@ def figures(root: Element) -> Iterator[Element]:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_valid_html_and_loads_nothing(name: str) -> None:
-    root = parsed(text_of(name))
+    root = root_of(name)
     tags = {local(element.tag) for element in root.iter()}
     assert not tags & ACTIVE
     for element in root.iter():
@@ -78,8 +83,7 @@ def test_a_page_is_valid_html_and_loads_nothing(name: str) -> None:
 
 
 def test_names_of_tables_are_shown_as_they_are_and_never_markup() -> None:
-    text = text_of("busy")
-    root = parsed(text)
+    text, root = text_of("busy"), root_of("busy")
     assert "<script" not in text
     assert text.count("</style>") == 1
     shown = [words(cell) for cell in root.iter("th")]
@@ -94,7 +98,7 @@ def test_names_of_tables_are_shown_as_they_are_and_never_markup() -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_tables_say_what_their_headings_head_and_ids_are_unique(name: str) -> None:
-    root = parsed(text_of(name))
+    root = root_of(name)
     for heading in root.iter("th"):
         assert heading.get("scope") in ("col", "row")
     for table in root.iter("table"):
@@ -110,7 +114,7 @@ def test_tables_say_what_their_headings_head_and_ids_are_unique(name: str) -> No
 
 
 def test_each_chart_has_two_widths_and_its_data_beside_it() -> None:
-    found = list(figures(parsed(text_of("busy"))))
+    found = list(figures(root_of("busy")))
     assert [one.get("id") for one in found] == [
         "freshness",
         "run-times",
@@ -129,7 +133,7 @@ def test_each_chart_has_two_widths_and_its_data_beside_it() -> None:
 
 
 def test_what_needs_attention_comes_first_with_the_way_on() -> None:
-    main = parsed(text_of("busy")).find("body/main")
+    main = root_of("busy").find("body/main")
     assert main is not None
     first = words(next(iter(main)))
     order = ("Held tables (2)", "Problems (2)", "Incomplete tables (1)", "Drifted tables (1)")
@@ -141,7 +145,7 @@ def test_what_needs_attention_comes_first_with_the_way_on() -> None:
 
 
 def test_a_lake_whose_first_run_failed_says_why_and_draws_nothing_empty() -> None:
-    root = parsed(text_of("first run failed"))
+    root = root_of("first run failed")
     text = words(root)
     assert "Nothing is published yet." in text
     assert "No snapshot is published yet." in text
@@ -156,7 +160,7 @@ def test_a_lake_whose_first_run_failed_says_why_and_draws_nothing_empty() -> Non
 
 
 def test_a_page_without_trouble_says_so_and_when_it_was_made() -> None:
-    text = words(parsed(text_of("first run")))
+    text = words(root_of("first run"))
     assert "Nothing needs attention" in text
     assert "2026-11-26 14:20:05 UTC" in text
     assert "All times are in UTC" in text
