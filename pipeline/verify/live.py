@@ -167,7 +167,7 @@ def _connected(who: Login, silent: int) -> Iterator[Connection[Any]]:
         try:
             yield connection
         except UnknownTypeError as error:
-            remedy = "Exclude the table in the settings, or choose other tables with --tables."
+            remedy = "Exclude the table in the settings, or choose other tables with --table."
             raise ServerError(
                 f"{error}", address=who.address, user=who.user, remedy=remedy
             ) from error

@@ -107,7 +107,7 @@ def lake(spark: SparkSession, mysql: MySQLServer, tmp_path_factory: pytest.TempP
 
 def snapshot(script: Path, server: Server, file: Path, *options: str) -> Path:
     """Return the file that the script writes, without using anything of this repository."""
-    place = (f"--socket={server.socket}", "--tables", f"{ZOO}.*")
+    place = (f"--socket={server.socket}", "--table", f"{ZOO}.*")
     command = [sys.executable, "-I", str(script), str(file), *place, *options]
     environment = {**os.environ, "MYSQL_PWD": ""}
     done = subprocess.run(command, capture_output=True, text=True, cwd="/", env=environment)
@@ -160,14 +160,14 @@ def test_all_is_equal_until_something_changes_outside_the_log(
     # More than are named are counted all the same.
     with monkeypatch.context() as patch:
         patch.setattr(against_server, "KEYS", 2)
-        _, found = verify(lake, "--against", tmp_path / "changed", "--tables", f"{ZOO}.pair")
+        _, found = verify(lake, "--against", tmp_path / "changed", "--table", f"{ZOO}.pair")
     (pair,) = found["against"]["differences"]
     assert (pair["count"], len(pair["keys"])) == (3, 2)
 
     # A statement of the log: the snapshot is of another state, and what has no keys says so.
     mysql.execute(f"INSERT INTO {ZOO}.pair VALUES (5, 'later', 5)")
     later = snapshot(script, mysql, tmp_path / "later", "--no-keys")
-    code, found = verify(lake, "--against", later, "--tables", f"{ZOO}.p*")
+    code, found = verify(lake, "--against", later, "--table", f"{ZOO}.p*")
     (pair,) = found["against"]["differences"]
     assert (code, pair["table"], pair["count"], pair["keys"]) == (3, "pair", None, [])
     assert "which gold's published snapshot lacks" in found["against"]["position"]
@@ -188,7 +188,7 @@ def test_an_incomplete_file_is_refused(mysql: MySQLServer, lake: Path, tmp_path:
 
 
 def test_terminal_output(lake: Path) -> None:
-    found = CliRunner().invoke(app, ["verify", "--lake", str(lake), "--tables", f"{ZOO}.pair"])
+    found = CliRunner().invoke(app, ["verify", "--lake", str(lake), "--table", f"{ZOO}.pair"])
     assert found.exit_code == 0, found.output
     assert f"{ZOO}.pair" in found.output
     assert "complete" in found.output

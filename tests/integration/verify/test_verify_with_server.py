@@ -124,7 +124,7 @@ def test_differences_and_gold_that_does_not_catch_up_are_reported(
     place = ("--source", "live", "--lake", str(tmp_path))
     run_layers(spark, settings_of(mysql, tmp_path), QuietProgress())
     mysql.execute(f"SET sql_log_bin = 0; UPDATE {SCHEMA}.one SET v = 9 WHERE id = 2")
-    against = ("--against", f"mysql://root@127.0.0.1:{mysql.port}", "--tables", f"{SCHEMA}.*")
+    against = ("--against", f"mysql://root@127.0.0.1:{mysql.port}", "--table", f"{SCHEMA}.*")
     found = CliRunner().invoke(app, ["verify", *place, *against])
     assert found.exit_code == 3, found.output
     assert 'key ["2"]: different' in found.output

@@ -125,7 +125,7 @@ def test_verify(
     monkeypatch.setattr("pipeline.verify.run.with_source", lambda _, settings: settings)
     monkeypatch.setattr("pipeline.run.commands.require_source", lambda *_: None)
     found = binlake.verify(lake, against=against, tables=("shop.*",), wait=7)
-    options = ["--lake", lake, "--tables", "shop.*", "--wait", "7", "--json"]
+    options = ["--lake", lake, "--table", "shop.*", "--wait", "7", "--json"]
     options += ["--against", against] if against else []
     assert printed(monkeypatch, capsys, "verify", *options) == found.to_json()
     expected = {
