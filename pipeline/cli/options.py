@@ -118,7 +118,7 @@ DryRunOption = Annotated[
     bool,
     typer.Option(
         "--dry-run",
-        help="Only list what would be read, decoded and applied, by file and table.",
+        help="Only list what this command would do, by file and table.",
     ),
 ]
 FullRefreshOption = Annotated[

@@ -244,7 +244,7 @@ def retention(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         change = set_variable(facts, "max_binlog_total_size", "0")
         has = f"{limit} bytes in total"
         yield Finding("max_binlog_total_size", has, "advice", f"{why}.", change)
-    has = "forever" if not seconds else f"{seconds / DAY:g} days"
+    has = "forever" if not seconds else f"{seconds / DAY:g} day{'s' if seconds != DAY else ''}"
     if not seconds or seconds >= LEAST_RETENTION:
         yield Finding(variable, has, "fit", f"{why}.")
         return

@@ -174,7 +174,7 @@ def test_enabling_gtids_on_old_servers_needs_a_restart() -> None:
             "5.7.44-log",
             {"expire_logs_days": "1"},
             "advice",
-            "1 days",
+            "1 day",
             ("SET GLOBAL expire_logs_days = 7",),
         ),
         ("5.7.44-log", {"expire_logs_days": "3"}, "fit", "3 days", ()),
@@ -183,7 +183,7 @@ def test_enabling_gtids_on_old_servers_needs_a_restart() -> None:
             "8.0.45",
             {"binlog_expire_logs_seconds": "0", "expire_logs_days": "1"},
             "advice",
-            "1 days",
+            "1 day",
             (
                 "SET PERSIST expire_logs_days = 0",
                 "SET PERSIST binlog_expire_logs_seconds = 604800",
