@@ -82,7 +82,7 @@ def check(
         print(report.to_json())
     elif not quiet:
         with result_console() as out:
-            show(report, out, explain_fit=verbose)
+            show(report, out, explain_ok=verbose)
     raise typer.Exit(report.exit_code)
 
 

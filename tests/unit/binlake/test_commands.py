@@ -31,7 +31,7 @@ STATUS = Status(
     ("a gap",),
     (SourceStatus("shop", 7, NOW, NOW, 0.0, 1.0, None),),
 )
-REPORT = CheckReport("MySQL 9.7", "db:3306", "me", (Finding("log_bin", "ON", "fit", "it logs"),))
+REPORT = CheckReport("MySQL 9.7", "db:3306", "me", (Finding("log_bin", "ON", "ok", "it logs"),))
 FOUND = Verification(
     "/lake", "shop", 7, None, (TableChecksum("shop", "t", 1, "ab", 3, False, True, False),)
 )
