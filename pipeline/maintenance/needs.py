@@ -123,12 +123,12 @@ def seed_needs(run: LayerRun, files: Sequence[FileRow]) -> Iterator[Need]:
         table = tables.get(item.name)
         if item.seed and (table is None or table.to_lsn < item.lsn or table.seed != item.seed.id):
             first = item.seed.lsn + 1
-            yield Need(first, f"the seed of {item.name} is not in gold yet")
+            yield Need(first, f"the initial snapshot of {item.name} is not in gold yet")
     for seed in waiting(run.settings, items):
         places = [lsn_of((row.ordinal, 0)) for row in files if row.file == seed.first[0]]
         if places:
             # If several files have this name, only silver knows which one it is: keep all.
-            why = f"silver has not taken the seed of {seed.name} yet"
+            why = f"silver has not used the initial snapshot of {seed.name} yet"
             yield Need(min(places) | seed.first[1], why)
 
 

@@ -104,7 +104,7 @@ class Seeding:
             # The published cut will include the table's previous rows.
             restore = f"RESTORE TABLE {in_sql(self.table.reference)} TO VERSION AS OF {base}"
             change.commit(lambda: change.session.sql(restore))
-            reason = f"its seed cannot be brought up to date: {error.refusal.reason}"
+            reason = f"its initial snapshot cannot be brought up to date: {error.refusal.reason}"
             raise TableRefusedError(Refusal(item.lsn, reason, passable=False)) from error
         change.set_position()
         return stored.rows + count
@@ -114,7 +114,8 @@ class Seeding:
         stored = read_seed(self.run.lake, self.run.source, seed.id)
         if stored is None:
             raise BinlakeError(
-                f"{definition} needs the rows of its seed {seed.id}, which are gone from the lake.",
+                f"{definition} needs the rows of its initial snapshot {seed.id}, which are gone"
+                " from the lake.",
                 remedy=f"Seed it again: binlake seed --table {definition}.",
             )
         return stored
@@ -145,7 +146,10 @@ class Seeding:
         """Apply the changes since the seed; return their number."""
         found = changes_since(self.state, self.items, self.part.item, seed)
         if len(found) > MOST_PARTS:
-            reason = f"its table map has changed {len(found)} times since the seed: seed it again"
+            reason = (
+                f"its table map has changed {len(found)} times since its initial snapshot: seed it"
+                " again"
+            )
             raise TableRefusedError(Refusal(self.part.item.lsn, reason))
         return sum(
             self._apply(replace(rows, complete=seed.exact), self.version + n)
@@ -197,7 +201,7 @@ def _require_whole_images(changes: DataFrame) -> None:
     row = changes.agg(first_lsn(is_partial())).first()
     if row is not None and row[0] is not None:
         reason = (
-            "row images leave columns out (binlog_row_image is not FULL), and the seed was read"
-            " during writes: seed it with --consistent"
+            "row images leave columns out (binlog_row_image is not FULL), and the initial snapshot"
+            " was read during writes: seed it with --consistent"
         )
         raise TableRefusedError(Refusal(row[0], reason))

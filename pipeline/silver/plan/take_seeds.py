@@ -30,7 +30,7 @@ from pipeline.source.server.version import server_number
 SEED_NOT_NEEDED = (
     "the table was re-created or emptied after it was read: the log has all of its rows"
 )
-AGAIN = "Take it again: binlake seed --table {name}."
+AGAIN = "Seed the table again: binlake seed --table {name}."
 _CATCH_UP = "It is used once binlake run has decoded the log up to there"
 _FROM_FILES_BEGINNING = (
     " (without GTIDs, an initial snapshot is valid from the start of the log file in which it was"

@@ -155,12 +155,12 @@ NEEDS = (
     ),
     NeededPrivilege(
         "RELOAD",
-        "A seed is a consistent snapshot, for which FLUSH TABLES WITH READ LOCK locks all tables.",
+        "Initial snapshots are consistent: FLUSH TABLES WITH READ LOCK briefly locks all tables.",
         enough=frozenset({"FLUSH_TABLES"}),
     ),
     NeededPrivilege(
         "SELECT",
-        "A seed reads the replicated tables, and this check only sees tables with SELECT.",
+        "Initial snapshots are read from the tables, and this check only sees tables with SELECT.",
         on_tables=True,
     ),
     NeededPrivilege(
