@@ -81,7 +81,7 @@ class BinlakeLocalOperator(BaseOperator):
             text=True,
             errors="replace",
             start_new_session=True,
-            # No colours in the log, even if the worker's environment forces them.
+            # No colors in the log, even if the worker's environment forces them.
             env={**os.environ, "TERM": "dumb", **server_environment(self.server)},
         )
         if self._stopped:  # on_kill was called during Popen
