@@ -189,7 +189,7 @@ def _apply_groups(
     batch: GoldBatch, groups: Sequence[Sequence[TableState]], task: Task
 ) -> list[_Outcome | None]:
     """Apply groups of connected tables in parallel; None for those that need Spark, if it is not
-    started. What they have done stays: a step is done once."""
+    started. Steps that such a group committed are kept, and not repeated."""
 
     def apply(tables: Sequence[TableState]) -> _Outcome | None:
         outcome: _Outcome

@@ -200,7 +200,7 @@ def test_a_pair_of_names_is_an_exception_only_while_it_is_needed(shed: House) ->
     pair, other = ("saw", "saws"), ("saw", "vice")
     assert not list(near_twins(replace(shed, twins={pair: "why"})))
     assert list(near_twins(replace(shed, twins={pair: "why", other: "why"}))) == [
-        "saw and vice are no near-twins"
+        "saw and vice are not near-twins"
     ]
 
 

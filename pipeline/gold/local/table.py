@@ -76,7 +76,7 @@ class SmallTable:
 
     def files(self) -> list[tuple[LogEntry, pa.Table]]:
         """Return these files by their entries in the log, and their rows."""
-        # Whole files are read, and Spark's statistics of times are no exact limits.
+        # Whole files are read, and Spark's statistics of times are not exact limits.
         scan = scan_files(replace(self.table, statistics=()), self.entries, {})
         found = [(scan.entries[one.path], one) for one in scan.dataset.get_fragments()]
         rows = sum(fragment.metadata.num_rows for _, fragment in found)

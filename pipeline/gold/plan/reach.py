@@ -183,7 +183,7 @@ def _moves(reaches: Iterable[Reach]) -> Iterator[tuple[int, int, TableName, Tabl
 def _waits(
     reaches: Mapping[TableName, Reach], lsn: int, name: TableName, other: TableName, *, gets: bool
 ) -> bool:
-    """Return True if the table passes a RENAME with rows that `other` does not bring or take."""
+    """Return True if the table passes a RENAME whose rows `other` does not supply or receive."""
     own, its = reaches.get(name), reaches.get(other)
     if own is None or own.to_lsn < lsn or own.from_lsn >= lsn:
         return False

@@ -46,7 +46,7 @@ WORDS: Mapping[str, str] = {
     "drop": "dropped",
     "unsupported": "not applicable",
 }
-"""The kinds of the timeline that are shown, in words; its other kinds are no changes of a table."""
+"""The kinds of the timeline that are shown, in words; other kinds do not change a table."""
 LOOKED_UP = 500
 """The most changes of a source whose times are looked up, the latest."""
 TABLES = 14

@@ -27,7 +27,7 @@ PLURALS = ("s", "es", "ies", "y")
 FORMS = ("e", "ed", "d", "r", "er", "or", "ing", "ion", "ation", "al")
 SHORTEST_STEM = 3
 OF_THE_PACKAGE = ("__init__.py", "py.typed")
-"""No entries of a room: `py.typed` tells type checkers that a package's annotations count."""
+"""Not entries of a room: `py.typed` tells type checkers that a package's annotations count."""
 
 
 def modules(house: House, *packages: str) -> dict[str, Path]:
@@ -69,7 +69,7 @@ def _imported(node: ast.AST) -> Iterator[str]:
 def rooms_between(root: Path, importer: str, imported: str) -> Iterator[tuple[str, str]]:
     """The rooms that an import enters, from outside in, each with what of it is imported.
 
-    Packages are no rooms: what lies in them is open to each other.
+    Packages are not rooms: what lies in them is open to each other.
     """
     parts = imported.split(".")
     for number in range(2, len(parts)):
@@ -254,7 +254,7 @@ def _types(module: ast.Module) -> Iterator[str]:
 def near_twins(house: House) -> Iterator[str]:
     """Modules and rooms whose names differ only by an ending, and exceptions that are none.
 
-    A reader who looks for `plan` must not have to open `planning` too. Equal names are no twins:
+    A reader who looks for `plan` must not have to open `planning` too. Equal names are not twins:
     their rooms tell them apart.
     """
     homes: dict[str, set[str]] = defaultdict(set)
@@ -266,7 +266,7 @@ def near_twins(house: House) -> Iterator[str]:
         found = sorted(homes[one] | homes[other])
         yield f"{one} and {other} differ only by an ending: {', '.join(found)}"
     for one, other in sorted(house.twins.keys() - twins):
-        yield f"{one} and {other} are no near-twins"
+        yield f"{one} and {other} are not near-twins"
 
 
 def _stems(name: str) -> set[str]:
