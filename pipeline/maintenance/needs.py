@@ -165,16 +165,16 @@ def name_needs(run: LayerRun) -> Iterator[Need]:
 
 
 def silver_age(ledger: Ledger, finished: Finished, now: datetime, keep: timedelta | None) -> Need:
-    """Return silver's need by age: all after the cut of the last batch older than `keep`."""
+    """Return silver's need by age: all after the last batch older than `keep`."""
     if keep is None:
         return Need(FROM_START, "retention.silver is forever")
     old = [
         batch for (layer, batch), at in finished.items() if layer == "silver" and at < now - keep
     ]
     last = max(old, default=0)
-    cuts = [body["cut_lsn"] for body in ledger.planned("silver", last, last)] if old else []
+    lsns = [body["last_lsn"] for body in ledger.planned("silver", last, last)] if old else []
     why = f"the rest was decoded less than {_in_words(keep)} ago (retention.silver)"
-    return Need(cuts[0] + 1 if cuts else FROM_START, why)
+    return Need(lsns[0] + 1 if lsns else FROM_START, why)
 
 
 def bronze_age(

@@ -218,11 +218,11 @@ def begin(run: LayerRun, plan: Plan, body: SilverPlan) -> None:
         drop_view(run.spark, lake, schema, name)
     # Last: they record which source owns the tables.
     _delete(tables, "definitions", definitions(lake), source, plan.batch)
-    ledger.finish(plan, {MAINTAINED: maintained, **_record(replace(body, cut_lsn=0))})
+    ledger.finish(plan, {MAINTAINED: maintained, **_record(replace(body, last_lsn=0))})
 
 
 def _record(body: SilverPlan) -> dict[str, object]:
-    return {"to": list(body.end), "cut_lsn": body.cut_lsn, "rows": {}, "counts": {}}
+    return {"to": list(body.end), "last_lsn": body.last_lsn, "rows": {}, "counts": {}}
 
 
 def _delete(tables: Tables, name: str, table: LakeTable, source: str, batch: int) -> None:

@@ -85,7 +85,7 @@ def progress(ledger: Ledger) -> str | None:
     begun = "a full refresh is in progress"
     stays = "the published snapshot stays until it is finished."
     if silver.refresh.under_way:
-        upto = f"up to LSN {silver.plan.cut_lsn}" if silver.plan else "from the start"
+        upto = f"up to LSN {silver.plan.last_lsn}" if silver.plan else "from the start"
         return f"{begun}: silver is being decoded again, {upto} so far; {stays}"
     state = GoldState.of(ledger)
     if not state.rebuild.under_way:

@@ -95,7 +95,7 @@ BEGINS = TypeAdapter(Begins)
 class SilverPlan:
     """One batch: segments in [start, end), their tables, and new items of the timeline.
 
-    `cut_lsn` is silver's last transaction after the batch. `from_start`: the lake has the log
+    `last_lsn` is silver's last transaction after the batch. `from_start`: the lake has the log
     from its first file on. `names` identifies tables whose names the log lacks. `faults` are rows
     of `quarantine` from the timeline (statements that are not applied). `retried` are segments to
     decode again; the range is then empty. `again` are tables that have names now, of which every
@@ -109,7 +109,7 @@ class SilverPlan:
 
     start: FilePosition
     end: FilePosition
-    cut_lsn: int
+    last_lsn: int
     from_start: bool = False
     tables: tuple[PlannedTable, ...] = ()
     names: TableNames = field(default_factory=TableNames)
@@ -129,7 +129,7 @@ class SilverPlan:
         return {
             "from": list(self.start),
             "to": list(self.end),
-            "cut_lsn": self.cut_lsn,
+            "last_lsn": self.last_lsn,
             "from_start": self.from_start,
             "tables": [table.to_dict() for table in self.tables],
             "names": self.names.to_dict(),
@@ -153,7 +153,7 @@ class SilverPlan:
         return cls(
             start=(body["from"][0], body["from"][1]),
             end=(body["to"][0], body["to"][1]),
-            cut_lsn=body["cut_lsn"],
+            last_lsn=body["last_lsn"],
             from_start=body["from_start"],
             tables=tables,
             names=TableNames.from_dict(body["names"], definitions),
@@ -176,7 +176,7 @@ class SilverPlan:
         return SilverPlan(
             start=self.end,
             end=self.end,
-            cut_lsn=self.cut_lsn,
+            last_lsn=self.last_lsn,
             from_start=self.from_start,
             conf=self.conf,
             executed=self.executed,

@@ -67,7 +67,7 @@ _AT_ONCE = 256
 class Surveyed:
     """The result of the survey of a batch, for its plan."""
 
-    cut_lsn: int | None
+    last_lsn: int | None
     tables: tuple[PlannedTable, ...]
     names: TableNames
     items: tuple[TimelineItem, ...]
@@ -307,7 +307,7 @@ def in_log_order(
     for start in waiting:
         _declare(timeline, start, rows)
     return Surveyed(
-        cut_lsn=max((row["lsn"] for row in rows if row["lsn"] is not None), default=None),
+        last_lsn=max((row["lsn"] for row in rows if row["lsn"] is not None), default=None),
         tables=planned_tables(kept.items()),
         names=TableNames.of(seen),
         items=tuple(timeline.new),

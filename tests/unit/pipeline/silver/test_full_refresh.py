@@ -124,7 +124,7 @@ def test_an_abandoned_refresh_changes_nothing(ledger: MemoryLedger) -> None:
     found = silver_progress_ahead(ledger)
     assert (found.batch, found.refresh) == (2, Refresh())
     assert found.plan is not None
-    assert (found.plan.end, found.plan.cut_lsn) == (DECODED.end, DECODED.cut_lsn)
+    assert (found.plan.end, found.plan.last_lsn) == (DECODED.end, DECODED.last_lsn)
     require_same_types(ledger, TEXT)
     assert removed(ledger) == Removed(5, 7)
 

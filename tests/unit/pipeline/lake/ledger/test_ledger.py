@@ -304,5 +304,5 @@ def test_the_figures_of_a_record_are_its_numbers() -> None:
     bronze = {"files": 1, "bytes": 20, "events": {"XID": 2, "QUERY": 3}}
     assert figures(bronze) == {"files": 1, "bytes": 20, "events": 5}
     counts = {"segments": 2, "rows": 9}
-    silver = {"to": [1, 4], "cut_lsn": 7, "rows": {"a": 4, "b": 5}, "counts": counts, "lossy": {}}
-    assert figures(silver) == {"cut_lsn": 7, "rows": 9, "segments": 2}
+    silver = {"to": [1, 4], "last_lsn": 7, "rows": {"a": 4, "b": 5}, "counts": counts, "lossy": {}}
+    assert figures(silver) == {"last_lsn": 7, "rows": 9, "segments": 2}
