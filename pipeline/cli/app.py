@@ -29,6 +29,7 @@ from pipeline.cli.options import (
     TablesOption,
     between,
     examples,
+    joined_lines,
     reporting,
     settings_of,
     spread,
@@ -97,11 +98,6 @@ def without_types(params: list[Any]) -> list[Any]:
         elif param.is_flag:
             param.metavar = ""
     return params
-
-
-def joined_lines(text: str) -> str:
-    """Return a text with each paragraph on a line of its own, which a help page wraps."""
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 _OBJECTS = 100_000

@@ -231,6 +231,11 @@ def examples(*commands: str) -> str:
     return "\n".join([f"[bold]{title}[/bold]", *commands])
 
 
+def joined_lines(text: str) -> str:
+    """Return a text with each paragraph on a line of its own, which a help page wraps."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
 def spread(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with the fields of its dataclass parameters as parameters of their own, of
     which typer makes options."""
