@@ -24,7 +24,7 @@ from rich.table import Table
 
 from benchmarks.many_tables import jobs, many_tables
 from pipeline.gold.apply.merge import put
-from pipeline.gold.changes.change_stats import extent, within
+from pipeline.gold.changes.change_stats import change_stats, within
 from pipeline.gold.changes.changes import TableChanges
 from pipeline.gold.changes.drift import Look, Watch
 from pipeline.gold.changes.fold import Shape
@@ -240,7 +240,7 @@ def _measured(
 ) -> Figures:
     table = delta.read(spark, path)
     rows = delta.read(spark, changes)
-    ranges = within(extent(rows, SHAPE, LeftOut()), table.schema)
+    ranges = within(change_stats(rows, SHAPE, LeftOut()), table.schema)
     scanned = table if apply is _merge else table.where(reduce(Column.__and__, ranges))
     files = [Path(unquote(urlparse(file).path)) for file in scanned.inputFiles()]
     count = rows.count()

@@ -14,7 +14,7 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, MergeIntoWriter, SparkSession, functions as sf
 
-from pipeline.gold.changes.change_stats import Extent, all_of, extent, first_lsn, within
+from pipeline.gold.changes.change_stats import ChangeStats, all_of, change_stats, first_lsn, within
 from pipeline.gold.changes.changes import TableChanges
 from pipeline.gold.changes.drift import Look
 from pipeline.gold.changes.fold import DELETE, Shape, fold, outcomes
@@ -81,7 +81,7 @@ def put(
     if not shape.key:
         return part.put_without_key(found.frame)
     brought = part.brought(found, few)
-    if not isinstance(brought, Extent):
+    if not isinstance(brought, ChangeStats):
         return part.put_here(brought, found.frame) if brought.num_rows else 0
     # Not in the session for few changes, whose settings do not suit others.
     again = taken(spark) if few and brought.changes else found
@@ -104,7 +104,7 @@ class _Part:
     at_hand: bool = False
     small: bool = False
 
-    def brought(self, taken: TableChanges, few: Few | None) -> pa.Table | Extent:
+    def brought(self, taken: TableChanges, few: Few | None) -> pa.Table | ChangeStats:
         """Return the changes collected at the driver if possible, otherwise their statistics."""
         if few and taken.rows is not None:
             return taken.rows
@@ -112,7 +112,7 @@ class _Part:
         rows = at_driver(changes, few.changes) if few and few.sized else None
         if rows is not None:
             return rows
-        found = extent(changes, self.shape, self.left_out, sized=few is not None)
+        found = change_stats(changes, self.shape, self.left_out, sized=few is not None)
         if few and found.changes and fit(changes, found.changes, found.bytes or 0):
             rows = at_driver(changes, found.changes)
         return found if rows is None else rows
@@ -124,12 +124,12 @@ class _Part:
         schema = changes.schema
         if not can_fold(rows, schema, self.shape):
             frame = local(own, self.spark, rows, schema)
-            return here.put_changes(frame, extent(frame, self.shape, self.left_out))
+            return here.put_changes(frame, change_stats(frame, self.shape, self.left_out))
         folded = fold_here(rows, schema, self.shape)
         outcome = local(own, self.spark, folded.rows, folded.schema)
-        return here.put_whole(outcome, folded.extent, lambda: local(own, self.spark, rows, schema))
+        return here.put_whole(outcome, folded.stats, lambda: local(own, self.spark, rows, schema))
 
-    def put_changes(self, changes: DataFrame, found: Extent) -> int:
+    def put_changes(self, changes: DataFrame, found: ChangeStats) -> int:
         """Apply changes with these statistics to a table with a key."""
         if not found.changes:
             return 0
@@ -151,12 +151,14 @@ class _Part:
             folded = fold(changes, shape, key_changes=found.key_changes > 0)
         return self.put_whole(folded, found, lambda: changes)
 
-    def there(self, found: Extent) -> DataFrame:
+    def there(self, found: ChangeStats) -> DataFrame:
         """Return gold's rows in the range of the changes' keys."""
         gold = delta.read(self.spark, self.write.table)
         return gold.where(all_of(within(found, gold.schema)))
 
-    def put_whole(self, folded: DataFrame, found: Extent, changes: Callable[[], DataFrame]) -> int:
+    def put_whole(
+        self, folded: DataFrame, found: ChangeStats, changes: Callable[[], DataFrame]
+    ) -> int:
         """Apply folded changes with complete images; check `changes` for drift before, if due."""
         shape, write = self.shape, self.write
         there = self.there(found)
@@ -182,7 +184,7 @@ class _Part:
             _merge(folded, shape, found, write, materialize=not self.at_hand)
         return found.changes
 
-    def put_partial(self, changes: DataFrame, found: Extent) -> None:
+    def put_partial(self, changes: DataFrame, found: ChangeStats) -> None:
         shape, left_out = self.shape, self.left_out
         if found.unknown is not None:
             refuse_unknown(changes, left_out, found.unknown)
@@ -224,7 +226,7 @@ def _same(there: Column, name: str, shape: Shape) -> Column:
 def _merge(
     folded: DataFrame,
     shape: Shape,
-    found: Extent,
+    found: ChangeStats,
     write: Write,
     *,
     keeps: bool = False,

@@ -61,7 +61,7 @@ def put_without_spark(
 
     def look_at(there: pa.Table) -> None:
         nonlocal found
-        is_new = folded.extent.only_inserts and not len(there)
+        is_new = folded.stats.only_inserts and not len(there)
         if look and folded.known is None and not is_new and look.is_due(len(rows), small=True):
             found = drift_here(rows, shape, there)
 
@@ -78,7 +78,7 @@ def _merge(folded: Folded, shape: Shape, write: Write, look_at: Callable[[pa.Tab
     columns = [field for field in folded.schema if field.name != DELETE]
 
     def merge(opened: DeltaTable, folder: str, step: Step) -> bool:
-        target = small_table(opened, folder, columns, folded.extent.ranges)
+        target = small_table(opened, folder, columns, folded.stats.ranges)
         files = target.files()
         there = target.joined(rows for _, rows in files)
         changes = _typed(folded.rows, target.schema)
