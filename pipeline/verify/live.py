@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.gold.plan.verification_points import VerificationPoint, halt
+from pipeline.gold.plan.verification_points import VerificationPoint, requested_point
 from pipeline.lake import stores
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import Task
@@ -72,7 +72,9 @@ class _Asking(Watcher):
     def begun(self, place: Mapping[str, Any]) -> None:
         """Request the cut before any row is read, or gold may pass the position meanwhile."""
         self._wanted = self._ask(place)
-        self._meanwhile.enter_context(halt(self._run.lake, self._run.source, self._wanted))
+        self._meanwhile.enter_context(
+            requested_point(self._run.lake, self._run.source, self._wanted)
+        )
 
     @property
     def wanted(self) -> VerificationPoint:

@@ -100,8 +100,8 @@ def test_gold_equals_a_server_under_writes(
     with ThreadPoolExecutor(1) as pool:
         with written(server):
             verifying = pool.submit(verified)
-            halts = tmp_path / "gold" / "_halts" / "live"
-            while not (verifying.done() or (halts.exists() and [*halts.glob("*.json")])):
+            requests = tmp_path / "gold" / "_verification_points" / "live"
+            while not (verifying.done() or (requests.exists() and [*requests.glob("*.json")])):
                 threading.Event().wait(0.05)
             # Rows written after the snapshot are in the same run as those before it.
             threading.Event().wait(1)
@@ -112,7 +112,7 @@ def test_gold_equals_a_server_under_writes(
     assert found.against.compared == 2
     last = read_status(spark, settings).tables[0].lsn
     assert before < found.lsn < last, "a cut on the way, not the one at the end"
-    assert [*halts.iterdir()] == []
+    assert [*requests.iterdir()] == []
     assert not [*(tmp_path / "silver" / "_staging").rglob("verify-*")]
 
 
