@@ -26,7 +26,7 @@ from benchmarks.many_tables import jobs, many_tables
 from pipeline.gold.apply.merge import put
 from pipeline.gold.changes.change_stats import change_stats, within
 from pipeline.gold.changes.changes import TableChanges
-from pipeline.gold.changes.drift import Look, Watch
+from pipeline.gold.changes.drift import DriftCheck, DriftSample
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut
 from pipeline.gold.changes.small_batch import Few
@@ -180,15 +180,17 @@ def _apply(spark: SparkSession, path: str, changes: str, count: int) -> None:
     _put(spark, path, changes, count, None)
 
 
-def _apply_watched(spark: SparkSession, path: str, changes: str, count: int) -> None:
+def _apply_checked(spark: SparkSession, path: str, changes: str, count: int) -> None:
     """Apply the changes as gold does with `drift: full`."""
-    watch = Watch()
-    _put(spark, path, changes, count, Look(watch, "bench"))
-    if any(drift.found for drift in watch.found.values()):
-        raise RuntimeError(f"drift was reported although the images match gold: {watch.found}")
+    sample = DriftSample()
+    _put(spark, path, changes, count, DriftCheck(sample, "bench"))
+    if any(drift.found for drift in sample.found.values()):
+        raise RuntimeError(f"drift was reported although the images match gold: {sample.found}")
 
 
-def _put(spark: SparkSession, path: str, changes: str, count: int, look: Look | None) -> None:
+def _put(
+    spark: SparkSession, path: str, changes: str, count: int, drift_check: DriftCheck | None
+) -> None:
     put(
         spark,
         lambda session: TableChanges(delta.read(session, changes)),
@@ -196,7 +198,7 @@ def _put(spark: SparkSession, path: str, changes: str, count: int, look: Look | 
         Write(path, "bench", 1),
         left_out=LeftOut(),
         complete=True,
-        look=look,
+        drift_check=drift_check,
         few=Few(count, interpreted(spark)) if count <= FEW else None,
     )
 
@@ -228,7 +230,7 @@ Apply = Callable[[SparkSession, str, str, int], None]
 WAYS: dict[str, Apply] = {
     "plain MERGE": _merge,
     "gold": _apply,
-    "gold, drift full": _apply_watched,
+    "gold, drift full": _apply_checked,
 }
 
 

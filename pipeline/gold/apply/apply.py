@@ -21,7 +21,7 @@ from pipeline.gold.changes.changes import (
     read_changes,
     without_here,
 )
-from pipeline.gold.changes.drift import Look, Watch
+from pipeline.gold.changes.drift import DriftCheck, DriftSample
 from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.small_batch import Few, few_of, rows_here
@@ -69,7 +69,7 @@ class GoldBatch:
     facts: Facts
     since_seeds: Facts
     cascades: CascadedChanges
-    watch: Watch | None
+    drift_sample: DriftSample | None
     few: Few | None
 
 
@@ -182,13 +182,14 @@ class _Carrier:
             return 0
         shape = shape_of(part.definition, part.key)
         write = Write(table.reference, table.app, step.version)
-        look = Look(batch.watch, str(step.name)) if batch.watch and part.complete else None
+        sample = batch.drift_sample if part.complete else None
+        drift_check = DriftCheck(sample, str(step.name)) if sample else None
         here = rows_here(run.spark, run.lake, part, types) if batch.few else None
         if here is not None:
             here = without_here(here, left_out_of(part, batch.facts.skipped, batch.facts.prepared))
         if here is not None and self._are_all(step.name, part):
             defaults = partial(defaults_here, part, types)
-            count = put_without_spark(here, shape, write, look, defaults=defaults)
+            count = put_without_spark(here, shape, write, drift_check, defaults=defaults)
             if count is not None:
                 return count
         return put(
@@ -198,7 +199,7 @@ class _Carrier:
             write,
             left_out=left_out(part, types, lenient=batch.state.mark_faults and not part.complete),
             complete=part.complete,
-            look=look,
+            drift_check=drift_check,
             few=few_of(batch.few, part.definition),
         )
 

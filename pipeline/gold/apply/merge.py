@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, MergeIntoWriter, SparkSession, functi
 
 from pipeline.gold.changes.change_stats import ChangeStats, all_of, change_stats, first_lsn, within
 from pipeline.gold.changes.changes import TableChanges
-from pipeline.gold.changes.drift import Look
+from pipeline.gold.changes.drift import DriftCheck
 from pipeline.gold.changes.fold import DELETE, Shape, fold, outcomes
 from pipeline.gold.changes.fold_partial import MISSING, fold_partial, misfits
 from pipeline.gold.changes.images import LeftOut
@@ -53,15 +53,15 @@ def put(
     *,
     left_out: LeftOut,
     complete: bool,
-    look: Look | None = None,
+    drift_check: DriftCheck | None = None,
     few: Few | None = None,
 ) -> int:
     """Apply the changes to the gold table as one step; return their number.
 
     `complete`: no change is missing; otherwise a DELETE may be, and a key be inserted twice.
-    `left_out`: meaning of columns that images leave out; `look`: checks changes with complete
-    images for drift before they are applied; `few`: the changes may be collected at the driver.
-    Raise TableRefusedError if they cannot be applied.
+    `left_out`: meaning of columns that images leave out; `drift_check`: of changes with complete
+    images, before they are applied; `few`: the changes may be collected at the driver. Raise
+    TableRefusedError if they cannot be applied.
     """
 
     def taken(session: SparkSession) -> TableChanges | None:
@@ -74,7 +74,7 @@ def put(
         collects = shape.key and found.rows is not None
         return TableChanges(changes, changes.toArrow() if collects else None)
 
-    part = _Part(spark, shape, write, left_out, complete, look)
+    part = _Part(spark, shape, write, left_out, complete, drift_check)
     found = taken(started(few.looking) if few and shape.key else spark)
     if found is None:
         return 0
@@ -100,7 +100,7 @@ class _Part:
     write: Write
     left_out: LeftOut
     complete: bool
-    look: Look | None
+    drift_check: DriftCheck | None
     at_hand: bool = False
     small: bool = False
 
@@ -169,13 +169,13 @@ class _Part:
                 # Asking Spark costs as much as a MERGE of a few rows, unless nothing is there.
                 none_there = (found.only_inserts or not self.at_hand) and there.isEmpty()
             is_new = none_there
-        look = self.look
+        drift_check = self.drift_check
         if (
-            look
+            drift_check
             and not (is_new and found.only_inserts)
-            and look.is_due(found.changes, small=self.small)
+            and drift_check.is_due(found.changes, small=self.small)
         ):
-            look.at(changes(), shape, there)
+            drift_check.at(changes(), shape, there)
         if is_new:
             columns = [quoted(name) for name in shape.outcome_columns]
             rows = folded.where(~sf.col(DELETE)).select(*columns)
