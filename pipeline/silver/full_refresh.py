@@ -41,7 +41,7 @@ from pipeline.silver.decode.silver_tables import (
     statements_table,
     transactions_table,
 )
-from pipeline.silver.plan.batch_plan import Begins, SilverPlan
+from pipeline.silver.plan.batch_plan import RefreshStart, SilverPlan
 from pipeline.silver.plan.new_segments import AvailableSegments, new_segments
 from pipeline.silver.plan.progress import SilverProgress, silver_progress, silver_progress_ahead
 from pipeline.silver.tables.views import drop_view
@@ -170,7 +170,7 @@ def beginning_plan(run: LayerRun) -> SilverPlan | None:
         known.update(before.begins.tables)
     return replace(
         before.at_its_end(),
-        begins=Begins(
+        begins=RefreshStart(
             asked(run.settings),
             last_maintained(run.ledger),
             tuple(sorted(known)),

@@ -72,7 +72,7 @@ class Refresh:
 
 
 @dataclass(frozen=True, slots=True)
-class Begins:
+class RefreshStart:
     """The part of a plan that starts a full refresh, which empties silver.
 
     `tables`: the existing tables of changes as (schema, table, version). `conf`: the decoding
@@ -87,7 +87,7 @@ class Begins:
 
 
 REFRESH = TypeAdapter(Refresh)
-BEGINS = TypeAdapter(Begins)
+REFRESH_START = TypeAdapter(RefreshStart)
 """Parsers of what `asdict` returned, after JSON."""
 
 
@@ -122,7 +122,7 @@ class SilverPlan:
     seen: Mapping[FilePosition, str] = field(default_factory=dict)
     executed: ExecutedGtids = field(default_factory=ExecutedGtids)
     refresh: Refresh = field(default_factory=Refresh)
-    begins: Begins | None = None
+    begins: RefreshStart | None = None
 
     def to_body(self) -> dict[str, Any]:
         """Return JSON data."""
@@ -168,7 +168,7 @@ class SilverPlan:
             seen={(ordinal, start): gtids for ordinal, start, gtids in body["seen"]},
             executed=ExecutedGtids.from_dict(body["executed"]),
             refresh=REFRESH.validate_python(body["refresh"]),
-            begins=BEGINS.validate_python(begins) if (begins := body["begins"]) else None,
+            begins=REFRESH_START.validate_python(begins) if (begins := body["begins"]) else None,
         )
 
     def at_its_end(self) -> SilverPlan:

@@ -75,7 +75,7 @@ class Surveyed:
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class StartDefinitions:
     """Definitions of tables from the settings or a server, valid from `lsn` on.
 
     `server`: the version of the server that printed them; empty: the server of the log.
@@ -287,7 +287,7 @@ def timeline_options(settings: Settings, *, from_start: bool) -> TimelineOptions
 
 
 def in_log_order(
-    rows: Sequence[Found], timeline: Timeline, starts: Iterable[Beginning] = ()
+    rows: Sequence[Found], timeline: Timeline, starts: Iterable[StartDefinitions] = ()
 ) -> Surveyed:
     """Apply the survey's rows, and definitions from the settings and servers, to the timeline."""
     files = {row["ordinal"]: row["file"] for row in rows}
@@ -315,7 +315,7 @@ def in_log_order(
     )
 
 
-def _declare(timeline: Timeline, start: Beginning, rows: Iterable[Found]) -> None:
+def _declare(timeline: Timeline, start: StartDefinitions, rows: Iterable[Found]) -> None:
     # A segment without new transactions has no version.
     versions = (row["content"] for row in rows if row["kind"] == "segment")
     server = start.server or next(filter(None, versions), "")

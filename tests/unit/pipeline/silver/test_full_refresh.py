@@ -28,7 +28,7 @@ from pipeline.silver.full_refresh import (
     resumes_refresh,
 )
 from pipeline.silver.next_batch import Next, next_plan
-from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan
+from pipeline.silver.plan.batch_plan import Refresh, RefreshStart, SilverPlan
 from pipeline.silver.plan.new_segments import AvailableSegments
 from pipeline.silver.plan.progress import (
     SilverProgress,
@@ -195,7 +195,7 @@ def test_unfinished_maintenance_prevents_a_refresh(ledger: MemoryLedger) -> None
 def test_a_second_start_empties_the_tables_of_the_first(ledger: MemoryLedger) -> None:
     first = starting_plan(ledger)
     tables = (("shop", "t", 1), ("shop", "t", 2))
-    begins = Begins(asked(TEXT), 1, tables, TEXT.decoding)
+    begins = RefreshStart(asked(TEXT), 1, tables, TEXT.decoding)
     ledger.did("silver", replace(first, begins=begins).to_body())
     second = starting_plan(ledger)
     assert second.begins is not None
