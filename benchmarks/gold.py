@@ -25,7 +25,7 @@ from rich.table import Table
 from benchmarks.many_tables import jobs, many_tables
 from pipeline.gold.apply.merge import put
 from pipeline.gold.changes.change_stats import change_stats, within
-from pipeline.gold.changes.changes import TableChanges
+from pipeline.gold.changes.changes import PartChanges
 from pipeline.gold.changes.drift import DriftCheck, DriftSample
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut
@@ -193,7 +193,7 @@ def _put(
 ) -> None:
     put(
         spark,
-        lambda session: TableChanges(delta.read(session, changes)),
+        lambda session: PartChanges(delta.read(session, changes)),
         SHAPE,
         Write(path, "bench", 1),
         left_out=LeftOut(),

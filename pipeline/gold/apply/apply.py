@@ -15,7 +15,7 @@ from pipeline.gold.apply.merge import Take, put
 from pipeline.gold.apply.seed_rows import Seeding
 from pipeline.gold.cascades.cascades_table import CascadedChanges
 from pipeline.gold.changes.changes import (
-    TableChanges,
+    PartChanges,
     decided,
     left_out_of,
     read_changes,
@@ -212,7 +212,7 @@ class _Carrier:
         batch, run, facts = self.batch, self.batch.run, self.batch.facts
         spark, cascaded = run.session, batch.cascades.get((name, part.version))
 
-        def take(session: SparkSession) -> TableChanges | None:
+        def take(session: SparkSession) -> PartChanges | None:
             with nullcontext() if session is spark else staying_active(spark):
                 return read_changes(
                     session, run.lake, name, part, facts.skipped, facts.prepared, cascaded, here

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, MergeIntoWriter, SparkSession, functions as sf
 
 from pipeline.gold.changes.change_stats import ChangeStats, all_of, change_stats, first_lsn, within
-from pipeline.gold.changes.changes import TableChanges
+from pipeline.gold.changes.changes import PartChanges
 from pipeline.gold.changes.drift import DriftCheck
 from pipeline.gold.changes.fold import DELETE, Shape, fold, outcomes
 from pipeline.gold.changes.fold_partial import MISSING, fold_partial, misfits
@@ -41,7 +41,7 @@ from pipeline.lake.delta_log.spark_written import has_none_within
 from pipeline.lake.lazy_spark import started
 from pipeline.lake.sql_text import quoted
 
-Take = Callable[[SparkSession], TableChanges | None]
+Take = Callable[[SparkSession], PartChanges | None]
 """Reads a part's changes in the given session; None if there are none."""
 
 
@@ -64,7 +64,7 @@ def put(
     TableRefusedError if they cannot be applied.
     """
 
-    def taken(session: SparkSession) -> TableChanges | None:
+    def taken(session: SparkSession) -> PartChanges | None:
         found = take(session)
         if found is None:
             return None
@@ -72,7 +72,7 @@ def put(
         if changes is found.frame:
             return found
         collects = shape.key and found.rows is not None
-        return TableChanges(changes, changes.toArrow() if collects else None)
+        return PartChanges(changes, changes.toArrow() if collects else None)
 
     part = _Part(spark, shape, write, left_out, complete, drift_check)
     found = taken(started(few.looking) if few and shape.key else spark)
@@ -104,7 +104,7 @@ class _Part:
     at_hand: bool = False
     small: bool = False
 
-    def brought(self, taken: TableChanges, few: Few | None) -> pa.Table | ChangeStats:
+    def brought(self, taken: PartChanges, few: Few | None) -> pa.Table | ChangeStats:
         """Return the changes collected at the driver if possible, otherwise their statistics."""
         if few and taken.rows is not None:
             return taken.rows

@@ -18,7 +18,7 @@ from decoder import TableDefinition
 from pipeline.errors import BinlakeError
 from pipeline.gold.apply.merge import put
 from pipeline.gold.changes.change_stats import first_lsn, is_partial
-from pipeline.gold.changes.changes import TableChanges, read_changes
+from pipeline.gold.changes.changes import PartChanges, read_changes
 from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.log_facts import Facts, gather
 from pipeline.gold.changes.steps import Evolve, Rows, parts
@@ -159,7 +159,7 @@ class Seeding:
     def _apply(self, rows: Rows, version: int) -> int:
         run, table, name, facts = self.run, self.table, self.state.name, self.facts
 
-        def take(session: SparkSession) -> TableChanges | None:
+        def take(session: SparkSession) -> PartChanges | None:
             return read_changes(session, run.lake, name, rows, facts.skipped, facts.prepared)
 
         meaning = left_out(rows, run.settings.type_options, lenient=False)

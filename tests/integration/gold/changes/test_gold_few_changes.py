@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.gold.apply import apply, merge
-from pipeline.gold.changes.changes import TableChanges
+from pipeline.gold.changes.changes import PartChanges
 from pipeline.lake import Lake, delta
 from pipeline.lake.child_sessions import INTERPRETED
 from tests.support.gold.made_lake import MadeLake
@@ -87,7 +87,7 @@ def test_reading_small_batches_does_not_change_the_active_session(
     active = []
 
     def spied(spark: SparkSession, take: merge.Take, *rest: Any, **options: Any) -> int:
-        def taken(session: SparkSession) -> TableChanges | None:
+        def taken(session: SparkSession) -> PartChanges | None:
             changes = take(session)
             active.append((is_interpreted(session), SparkSession.getActiveSession()))
             return changes

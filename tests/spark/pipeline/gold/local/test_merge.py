@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as sf, types as st
 from pyspark.sql.conversion import LocalDataToArrowConversion
 
 from pipeline.gold.apply.merge import put
-from pipeline.gold.changes.changes import TableChanges
+from pipeline.gold.changes.changes import PartChanges
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut, image_type
 from pipeline.gold.local.merge import put_without_spark
@@ -76,7 +76,7 @@ def apply(
     write = Write(table, APP, version)
     if by_spark:
         kinds = {field.name: field.dataType for field in image_type(silver_type())}
-        taken = TableChanges(spark.createDataFrame(changes, silver_type()))
+        taken = PartChanges(spark.createDataFrame(changes, silver_type()))
         defaults = {name: sf.lit(value).cast(kinds[name]) for name, value in DEFAULTS.items()}
         left_out = LeftOut(defaults=defaults)
         put(spark, lambda _: taken, shape, write, left_out=left_out, complete=True)
