@@ -48,7 +48,7 @@ from pipeline.silver.tables.views import drop_view
 
 NAMED = 5
 """The most files that a refusal names."""
-_ASKED = frozenset(
+_IN_DIGEST = frozenset(
     {
         *("include", "exclude", "types", "definitions", "default_charset", "system_time_zone"),
         *("lower_case_table_names", "given_up"),
@@ -63,13 +63,13 @@ class RefreshRefusedError(BinlakeError):
     exit_code = 2
 
 
-def asked(settings: Settings) -> str:
-    """Return a hash of the settings that distinguish one full refresh from another.
+def settings_digest(settings: Settings) -> str:
+    """Return a digest of the settings that distinguish one full refresh from another.
 
     For `definitions` it covers the file's content, not its path. Raises SettingsError if the file
     cannot be read.
     """
-    values = settings.model_dump(mode="json", include=set(_ASKED))
+    values = settings.model_dump(mode="json", include=set(_IN_DIGEST))
     if settings.definitions is not None:
         values["definitions"] = text_of(settings.definitions)
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
@@ -78,7 +78,7 @@ def asked(settings: Settings) -> str:
 def resumes_refresh(run: LayerRun) -> bool:
     """Return True if a full refresh of silver is in progress with the same settings."""
     refresh = silver_progress_ahead(run.ledger).refresh
-    return refresh.under_way and refresh.asked == asked(run.settings)
+    return refresh.under_way and refresh.settings_digest == settings_digest(run.settings)
 
 
 def require_refreshable(run: LayerRun) -> None:
@@ -171,7 +171,7 @@ def beginning_plan(run: LayerRun) -> SilverPlan | None:
     return replace(
         before.at_its_end(),
         begins=RefreshStart(
-            asked(run.settings),
+            settings_digest(run.settings),
             last_maintained(run.ledger),
             tuple(sorted(known)),
             run.settings.decoding,

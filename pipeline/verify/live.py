@@ -22,7 +22,7 @@ from pipeline.gold.plan.verification_points import VerificationPoint, requested_
 from pipeline.lake import stores
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import Task
-from pipeline.source.server.connection import ANSWER_SECONDS, asked, connect
+from pipeline.source.server.connection import ANSWER_SECONDS, connect, explained_errors
 from pipeline.source.server.errors import ServerError
 from pipeline.source.server.login import Login, login
 from pipeline.verify.matching import GoldPosition, wait_for_server
@@ -165,7 +165,7 @@ def _connected(who: Login, silent: int) -> Iterator[Connection[Any]]:
     from pymysql.converters import encoders
 
     connection = connect(who, use_unicode=False, conv={**encoders}, read_timeout=silent)
-    with connection, asked(who):
+    with connection, explained_errors(who):
         try:
             yield connection
         except UnknownTypeError as error:

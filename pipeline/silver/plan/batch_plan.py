@@ -51,13 +51,13 @@ class PlannedTable:
 class Refresh:
     """The full refresh that silver's rows belong to; `batch` started it (0: there was none).
 
-    `asked`: the hash of its settings (see `full_refresh.asked`). `under_way`: it is not finished.
+    `settings_digest`: that of its settings (see `full_refresh`). `under_way`: it is not finished.
     `maintained`: what maintenance removed up to this batch of its own exists again. `upto`:
     silver's position before it, and before other refreshes that it replaced.
     """
 
     batch: int = 0
-    asked: str = ""
+    settings_digest: str = ""
     under_way: bool = False
     maintained: int = 0
     upto: FilePosition = FROM_START
@@ -79,7 +79,7 @@ class RefreshStart:
     settings from then on. Other fields are as in `Refresh`.
     """
 
-    asked: str
+    settings_digest: str
     maintained: int
     tables: tuple[tuple[str, str, int], ...] = ()
     conf: Mapping[str, Any] = field(default_factory=dict)

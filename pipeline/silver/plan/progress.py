@@ -52,7 +52,7 @@ def _after(last: Plan, record: Mapping[str, Any] | None) -> SilverProgress:
         return SilverProgress(last.batch, plan, plan.refresh)
     refresh = Refresh(
         last.batch,
-        begins.asked,
+        begins.settings_digest,
         under_way=True,
         maintained=maintained(record or {}, begins.maintained),
         upto=begins.upto,

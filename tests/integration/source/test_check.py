@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from pipeline.source.check.finding import Finding
-from pipeline.source.server.connection import asked, connect
+from pipeline.source.server.connection import connect, explained_errors
 from pipeline.source.server.errors import ServerError, ServerUnreachableError
 from pipeline.source.server.version import server_version
 from tests.support.servers.mariadb import MariaDBFactory, MariaDBServer, NewestMariaDBServer
@@ -342,13 +342,13 @@ def test_a_lost_connection_may_be_retried(source: MySQLServer) -> None:
         source.execute(f"KILL {connection.thread_id()}")
         with (
             pytest.raises(ServerUnreachableError, match="the connection was lost"),
-            asked(root(source)),
+            explained_errors(root(source)),
         ):
             cursor.execute("SELECT 1")
 
 
 def test_a_failed_statement_is_reported_with_the_server(source: MySQLServer) -> None:
     failing = pytest.raises(ServerError, match=r"a statement failed: .*no_such")
-    with connect(root(source)) as connection, failing as error, asked(root(source)):
+    with connect(root(source)) as connection, failing as error, explained_errors(root(source)):
         connection.query("SELECT * FROM shop.no_such")
     assert str(source.socket) in str(error.value)

@@ -22,7 +22,7 @@ ORDERS, PAYMENTS = TableName("shop", "orders"), TableName("shop", "payments")
 FIRST = RefreshStart(
     "a", 0, (("shop", "orders", 1), ("shop", "payments", 1)), SHOP.decoding, (3, 900)
 )
-SECOND = replace(FIRST, asked="b", tables=(("shop", "orders", 1),))
+SECOND = replace(FIRST, settings_digest="b", tables=(("shop", "orders", 1),))
 """Started during the first one, when the timeline had only one table again."""
 DECODED = SilverPlan((1, 0), (3, 900), 3 << 40, conf=SHOP.decoding)
 
