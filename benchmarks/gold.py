@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.many_tables import jobs, many_tables
-from pipeline.gold.apply.merge import put
+from pipeline.gold.apply.merge import apply_part
 from pipeline.gold.changes.change_stats import change_stats, within
 from pipeline.gold.changes.changes import PartChanges
 from pipeline.gold.changes.drift import DriftCheck, DriftSample
@@ -177,21 +177,21 @@ def _now() -> Column:
 
 def _apply(spark: SparkSession, path: str, changes: str, count: int) -> None:
     """Apply the changes as gold does."""
-    _put(spark, path, changes, count, None)
+    _apply_part(spark, path, changes, count, None)
 
 
 def _apply_checked(spark: SparkSession, path: str, changes: str, count: int) -> None:
     """Apply the changes as gold does with `drift: full`."""
     sample = DriftSample()
-    _put(spark, path, changes, count, DriftCheck(sample, "bench"))
+    _apply_part(spark, path, changes, count, DriftCheck(sample, "bench"))
     if any(drift.found for drift in sample.found.values()):
         raise RuntimeError(f"drift was reported although the images match gold: {sample.found}")
 
 
-def _put(
+def _apply_part(
     spark: SparkSession, path: str, changes: str, count: int, drift_check: DriftCheck | None
 ) -> None:
-    put(
+    apply_part(
         spark,
         lambda session: PartChanges(delta.read(session, changes)),
         SHAPE,

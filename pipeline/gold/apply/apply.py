@@ -11,7 +11,7 @@ from itertools import chain
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from pipeline.gold.apply.merge import Take, put
+from pipeline.gold.apply.merge import Take, apply_part
 from pipeline.gold.apply.seed_rows import Seeding
 from pipeline.gold.cascades.cascades_table import CascadedChanges
 from pipeline.gold.changes.changes import (
@@ -26,7 +26,7 @@ from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.small_batch import Few, few_of, rows_here
 from pipeline.gold.changes.steps import Evolve, Rows, parts
-from pipeline.gold.local.merge import put_without_spark
+from pipeline.gold.local.merge import apply_without_spark
 from pipeline.gold.plan.stopped_tables import StoppedTable, stops
 from pipeline.gold.plan.table_refresh import prepare_place
 from pipeline.gold.schema.renames import TableStep, change, in_order
@@ -189,10 +189,10 @@ class _Carrier:
             here = without_here(here, left_out_of(part, batch.facts.skipped, batch.facts.prepared))
         if here is not None and self._are_all(step.name, part):
             defaults = partial(defaults_here, part, types)
-            count = put_without_spark(here, shape, write, drift_check, defaults=defaults)
+            count = apply_without_spark(here, shape, write, drift_check, defaults=defaults)
             if count is not None:
                 return count
-        return put(
+        return apply_part(
             run.session,
             self._taking(step.name, part, here),
             shape,

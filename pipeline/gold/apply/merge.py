@@ -21,7 +21,7 @@ from pipeline.gold.changes.fold import DELETE, Shape, fold, outcomes
 from pipeline.gold.changes.fold_partial import MISSING, fold_partial, misfits
 from pipeline.gold.changes.images import LeftOut
 from pipeline.gold.changes.key_checks import first_repeated
-from pipeline.gold.changes.keyless import keyless_misfits, put_keyless
+from pipeline.gold.changes.keyless import apply_keyless, keyless_misfits
 from pipeline.gold.changes.refusals import (
     key_inexact,
     key_left_out,
@@ -45,7 +45,7 @@ Take = Callable[[SparkSession], PartChanges | None]
 """Reads a part's changes in the given session; None if there are none."""
 
 
-def put(
+def apply_part(
     spark: SparkSession,
     take: Take,
     shape: Shape,
@@ -79,20 +79,20 @@ def put(
     if found is None:
         return 0
     if not shape.key:
-        return part.put_without_key(found.frame)
-    brought = part.brought(found, few)
-    if not isinstance(brought, ChangeStats):
-        return part.put_here(brought, found.frame) if brought.num_rows else 0
+        return part.apply_without_key(found.frame)
+    collected = part.collected(found, few)
+    if not isinstance(collected, ChangeStats):
+        return part.apply_collected(collected, found.frame) if collected.num_rows else 0
     # Not in the session for few changes, whose settings do not suit others.
-    again = taken(spark) if few and brought.changes else found
-    return 0 if again is None else part.put_changes(again.frame, brought)
+    again = taken(spark) if few and collected.changes else found
+    return 0 if again is None else part.apply_changes(again.frame, collected)
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The target of a part's changes, and how to interpret them (see `put`).
+    """The target of a part's changes, and how to interpret them (see `apply_part`).
 
-    `at_hand`: the changes are local data; `small`: gold's table is small.
+    `is_local`: the changes are local data; `small`: gold's table is small.
     """
 
     spark: SparkSession
@@ -101,10 +101,10 @@ class _Part:
     left_out: LeftOut
     complete: bool
     drift_check: DriftCheck | None
-    at_hand: bool = False
+    is_local: bool = False
     small: bool = False
 
-    def brought(self, taken: PartChanges, few: Few | None) -> pa.Table | ChangeStats:
+    def collected(self, taken: PartChanges, few: Few | None) -> pa.Table | ChangeStats:
         """Return the changes collected at the driver if possible, otherwise their statistics."""
         if few and taken.rows is not None:
             return taken.rows
@@ -117,19 +117,19 @@ class _Part:
             rows = at_driver(changes, found.changes)
         return found if rows is None else rows
 
-    def put_here(self, rows: pa.Table, changes: DataFrame) -> int:
+    def apply_collected(self, rows: pa.Table, changes: DataFrame) -> int:
         """Apply changes collected at the driver as `rows`."""
         own = session_for(self.spark, self.write.table, changes.sparkSession)
-        here = replace(self, spark=own, at_hand=True, small=own is not self.spark)
+        here = replace(self, spark=own, is_local=True, small=own is not self.spark)
         schema = changes.schema
         if not can_fold(rows, schema, self.shape):
             frame = local(own, self.spark, rows, schema)
-            return here.put_changes(frame, change_stats(frame, self.shape, self.left_out))
+            return here.apply_changes(frame, change_stats(frame, self.shape, self.left_out))
         folded = fold_here(rows, schema, self.shape)
         outcome = local(own, self.spark, folded.rows, folded.schema)
-        return here.put_whole(outcome, folded.stats, lambda: local(own, self.spark, rows, schema))
+        return here.apply_whole(outcome, folded.stats, lambda: local(own, self.spark, rows, schema))
 
-    def put_changes(self, changes: DataFrame, found: ChangeStats) -> int:
+    def apply_changes(self, changes: DataFrame, found: ChangeStats) -> int:
         """Apply changes with these statistics to a table with a key."""
         if not found.changes:
             return 0
@@ -143,20 +143,20 @@ class _Part:
             if lsn is not None:
                 raise key_repeated(lsn, shape.key)
         if found.partial:
-            self.put_partial(changes, found)
+            self.apply_partial(changes, found)
             return found.changes
         if found.only_inserts and self.complete:
             folded = outcomes(changes, shape)
         else:
             folded = fold(changes, shape, key_changes=found.key_changes > 0)
-        return self.put_whole(folded, found, lambda: changes)
+        return self.apply_whole(folded, found, lambda: changes)
 
     def there(self, found: ChangeStats) -> DataFrame:
         """Return gold's rows in the range of the changes' keys."""
         gold = delta.read(self.spark, self.write.table)
         return gold.where(all_of(within(found, gold.schema)))
 
-    def put_whole(
+    def apply_whole(
         self, folded: DataFrame, found: ChangeStats, changes: Callable[[], DataFrame]
     ) -> int:
         """Apply folded changes with complete images; check `changes` for drift before, if due."""
@@ -167,7 +167,7 @@ class _Part:
             none_there = has_none_within(self.spark, write.table, found.ranges)
             if none_there is None:
                 # Asking Spark costs as much as a MERGE of a few rows, unless nothing is there.
-                none_there = (found.only_inserts or not self.at_hand) and there.isEmpty()
+                none_there = (found.only_inserts or not self.is_local) and there.isEmpty()
             is_new = none_there
         drift_check = self.drift_check
         if (
@@ -181,10 +181,10 @@ class _Part:
             rows = folded.where(~sf.col(DELETE)).select(*columns)
             delta.append_once(rows, write.table, app=write.app, version=write.version)
         else:
-            _merge(folded, shape, found, write, materialize=not self.at_hand)
+            _merge(folded, shape, found, write, materialize=not self.is_local)
         return found.changes
 
-    def put_partial(self, changes: DataFrame, found: ChangeStats) -> None:
+    def apply_partial(self, changes: DataFrame, found: ChangeStats) -> None:
         shape, left_out = self.shape, self.left_out
         if found.unknown is not None:
             refuse_unknown(changes, left_out, found.unknown)
@@ -199,7 +199,7 @@ class _Part:
 
         write_documents(merge, lambda: misfits(changes, shape, there, left_out, lives=lives))
 
-    def put_without_key(self, changes: DataFrame) -> int:
+    def apply_without_key(self, changes: DataFrame) -> int:
         """Apply changes to a table without a key."""
         left_out = self.left_out
         incomplete = first_lsn(sf.col("__absent_before").isNotNull())
@@ -212,7 +212,7 @@ class _Part:
         if count:
             known = left_out.known(changes)
             write_documents(
-                lambda: put_keyless(self.spark, known, self.shape, self.write, left_out),
+                lambda: apply_keyless(self.spark, known, self.shape, self.write, left_out),
                 lambda: keyless_misfits(known, left_out),
             )
         return int(count)

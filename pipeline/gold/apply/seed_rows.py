@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as sf, types as st
 
 from decoder import TableDefinition
 from pipeline.errors import BinlakeError
-from pipeline.gold.apply.merge import put
+from pipeline.gold.apply.merge import apply_part
 from pipeline.gold.changes.change_stats import first_lsn, is_partial
 from pipeline.gold.changes.changes import PartChanges, read_changes
 from pipeline.gold.changes.fold import shape_of
@@ -165,7 +165,7 @@ class Seeding:
         meaning = left_out(rows, run.settings.type_options, lenient=False)
         if not rows.complete and (changes := take(run.session)) is not None:
             _require_whole_images(completed(changes.frame, meaning))
-        return put(
+        return apply_part(
             run.session,
             take,
             shape_of(rows.definition, rows.key),

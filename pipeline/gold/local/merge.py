@@ -21,7 +21,7 @@ from pipeline.gold.changes.fold import DELETE, Shape
 from pipeline.gold.local.drift import drift_here
 from pipeline.gold.local.fold import Folded, can_fold, fold_here
 from pipeline.gold.local.fold_partial import fold_partial_here
-from pipeline.gold.local.keyless import put_keyless_without_spark
+from pipeline.gold.local.keyless import apply_keyless_without_spark
 from pipeline.gold.local.row_numbers import row_numbers
 from pipeline.gold.local.table import SmallTable, change_without_spark, small_table, with_rows
 from pipeline.gold.table.gold_table import Write
@@ -30,7 +30,7 @@ from pipeline.lake.delta_log.model import LogEntry, Step
 from pipeline.lake.delta_log.spark_types import spark_schema
 
 
-def put_without_spark(
+def apply_without_spark(
     rows: pa.Table,
     shape: Shape,
     write: Write,
@@ -41,14 +41,14 @@ def put_without_spark(
     """Apply few changes to a gold table as one step; return their number, or None, with nothing
     committed, if they or the table are left to Spark.
 
-    `drift_check`: as in `put`; `defaults`: returns the known values that inserts give to columns
-    they leave out, or None if an image may lack a generated column that has changed. Errors as in
-    `change_without_spark`.
+    `drift_check`: as in `apply_part`; `defaults`: returns the known values that inserts give to
+    columns they leave out, or None if an image may lack a generated column that has changed. Errors
+    as in `change_without_spark`.
     """
     if not len(rows):
         return 0
     if not shape.key:
-        return put_keyless_without_spark(rows, shape, write)
+        return apply_keyless_without_spark(rows, shape, write)
     schema = spark_schema(rows.schema)
     folded: Folded | None = None
     if can_fold(rows, schema, shape):

@@ -59,18 +59,18 @@ def is_interpreted(spark: SparkSession) -> bool:
 def test_large_batches_are_applied_in_the_runs_own_session(
     lake: MadeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put_keyless, fold = merge.put_keyless, merge.fold
+    apply_keyless, fold = merge.apply_keyless, merge.fold
     seen = []
 
     def in_keyless(spark: SparkSession, changes: DataFrame, *rest: Any) -> None:
         seen.append(("bag", is_interpreted(spark), is_interpreted(changes.sparkSession)))
-        put_keyless(spark, changes, *rest)
+        apply_keyless(spark, changes, *rest)
 
     def folded(changes: DataFrame, *rest: Any, **options: Any) -> DataFrame:
         seen.append(("keyed", False, is_interpreted(changes.sparkSession)))
         return fold(changes, *rest, **options)
 
-    monkeypatch.setattr(merge, "put_keyless", in_keyless)
+    monkeypatch.setattr(merge, "apply_keyless", in_keyless)
     monkeypatch.setattr(merge, "fold", folded)
     monkeypatch.setattr("pipeline.gold.changes.small_batch.HELD_BYTES", -1)
     change(lake, 2)
@@ -83,7 +83,7 @@ def test_large_batches_are_applied_in_the_runs_own_session(
 def test_reading_small_batches_does_not_change_the_active_session(
     lake: MadeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put = apply.put
+    apply_part = apply.apply_part
     active = []
 
     def spied(spark: SparkSession, take: merge.Take, *rest: Any, **options: Any) -> int:
@@ -92,10 +92,10 @@ def test_reading_small_batches_does_not_change_the_active_session(
             active.append((is_interpreted(session), SparkSession.getActiveSession()))
             return changes
 
-        return put(spark, taken, *rest, **options)
+        return apply_part(spark, taken, *rest, **options)
 
-    monkeypatch.setattr(apply, "put", spied)
-    monkeypatch.setattr(apply, "put_without_spark", lambda *_, **__: None)
+    monkeypatch.setattr(apply, "apply_part", spied)
+    monkeypatch.setattr(apply, "apply_without_spark", lambda *_, **__: None)
     change(lake, 3)
     lake.run(parallel_tables=1)
     assert sorted(interpreted for interpreted, _ in active) == [False, True]
@@ -106,7 +106,7 @@ def test_reading_small_batches_does_not_change_the_active_session(
 
 
 def test_few_changes_need_no_spark(lake: MadeLake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apply, "put", None)
+    monkeypatch.setattr(apply, "apply_part", None)
     keyed, bag = rows(lake, "keyed"), rows(lake, "bag")
     lake.silver.batch([changed(4).update(KEYED, (14, "c"), (24, "moved")).insert(KEYED, 25, "new")])
     assert lake.run().faults == ()

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut
-from pipeline.gold.changes.keyless import put_keyless
+from pipeline.gold.changes.keyless import apply_keyless
 from pipeline.gold.table.gold_table import Write
 from pipeline.lake import delta
 
@@ -71,7 +71,7 @@ class Bag:
             for n, (op, before, after) in enumerate(changes)
         ]
         write = Write(self.path, "bag", self.steps)
-        put_keyless(self.spark, self.spark.createDataFrame(rows, SILVER), SHAPE, write, LeftOut())
+        apply_keyless(self.spark, self.spark.createDataFrame(rows, SILVER), SHAPE, write, LeftOut())
 
     def rows(self) -> list[Any]:
         return delta.read(self.spark, self.path).collect()
