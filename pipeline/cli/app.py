@@ -287,8 +287,8 @@ def verify(
         from pipeline.observe.run_log import set_up
 
         if output.log == "json" or output.verbose:
-            kind = "json" if output.log == "json" else "text"
-            set_up(kind, quiet=output.quiet, verbose=output.verbose)
+            json_lines = output.log == "json"
+            set_up("json" if json_lines else "text", quiet=output.quiet, verbose=output.verbose)
             progress = progress if output.quiet else LogProgress()
         from pipeline.settings.server import is_server
         from pipeline.verify.report import show
