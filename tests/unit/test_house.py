@@ -222,6 +222,16 @@ def test_names_that_differ_only_by_an_ending(shed: House, one: str, other: str) 
     ]
 
 
+def test_names_in_a_folder_beside_the_product_are_compared_with_each_other(shed: House) -> None:
+    (shed.root / "yard").mkdir(exist_ok=True)
+    for name in ("hut", "huts", "saws"):
+        (shed.root / f"yard/{name}.py").write_text(LONG)
+    assert not list(near_twins(shed))
+    assert list(near_twins(replace(shed, named=("yard",)))) == [
+        "hut and huts differ only by an ending: yard.hut, yard.huts"
+    ]
+
+
 def test_a_circle_a_full_room_and_a_lost_entry_are_found(shed: House) -> None:
     for one, other in (("saw", "hidden"), ("hidden", "saw")):
         (shed.root / f"first/tools/{one}.py").write_text(f"from first.tools import {other}\n{LONG}")
