@@ -25,13 +25,13 @@ CREATED = f"""
     SET SESSION sql_mode = '';
     CREATE TABLE orders (id INT UNSIGNED PRIMARY KEY, name VARCHAR(40) CHARACTER SET latin1,
         amount DECIMAL(9,2), state ENUM('new', 'paid') DEFAULT 'new', at TIMESTAMP(3) NULL);
-    CREATE TABLE bag (v INT UNSIGNED, note TEXT);
+    CREATE TABLE keyless (v INT UNSIGNED, note TEXT);
     CREATE TABLE known (code CHAR(4) NOT NULL, n INT, UNIQUE KEY by_n (n), UNIQUE KEY (code));
     CREATE TABLE days (day DATE, n INT, v INT, PRIMARY KEY (day, n));
     CREATE TABLE altered (id INT PRIMARY KEY, a VARCHAR(9), b VARCHAR(9));
     CREATE TABLE quiet (id INT PRIMARY KEY, v VARBINARY(3));
     INSERT INTO orders VALUES (1, 'é', 1.50, 'new', NOW(3)), (4294967295, NULL, -2, 'paid', NULL);
-    INSERT INTO bag VALUES (1, 'x'), (1, 'x'), (4294967295, NULL);
+    INSERT INTO keyless VALUES (1, 'x'), (1, 'x'), (4294967295, NULL);
     INSERT INTO known VALUES ('a', 1), ('b', NULL), ('c', 3);
     INSERT INTO days SELECT ELT(1 + c.n, '0000-00-00', '2024-00-10', '2024-02-29'),
         a.n + 10 * b.n, 0 FROM {DIGITS} a, {DIGITS} b, {DIGITS} c WHERE c.n < 3;
@@ -41,7 +41,7 @@ CREATED = f"""
 """
 CHANGED = (
     "UPDATE orders SET amount = amount + 1; INSERT INTO orders (id, name) VALUES (2, 'ß')",
-    "DELETE FROM bag WHERE v = 1 LIMIT 1; UPDATE known SET n = n + 10 WHERE code = 'a'",
+    "DELETE FROM keyless WHERE v = 1 LIMIT 1; UPDATE known SET n = n + 10 WHERE code = 'a'",
     "DELETE FROM known WHERE code = 'b'; INSERT INTO known VALUES ('d', 4)",
     "UPDATE days SET v = n WHERE n > 90",
     "UPDATE altered SET a = 'before' WHERE id = 1",
@@ -130,7 +130,7 @@ def test_readmes_procedure_on_a_server_with_defaults(
     # one whose columns have changed places since the log began.
     ends(3, "run", *given["alone"])
     assert tables_of(lakes["alone"]) == {
-        **dict.fromkeys(("orders", "bag", "known", "days"), (False, False)),
+        **dict.fromkeys(("orders", "keyless", "known", "days"), (False, False)),
         "altered": (False, True),
     }
 
@@ -138,7 +138,7 @@ def test_readmes_procedure_on_a_server_with_defaults(
     if kind == "mariadb":  # it may log meanwhile which of its logs recovery needs
         ends(0, "capture", *given["seeded"])
     ends(0, "run", *given["seeded"])
-    every = ("orders", "bag", "known", "days", "altered", "quiet")
+    every = ("orders", "keyless", "known", "days", "altered", "quiet")
     assert tables_of(lakes["seeded"]) == dict.fromkeys(every, (True, False))
     equals_the_server("seeded")
 

@@ -191,8 +191,8 @@ def test_keys_and_engines_of_tables_are_checked(source: MySQLServer) -> None:
         report = checked(source, include=["odd.*"])
     finally:
         source.execute("DROP DATABASE odd")
-    bags = finding(report, "tables without a key").tables
-    assert bags == ("odd.computed", "odd.none", "odd.nullable", "odd.prefixed")
+    keyless = finding(report, "tables without a key").tables
+    assert keyless == ("odd.computed", "odd.none", "odd.nullable", "odd.prefixed")
     verdicts = {
         found.check: (found.verdict, found.tables)
         for found in report.findings

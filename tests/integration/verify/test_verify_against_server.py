@@ -68,9 +68,9 @@ def every_type() -> type_zoo.Table:
 TABLES = [
     every_type(),
     (
-        "CREATE TABLE bag (n INT, d DOUBLE, `a ``b.%` VARCHAR(90))",
-        ["INSERT INTO bag VALUES (1, -0e0, NULL), (1, -0e0, NULL), (1, 0, NULL)",
-         f"INSERT INTO bag VALUES (2, 1, '{'y' * 90}'), (3, NULL, ''), (3, NULL, '')"],
+        "CREATE TABLE keyless (n INT, d DOUBLE, `a ``b.%` VARCHAR(90))",
+        ["INSERT INTO keyless VALUES (1, -0e0, NULL), (1, -0e0, NULL), (1, 0, NULL)",
+         f"INSERT INTO keyless VALUES (2, 1, '{'y' * 90}'), (3, NULL, ''), (3, NULL, '')"],
     ),
     (
         "CREATE TABLE pair (a INT, b VARCHAR(9), c INT, PRIMARY KEY (b, a))",
@@ -85,8 +85,8 @@ CHANGES = f"""
     DELETE FROM {ZOO}.pair WHERE a = 1;
     INSERT INTO {ZOO}.pair VALUES (4, 'new', 4);
     UPDATE {ZOO}.pair SET c = 0 WHERE a = 3;
-    DELETE FROM {ZOO}.bag WHERE n = 1 AND d = 0 LIMIT 1;
-    INSERT INTO {ZOO}.bag VALUES (3, NULL, '');
+    DELETE FROM {ZOO}.keyless WHERE n = 1 AND d = 0 LIMIT 1;
+    INSERT INTO {ZOO}.keyless VALUES (3, NULL, '');
     ALTER TABLE {ZOO}.altered ADD COLUMN added INT
 """
 
@@ -151,7 +151,7 @@ def test_all_is_equal_until_something_changes_outside_the_log(
         (["x", "1"], "in gold only", 0, 1),
         (["é", "3"], "different", 1, 1),
     ]
-    lost, more = keys(changed["bag"])
+    lost, more = keys(changed["keyless"])
     assert lost[0][::2] == ["1", None]
     assert float.fromhex(lost[0][1] or "") == 0
     assert lost[1:] == ("in gold only", 0, 1)

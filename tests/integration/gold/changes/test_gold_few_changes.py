@@ -14,16 +14,16 @@ from pipeline.lake.child_sessions import INTERPRETED
 from tests.support.gold.made_lake import MadeLake
 from tests.support.silver.made_silver import MadeTransaction as Tx, definition, item
 
-KEYED, BAG = definition("keyed"), definition("bag", key=())
+KEYED, KEYLESS = definition("keyed"), definition("keyless", key=())
 
 
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeLake:
     made = MadeLake(spark, tmp_path_factory.mktemp("few") / "lake")
-    first = Tx(1).insert(BAG, 1, "a")
+    first = Tx(1).insert(KEYLESS, 1, "a")
     for key in (2, 3, 4, 12, 13, 14):
         first.insert(KEYED, key, "a")
-    made.silver.batch([first], [item("create", 1, KEYED), item("create", 1, BAG)])
+    made.silver.batch([first], [item("create", 1, KEYED), item("create", 1, KEYLESS)])
     made.run()
     return made
 
@@ -38,7 +38,7 @@ def change(lake: MadeLake, number: int) -> None:
 def changed(number: int, **options: Any) -> Tx:
     made = Tx(number, **options).delete(KEYED, number, "a")
     made.update(KEYED, (10 + number, "a"), (10 + number, "c"))
-    return made.insert(BAG, 1, "a")
+    return made.insert(KEYLESS, 1, "a")
 
 
 def require_changed(lake: MadeLake, number: int) -> None:
@@ -63,7 +63,7 @@ def test_large_batches_are_applied_in_the_runs_own_session(
     seen = []
 
     def in_keyless(spark: SparkSession, changes: DataFrame, *rest: Any) -> None:
-        seen.append(("bag", is_interpreted(spark), is_interpreted(changes.sparkSession)))
+        seen.append(("keyless", is_interpreted(spark), is_interpreted(changes.sparkSession)))
         apply_keyless(spark, changes, *rest)
 
     def folded(changes: DataFrame, *rest: Any, **options: Any) -> DataFrame:
@@ -75,9 +75,9 @@ def test_large_batches_are_applied_in_the_runs_own_session(
     monkeypatch.setattr("pipeline.gold.changes.small_batch.HELD_BYTES", -1)
     change(lake, 2)
     lake.run()
-    assert sorted(seen) == [("bag", False, False), ("keyed", False, False)]
+    assert sorted(seen) == [("keyed", False, False), ("keyless", False, False)]
     require_changed(lake, 2)
-    assert rows(lake, "bag") == [(1, "a"), (1, "a")]
+    assert rows(lake, "keyless") == [(1, "a"), (1, "a")]
 
 
 def test_reading_small_batches_does_not_change_the_active_session(
@@ -107,10 +107,10 @@ def test_reading_small_batches_does_not_change_the_active_session(
 
 def test_few_changes_need_no_spark(lake: MadeLake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apply, "apply_part", None)
-    keyed, bag = rows(lake, "keyed"), rows(lake, "bag")
+    keyed, keyless = rows(lake, "keyed"), rows(lake, "keyless")
     lake.silver.batch([changed(4).update(KEYED, (14, "c"), (24, "moved")).insert(KEYED, 25, "new")])
     assert lake.run().faults == ()
     others = [row for row in keyed if row[0] not in (4, 14)]
     assert others
     assert rows(lake, "keyed") == [*others, (24, "moved"), (25, "new")]
-    assert rows(lake, "bag") == [*bag, (1, "a")]
+    assert rows(lake, "keyless") == [*keyless, (1, "a")]

@@ -49,7 +49,7 @@ def as_text(row: tuple[Any, ...]) -> str:
     return repr((*row[:4], None if row[4] is None else list(row[4])))
 
 
-class Bag:
+class Keyless:
     """A keyless gold table, and its expected content."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
@@ -70,7 +70,7 @@ class Bag:
             (op, 100 * self.steps + n, 4, 0, AT, None, None, None, before, after)
             for n, (op, before, after) in enumerate(changes)
         ]
-        write = Write(self.path, "bag", self.steps)
+        write = Write(self.path, "keyless", self.steps)
         apply_keyless(self.spark, self.spark.createDataFrame(rows, SILVER), SHAPE, write, LeftOut())
 
     def rows(self) -> list[Any]:
@@ -87,11 +87,11 @@ class Bag:
 
 
 @pytest.fixture
-def bag(spark: SparkSession, tmp_path: Any) -> Bag:
-    return Bag(spark, str(tmp_path / "bag"))
+def keyless(spark: SparkSession, tmp_path: Any) -> Keyless:
+    return Keyless(spark, str(tmp_path / "keyless"))
 
 
-def test_repeated_steps_do_not_change_copy_counts(bag: Bag) -> None:
+def test_repeated_steps_do_not_change_copy_counts(keyless: Keyless) -> None:
     """Of deleted copies, the newest go first."""
     first: list[Change] = [("insert", None, row) for row in (ONE, ONE, ONE, *ROWS[2:4], ROWS[2])]
     second: list[Change] = [
@@ -101,17 +101,17 @@ def test_repeated_steps_do_not_change_copy_counts(bag: Bag) -> None:
         ("insert", None, ROWS[3]),
     ]
     for changes in (first, second):
-        bag.put(changes)
-        bag.put(changes, again=True)
-        bag.check()
-    assert bag.lsns(ROWS[3]) == [104, 203]
+        keyless.put(changes)
+        keyless.put(changes, again=True)
+        keyless.check()
+    assert keyless.lsns(ROWS[3]) == [104, 203]
     deletes: list[Change] = [("delete", row, None) for row in (ROWS[5], ROWS[2], ROWS[3])]
-    bag.put([*deletes, ("update", ONE, ONE)])
-    bag.check()
-    assert bag.lsns(ROWS[3]) == [104]
+    keyless.put([*deletes, ("update", ONE, ONE)])
+    keyless.check()
+    assert keyless.lsns(ROWS[3]) == [104]
 
 
-def test_random_changes(bag: Bag) -> None:
+def test_random_changes(keyless: Keyless) -> None:
     chance = random.Random(5)
     there: list[tuple[Any, ...]] = []
     for _ in range(3):
@@ -126,5 +126,5 @@ def test_random_changes(bag: Bag) -> None:
             there += [after] if after else []
             op = "insert" if before is None else "delete" if after is None else "update"
             changes.append((op, before, after))
-        bag.put(changes)
-        bag.check()
+        keyless.put(changes)
+        keyless.check()

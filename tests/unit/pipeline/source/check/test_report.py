@@ -16,7 +16,7 @@ from tests.support.source.made_facts import made_facts
 
 
 def report(version: str, variables: dict[str, str | None], tables: int = 1) -> CheckReport:
-    made = tuple(CheckedTable("shop", f"bag[{n}]", keyed=tables == 1) for n in range(tables))
+    made = tuple(CheckedTable("shop", f"keyless[{n}]", keyed=tables == 1) for n in range(tables))
     facts = made_facts(version, variables, tables=made)
     return CheckReport("MySQL", "db:3306", facts.user, findings(facts, Settings.load()))
 
@@ -87,5 +87,5 @@ def test_old_servers_get_option_file_lines_too() -> None:
 def test_the_terminal_shows_some_table_names_and_the_document_all() -> None:
     found = report("9.7.0", {}, tables=30)
     assert "and 20 more" in " ".join(shown(found).split())
-    (bags,) = (f for f in json.loads(found.to_json())["findings"] if f["verdict"] == "advice")
-    assert len(bags["tables"]) == 30
+    (keyless,) = (f for f in json.loads(found.to_json())["findings"] if f["verdict"] == "advice")
+    assert len(keyless["tables"]) == 30

@@ -14,7 +14,7 @@ from pipeline.source.check.tables import ENGINES, engines, foreign_keys, keys, k
 from tests.support.source.made_facts import made_facts
 
 ORDERS = CheckedTable("shop", "orders")
-BAG = CheckedTable("shop", "log", keyed=False)
+KEYLESS = CheckedTable("shop", "log", keyed=False)
 
 
 def of(*tables: CheckedTable, version: str = "9.7.0") -> Any:
@@ -37,7 +37,7 @@ def of(*tables: CheckedTable, version: str = "9.7.0") -> Any:
 def test_keyless_tables_are_reported_unless_conf_has_a_key(
     conf: dict[str, Any], keyless: tuple[str, ...]
 ) -> None:
-    (finding,) = keys(of(ORDERS, BAG), Settings.load(**conf))
+    (finding,) = keys(of(ORDERS, KEYLESS), Settings.load(**conf))
     assert (finding.verdict, finding.tables) == ("advice" if keyless else "ok", keyless)
     if keyless:
         assert yaml.safe_load("\n".join(finding.change.conf)) == {"keys": {"shop.log": ["columns"]}}
