@@ -23,10 +23,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.many_tables import jobs, many_tables
-from pipeline.gold.apply.merge import put
-from pipeline.gold.changes.change_stats import extent, within
-from pipeline.gold.changes.changes import TableChanges
-from pipeline.gold.changes.drift import Look, Watch
+from pipeline.gold.apply.merge import apply_part
+from pipeline.gold.changes.change_stats import change_stats, within
+from pipeline.gold.changes.changes import PartChanges
+from pipeline.gold.changes.drift import DriftCheck, DriftSample
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut
 from pipeline.gold.changes.small_batch import Few
@@ -177,26 +177,28 @@ def _now() -> Column:
 
 def _apply(spark: SparkSession, path: str, changes: str, count: int) -> None:
     """Apply the changes as gold does."""
-    _put(spark, path, changes, count, None)
+    _apply_part(spark, path, changes, count, None)
 
 
-def _apply_watched(spark: SparkSession, path: str, changes: str, count: int) -> None:
+def _apply_checked(spark: SparkSession, path: str, changes: str, count: int) -> None:
     """Apply the changes as gold does with `drift: full`."""
-    watch = Watch()
-    _put(spark, path, changes, count, Look(watch, "bench"))
-    if any(drift.found for drift in watch.found.values()):
-        raise RuntimeError(f"drift was reported although the images match gold: {watch.found}")
+    sample = DriftSample()
+    _apply_part(spark, path, changes, count, DriftCheck(sample, "bench"))
+    if any(drift.found for drift in sample.found.values()):
+        raise RuntimeError(f"drift was reported although the images match gold: {sample.found}")
 
 
-def _put(spark: SparkSession, path: str, changes: str, count: int, look: Look | None) -> None:
-    put(
+def _apply_part(
+    spark: SparkSession, path: str, changes: str, count: int, drift_check: DriftCheck | None
+) -> None:
+    apply_part(
         spark,
-        lambda session: TableChanges(delta.read(session, changes)),
+        lambda session: PartChanges(delta.read(session, changes)),
         SHAPE,
         Write(path, "bench", 1),
         left_out=LeftOut(),
         complete=True,
-        look=look,
+        drift_check=drift_check,
         few=Few(count, interpreted(spark)) if count <= FEW else None,
     )
 
@@ -228,7 +230,7 @@ Apply = Callable[[SparkSession, str, str, int], None]
 WAYS: dict[str, Apply] = {
     "plain MERGE": _merge,
     "gold": _apply,
-    "gold, drift full": _apply_watched,
+    "gold, drift full": _apply_checked,
 }
 
 
@@ -240,7 +242,7 @@ def _measured(
 ) -> Figures:
     table = delta.read(spark, path)
     rows = delta.read(spark, changes)
-    ranges = within(extent(rows, SHAPE, LeftOut()), table.schema)
+    ranges = within(change_stats(rows, SHAPE, LeftOut()), table.schema)
     scanned = table if apply is _merge else table.where(reduce(Column.__and__, ranges))
     files = [Path(unquote(urlparse(file).path)) for file in scanned.inputFiles()]
     count = rows.count()

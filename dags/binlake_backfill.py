@@ -18,7 +18,7 @@ from binlake_airflow.dag_docs import document, task_docs
 from binlake_airflow.gold_asset import publish
 from binlake_airflow.params import BINLOGS, EVERY, SINCE, UNTIL
 from binlake_airflow.source import Source
-from binlake_airflow.sources import make_dags
+from binlake_airflow.source_files import make_dags
 from binlake_airflow.stops import stops
 
 

@@ -14,7 +14,7 @@ from binlake_airflow.dag_arguments import dag_arguments
 from binlake_airflow.dag_docs import document
 from binlake_airflow.params import DRY_RUN, DRY_RUN_OPTION
 from binlake_airflow.source import Source
-from binlake_airflow.sources import make_dags
+from binlake_airflow.source_files import make_dags
 
 FIRST = 100
 """The priority in the source's pool, above that of any replication: one that runs without a pause

@@ -20,7 +20,7 @@ from binlake_airflow.params import (
 )
 from binlake_airflow.server_tasks import before_layers
 from binlake_airflow.source import Source
-from binlake_airflow.sources import make_dags
+from binlake_airflow.source_files import make_dags
 
 # Also if capture or seed fails: landed files and seeded tables are still replicated.
 FIRST = TriggerRule.ALL_DONE

@@ -12,7 +12,7 @@ from binlake_airflow.dag_arguments import dag_arguments
 from binlake_airflow.dag_docs import document
 from binlake_airflow.server_tasks import verify_task
 from binlake_airflow.source import Source
-from binlake_airflow.sources import make_dags
+from binlake_airflow.source_files import make_dags
 
 
 def verify(source: Source) -> DAG:

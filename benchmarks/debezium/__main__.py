@@ -16,7 +16,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.markdown import Markdown
 
-from benchmarks.building import CannotBuildError
 from benchmarks.debezium.capture import VERSION, capture
 from benchmarks.debezium.document import MARKS, block
 from benchmarks.debezium.loads import LOADS
@@ -28,6 +27,7 @@ from benchmarks.end_to_end import HEAP, MASTER, differing
 from benchmarks.marked import DOCUMENT
 from benchmarks.peers.counts import ProgramError
 from benchmarks.peers.machine import load, machine
+from benchmarks.third_party import CannotBuildError
 from benchmarks.workload import Recording
 from decoder.stream.precompile import warm
 from tests.support.servers.mysql import MySQLServer

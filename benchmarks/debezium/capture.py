@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.building import java_classpath
 from benchmarks.debezium.operations import Operations
 from benchmarks.peers.counts import ProgramError
 from benchmarks.peers.programs import output
+from benchmarks.third_party import java_classpath
 from pipeline.spark.java import java_home
 from pipeline.spark.session import COLLECTOR
 

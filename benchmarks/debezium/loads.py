@@ -9,7 +9,7 @@ from functools import partial
 
 from benchmarks import bulk, workload
 from benchmarks.figures import Tables
-from benchmarks.peers.catalogue import BULK, MIXED
+from benchmarks.peers.catalog import BULK, MIXED
 from benchmarks.workload import Recording
 
 

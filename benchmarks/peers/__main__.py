@@ -16,17 +16,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.markdown import Markdown
 
-from benchmarks.building import CannotBuildError
 from benchmarks.bulk import bulk
 from benchmarks.marked import DOCUMENT
 from benchmarks.peers import first_use, folding, stages
-from benchmarks.peers.catalogue import BULK, MIXED, PEERS
+from benchmarks.peers.catalog import BULK, MIXED, PEERS
 from benchmarks.peers.compare import OURS, UNFOLDED
 from benchmarks.peers.document import MARKS, block
 from benchmarks.peers.machine import load, machine
 from benchmarks.peers.programs import Program, Reporting, output
 from benchmarks.peers.results import Measured
 from benchmarks.peers.rounds import Entry, Run, one_core, run_rounds
+from benchmarks.third_party import CannotBuildError
 from benchmarks.workload import Recording, workload
 from decoder.stream.precompile import warm
 

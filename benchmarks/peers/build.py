@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.building import CannotBuildError, built, java_classpath
 from benchmarks.peers.programs import Printing, Program, Reporting, output
+from benchmarks.third_party import CannotBuildError, built, java_classpath
 from tests.support.programs import mariadb_install, mysql_install
 from tests.support.programs.debian import UnavailableError
 from tests.support.programs.installation import Installation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.demands import table_of
 from benchmarks.marked import Marks, table
-from benchmarks.peers.catalogue import PEERS, Peer
+from benchmarks.peers.catalog import PEERS, Peer
 from benchmarks.peers.compare import OURS, UNFOLDED, disagreements, median_seconds, ratio
 from benchmarks.peers.results import Measured, demands
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from benchmarks.demands import Demand
-from benchmarks.peers.catalogue import MIXED, PEERS
+from benchmarks.peers.catalog import MIXED, PEERS
 from benchmarks.peers.compare import (
     OURS,
     UNFOLDED,

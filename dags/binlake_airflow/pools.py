@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from binlake_airflow.sources import read_sources
+from binlake_airflow.source_files import read_sources
 
 DESCRIPTION = "Binlake: one task of a source at a time"
 

@@ -24,7 +24,7 @@ GNO_END = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class GtidEvent(Event):
-    """The start of a transaction. Times are microseconds since 1970, None where not logged."""
+    """The start of a transaction. Times are microseconds since 1970, None if not logged."""
 
     gtid_flags: int
     """u8: bit 0, the transaction may hold statements."""

@@ -24,8 +24,8 @@ class Processor(NamedTuple):
     @property
     def architecture(self) -> str:
         """LLVM's name of the architecture: x86_64, aarch64, …."""
-        spelt = self.triple.split("-")[0]
-        return _SPELLINGS.get(spelt, spelt)
+        first = self.triple.split("-")[0]
+        return _SPELLINGS.get(first, first)
 
     def has(self, feature: str) -> bool:
         """Return True if the processor has `feature` (LLVM's name)."""

@@ -48,15 +48,15 @@ class FilePlan:
         """Return the file's row after the batch, with its bytes committed up to a position."""
         if ingested_upto == self.row.ingested_upto:
             return self.row
-        marks = {segment.end.position: segment.end.crc for segment in self.segments}
-        marks[self.start.position] = self.start.crc
+        crcs = {segment.end.position: segment.end.crc for segment in self.segments}
+        crcs[self.start.position] = self.start.crc
         return replace(
             self.row,
             state="faulty",
             complete=False,
             fault=f"{self.row.file} changed or vanished while it was ingested. {COPY_AGAIN}",
             ingested_upto=ingested_upto,
-            crc32=marks[ingested_upto],
+            crc32=crcs[ingested_upto],
             sha256=None,
             modified="",
         )
@@ -186,25 +186,25 @@ def tasks(
     chosen: list[tuple[Placed, ScanTask]] = []
     size = 0
     for file in placed:
-        stored, row = file.binlog.stored, file.row
+        listed, row = file.binlog.stored, file.row
         goes_on = file.ordinal in succeeded
         if not worth_reading(file, succeeded=goes_on):
             continue
-        mark = row.stored if row is not None and row.ingested_upto else None
+        stored = row.stored if row is not None and row.ingested_upto else None
         task = ScanTask(
-            path=stored.path,
-            file=stored.name,
+            path=listed.path,
+            file=listed.name,
             size=file.binlog.size,
-            stored=mark,
+            stored=stored,
             succeeded=goes_on,
             target=int(segments.target),
             limit=int(segments.limit),
             cipher=file.binlog.cipher,
             codec=file.binlog.codec,
-            resumed=_resumed(file, ends.get((stored.name, file.binlog.head.incarnation))),
+            resumed=_resumed(file, ends.get((listed.name, file.binlog.head.incarnation))),
         )
         chosen.append((file, task))
-        size += max(expected_size(file) - (mark.position if mark else 0), 0)
+        size += max(expected_size(file) - (stored.position if stored else 0), 0)
         if size >= segments.batch:
             return chosen, True
     return chosen, False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from inspect import getdoc
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,12 +23,13 @@ from pipeline.cli.options import (
     JsonLinesOption,
     JsonOption,
     LakeFolderOption,
-    LogOption,
+    Output,
     ServerOption,
     SourceOption,
     TablesOption,
     between,
     examples,
+    joined_lines,
     reporting,
     settings_of,
     spread,
@@ -271,8 +273,8 @@ def verify(
         ),
     ] = None,
     json: JsonOption = False,
-    quiet: ExitCodeOnlyOption = False,
-    log: LogOption = None,
+    *,
+    output: Output,
 ) -> None:
     """Compute checksum and row count of each gold table; compare them with a server."""
     if script is not None:
@@ -280,21 +282,24 @@ def verify(
 
         write_script(script.expanduser())
         return
-    if log == "json":
+    with starting("Verifying gold …", quiet=output.silent or output.verbose) as progress:
+        from pipeline.observe.progress import LogProgress
         from pipeline.observe.run_log import set_up
 
-        set_up("json")
-    with starting("Verifying gold …", quiet=quiet or log == "json") as progress:
+        if output.log == "json" or output.verbose:
+            json_lines = output.log == "json"
+            set_up("json" if json_lines else "text", quiet=output.quiet, verbose=output.verbose)
+            progress = progress if output.quiet else LogProgress()
         from pipeline.settings.server import is_server
         from pipeline.verify.report import show
 
         server = against if against is not None and is_server(against) else None
-        settings = settings_of(conf, source=source, lake=lake, server=server, log=log)
+        settings = settings_of(conf, source=source, lake=lake, server=server, log=output.log)
         chosen = tuple(tables or ())
         found = verification(settings, progress, tables=chosen, against=against, wait=wait)
     if json:
         print(found.to_json())
-    elif not quiet:
+    elif not output.quiet:
         with result_console() as out:
             show(found, out)
     raise typer.Exit(DONE if found.equal else DONE_WITH_FAULTS)
@@ -315,20 +320,21 @@ def inspect(
     json: JsonLinesOption = False,
 ) -> None:
     """Show the events of binlog files, or their rows; needs no lake."""
-    from pipeline.cli.inspect import inspect_files
-    from pipeline.schema_history.timeline.logged_statement import TimelineOptions
-    from pipeline.source.logs.ciphers import read_keys
-
-    settings = settings_of(conf)
-    if keyring is not None:
-        settings = settings.with_section("encryption", keyring=keyring)
-    options = TimelineOptions(
-        system_time_zone=settings.system_time_zone,
-        default_charset=settings.default_charset,
-        lower_case_table_names=settings.lower_case_table_names,
-    )
-    keys = read_keys(settings.encryption)
     files = [file.expanduser() for file in files]
+    with starting(f"Reading {files[0].name} …"):
+        from pipeline.cli.inspect import inspect_files
+        from pipeline.schema_history.timeline.logged_statement import TimelineOptions
+        from pipeline.source.logs.ciphers import read_keys
+
+        settings = settings_of(conf)
+        if keyring is not None:
+            settings = settings.with_section("encryption", keyring=keyring)
+        options = TimelineOptions(
+            system_time_zone=settings.system_time_zone,
+            default_charset=settings.default_charset,
+            lower_case_table_names=settings.lower_case_table_names,
+        )
+        keys = read_keys(settings.encryption)
     raise typer.Exit(inspect_files(files, rows=rows, json=json, keys=keys, options=options))
 
 
@@ -363,7 +369,11 @@ for _group, _commands in _GROUPS.items():
     for _command in _commands:
         _name = _command.__name__.replace("_", "-")
         _epilog = examples(*EXAMPLES[_name])
-        app.command(_name, cls=Command, rich_help_panel=_group, epilog=_epilog)(spread(_command))
+        _help = joined_lines(getdoc(_command) or "")
+        _registered = app.command(
+            _name, cls=Command, help=_help, rich_help_panel=_group, epilog=_epilog
+        )
+        _registered(spread(_command))
 
 
 def main(*command: str) -> None:

@@ -25,6 +25,11 @@ def _where(name: str, metavar: str, text: str) -> Any:
     return typer.Option(name, metavar=metavar, help=text, rich_help_panel=WHERE)
 
 
+def _tables(text: str) -> Any:
+    """Return the option that selects tables."""
+    return typer.Option("--table", metavar="PATTERN", help=text)
+
+
 def between(least: int, most: int | None = None) -> Callable[[int], int]:
     """Return a callback that refuses numbers below `least` or above `most`; help pages show a range
     of typer's as symbols."""
@@ -69,12 +74,15 @@ ServerOption = Annotated[
     ),
 ]
 TablesOption = Annotated[
+    list[str] | None, _tables("Only tables whose schema.table matches; repeatable.")
+]
+RefreshedTablesOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--tables",
-        metavar="PATTERN",
-        help="Only tables whose schema.table matches; repeatable.",
-    ),
+    _tables("With --full-refresh: only tables whose schema.table matches; repeatable."),
+]
+SeededTablesOption = Annotated[
+    list[str] | None,
+    _tables("Tables whose schema.table matches; repeatable. By default, those that gold lacks."),
 ]
 LogOption = Annotated[
     str | None,
@@ -110,7 +118,7 @@ DryRunOption = Annotated[
     bool,
     typer.Option(
         "--dry-run",
-        help="Only list what would be read, decoded and applied, by file and table.",
+        help="Only list what this command would do, by file and table.",
     ),
 ]
 FullRefreshOption = Annotated[
@@ -172,7 +180,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     ),
     "dbt-sources": ("binlake dbt-sources --lake /data/lake --to models/sources.yml",),
     "verify": (
-        "binlake verify --lake /data/lake --tables 'shop.*'",
+        "binlake verify --lake /data/lake --table 'shop.*'",
         "binlake verify --lake /data/lake --against mysql://binlake@db:3306",
     ),
     "inspect": (
@@ -221,6 +229,11 @@ def examples(*commands: str) -> str:
     """Return the end of a help page: a heading and commands, one per line."""
     title = "Examples" if len(commands) > 1 else "Example"
     return "\n".join([f"[bold]{title}[/bold]", *commands])
+
+
+def joined_lines(text: str) -> str:
+    """Return a text with each paragraph on a line of its own, which a help page wraps."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:

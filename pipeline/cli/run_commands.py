@@ -24,6 +24,7 @@ from pipeline.cli.options import (
     JsonOption,
     LakeFolderOption,
     Output,
+    RefreshedTablesOption,
     ServerOption,
     SourceOption,
     UntilOption,
@@ -127,22 +128,15 @@ def apply(
     *,
     until: UntilOption = None,
     full_refresh: FullRefreshOption = False,
-    table: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--table",
-            metavar="PATTERN",
-            help="With --full-refresh: only tables whose schema.table matches; repeatable.",
-        ),
-    ] = None,
+    tables: RefreshedTablesOption = None,
     dry_run: DryRunOption = False,
     json: JsonOption = False,
     output: Output,
 ) -> None:
     """Apply changes in silver to the gold tables, and publish a snapshot."""
-    if table and not full_refresh:
+    if tables and not full_refresh:
         raise typer.BadParameter("--table selects tables to rebuild: it needs --full-refresh.")
-    options = {**asdict(places), "until": until, "refresh_tables": table}
+    options = {**asdict(places), "until": until, "refresh_tables": tables}
     run_or_preview("apply", output, options, full_refresh=full_refresh, dry_run=dry_run, json=json)
 
 

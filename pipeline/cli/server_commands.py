@@ -17,6 +17,7 @@ from pipeline.cli.options import (
     JsonOption,
     LakeFolderOption,
     Output,
+    SeededTablesOption,
     ServerOption,
     SourceOption,
     reporting,
@@ -81,7 +82,7 @@ def check(
         print(report.to_json())
     elif not quiet:
         with result_console() as out:
-            show(report, out, explain_fit=verbose)
+            show(report, out, explain_ok=verbose)
     raise typer.Exit(report.exit_code)
 
 
@@ -128,15 +129,7 @@ def seed(
     server: ServerOption = None,
     source: SourceOption = None,
     lake: LakeFolderOption = None,
-    table: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--table",
-            metavar="PATTERN",
-            help="Tables whose schema.table matches; repeatable. By default, those that gold"
-            " lacks.",
-        ),
-    ] = None,
+    tables: SeededTablesOption = None,
     dump: Annotated[
         str | None,
         typer.Option(
@@ -179,7 +172,7 @@ def seed(
 
     For tables whose CREATE TABLE is not in the logs; the next run loads the rows into gold.
     """
-    given = {"tables": table, "dump": dump, "form": form, "create": create, "at": at}
+    given = {"tables": tables, "dump": dump, "form": form, "create": create, "at": at}
     section = ("seed", {**given, "consistent": consistent or None})
     places: dict[str, Any] = {"conf": conf, "server": server, "source": source, "lake": lake}
     carry_out("seed", output, section=section, **places)

@@ -12,7 +12,7 @@ from pipeline.errors import BinlakeError, ConcurrentRunError
 from pipeline.gold.apply.apply import GoldBatch, apply_tables
 from pipeline.gold.apply.seed_rows import seed_facts
 from pipeline.gold.cascades.cascades_table import kept
-from pipeline.gold.changes.drift import in_all, watch
+from pipeline.gold.changes.drift import drift_sample, in_all
 from pipeline.gold.changes.small_batch import Few, are_few
 from pipeline.gold.next_batch import Seen, facts_of, timeline
 from pipeline.gold.plan import rebuild
@@ -101,13 +101,14 @@ def _apply(run: LayerRun, plan: Plan, state: GoldState, seen: Seen | None) -> Ap
     stopped = bool(stops) or published is not state
     state = published
     reached = max(before.cut_lsn, before.rebuild.upto)
+    drifts = batch.drift_sample.found if batch.drift_sample else {}
     done = {
         "changes": changes,
         "held": state.held(),
         "cut": asdict(cut),
         "cut_lsn": state.cut_lsn,
         "published_at": published_at(record, reached, state.cut_lsn, batch.facts),
-        "drift": in_all((record or {}).get("drift"), batch.watch.found if batch.watch else {}),
+        "drift": in_all((record or {}).get("drift"), drifts),
         "written": {name: asdict(figures) for name, figures in written.items()},
     }
     if state.rebuild.under_way:
@@ -139,7 +140,7 @@ def _batch(
         seen.facts,
         seed_facts(run, touched, items, state.cut_lsn),
         kept(run.spark, run.lake, state.cascades),
-        watch(run.settings.drift, plan.batch, len(touched), fresh=fresh),
+        drift_sample(run.settings.drift, plan.batch, len(touched), fresh=fresh),
         Few(seen.facts.changes, _looking(run)) if are_few(seen.facts) else None,
     )
 
@@ -189,7 +190,7 @@ def _apply_groups(
     batch: GoldBatch, groups: Sequence[Sequence[TableState]], task: Task
 ) -> list[_Outcome | None]:
     """Apply groups of connected tables in parallel; None for those that need Spark, if it is not
-    started. What they have done stays: a step is done once."""
+    started. Steps that such a group committed are kept, and not repeated."""
 
     def apply(tables: Sequence[TableState]) -> _Outcome | None:
         outcome: _Outcome

@@ -146,7 +146,7 @@ def _require_until(run: LayerRun) -> None:
     """
     silver = silver_progress(run.ledger).plan
     if silver is not None:
-        last_wanted(run, run.settings.until, NO_LSN, silver.cut_lsn)
+        last_wanted(run, run.settings.until, NO_LSN, silver.last_lsn)
 
 
 def _drift(ledger: Ledger) -> Mapping[str, Any]:

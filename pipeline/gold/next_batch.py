@@ -153,7 +153,7 @@ def draft_next(
         built = silver.refresh.batch
         previous = replace(previous, rebuild=Rebuild(silver=built, reached=built))
     batch = last.batch + 1 if last else 1
-    decoded = silver.plan.cut_lsn
+    decoded = silver.plan.last_lsn
     wanted = last_wanted(run, run.settings.until, previous.cut_lsn, decoded)
     cut, seen = _look_ahead(run, previous, wanted)
     start = previous.without_refusals() if again else previous

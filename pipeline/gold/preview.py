@@ -115,10 +115,10 @@ def _drafted(run: LayerRun) -> _Ahead | None:
 def _left(run: LayerRun, before: GoldState, after: GoldState) -> _Ahead:
     """Return the unfinished plan of an earlier run.
 
-    Parts of it may be carried out, which a new plan would mistake for others' changes.
+    Parts of it may be done already; a new plan would take them for another program's changes.
     """
     silver = silver_progress(run.ledger).plan
-    decoded = silver.cut_lsn if silver else after.cut_lsn
+    decoded = silver.last_lsn if silver else after.cut_lsn
     wanted = last_wanted(run, run.settings.until, before.cut_lsn, decoded)
     return _Ahead(before, after, timeline(run), wanted, decoded)
 

@@ -171,9 +171,9 @@ class Lake:
         """Silver: initial snapshots of tables at positions of the log, a folder for each."""
         return self._path("silver", "_seeds", source)
 
-    def halts(self, source: str) -> str:
+    def verification_points(self, source: str) -> str:
         """Gold: the requested verification points, a small file each."""
-        return self._path("gold", "_halts", source)
+        return self._path("gold", "_verification_points", source)
 
     def gold(self, schema: str, table: str) -> str:
         """Gold: the replicated table."""

@@ -123,12 +123,12 @@ def seed_needs(run: LayerRun, files: Sequence[FileRow]) -> Iterator[Need]:
         table = tables.get(item.name)
         if item.seed and (table is None or table.to_lsn < item.lsn or table.seed != item.seed.id):
             first = item.seed.lsn + 1
-            yield Need(first, f"the seed of {item.name} is not in gold yet")
+            yield Need(first, f"the initial snapshot of {item.name} is not in gold yet")
     for seed in waiting(run.settings, items):
         places = [lsn_of((row.ordinal, 0)) for row in files if row.file == seed.first[0]]
         if places:
             # If several files have this name, only silver knows which one it is: keep all.
-            why = f"silver has not taken the seed of {seed.name} yet"
+            why = f"silver has not used the initial snapshot of {seed.name} yet"
             yield Need(min(places) | seed.first[1], why)
 
 
@@ -165,16 +165,16 @@ def name_needs(run: LayerRun) -> Iterator[Need]:
 
 
 def silver_age(ledger: Ledger, finished: Finished, now: datetime, keep: timedelta | None) -> Need:
-    """Return silver's need by age: all after the cut of the last batch older than `keep`."""
+    """Return silver's need by age: all after the last batch older than `keep`."""
     if keep is None:
         return Need(FROM_START, "retention.silver is forever")
     old = [
         batch for (layer, batch), at in finished.items() if layer == "silver" and at < now - keep
     ]
     last = max(old, default=0)
-    cuts = [body["cut_lsn"] for body in ledger.planned("silver", last, last)] if old else []
+    lsns = [body["last_lsn"] for body in ledger.planned("silver", last, last)] if old else []
     why = f"the rest was decoded less than {_in_words(keep)} ago (retention.silver)"
-    return Need(cuts[0] + 1 if cuts else FROM_START, why)
+    return Need(lsns[0] + 1 if lsns else FROM_START, why)
 
 
 def bronze_age(

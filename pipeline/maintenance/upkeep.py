@@ -53,12 +53,12 @@ DELETED_DAYS = 7
 class FileRetention:
     """The retention of a table's removed files (`deleted`) and of its Delta log, in days.
 
-    `asked`: somebody else has set it, so that it is never shortened.
+    `set_by_others`: not by Binlake, so that it is never shortened.
     """
 
     deleted: int
     log: int
-    asked: bool = False
+    set_by_others: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def due(run: LayerRun, table: Table, now: datetime) -> Due:
     kept = FileRetention(
         read_days(properties.get(DELETED), DELETED_DAYS),
         read_days(properties.get(LOG), LOG_DAYS),
-        asked=DELETED in properties and properties[DELETED] != properties.get(OWN),
+        set_by_others=DELETED in properties and properties[DELETED] != properties.get(OWN),
     )
     # A table that was re-created has none of the versions in cuts.
     named = table.named if table.delta_id == state.id else ()
@@ -220,7 +220,7 @@ class Keeper:
 
 def _properties(kept: FileRetention) -> dict[str, str]:
     deleted, log = (f"interval {days} days" for days in (kept.deleted, kept.log))
-    return {DELETED: deleted, LOG: log} | ({} if kept.asked else {OWN: deleted})
+    return {DELETED: deleted, LOG: log} | ({} if kept.set_by_others else {OWN: deleted})
 
 
 # --- due steps ------------------------------------------------------------------------------------
@@ -240,12 +240,12 @@ def new_retention(now: FileRetention, cuts: timedelta, reach: timedelta) -> File
     """
     need = max(cuts, reach) + AHEAD
     wanted = math.ceil(need * (1 + SLACK) / _DAY)
-    little = now.asked or now.deleted <= 2 * wanted
+    little = now.set_by_others or now.deleted <= 2 * wanted
     if need <= now.deleted * _DAY and little and now.log >= now.deleted:
         return None
-    if now.asked:
+    if now.set_by_others:
         wanted = max(wanted, now.deleted)
-        return FileRetention(wanted, max(LOG_DAYS, wanted, now.log), asked=True)
+        return FileRetention(wanted, max(LOG_DAYS, wanted, now.log), set_by_others=True)
     base = max(LOG_DAYS, wanted)
     return FileRetention(wanted, now.log if base <= now.log <= 2 * base else base)
 

@@ -27,7 +27,7 @@ from pipeline.run.recorder import Recorder, failure_logged
 from pipeline.seed import job as seed
 from pipeline.settings import Settings
 from pipeline.silver import job as silver
-from pipeline.silver.full_refresh import asked, require_refreshable
+from pipeline.silver.full_refresh import require_refreshable, settings_digest
 from pipeline.silver.plan.progress import silver_progress_ahead
 from pipeline.spark.spark_submit import apply_to_process
 
@@ -62,7 +62,8 @@ def _refresh_silver(spark: Spark, settings: Settings, progress: Progress) -> Lay
 
 
 def _is_under_way(run: LayerRun) -> bool:
-    same = silver_progress_ahead(run.ledger).refresh.asked == asked(run.settings)
+    refresh = silver_progress_ahead(run.ledger).refresh
+    same = refresh.settings_digest == settings_digest(run.settings)
     return same and awaits_rebuild(run.ledger)
 
 

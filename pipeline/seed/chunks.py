@@ -21,7 +21,7 @@ from decoder.constants import ColumnType as T
 from decoder.model.definition import ColumnDefinition
 from pipeline.lake.sql_text import quoted
 from pipeline.layer import LayerRun
-from pipeline.seed.folder import Begun, SeedFolder, fill, filled, under_way
+from pipeline.seed.folder import SeedFolder, SeedProgress, fill, filled, under_way
 from pipeline.seed.jdbc import JdbcSource, require_connector, typed
 from pipeline.seed.server import SourceServer
 from pipeline.seed.source_table import NotSeedableError, SourceTable
@@ -90,7 +90,7 @@ def read_in_chunks(run: LayerRun, server: SourceServer, table: SourceTable) -> S
     )
 
 
-def _begun(run: LayerRun, server: SourceServer, table: SourceTable) -> Begun:
+def _begun(run: LayerRun, server: SourceServer, table: SourceTable) -> SeedProgress:
     """Return the attempt to resume, or start one: split the table, then read the position."""
     types = run.settings.decoding["types"]
     same = {"origin": server.id, "query": table.query, "types": types}
@@ -102,7 +102,9 @@ def _begun(run: LayerRun, server: SourceServer, table: SourceTable) -> Begun:
     gtids = server.places.executed()
     place = server.places.settled()
     log = {**server.places.log_identity(), "gtids": gtids}
-    begun = Begun(new_id(table.name), server.id, table.query, *place, tuple(parts), types, log=log)
+    begun = SeedProgress(
+        new_id(table.name), server.id, table.query, *place, tuple(parts), types, log=log
+    )
     SeedFolder(run.lake, run.source, begun.id).begin(begun)
     return begun
 

@@ -19,7 +19,7 @@ from pipeline.seed.server import SourceServer
 from pipeline.seed.source_table import NotSeedableError, SourceTable
 from pipeline.seed.values import RowReader
 from pipeline.silver.plan.stored_seeds import Seed, new_id
-from pipeline.source.server.connection import asked, connect, queried
+from pipeline.source.server.connection import connect, explained_errors, queried
 from pipeline.source.server.log_position import LogPosition, LogPositions
 from pipeline.source.server.login import Login
 from pipeline.source.server.version import ServerVersion
@@ -104,7 +104,7 @@ def snapshot(login: Login, version: ServerVersion) -> Iterator[ConsistentSnapsho
     connection = connect(
         login, use_unicode=False, conv={**encoders}, autocommit=False, read_timeout=SILENT_SECONDS
     )
-    with connection, asked(login):
+    with connection, explained_errors(login):
         for statement in SESSION:
             queried(connection, statement)
         places = LogPositions(connection, version, login)

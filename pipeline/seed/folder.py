@@ -36,7 +36,7 @@ PATIENCE = 24 * 60 * 60
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class SeedProgress:
     """A seed in progress, of a table with the CREATE TABLE `query`, from `file`:`position` on.
 
     `origin`: identifies the server or dump. `chunks`: a WHERE condition, or a name, for each chunk.
@@ -55,7 +55,7 @@ class Begun:
     log: dict[str, Any] = field(default_factory=dict)
 
 
-_FORM = TypeAdapter(Begun)
+_FORM = TypeAdapter(SeedProgress)
 
 Read = Callable[[int], DataFrame]
 """Returns the rows of a chunk, given its number, in the staged schema."""
@@ -88,11 +88,11 @@ class SeedFolder:
         """True if all its rows have been read."""
         return stores.exists(f"{self.path}/{MANIFEST}")
 
-    def begin(self, begun: Begun) -> None:
+    def begin(self, begun: SeedProgress) -> None:
         """Write `begun.json`."""
         stores.write(f"{self.path}/{BEGUN}", json.dumps(asdict(begun)).encode())
 
-    def begun(self) -> Begun | None:
+    def begun(self) -> SeedProgress | None:
         """Return the content of `begun.json`; None if it is missing or damaged."""
         text = stores.content(f"{self.path}/{BEGUN}")
         try:
@@ -147,7 +147,7 @@ class SeedFolder:
         return written
 
 
-def under_way(lake: Lake, source: str, name: TableName, **same: object) -> Begun | None:
+def under_way(lake: Lake, source: str, name: TableName, **same: object) -> SeedProgress | None:
     """Return a table's latest unfinished seed that was started within PATIENCE seconds and has
     these fields; None if there is none."""
     for one in reversed(ids_of(lake, source, name)):
@@ -160,7 +160,7 @@ def under_way(lake: Lake, source: str, name: TableName, **same: object) -> Begun
     return None
 
 
-def fill(run: LayerRun, name: TableName, begun: Begun, read: Read) -> SeedFolder:
+def fill(run: LayerRun, name: TableName, begun: SeedProgress, read: Read) -> SeedFolder:
     """Write every chunk that is not there yet. Raises NotSeedableError."""
     folder = SeedFolder(run.lake, run.source, begun.id)
     left = [n for n in range(len(begun.chunks)) if folder.done(n) is None]
@@ -194,7 +194,7 @@ def _all(name: TableName, chunks: list[Future[None]]) -> None:
 
 
 def filled(
-    run: LayerRun, name: TableName, begun: Begun, definition: TableDefinition, **fields: Any
+    run: LayerRun, name: TableName, begun: SeedProgress, definition: TableDefinition, **fields: Any
 ) -> Seed:
     """Return the seed of a table whose chunks are all written; `fields` are the other ones.
 

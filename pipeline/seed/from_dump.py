@@ -25,7 +25,7 @@ from pipeline.seed.dumps import (
     open_dump,
     open_parquet,
 )
-from pipeline.seed.folder import Begun, SeedFolder, fill, filled, under_way
+from pipeline.seed.folder import SeedFolder, SeedProgress, fill, filled, under_way
 from pipeline.seed.source_table import definition_of
 from pipeline.seed.values import RowReader
 from pipeline.settings import Settings
@@ -102,10 +102,10 @@ def read_dumped(run: LayerRun, dump: Dump, location: str, table: DumpedTable) ->
 
 def _begun(
     run: LayerRun, name: TableName, location: str, table: DumpedTable, place: LogCoordinates
-) -> Begun:
+) -> SeedProgress:
     types = run.settings.decoding["types"]
     parts = tuple(f"{chunk.name}:{chunk.size}" for chunk in table.chunks)
-    wanted = Begun(new_id(name), location, table.statement, *place, parts, types)
+    wanted = SeedProgress(new_id(name), location, table.statement, *place, parts, types)
     same = {k: v for k, v in asdict(wanted).items() if k not in ("id", "at")}
     if begun := under_way(run.lake, run.source, name, **same):
         return begun

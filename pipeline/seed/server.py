@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.seed.selection import SESSION
 from pipeline.settings import Settings
-from pipeline.source.server.connection import asked, connect, queried
+from pipeline.source.server.connection import connect, explained_errors, queried
 from pipeline.source.server.create_statements import CreateStatements, read_create_statements
 from pipeline.source.server.log_position import LogPositions
 from pipeline.source.server.login import Login, login
@@ -49,7 +49,7 @@ class SourceServer:
 
     def create_statements(self, settings: Settings) -> CreateStatements:
         """Read the definitions of all replicated tables. Raises ServerError."""
-        with connect(self.login) as connection, asked(self.login):
+        with connect(self.login) as connection, explained_errors(self.login):
             return read_create_statements(connection, self.login, settings.wanted)
 
 
@@ -58,7 +58,7 @@ def source_server(settings: Settings) -> Iterator[SourceServer]:
     """Connect to the server of the settings. Raises ServerError and SettingsError."""
     who = login(settings)
     connection = connect(who, read_timeout=SILENT_SECONDS)
-    with connection, asked(who):
+    with connection, explained_errors(who):
         queried(connection, f"{SESSION}, wait_timeout = {IDLE_SECONDS}")
         found = queried(connection, "SHOW GLOBAL VARIABLES")
         variables = {str(name).lower(): str(value) for name, value in found}

@@ -228,8 +228,8 @@ class Settings(Model):
     transaction in the log before the first that is later. A later run without it continues from
     there."""
     refresh_tables: TablePatterns = ()
-    """With `apply --full-refresh`: rebuild only these tables. Better given with `--table`, since in
-    a file it applies to every full refresh of gold."""
+    """With `apply --full-refresh`: rebuild only these tables. Use `--table` rather than a file,
+    where it would apply to every full refresh of gold."""
     retention: RetentionSettings = RetentionSettings()
     on_fault: Literal["hold", "mark"] = "hold"
     """The effect of a fault on its tables: `hold` stops them just before it; `mark`

@@ -87,14 +87,13 @@ def _duration(value: Any) -> Any:
 
 
 def duration_text(duration: timedelta | None) -> str:
-    """Return a duration in the largest unit that is exact: `36 hours`, `forever`."""
+    """Return a duration in the largest unit that is exact: `1 day`, `36 hours`, `forever`."""
     if duration is None:
         return FOREVER
     seconds = int(duration.total_seconds())
-    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
-        if seconds % length == 0:
-            return f"{seconds // length} {unit}"
-    return f"{seconds} seconds"
+    units = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
+    count, unit = next((seconds // size, unit) for unit, size in units if seconds % size == 0)
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
 
 
 def size_text(size: int) -> str:

@@ -186,7 +186,7 @@ def _record(body: SilverPlan, counts: Mapping[str, int], decoded: int) -> dict[s
     rows = rows_by_table(body, counts)
     return {
         "to": list(body.end),
-        "cut_lsn": body.cut_lsn,
+        "last_lsn": body.last_lsn,
         "rows": rows,
         "counts": {
             "segments": decoded,

@@ -41,14 +41,14 @@ from pipeline.silver.decode.silver_tables import (
     statements_table,
     transactions_table,
 )
-from pipeline.silver.plan.batch_plan import Begins, SilverPlan
+from pipeline.silver.plan.batch_plan import RefreshStart, SilverPlan
 from pipeline.silver.plan.new_segments import AvailableSegments, new_segments
 from pipeline.silver.plan.progress import SilverProgress, silver_progress, silver_progress_ahead
 from pipeline.silver.tables.views import drop_view
 
 NAMED = 5
 """The most files that a refusal names."""
-_ASKED = frozenset(
+_IN_DIGEST = frozenset(
     {
         *("include", "exclude", "types", "definitions", "default_charset", "system_time_zone"),
         *("lower_case_table_names", "given_up"),
@@ -63,13 +63,13 @@ class RefreshRefusedError(BinlakeError):
     exit_code = 2
 
 
-def asked(settings: Settings) -> str:
-    """Return a hash of the settings that distinguish one full refresh from another.
+def settings_digest(settings: Settings) -> str:
+    """Return a digest of the settings that distinguish one full refresh from another.
 
     For `definitions` it covers the file's content, not its path. Raises SettingsError if the file
     cannot be read.
     """
-    values = settings.model_dump(mode="json", include=set(_ASKED))
+    values = settings.model_dump(mode="json", include=set(_IN_DIGEST))
     if settings.definitions is not None:
         values["definitions"] = text_of(settings.definitions)
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
@@ -78,7 +78,7 @@ def asked(settings: Settings) -> str:
 def resumes_refresh(run: LayerRun) -> bool:
     """Return True if a full refresh of silver is in progress with the same settings."""
     refresh = silver_progress_ahead(run.ledger).refresh
-    return refresh.under_way and refresh.asked == asked(run.settings)
+    return refresh.under_way and refresh.settings_digest == settings_digest(run.settings)
 
 
 def require_refreshable(run: LayerRun) -> None:
@@ -170,8 +170,8 @@ def beginning_plan(run: LayerRun) -> SilverPlan | None:
         known.update(before.begins.tables)
     return replace(
         before.at_its_end(),
-        begins=Begins(
-            asked(run.settings),
+        begins=RefreshStart(
+            settings_digest(run.settings),
             last_maintained(run.ledger),
             tuple(sorted(known)),
             run.settings.decoding,
@@ -218,11 +218,11 @@ def begin(run: LayerRun, plan: Plan, body: SilverPlan) -> None:
         drop_view(run.spark, lake, schema, name)
     # Last: they record which source owns the tables.
     _delete(tables, "definitions", definitions(lake), source, plan.batch)
-    ledger.finish(plan, {MAINTAINED: maintained, **_record(replace(body, cut_lsn=0))})
+    ledger.finish(plan, {MAINTAINED: maintained, **_record(replace(body, last_lsn=0))})
 
 
 def _record(body: SilverPlan) -> dict[str, object]:
-    return {"to": list(body.end), "cut_lsn": body.cut_lsn, "rows": {}, "counts": {}}
+    return {"to": list(body.end), "last_lsn": body.last_lsn, "rows": {}, "counts": {}}
 
 
 def _delete(tables: Tables, name: str, table: LakeTable, source: str, batch: int) -> None:

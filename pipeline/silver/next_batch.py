@@ -89,16 +89,18 @@ def next_plan(run: LayerRun) -> Next:
     surveyed = in_log_order(rows, timeline, [*filter(None, [start]), *here])
     if before is None and (reason := waits_for(readings.to_come, rows, timeline)):
         return Next(None, (reason, *whole.gaps))
-    cut = surveyed.cut_lsn if surveyed.cut_lsn is not None else before.cut_lsn if before else 0
+    last_lsn = surveyed.last_lsn
+    if last_lsn is None:
+        last_lsn = before.last_lsn if before else 0
     reached = seeding.SilverReached(
-        cut, new.end, files, _is_all_of_bronze(new), removed(run.ledger).lsn
+        last_lsn, new.end, files, _is_all_of_bronze(new), removed(run.ledger).lsn
     )
     taken = seeding.take(settings, seeds, timeline, past, reached)
     passed = {str(item.name): item.seed.lsn for item in taken.items if item.seed}
     plan = SilverPlan(
         start=new.start,
         end=new.end,
-        cut_lsn=cut,
+        last_lsn=last_lsn,
         from_start=from_start,
         tables=surveyed.tables,
         names=surveyed.names,
@@ -140,7 +142,7 @@ def _seeds_alone(run: LayerRun, before: SilverPlan | None, new: AvailableSegment
     timeline = Timeline(past, timeline_options(settings, from_start=before.from_start))
     files = read_files(*of_source)
     lsn = removed(run.ledger).lsn
-    reached = seeding.SilverReached(before.cut_lsn, before.end, files, _is_all_of_bronze(new), lsn)
+    reached = seeding.SilverReached(before.last_lsn, before.end, files, _is_all_of_bronze(new), lsn)
     readings = locate(needed_readings(kept(run.lake, run.source), timeline), reached, before.end)
     declared = in_log_order([], timeline, beginnings(readings, timeline, before.end, ()))
     taken = seeding.take(settings, seeds, timeline, past, reached)

@@ -115,7 +115,7 @@ def _address(text: str) -> str:
 
 
 def _is_no_date(value: Any) -> bool:
-    """Return True if a server's text is no calendar day: zero, impossible, or before the year 1."""
+    """Return True if the text is not a calendar date: zero, impossible, or before the year 1."""
     if isinstance(value, date):
         return False
     try:

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.gold.plan.verification_points import VerificationPoint, halt
+from pipeline.gold.plan.verification_points import VerificationPoint, requested_point
 from pipeline.lake import stores
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import Task
-from pipeline.source.server.connection import ANSWER_SECONDS, asked, connect
+from pipeline.source.server.connection import ANSWER_SECONDS, connect, explained_errors
 from pipeline.source.server.errors import ServerError
 from pipeline.source.server.login import Login, login
 from pipeline.verify.matching import GoldPosition, wait_for_server
@@ -72,7 +72,9 @@ class _Asking(Watcher):
     def begun(self, place: Mapping[str, Any]) -> None:
         """Request the cut before any row is read, or gold may pass the position meanwhile."""
         self._wanted = self._ask(place)
-        self._meanwhile.enter_context(halt(self._run.lake, self._run.source, self._wanted))
+        self._meanwhile.enter_context(
+            requested_point(self._run.lake, self._run.source, self._wanted)
+        )
 
     @property
     def wanted(self) -> VerificationPoint:
@@ -163,11 +165,11 @@ def _connected(who: Login, silent: int) -> Iterator[Connection[Any]]:
     from pymysql.converters import encoders
 
     connection = connect(who, use_unicode=False, conv={**encoders}, read_timeout=silent)
-    with connection, asked(who):
+    with connection, explained_errors(who):
         try:
             yield connection
         except UnknownTypeError as error:
-            remedy = "Exclude the table in the settings, or choose other tables with --tables."
+            remedy = "Exclude the table in the settings, or choose other tables with --table."
             raise ServerError(
                 f"{error}", address=who.address, user=who.user, remedy=remedy
             ) from error

@@ -260,7 +260,7 @@ class _PositionMatcher:
         if not is_in_silver(self.run, (row.ordinal, position)):
             return None
         low = self.began.lsn
-        return max(self.wanted.last(self.run, low, silver.cut_lsn), low)
+        return max(self.wanted.last(self.run, low, silver.last_lsn), low)
 
     def _file(self) -> FileRow | None:
         """Return the last file of that name, unless gold was after the position in it when verify

@@ -343,7 +343,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=3306)
     parser.add_argument("--socket")
     parser.add_argument("--user", default="root")
-    parser.add_argument("--tables", nargs="+", default=(), metavar="SCHEMA.TABLE")
+    parser.add_argument(
+        "--table", nargs="+", action="extend", default=[], metavar="SCHEMA.TABLE", dest="tables"
+    )
     parser.add_argument("--no-keys", action="store_true", help="write only counts and checksums")
     parser.add_argument("--zero-dates", choices=("null", "string"), default="null")
     return parser

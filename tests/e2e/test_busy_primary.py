@@ -92,8 +92,8 @@ def test_gold_equals_a_primary_under_constant_load(
         assert all(table.complete for table in read_status(spark, settings).tables)
         with ThreadPoolExecutor(1) as pool:
             verifying = pool.submit(verified)
-            halts = tmp_path / "lake" / "gold" / "_halts" / "busy"
-            while not (verifying.done() or (halts.exists() and [*halts.glob("*.json")])):
+            requests = tmp_path / "lake" / "gold" / "_verification_points" / "busy"
+            while not (verifying.done() or (requests.exists() and [*requests.glob("*.json")])):
                 threading.Event().wait(0.2)
             # The snapshot's position is landed soon, and so are later changes: gold stops in
             # between.

@@ -25,13 +25,13 @@ CREATED = f"""
     SET SESSION sql_mode = '';
     CREATE TABLE orders (id INT UNSIGNED PRIMARY KEY, name VARCHAR(40) CHARACTER SET latin1,
         amount DECIMAL(9,2), state ENUM('new', 'paid') DEFAULT 'new', at TIMESTAMP(3) NULL);
-    CREATE TABLE bag (v INT UNSIGNED, note TEXT);
+    CREATE TABLE keyless (v INT UNSIGNED, note TEXT);
     CREATE TABLE days (day DATE NOT NULL, n INT NOT NULL, v INT, u INT, UNIQUE KEY by_u (u),
         UNIQUE KEY (day, n));
     CREATE TABLE altered (id INT PRIMARY KEY, a VARCHAR(9), b VARCHAR(9));
     CREATE TABLE quiet (id INT PRIMARY KEY, v VARBINARY(3));
     INSERT INTO orders VALUES (1, 'é', 1.50, 'new', NOW(3)), (4294967295, NULL, -2, 'paid', NULL);
-    INSERT INTO bag VALUES (1, 'x'), (1, 'x'), (4294967295, NULL);
+    INSERT INTO keyless VALUES (1, 'x'), (1, 'x'), (4294967295, NULL);
     INSERT INTO days SELECT ELT(1 + c.n, '0000-00-00', '2024-00-10', '2024-02-29'),
         a.n + 10 * b.n, 0, NULL FROM {DIGITS} a, {DIGITS} b, {DIGITS} c WHERE c.n < 3;
     INSERT INTO days VALUES ('2024-03-01', 1, 0, 1), ('2024-03-01', 3, 0, 3);
@@ -41,7 +41,7 @@ CREATED = f"""
 """
 CHANGED = (
     "UPDATE orders SET amount = amount + 1; INSERT INTO orders (id, name) VALUES (2, 'ß')",
-    "DELETE FROM bag WHERE v = 1 LIMIT 1; UPDATE days SET u = u + 10 WHERE u = 1",
+    "DELETE FROM keyless WHERE v = 1 LIMIT 1; UPDATE days SET u = u + 10 WHERE u = 1",
     "DELETE FROM days WHERE u = 3; INSERT INTO days VALUES ('2024-03-01', 4, 0, 4)",
     "UPDATE days SET v = n WHERE n > 90",
     "UPDATE altered SET a = 'before' WHERE id = 1",
@@ -130,7 +130,7 @@ def test_readmes_procedure_on_a_server_with_defaults(
     # one whose columns have changed places since the log began.
     ends(3, "run", *given["alone"])
     assert tables_of(lakes["alone"]) == {
-        **dict.fromkeys(("orders", "bag", "days"), (False, False)),
+        **dict.fromkeys(("orders", "keyless", "days"), (False, False)),
         "altered": (False, True),
     }
 
@@ -138,7 +138,7 @@ def test_readmes_procedure_on_a_server_with_defaults(
     if kind == "mariadb":  # it may log meanwhile which of its logs recovery needs
         ends(0, "capture", *given["seeded"])
     ends(0, "run", *given["seeded"])
-    every = ("orders", "bag", "days", "altered", "quiet")
+    every = ("orders", "keyless", "days", "altered", "quiet")
     assert tables_of(lakes["seeded"]) == dict.fromkeys(every, (True, False))
     equals_the_server("seeded")
 

@@ -200,7 +200,7 @@ def test_a_pair_of_names_is_an_exception_only_while_it_is_needed(shed: House) ->
     pair, other = ("saw", "saws"), ("saw", "vice")
     assert not list(near_twins(replace(shed, twins={pair: "why"})))
     assert list(near_twins(replace(shed, twins={pair: "why", other: "why"}))) == [
-        "saw and vice are no near-twins"
+        "saw and vice are not near-twins"
     ]
 
 
@@ -219,6 +219,16 @@ def test_names_that_differ_only_by_an_ending(shed: House, one: str, other: str) 
         (shed.root / f"second/{name}.py").write_text(LONG)
     assert list(near_twins(shed)) == [
         f"{one} and {other} differ only by an ending: second.{one}, second.{other}"
+    ]
+
+
+def test_names_in_a_folder_beside_the_product_are_compared_with_each_other(shed: House) -> None:
+    (shed.root / "yard").mkdir(exist_ok=True)
+    for name in ("hut", "huts", "saws"):
+        (shed.root / f"yard/{name}.py").write_text(LONG)
+    assert not list(near_twins(shed))
+    assert list(near_twins(replace(shed, named=("yard",)))) == [
+        "hut and huts differ only by an ending: yard.hut, yard.huts"
     ]
 
 

@@ -94,7 +94,7 @@ def documented_tables() -> list[DocumentedTable]:
                 "complete": "True once the whole file, up to its end, is ingested.",
                 "fault": "What is wrong with the file and what to do; else null.",
                 "ingested_upto": "Bytes ingested.",
-                "crc32": "Checksum of the ingested bytes, by which a longer copy is recognised as"
+                "crc32": "Checksum of the ingested bytes, by which a longer copy is recognized as"
                 " the same file.",
                 "sha256": "Hash of the whole file, once complete.",
                 "in_use": "Whether the server's in-use flag is set in the stored bytes.",

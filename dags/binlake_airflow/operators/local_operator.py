@@ -67,7 +67,7 @@ class BinlakeLocalOperator(BaseOperator):
         self._stopped = False
         try:
             exit_code = self._run([find_program(self.program), *arguments], outcome)
-        except BaseException:  # a timeout is no Exception
+        except BaseException:  # Airflow's timeout is not an Exception
             self.on_kill()
             raise
         outcome.raise_for_exit_code(self.command, exit_code, warn=self.warn)
@@ -81,7 +81,7 @@ class BinlakeLocalOperator(BaseOperator):
             text=True,
             errors="replace",
             start_new_session=True,
-            # No colours in the log, even if the worker's environment forces them.
+            # No colors in the log, even if the worker's environment forces them.
             env={**os.environ, "TERM": "dumb", **server_environment(self.server)},
         )
         if self._stopped:  # on_kill was called during Popen

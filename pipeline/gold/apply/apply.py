@@ -11,22 +11,22 @@ from itertools import chain
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from pipeline.gold.apply.merge import Take, put
+from pipeline.gold.apply.merge import Take, apply_part
 from pipeline.gold.apply.seed_rows import Seeding
 from pipeline.gold.cascades.cascades_table import CascadedChanges
 from pipeline.gold.changes.changes import (
-    TableChanges,
+    PartChanges,
     decided,
     left_out_of,
     read_changes,
     without_here,
 )
-from pipeline.gold.changes.drift import Look, Watch
+from pipeline.gold.changes.drift import DriftCheck, DriftSample
 from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.small_batch import Few, few_of, rows_here
 from pipeline.gold.changes.steps import Evolve, Rows, parts
-from pipeline.gold.local.merge import put_without_spark
+from pipeline.gold.local.merge import apply_without_spark
 from pipeline.gold.plan.stopped_tables import StoppedTable, stops
 from pipeline.gold.plan.table_refresh import prepare_place
 from pipeline.gold.schema.renames import TableStep, change, in_order
@@ -69,7 +69,7 @@ class GoldBatch:
     facts: Facts
     since_seeds: Facts
     cascades: CascadedChanges
-    watch: Watch | None
+    drift_sample: DriftSample | None
     few: Few | None
 
 
@@ -182,23 +182,24 @@ class _Carrier:
             return 0
         shape = shape_of(part.definition, part.key)
         write = Write(table.reference, table.app, step.version)
-        look = Look(batch.watch, str(step.name)) if batch.watch and part.complete else None
+        sample = batch.drift_sample if part.complete else None
+        drift_check = DriftCheck(sample, str(step.name)) if sample else None
         here = rows_here(run.spark, run.lake, part, types) if batch.few else None
         if here is not None:
             here = without_here(here, left_out_of(part, batch.facts.skipped, batch.facts.prepared))
         if here is not None and self._are_all(step.name, part):
             defaults = partial(defaults_here, part, types)
-            count = put_without_spark(here, shape, write, look, defaults=defaults)
+            count = apply_without_spark(here, shape, write, drift_check, defaults=defaults)
             if count is not None:
                 return count
-        return put(
+        return apply_part(
             run.session,
             self._taking(step.name, part, here),
             shape,
             write,
             left_out=left_out(part, types, lenient=batch.state.mark_faults and not part.complete),
             complete=part.complete,
-            look=look,
+            drift_check=drift_check,
             few=few_of(batch.few, part.definition),
         )
 
@@ -211,7 +212,7 @@ class _Carrier:
         batch, run, facts = self.batch, self.batch.run, self.batch.facts
         spark, cascaded = run.session, batch.cascades.get((name, part.version))
 
-        def take(session: SparkSession) -> TableChanges | None:
+        def take(session: SparkSession) -> PartChanges | None:
             with nullcontext() if session is spark else staying_active(spark):
                 return read_changes(
                     session, run.lake, name, part, facts.skipped, facts.prepared, cascaded, here

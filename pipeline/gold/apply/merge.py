@@ -14,14 +14,14 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, MergeIntoWriter, SparkSession, functions as sf
 
-from pipeline.gold.changes.change_stats import Extent, all_of, extent, first_lsn, within
-from pipeline.gold.changes.changes import TableChanges
-from pipeline.gold.changes.drift import Look
+from pipeline.gold.changes.change_stats import ChangeStats, all_of, change_stats, first_lsn, within
+from pipeline.gold.changes.changes import PartChanges
+from pipeline.gold.changes.drift import DriftCheck
 from pipeline.gold.changes.fold import DELETE, Shape, fold, outcomes
 from pipeline.gold.changes.fold_partial import MISSING, fold_partial, misfits
 from pipeline.gold.changes.images import LeftOut
 from pipeline.gold.changes.key_checks import first_repeated
-from pipeline.gold.changes.keyless import keyless_misfits, put_keyless
+from pipeline.gold.changes.keyless import apply_keyless, keyless_misfits
 from pipeline.gold.changes.refusals import (
     key_inexact,
     key_left_out,
@@ -41,11 +41,11 @@ from pipeline.lake.delta_log.spark_written import has_none_within
 from pipeline.lake.lazy_spark import started
 from pipeline.lake.sql_text import quoted
 
-Take = Callable[[SparkSession], TableChanges | None]
+Take = Callable[[SparkSession], PartChanges | None]
 """Reads a part's changes in the given session; None if there are none."""
 
 
-def put(
+def apply_part(
     spark: SparkSession,
     take: Take,
     shape: Shape,
@@ -53,18 +53,18 @@ def put(
     *,
     left_out: LeftOut,
     complete: bool,
-    look: Look | None = None,
+    drift_check: DriftCheck | None = None,
     few: Few | None = None,
 ) -> int:
     """Apply the changes to the gold table as one step; return their number.
 
     `complete`: no change is missing; otherwise a DELETE may be, and a key be inserted twice.
-    `left_out`: meaning of columns that images leave out; `look`: checks changes with complete
-    images for drift before they are applied; `few`: the changes may be collected at the driver.
-    Raise TableRefusedError if they cannot be applied.
+    `left_out`: meaning of columns that images leave out; `drift_check`: of changes with complete
+    images, before they are applied; `few`: the changes may be collected at the driver. Raise
+    TableRefusedError if they cannot be applied.
     """
 
-    def taken(session: SparkSession) -> TableChanges | None:
+    def taken(session: SparkSession) -> PartChanges | None:
         found = take(session)
         if found is None:
             return None
@@ -72,27 +72,27 @@ def put(
         if changes is found.frame:
             return found
         collects = shape.key and found.rows is not None
-        return TableChanges(changes, changes.toArrow() if collects else None)
+        return PartChanges(changes, changes.toArrow() if collects else None)
 
-    part = _Part(spark, shape, write, left_out, complete, look)
+    part = _Part(spark, shape, write, left_out, complete, drift_check)
     found = taken(started(few.looking) if few and shape.key else spark)
     if found is None:
         return 0
     if not shape.key:
-        return part.put_without_key(found.frame)
-    brought = part.brought(found, few)
-    if not isinstance(brought, Extent):
-        return part.put_here(brought, found.frame) if brought.num_rows else 0
+        return part.apply_without_key(found.frame)
+    collected = part.collected(found, few)
+    if not isinstance(collected, ChangeStats):
+        return part.apply_collected(collected, found.frame) if collected.num_rows else 0
     # Not in the session for few changes, whose settings do not suit others.
-    again = taken(spark) if few and brought.changes else found
-    return 0 if again is None else part.put_changes(again.frame, brought)
+    again = taken(spark) if few and collected.changes else found
+    return 0 if again is None else part.apply_changes(again.frame, collected)
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The target of a part's changes, and how to interpret them (see `put`).
+    """The target of a part's changes, and how to interpret them (see `apply_part`).
 
-    `at_hand`: the changes are local data; `small`: gold's table is small.
+    `is_local`: the changes are local data; `small`: gold's table is small.
     """
 
     spark: SparkSession
@@ -100,11 +100,11 @@ class _Part:
     write: Write
     left_out: LeftOut
     complete: bool
-    look: Look | None
-    at_hand: bool = False
+    drift_check: DriftCheck | None
+    is_local: bool = False
     small: bool = False
 
-    def brought(self, taken: TableChanges, few: Few | None) -> pa.Table | Extent:
+    def collected(self, taken: PartChanges, few: Few | None) -> pa.Table | ChangeStats:
         """Return the changes collected at the driver if possible, otherwise their statistics."""
         if few and taken.rows is not None:
             return taken.rows
@@ -112,24 +112,24 @@ class _Part:
         rows = at_driver(changes, few.changes) if few and few.sized else None
         if rows is not None:
             return rows
-        found = extent(changes, self.shape, self.left_out, sized=few is not None)
+        found = change_stats(changes, self.shape, self.left_out, sized=few is not None)
         if few and found.changes and fit(changes, found.changes, found.bytes or 0):
             rows = at_driver(changes, found.changes)
         return found if rows is None else rows
 
-    def put_here(self, rows: pa.Table, changes: DataFrame) -> int:
+    def apply_collected(self, rows: pa.Table, changes: DataFrame) -> int:
         """Apply changes collected at the driver as `rows`."""
         own = session_for(self.spark, self.write.table, changes.sparkSession)
-        here = replace(self, spark=own, at_hand=True, small=own is not self.spark)
+        here = replace(self, spark=own, is_local=True, small=own is not self.spark)
         schema = changes.schema
         if not can_fold(rows, schema, self.shape):
             frame = local(own, self.spark, rows, schema)
-            return here.put_changes(frame, extent(frame, self.shape, self.left_out))
+            return here.apply_changes(frame, change_stats(frame, self.shape, self.left_out))
         folded = fold_here(rows, schema, self.shape)
         outcome = local(own, self.spark, folded.rows, folded.schema)
-        return here.put_whole(outcome, folded.extent, lambda: local(own, self.spark, rows, schema))
+        return here.apply_whole(outcome, folded.stats, lambda: local(own, self.spark, rows, schema))
 
-    def put_changes(self, changes: DataFrame, found: Extent) -> int:
+    def apply_changes(self, changes: DataFrame, found: ChangeStats) -> int:
         """Apply changes with these statistics to a table with a key."""
         if not found.changes:
             return 0
@@ -143,20 +143,22 @@ class _Part:
             if lsn is not None:
                 raise key_repeated(lsn, shape.key)
         if found.partial:
-            self.put_partial(changes, found)
+            self.apply_partial(changes, found)
             return found.changes
         if found.only_inserts and self.complete:
             folded = outcomes(changes, shape)
         else:
             folded = fold(changes, shape, key_changes=found.key_changes > 0)
-        return self.put_whole(folded, found, lambda: changes)
+        return self.apply_whole(folded, found, lambda: changes)
 
-    def there(self, found: Extent) -> DataFrame:
+    def there(self, found: ChangeStats) -> DataFrame:
         """Return gold's rows in the range of the changes' keys."""
         gold = delta.read(self.spark, self.write.table)
         return gold.where(all_of(within(found, gold.schema)))
 
-    def put_whole(self, folded: DataFrame, found: Extent, changes: Callable[[], DataFrame]) -> int:
+    def apply_whole(
+        self, folded: DataFrame, found: ChangeStats, changes: Callable[[], DataFrame]
+    ) -> int:
         """Apply folded changes with complete images; check `changes` for drift before, if due."""
         shape, write = self.shape, self.write
         there = self.there(found)
@@ -165,24 +167,24 @@ class _Part:
             none_there = has_none_within(self.spark, write.table, found.ranges)
             if none_there is None:
                 # Asking Spark costs as much as a MERGE of a few rows, unless nothing is there.
-                none_there = (found.only_inserts or not self.at_hand) and there.isEmpty()
+                none_there = (found.only_inserts or not self.is_local) and there.isEmpty()
             is_new = none_there
-        look = self.look
+        drift_check = self.drift_check
         if (
-            look
+            drift_check
             and not (is_new and found.only_inserts)
-            and look.is_due(found.changes, small=self.small)
+            and drift_check.is_due(found.changes, small=self.small)
         ):
-            look.at(changes(), shape, there)
+            drift_check.at(changes(), shape, there)
         if is_new:
             columns = [quoted(name) for name in shape.outcome_columns]
             rows = folded.where(~sf.col(DELETE)).select(*columns)
             delta.append_once(rows, write.table, app=write.app, version=write.version)
         else:
-            _merge(folded, shape, found, write, materialize=not self.at_hand)
+            _merge(folded, shape, found, write, materialize=not self.is_local)
         return found.changes
 
-    def put_partial(self, changes: DataFrame, found: Extent) -> None:
+    def apply_partial(self, changes: DataFrame, found: ChangeStats) -> None:
         shape, left_out = self.shape, self.left_out
         if found.unknown is not None:
             refuse_unknown(changes, left_out, found.unknown)
@@ -197,7 +199,7 @@ class _Part:
 
         write_documents(merge, lambda: misfits(changes, shape, there, left_out, lives=lives))
 
-    def put_without_key(self, changes: DataFrame) -> int:
+    def apply_without_key(self, changes: DataFrame) -> int:
         """Apply changes to a table without a key."""
         left_out = self.left_out
         incomplete = first_lsn(sf.col("__absent_before").isNotNull())
@@ -210,7 +212,7 @@ class _Part:
         if count:
             known = left_out.known(changes)
             write_documents(
-                lambda: put_keyless(self.spark, known, self.shape, self.write, left_out),
+                lambda: apply_keyless(self.spark, known, self.shape, self.write, left_out),
                 lambda: keyless_misfits(known, left_out),
             )
         return int(count)
@@ -224,7 +226,7 @@ def _same(there: Column, name: str, shape: Shape) -> Column:
 def _merge(
     folded: DataFrame,
     shape: Shape,
-    found: Extent,
+    found: ChangeStats,
     write: Write,
     *,
     keeps: bool = False,

@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame, SparkSession, functions as sf, types as st
 
 from decoder import TableDefinition
 from pipeline.errors import BinlakeError
-from pipeline.gold.apply.merge import put
+from pipeline.gold.apply.merge import apply_part
 from pipeline.gold.changes.change_stats import first_lsn, is_partial
-from pipeline.gold.changes.changes import TableChanges, read_changes
+from pipeline.gold.changes.changes import PartChanges, read_changes
 from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.log_facts import Facts, gather
 from pipeline.gold.changes.steps import Evolve, Rows, parts
@@ -104,7 +104,7 @@ class Seeding:
             # The published cut will include the table's previous rows.
             restore = f"RESTORE TABLE {in_sql(self.table.reference)} TO VERSION AS OF {base}"
             change.commit(lambda: change.session.sql(restore))
-            reason = f"its seed cannot be brought up to date: {error.refusal.reason}"
+            reason = f"its initial snapshot cannot be brought up to date: {error.refusal.reason}"
             raise TableRefusedError(Refusal(item.lsn, reason, passable=False)) from error
         change.set_position()
         return stored.rows + count
@@ -114,7 +114,8 @@ class Seeding:
         stored = read_seed(self.run.lake, self.run.source, seed.id)
         if stored is None:
             raise BinlakeError(
-                f"{definition} needs the rows of its seed {seed.id}, which are gone from the lake.",
+                f"{definition} needs the rows of its initial snapshot {seed.id}, which are gone"
+                " from the lake.",
                 remedy=f"Seed it again: binlake seed --table {definition}.",
             )
         return stored
@@ -145,7 +146,10 @@ class Seeding:
         """Apply the changes since the seed; return their number."""
         found = changes_since(self.state, self.items, self.part.item, seed)
         if len(found) > MOST_PARTS:
-            reason = f"its table map has changed {len(found)} times since the seed: seed it again"
+            reason = (
+                f"its table map has changed {len(found)} times since its initial snapshot: seed it"
+                " again"
+            )
             raise TableRefusedError(Refusal(self.part.item.lsn, reason))
         return sum(
             self._apply(replace(rows, complete=seed.exact), self.version + n)
@@ -155,13 +159,13 @@ class Seeding:
     def _apply(self, rows: Rows, version: int) -> int:
         run, table, name, facts = self.run, self.table, self.state.name, self.facts
 
-        def take(session: SparkSession) -> TableChanges | None:
+        def take(session: SparkSession) -> PartChanges | None:
             return read_changes(session, run.lake, name, rows, facts.skipped, facts.prepared)
 
         meaning = left_out(rows, run.settings.type_options, lenient=False)
         if not rows.complete and (changes := take(run.session)) is not None:
             _require_whole_images(completed(changes.frame, meaning))
-        return put(
+        return apply_part(
             run.session,
             take,
             shape_of(rows.definition, rows.key),
@@ -197,7 +201,7 @@ def _require_whole_images(changes: DataFrame) -> None:
     row = changes.agg(first_lsn(is_partial())).first()
     if row is not None and row[0] is not None:
         reason = (
-            "row images leave columns out (binlog_row_image is not FULL), and the seed was read"
-            " during writes: seed it with --consistent"
+            "row images leave columns out (binlog_row_image is not FULL), and the initial snapshot"
+            " was read during writes: seed it with --consistent"
         )
         raise TableRefusedError(Refusal(row[0], reason))

@@ -143,7 +143,7 @@ class _Derivation:
         if not found:
             return []
         logged = self.reader.logged({event.place[0] for event in found})
-        return [event for event in map(logged.marked, found) if event.unlogged]
+        return [event for event in map(logged.with_unlogged, found) if event.unlogged]
 
     def _referred(self, parent: TableName) -> set[str]:
         return {

@@ -190,7 +190,7 @@ class LoggedCascades:
             for row in rows.to_pylist()
         }
 
-    def marked(self, event: RowChange) -> RowChange:
+    def with_unlogged(self, event: RowChange) -> RowChange:
         """Return the change with whether its cascades may be unlogged, and why if not known."""
         lsn, pos, row = event.place
         kind, logged = self._cascades.get(self._prepared.get(lsn, lsn), (None, []))

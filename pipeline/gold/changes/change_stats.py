@@ -17,13 +17,13 @@ from pipeline.gold.changes.small_batch import bytes_of
 from pipeline.lake.sql_text import quoted
 
 _COUNTS = 8
-"""Number of fields of an `Extent` before its ranges."""
+"""Number of fields of `ChangeStats` before its ranges."""
 RANGE_TYPES = (st.IntegralType, st.DecimalType, st.DateType, st.StringType)
 """Key types whose values survive a round trip to Python and for which Delta has statistics."""
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class ChangeStats:
     """Counts of a part's changes by kind, and the minimum and maximum of its keys.
 
     `ranges`: minimum and maximum over before and after images, for key columns that can be
@@ -48,7 +48,9 @@ class Extent:
         return self.inserts == self.changes
 
 
-def extent(changes: DataFrame, shape: Shape, left_out: LeftOut, *, sized: bool = False) -> Extent:
+def change_stats(
+    changes: DataFrame, shape: Shape, left_out: LeftOut, *, sized: bool = False
+) -> ChangeStats:
     """Collect the statistics in one pass; it reads only the key's columns, unless `sized`."""
     defaults = left_out.defaults
     certain = [name for name in shape.key if name not in shape.nullable]
@@ -71,10 +73,10 @@ def extent(changes: DataFrame, shape: Shape, left_out: LeftOut, *, sized: bool =
         *bounds,
     ).first()
     if row is None:
-        return Extent(0)
+        return ChangeStats(0)
     counts, found = row[:_COUNTS], row[_COUNTS:]
     ranges = {name: (found[2 * n], found[2 * n + 1]) for n, name in enumerate(ranged)}
-    return replace(Extent(*counts), ranges=ranges)
+    return replace(ChangeStats(*counts), ranges=ranges)
 
 
 def first_lsn(condition: Column) -> Column:
@@ -88,7 +90,7 @@ def is_partial() -> Column:
 
 
 def within(
-    found: Extent, schema: st.StructType, column: Callable[[str], str] = quoted
+    found: ChangeStats, schema: st.StructType, column: Callable[[str], str] = quoted
 ) -> list[Column]:
     """Return the conditions that a row's key is within the ranges, with literals to prune files.
 

@@ -60,7 +60,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class TableChanges:
+class PartChanges:
     """One table's changes in one part; `rows` are the same in Arrow, if they were collected."""
 
     frame: DataFrame
@@ -76,7 +76,7 @@ def read_changes(
     prepared: Sequence[Prepared] = (),
     cascaded: pa.Table | None = None,
     here: pa.Table | None = None,
-) -> TableChanges | None:
+) -> PartChanges | None:
     """Return one table's changes in one part; None if silver has no table of that version.
 
     Changes of an XA transaction are in the part in which it is committed, with the LSN and the time
@@ -90,9 +90,9 @@ def read_changes(
     others = spark.createDataFrame(cascaded, spark_schema(cascaded.schema))
     others = others.where(between(rows).sql)
     if found is None:
-        return TableChanges(others)
+        return PartChanges(others)
     in_steps = found.frame.withColumn("__row", sf.col("__row").cast("bigint") * ROW_STEPS)
-    return TableChanges(in_steps.unionByName(others, allowMissingColumns=True))
+    return PartChanges(in_steps.unionByName(others, allowMissingColumns=True))
 
 
 def _logged(
@@ -103,11 +103,11 @@ def _logged(
     skip: Sequence[Skipped],
     prepared: Sequence[Prepared],
     here: pa.Table | None,
-) -> TableChanges | None:
+) -> PartChanges | None:
     due = decided(rows, prepared)
     # Rows that are due were logged before the part.
     if here is not None and not due:
-        return TableChanges(spark.createDataFrame(here, spark_schema(here.schema)), here)
+        return PartChanges(spark.createDataFrame(here, spark_schema(here.schema)), here)
     path = lake.changes(name.schema, name.table, rows.version)
     if properties(spark, path) is None:
         return None
@@ -115,7 +115,7 @@ def _logged(
     if "after" not in changes.columns:
         return None  # from before a full refresh, which has not written any row to it
     found = without(changes.where(between(rows).sql), left_out_of(rows, skip, prepared))
-    return TableChanges(found.unionByName(_at_their_commits(changes, due, skip)) if due else found)
+    return PartChanges(found.unionByName(_at_their_commits(changes, due, skip)) if due else found)
 
 
 def decided(rows: Rows, prepared: Sequence[Prepared]) -> list[Prepared]:

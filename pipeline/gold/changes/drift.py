@@ -63,8 +63,8 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
-    """The drift check of a batch, with its findings by table.
+class DriftSample:
+    """The parts of a batch that are checked for drift, and the findings by table.
 
     `most`: parts with more changes are not checked (None: all are). `batch`: the batch's number, if
     only some tables are checked in each; with `unless_small`, small tables with small changes
@@ -87,15 +87,15 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """A watch for one table, part by part."""
+class DriftCheck:
+    """The drift check of one table, part by part."""
 
-    watch: Watch
+    sample: DriftSample
     table: str
 
     def is_due(self, count: int, *, small: bool) -> bool:
         """Return True if a part with this many changes is checked; `small`: gold's table is."""
-        return self.watch.is_due(self.table, count, small=small)
+        return self.sample.is_due(self.table, count, small=small)
 
     def at(self, part: DataFrame, shape: Shape, gold: DataFrame) -> None:
         """Check a part's changes before they are applied (see `drift`)."""
@@ -103,20 +103,20 @@ class Look:
 
     def add(self, more: Drift) -> None:
         """Add findings."""
-        found = self.watch.found
+        found = self.sample.found
         found[self.table] = found.get(self.table, Drift()) + more
 
 
-def watch(chosen: bool | str, batch: int, tables: int, *, fresh: bool) -> Watch | None:
-    """Return the watch that the settings request for a batch that touches `tables` tables.
+def drift_sample(chosen: bool | str, batch: int, tables: int, *, fresh: bool) -> DriftSample | None:
+    """Return the sample that the settings request for a batch that touches `tables` tables.
 
     `fresh`: this run planned the batch, and nothing of it has been applied yet.
     """
     if not chosen or not fresh:
         return None
     if chosen == "full":
-        return Watch()
-    return Watch(MAX_CHANGES, batch, unless_small=tables <= SMALL_BATCH_TABLES)
+        return DriftSample()
+    return DriftSample(MAX_CHANGES, batch, unless_small=tables <= SMALL_BATCH_TABLES)
 
 
 def in_all(before: Mapping[str, Any] | None, found: Mapping[str, Drift]) -> dict[str, Any]:

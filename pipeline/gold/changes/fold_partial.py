@@ -272,7 +272,10 @@ class _Lives:
     # --- gold's rows ------------------------------------------------------------------------------
 
     def _with_base(self, found: DataFrame, gold: DataFrame) -> DataFrame:
-        """Join gold's row to the rows that need one; mark those as gone that have none there."""
+        """Join gold's row to the rows that need one.
+
+        Rows that have none there are marked as gone.
+        """
         pending = [
             sf.col(self.values[name]).isNull() & (sf.size(diffs) > 0)
             for name, diffs in self.diffs.items()

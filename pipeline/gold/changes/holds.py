@@ -1,6 +1,6 @@
-"""Blocks: transactions that a table cannot pass, because of faults or unsupported definitions.
+"""Holds: transactions that a table cannot pass, because of faults or unsupported definitions.
 
-A block is always a whole transaction, since gold only ever stops between transactions.
+A hold is always a whole transaction, since gold only ever stops between transactions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NEUTRAL = ("keys", "model", "rows_not_logged")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Block:
+class Hold:
     """A transaction that is not applied to a table, for `reason`; `marked`: gold may skip it.
 
     Only faults can be skipped: without a definition nothing can be applied.
@@ -111,11 +111,9 @@ class Rules:
         return key_refusal(definition, key, self.types)
 
 
-def item_blocks(
-    items: Iterable[TimelineItem], rules: Rules, files: Mapping[int, str]
-) -> list[Block]:
-    """Return the blocks from one table's definitions; `files`: names by ordinal."""
-    blocks = []
+def item_holds(items: Iterable[TimelineItem], rules: Rules, files: Mapping[int, str]) -> list[Hold]:
+    """Return the holds from one table's definitions; `files`: names by ordinal."""
+    holds = []
     for item in items:
         if item.kind == "unsupported":
             reason = f"{item.reason}{_statement(item)}"
@@ -124,12 +122,12 @@ def item_blocks(
         else:
             reason = ""
         if reason:
-            blocks.append(Block(item.lsn, f"{place_in_log(item.lsn, files, item.pos)}: {reason}"))
-    return blocks
+            holds.append(Hold(item.lsn, f"{place_in_log(item.lsn, files, item.pos)}: {reason}"))
+    return holds
 
 
-def options_blocks(before: TableState, items: Iterable[TimelineItem], rules: Rules) -> list[Block]:
-    """Return the block of a table whose columns do not fit the settings under `gold`.
+def options_holds(before: TableState, items: Iterable[TimelineItem], rules: Rules) -> list[Hold]:
+    """Return the hold of a table whose columns do not fit the settings under `gold`.
 
     Only if they still do not in its last definition: settings are written for the columns that a
     table has now, while its history may begin without them.
@@ -137,25 +135,25 @@ def options_blocks(before: TableState, items: Iterable[TimelineItem], rules: Rul
     options = TableOptions.of(rules.gold, str(before.name))
     if not (options.cluster_by or options.change_data_feed):
         return []
-    found: list[Block] = []
+    found: list[Hold] = []
     for item in items:
         if item.kind in _ENDS:
             found = []
         elif item.definition is not None and rules.refusal(item.definition) is None:
             reason = options.misfit(gold_schema(item.definition, rules.types))
-            found = [*found, Block(item.lsn, reason)] if reason else []
-    return [replace(block, lsn=max(block.lsn, before.to_lsn + 1)) for block in found[:1]]
+            found = [*found, Hold(item.lsn, reason)] if reason else []
+    return [replace(hold, lsn=max(hold.lsn, before.to_lsn + 1)) for hold in found[:1]]
 
 
-def place_blocks(items: Iterable[TimelineItem], taken: str | None) -> list[Block]:
-    """Return the blocks of a table whose place in gold is occupied, for the reason `taken`."""
+def place_holds(items: Iterable[TimelineItem], taken: str | None) -> list[Hold]:
+    """Return the holds of a table whose place in gold is occupied, for the reason `taken`."""
     if taken is None:
         return []
-    return [Block(item.lsn, taken) for item in items if item.definition is not None]
+    return [Hold(item.lsn, taken) for item in items if item.definition is not None]
 
 
-def left_out_blocks(before: TableState, items: Sequence[TimelineItem]) -> list[Block]:
-    """Return the block of a table excluded from a full refresh and now included again.
+def left_out_holds(before: TableState, items: Sequence[TimelineItem]) -> list[Hold]:
+    """Return the hold of a table excluded from a full refresh and now included again.
 
     Silver has nothing about it up to gold's position: its first rows would recreate the table.
     `items` are all items of the table.
@@ -164,11 +162,11 @@ def left_out_blocks(before: TableState, items: Sequence[TimelineItem]) -> list[B
     first = min(doing, key=lambda item: item.position, default=None)
     if first is None or first.kind != "observed" or before.version is None:
         return []
-    return [Block(first.lsn, REFRESH_AGAIN)] if NO_LSN < before.to_lsn < first.lsn else []
+    return [Hold(first.lsn, REFRESH_AGAIN)] if NO_LSN < before.to_lsn < first.lsn else []
 
 
-def seed_blocks(items: Iterable[TimelineItem], blocks: Sequence[Block]) -> list[Block]:
-    """Return the blocks of a table at seeds that lack rows: `blocks` has one between the seed's
+def seed_holds(items: Iterable[TimelineItem], holds: Sequence[Hold]) -> list[Hold]:
+    """Return the holds of a table at seeds that lack rows: `holds` has one between the seed's
     position in the log and its item.
 
     Of several seeds at the same position only the last counts.
@@ -176,32 +174,34 @@ def seed_blocks(items: Iterable[TimelineItem], blocks: Sequence[Block]) -> list[
     found = []
     for item in {item.lsn: item for item in items if item.seed}.values():
         seed = item.seed
-        among = (b for b in blocks if seed and seed.lsn < b.lsn <= item.lsn and not b.marked)
+        among = (
+            hold for hold in holds if seed and seed.lsn < hold.lsn <= item.lsn and not hold.marked
+        )
         if (first := min(among, default=None)) is not None:
-            found.append(Block(item.lsn, first.reason))
+            found.append(Hold(item.lsn, first.reason))
     return found
 
 
-def fault_blocks(faults: Iterable[OpenFault], name: TableName, rules: Rules) -> list[Block]:
-    """Return the blocks from faults for one table; a fault of all tables holds the cut instead.
+def fault_holds(faults: Iterable[OpenFault], name: TableName, rules: Rules) -> list[Hold]:
+    """Return the holds from faults for one table; a fault of all tables holds the cut instead.
 
     If two tables are spelled the same, both are held.
     """
     return [
-        Block(fault.lsn, fault.reason(name), marked=rules.marks(fault))
+        Hold(fault.lsn, fault.reason(name), marked=rules.marks(fault))
         for fault in faults
         if fault.names(name) or (fault.tables is None and rules.marks(fault))
     ]
 
 
-def refusal_blocks(before: TableState, rules: Rules, files: Mapping[int, str]) -> list[Block]:
-    """Return the block of a table whose changes were refused, unless its key was changed since."""
+def refusal_holds(before: TableState, rules: Rules, files: Mapping[int, str]) -> list[Hold]:
+    """Return the hold of a table whose changes were refused, unless its key was changed since."""
     refused = before.refused
     if refused is None or before.key != rules.given(str(before.name)):
         return []
     marked = refused.passable and rules.mark_faults
     return [
-        Block(refused.lsn, f"{place_in_log(refused.lsn, files)}: {refused.reason}", marked=marked)
+        Hold(refused.lsn, f"{place_in_log(refused.lsn, files)}: {refused.reason}", marked=marked)
     ]
 
 

@@ -29,7 +29,7 @@ _AGE, _THERE = "__binlake_age", "__binlake_there"
 _NEWEST, _COPY, _SAME = "__binlake_newest", "__binlake_copy", "__binlake_same"
 
 
-def put_keyless(
+def apply_keyless(
     spark: SparkSession, changes: DataFrame, shape: Shape, write: Write, left_out: LeftOut
 ) -> None:
     """Apply the changes to the gold table as one step."""

@@ -1,4 +1,4 @@
-"""Fold few changes at the driver, in Arrow, with the same results as `extent` and `fold` in Spark.
+"""Fold few changes at the driver, in Arrow, with the results of `change_stats` and `fold`.
 
 For complete images, of keys that the source guarantees and that Arrow compares like Spark. For few
 rows, Spark spends longer on planning than on folding.
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as st
 
-from pipeline.gold.changes.change_stats import RANGE_TYPES, Extent
+from pipeline.gold.changes.change_stats import RANGE_TYPES, ChangeStats
 from pipeline.gold.changes.changes import PARTIAL_COLUMNS
 from pipeline.gold.changes.fold import DELETE, Shape
 from pipeline.gold.changes.images import image_type
@@ -37,7 +37,7 @@ class Folded:
 
     rows: pa.Table
     schema: st.StructType
-    extent: Extent
+    stats: ChangeStats
     known: pa.Table | None = None
 
 
@@ -61,7 +61,7 @@ def fold_here(rows: pa.Table, schema: st.StructType, shape: Shape) -> Folded:
     return Folded(
         pa.table(columns, names=[field.name for field in fields]),
         st.StructType(fields),
-        changes.extent(shape, image),
+        changes.stats(shape, image),
     )
 
 
@@ -95,7 +95,7 @@ class OrderedChanges:
         update = pc.equal(self.rows["__op"], "update")
         return pc.and_(update, pc.invert(reduce(pc.and_, same)))
 
-    def extent(self, shape: Shape, image: st.StructType) -> Extent:
+    def stats(self, shape: Shape, image: st.StructType) -> ChangeStats:
         """Return the statistics that Spark would collect."""
         ranges = {}
         for name in shape.key:
@@ -104,7 +104,7 @@ class OrderedChanges:
             ends = [pc.min_max(self.column(side, name)) for side in ("before", "after")]
             known = [end.as_py() for pair in ends for end in pair.values() if end.is_valid]
             ranges[name] = (min(known), max(known))
-        return Extent(
+        return ChangeStats(
             self.rows.num_rows,
             inserts=pc.sum(self.inserted).as_py(),
             key_changes=pc.sum(self.moved(shape.key)).as_py(),

@@ -45,7 +45,7 @@ def fold_partial_here(
     return Folded(
         pa.table(columns, names=[field.name for field in fields]),
         st.StructType(fields),
-        replace(found.changes.extent(shape, image), key_changes=0),
+        replace(found.changes.stats(shape, image), key_changes=0),
         pa.table(known),
     )
 

@@ -23,7 +23,7 @@ from pipeline.lake.delta_log.model import LogEntry, Step
 from pipeline.lake.delta_log.spark_types import spark_schema
 
 
-def put_keyless_without_spark(rows: pa.Table, shape: Shape, write: Write) -> int | None:
+def apply_keyless_without_spark(rows: pa.Table, shape: Shape, write: Write) -> int | None:
     """Apply at least one change as one step; return their number, or None, with nothing committed,
     if they or the table are left to Spark. Errors as in `change_without_spark`."""
     if any(rows[name].null_count < len(rows) for name in PARTIAL_COLUMNS):

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from pipeline.gold.changes.drift import Drift, Look
+from pipeline.gold.changes.drift import Drift, DriftCheck
 from pipeline.gold.changes.fold import DELETE, Shape
 from pipeline.gold.local.drift import drift_here
 from pipeline.gold.local.fold import Folded, can_fold, fold_here
 from pipeline.gold.local.fold_partial import fold_partial_here
-from pipeline.gold.local.keyless import put_keyless_without_spark
+from pipeline.gold.local.keyless import apply_keyless_without_spark
 from pipeline.gold.local.row_numbers import row_numbers
 from pipeline.gold.local.table import SmallTable, change_without_spark, small_table, with_rows
 from pipeline.gold.table.gold_table import Write
@@ -30,25 +30,25 @@ from pipeline.lake.delta_log.model import LogEntry, Step
 from pipeline.lake.delta_log.spark_types import spark_schema
 
 
-def put_without_spark(
+def apply_without_spark(
     rows: pa.Table,
     shape: Shape,
     write: Write,
-    look: Look | None = None,
+    drift_check: DriftCheck | None = None,
     *,
     defaults: Callable[[pa.Table], Mapping[str, pa.Scalar] | None] = lambda _: {},
 ) -> int | None:
     """Apply few changes to a gold table as one step; return their number, or None, with nothing
     committed, if they or the table are left to Spark.
 
-    `look`: as in `put`; `defaults`: returns the known values that inserts give to columns they
-    leave out, or None if an image may lack a generated column that has changed. Errors as in
-    `change_without_spark`.
+    `drift_check`: as in `apply_part`; `defaults`: returns the known values that inserts give to
+    columns they leave out, or None if an image may lack a generated column that has changed. Errors
+    as in `change_without_spark`.
     """
     if not len(rows):
         return 0
     if not shape.key:
-        return put_keyless_without_spark(rows, shape, write)
+        return apply_keyless_without_spark(rows, shape, write)
     schema = spark_schema(rows.schema)
     folded: Folded | None = None
     if can_fold(rows, schema, shape):
@@ -59,31 +59,41 @@ def put_without_spark(
         return None
     found = Drift()
 
-    def look_at(there: pa.Table) -> None:
+    def check_drift(there: pa.Table) -> None:
         nonlocal found
-        is_new = folded.extent.only_inserts and not len(there)
-        if look and folded.known is None and not is_new and look.is_due(len(rows), small=True):
+        is_new = folded.stats.only_inserts and not len(there)
+        if (
+            drift_check
+            and folded.known is None
+            and not is_new
+            and drift_check.is_due(len(rows), small=True)
+        ):
             found = drift_here(rows, shape, there)
 
-    if not _merge(folded, shape, write, look_at):
+    if not _merge(folded, shape, write, check_drift):
         return None
-    if look and found.checked:
-        look.add(found)
+    if drift_check and found.checked:
+        drift_check.add(found)
     return len(rows)
 
 
-def _merge(folded: Folded, shape: Shape, write: Write, look_at: Callable[[pa.Table], None]) -> bool:
-    """MERGE folded changes; return False if the table is left to Spark. `look_at` is called with
-    the rows of their keys that are there before each attempt at a commit."""
+def _merge(
+    folded: Folded, shape: Shape, write: Write, check_drift: Callable[[pa.Table], None]
+) -> bool:
+    """MERGE folded changes; return False if the table is left to Spark.
+
+    `check_drift` is called with the rows of their keys that are there before each attempt at a
+    commit.
+    """
     columns = [field for field in folded.schema if field.name != DELETE]
 
     def merge(opened: DeltaTable, folder: str, step: Step) -> bool:
-        target = small_table(opened, folder, columns, folded.extent.ranges)
+        target = small_table(opened, folder, columns, folded.stats.ranges)
         files = target.files()
         there = target.joined(rows for _, rows in files)
         changes = _typed(folded.rows, target.schema)
         place = _places(*row_numbers([changes.select(shape.key), there.select(shape.key)]))
-        look_at(there.filter(pa.array(place >= 0)))
+        check_drift(there.filter(pa.array(place >= 0)))
         return _Merged(target, there, changes, folded.known, place).commit(files, step)
 
     return change_without_spark(write, merge)

@@ -24,7 +24,7 @@ from deltalake.exceptions import DeltaError
 from pyspark.sql import types as st
 
 from pipeline.gold.changes.small_batch import SMALL_BYTES
-from pipeline.gold.table.commits import MARK
+from pipeline.gold.table.commits import SIGNATURE
 from pipeline.gold.table.gold_table import Write
 from pipeline.lake import stores
 from pipeline.lake.delta_conflicts import ATTEMPTS, conflict_error, wait_after
@@ -76,7 +76,7 @@ class SmallTable:
 
     def files(self) -> list[tuple[LogEntry, pa.Table]]:
         """Return these files by their entries in the log, and their rows."""
-        # Whole files are read, and Spark's statistics of times are no exact limits.
+        # Whole files are read, and Spark's statistics of times are not exact limits.
         scan = scan_files(replace(self.table, statistics=()), self.entries, {})
         found = [(scan.entries[one.path], one) for one in scan.dataset.get_fragments()]
         rows = sum(fragment.metadata.num_rows for _, fragment in found)
@@ -155,7 +155,7 @@ def change_without_spark(write: Write, change: Callable[[DeltaTable, str, Step],
     folder = local_path(write.table)
     if folder is None:
         return False
-    step = Step(write.app, write.version, MARK)
+    step = Step(write.app, write.version, SIGNATURE)
     for attempt in range(ATTEMPTS):
         if attempt:
             wait_after(attempt - 1)

@@ -1,7 +1,7 @@
 """Planned state of every table after the next batch, without Spark.
 
-All tables go to one cut, the last transaction in silver, except those with a block: they stop just
-before it. A block before a table's last CREATE TABLE holds nothing, since the new table has none of
+All tables go to one cut, the last transaction in silver, except those with a hold: they stop just
+before it. A hold before a table's last CREATE TABLE has no effect, since the new table has none of
 the earlier rows.
 """
 
@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 from pipeline.gold.changes.holds import (
     OpenFault,
     Rules,
-    fault_blocks,
-    item_blocks,
-    left_out_blocks,
-    options_blocks,
-    place_blocks,
-    refusal_blocks,
-    seed_blocks,
+    fault_holds,
+    item_holds,
+    left_out_holds,
+    options_holds,
+    place_holds,
+    refusal_holds,
+    seed_holds,
 )
 from pipeline.gold.plan.reach import align_renames, moved_away, reach_of, states_after
 from pipeline.gold.table.damage import Damage
@@ -79,16 +79,16 @@ def plan_batch(
         else:
             before = before.recovered()
             refreshed = previous.rebuild.batch > 0
-            blocks = [
-                *(left_out_blocks(before, items[name]) if refreshed else ()),
-                *item_blocks(items[name], rules, known.files),
-                *options_blocks(before, items[name], rules),
-                *place_blocks(items[name], known.taken.get(name)),
-                *fault_blocks(known.faults, name, rules),
-                *refusal_blocks(before, rules, known.files),
+            holds = [
+                *(left_out_holds(before, items[name]) if refreshed else ()),
+                *item_holds(items[name], rules, known.files),
+                *options_holds(before, items[name], rules),
+                *place_holds(items[name], known.taken.get(name)),
+                *fault_holds(known.faults, name, rules),
+                *refusal_holds(before, rules, known.files),
             ]
-            blocks += seed_blocks(items[name], blocks)
-            reaches[name] = reach_of(before, cut, items[name], sorted(blocks), rules, given)
+            holds += seed_holds(items[name], holds)
+            reaches[name] = reach_of(before, cut, items[name], sorted(holds), rules, given)
     tables.update(states_after(align_renames(reaches), rules))
     return GoldState(
         known.silver_batch,

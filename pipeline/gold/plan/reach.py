@@ -1,9 +1,9 @@
 """Reach of each table in a batch: the last transaction that it can apply.
 
 A table that takes over another's rows in a RENAME passes it together with that table or not at all.
-Shorten all reaches until this holds, then apply them together in log order. A
-blocked table may still restart from a later point at which it has none of its earlier rows, even if
-other tables then never get those.
+Shorten all reaches until this holds, then apply them together in log order. A held table may still
+restart from a later point at which it has none of its earlier rows, even if other tables then never
+get those.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.gold.changes.holds import Block, Rules
+from pipeline.gold.changes.holds import Hold, Rules
 from pipeline.gold.changes.steps import MOVES, is_whole
 from pipeline.gold.table.state import NO_LSN, Refusal, TableState
 from pipeline.schema_history import TableName
@@ -37,7 +37,7 @@ class Reach:
 
     before: TableState
     items: Sequence[TimelineItem]
-    blocks: Sequence[Block]
+    holds: Sequence[Hold]
     cut: int
     restart: int
     from_lsn: int = NO_LSN
@@ -46,8 +46,8 @@ class Reach:
     fresh: bool = False
 
     def starting_at(self, start: int) -> Reach:
-        """Return the reach from `start`, or from `before` if that is there, to the next block."""
-        stop = next((b for b in self.blocks if start < b.lsn <= self.cut and not b.marked), None)
+        """Return the reach from `start`, or from `before` if that is there, to the next hold."""
+        stop = next((b for b in self.holds if start < b.lsn <= self.cut and not b.marked), None)
         fresh = start != self.before.to_lsn or self._seeded_where_it_is
         return replace(
             self,
@@ -62,11 +62,11 @@ class Reach:
         """True if the table gets a seed's rows right after its current position."""
         here = self.before.to_lsn
         seeds = [item.seed.id for item in self.items if item.seed and item.lsn == here]
-        blocked = any(block.lsn == here and not block.marked for block in self.blocks)
-        return bool(seeds) and seeds[-1] != self.before.seed and not blocked
+        held = any(hold.lsn == here and not hold.marked for hold in self.holds)
+        return bool(seeds) and seeds[-1] != self.before.seed and not held
 
     def or_restarted(self) -> Reach:
-        """Return the reach of a blocked table: restarted at `restart` if that is later."""
+        """Return the reach of a held table: restarted at `restart` if that is later."""
         return self.starting_at(self.restart) if self.restart > self.to_lsn else self
 
     def keeps_rows(self, lsn: int) -> bool:
@@ -79,18 +79,18 @@ class Reach:
         return [item for item in self.items if self.from_lsn < item.lsn <= self.to_lsn]
 
     @property
-    def marked(self) -> list[Block]:
-        """The marked blocks within it, including those between a seed and its item."""
+    def marked(self) -> list[Hold]:
+        """The marked holds within it, including those between a seed and its item."""
         seeds = (item.seed.lsn for item in self.passing if item.seed)
         start = min([max(self.before.to_lsn, self.from_lsn), *seeds])
-        return [b for b in self.blocks if b.marked and start < b.lsn <= self.to_lsn]
+        return [b for b in self.holds if b.marked and start < b.lsn <= self.to_lsn]
 
 
 def reach_of(
     before: TableState,
     cut: int,
     items: Sequence[TimelineItem],
-    blocks: Sequence[Block],
+    holds: Sequence[Hold],
     rules: Rules,
     given: Collection[tuple[Position, TableName]] = (),
 ) -> Reach:
@@ -98,11 +98,11 @@ def reach_of(
 
     `given`: RENAMEs that move a table's rows away.
     """
-    blocked = {block.lsn for block in blocks if not block.marked}
-    ends = [lsn for lsn in _without_rows(items, blocked, rules, ()) if lsn not in blocked]
+    held = {hold.lsn for hold in holds if not hold.marked}
+    ends = [lsn for lsn in _without_rows(items, held, rules, ()) if lsn not in held]
     restart = max((lsn for lsn in ends if lsn <= cut), default=NO_LSN)
-    found = Reach(before, items, blocks, cut, restart)
-    found = found.starting_at(_start(before, cut, items, blocks, rules, given))
+    found = Reach(before, items, holds, cut, restart)
+    found = found.starting_at(_start(before, cut, items, holds, rules, given))
     return found.or_restarted() if found.held else found
 
 
@@ -110,7 +110,7 @@ def _start(
     before: TableState,
     cut: int,
     items: Sequence[TimelineItem],
-    blocks: Sequence[Block],
+    holds: Sequence[Hold],
     rules: Rules,
     given: Collection[tuple[Position, TableName]],
 ) -> int:
@@ -118,16 +118,16 @@ def _start(
 
     Not after a RENAME that needs the earlier rows, nor at one that moves them away.
     """
-    blocked = {block.lsn for block in blocks if not block.marked}
+    held = {hold.lsn for hold in holds if not hold.marked}
     moves = [i.lsn - (i.kind == "moved") for i in items if i.kind in MOVES]
     last = min([cut, *(lsn for lsn in moves if lsn > before.to_lsn)])
-    empty = (lsn for lsn in _without_rows(items, blocked, rules, given) if lsn <= last)
-    return max(before.to_lsn, *(lsn for lsn in empty if lsn not in blocked), NO_LSN)
+    empty = (lsn for lsn in _without_rows(items, held, rules, given) if lsn <= last)
+    return max(before.to_lsn, *(lsn for lsn in empty if lsn not in held), NO_LSN)
 
 
 def _without_rows(
     items: Sequence[TimelineItem],
-    blocked: Collection[int],
+    held: Collection[int],
     rules: Rules,
     given: Collection[tuple[Position, TableName]],
 ) -> Iterator[int]:
@@ -140,7 +140,7 @@ def _without_rows(
     exists, refused = False, False
     for item in items:
         if item.kind in ("create", "seeded") or not exists:
-            refused = item.lsn in blocked
+            refused = item.lsn in held
         exists = item.kind not in ("drop", "moved")
         dropped = item.kind == "drop" and (rules.drop_rows or refused)
         replaced = item.kind == "renamed" and (item.position, item.name) not in given
@@ -183,7 +183,7 @@ def _moves(reaches: Iterable[Reach]) -> Iterator[tuple[int, int, TableName, Tabl
 def _waits(
     reaches: Mapping[TableName, Reach], lsn: int, name: TableName, other: TableName, *, gets: bool
 ) -> bool:
-    """Return True if the table passes a RENAME with rows that `other` does not bring or take."""
+    """Return True if the table passes a RENAME whose rows `other` does not supply or receive."""
     own, its = reaches.get(name), reaches.get(other)
     if own is None or own.to_lsn < lsn or own.from_lsn >= lsn:
         return False
@@ -225,7 +225,7 @@ def _initial_state(one: Reach, rules: Rules) -> TableState:
         touched=bool(one.passing),
         key=rules.given(str(one.before.name)),
         complete_from=one.before.complete,
-        marked=tuple(block.lsn for block in one.marked),
+        marked=tuple(hold.lsn for hold in one.marked),
         taken_over=(),
         refused=_still_refused(one),
         damage=None,
@@ -233,13 +233,13 @@ def _initial_state(one: Reach, rules: Rules) -> TableState:
 
 
 def _still_refused(one: Reach) -> Refusal | None:
-    """Return the refusal if it still blocks the table and is not to be retried."""
+    """Return the refusal if it still holds the table and is not to be retried."""
     refused = one.before.refused
-    blocked = refused is not None and any(block.lsn == refused.lsn for block in one.blocks)
-    return refused if refused and blocked and refused.lsn > one.to_lsn else None
+    held = refused is not None and any(hold.lsn == refused.lsn for hold in one.holds)
+    return refused if refused and held and refused.lsn > one.to_lsn else None
 
 
-_Event = TimelineItem | Block
+_Event = TimelineItem | Hold
 
 
 def _in_order(reaches: Iterable[Reach]) -> Iterator[list[tuple[TableName, _Event]]]:
@@ -248,7 +248,7 @@ def _in_order(reaches: Iterable[Reach]) -> Iterator[list[tuple[TableName, _Event
     for one in reaches:
         name = one.before.name
         # After a CREATE in the same transaction, which may contain the rows of its SELECT.
-        events += [((block.lsn, LAST), name, block) for block in one.marked]
+        events += [((hold.lsn, LAST), name, hold) for hold in one.marked]
         events += [(item.position, name, item) for item in one.passing]
     events.sort(key=lambda event: event[0])
     moving: list[tuple[TableName, _Event]] = []
@@ -267,8 +267,8 @@ def _in_order(reaches: Iterable[Reach]) -> Iterator[list[tuple[TableName, _Event
 
 
 def _after(state: TableState, event: _Event, before: Mapping[TableName, TableState]) -> TableState:
-    """Return the state after an item or a block; `before`: all tables' states until then."""
-    if isinstance(event, Block):
+    """Return the state after an item or a hold; `before`: all tables' states until then."""
+    if isinstance(event, Hold):
         return replace(state, complete=False, reason=state.reason or event.reason)
     if event.kind == "create":
         return replace(state, version=event.version, dropped=False, complete=True, reason=None)

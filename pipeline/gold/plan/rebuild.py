@@ -36,7 +36,7 @@ WAITS = (
     "A full refresh of silver is in progress (binlake decode): gold keeps its published snapshot"
     " until that is finished, and is then rebuilt."
 )
-_ASKED = frozenset(
+_IN_DIGEST = frozenset(
     {
         *("include", "exclude", "types", "keys", "on_fault", "on_drop", "foreign_keys_logged"),
         *("catalog", "lake_schema"),
@@ -47,7 +47,7 @@ _ASKED = frozenset(
 
 def settings_digest(settings: Settings) -> str:
     """Return a digest of the settings that a full refresh depends on."""
-    values = settings.model_dump(mode="json", include=set(_ASKED))
+    values = settings.model_dump(mode="json", include=set(_IN_DIGEST))
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
@@ -85,7 +85,7 @@ def progress(ledger: Ledger) -> str | None:
     begun = "a full refresh is in progress"
     stays = "the published snapshot stays until it is finished."
     if silver.refresh.under_way:
-        upto = f"up to LSN {silver.plan.cut_lsn}" if silver.plan else "from the start"
+        upto = f"up to LSN {silver.plan.last_lsn}" if silver.plan else "from the start"
         return f"{begun}: silver is being decoded again, {upto} so far; {stays}"
     state = GoldState.of(ledger)
     if not state.rebuild.under_way:
@@ -101,7 +101,8 @@ def is_resumed(ledger: Ledger, settings: Settings) -> bool:
     if (plan := ledger.open("gold")) and begins_refresh(plan):
         states.append(GoldState.from_body(plan.body))
     return any(
-        one.rebuild.under_way and one.rebuild.asked == settings_digest(settings) for one in states
+        one.rebuild.under_way and one.rebuild.settings_digest == settings_digest(settings)
+        for one in states
     )
 
 
@@ -152,7 +153,7 @@ def beginning_state(
             before.reached,
             under_way=True,
             upto=before.upto if before.under_way else previous.cut_lsn,
-            asked=settings_digest(settings),
+            settings_digest=settings_digest(settings),
         ),
     )
 

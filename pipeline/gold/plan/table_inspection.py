@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pipeline.gold.plan.publication import Cut
-from pipeline.gold.table.commits import MARK, by_others, signs
+from pipeline.gold.table.commits import SIGNATURE, by_others, signs
 from pipeline.gold.table.damage import Damage, damage_in, gone
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import GoldState
@@ -40,7 +40,7 @@ def signed_session(spark: Spark) -> Iterator[Spark]:
     """
 
     def begin() -> SparkSession:
-        return child_session(started(spark), {delta.USER_METADATA: MARK})
+        return child_session(started(spark), {delta.USER_METADATA: SIGNATURE})
 
     signed = StartingSpark(begin, spark.master) if isinstance(spark, StartingSpark) else begin()
     try:

@@ -128,7 +128,7 @@ def _lacks(run: LayerRun, begin: TimelineItem | None, gone: Removed) -> str | No
     """Return why a table's history is incomplete from `begin` on, or None."""
     seed = begin.seed if begin else None
     if seed and read_seed(run.lake, run.source, seed.id) is None:
-        return f"the rows of its seed {seed.id} are gone from the lake"
+        return f"the rows of its initial snapshot {seed.id} are gone from the lake"
     first = NO_LSN if begin is None else seed.lsn + 1 if seed else begin.lsn
     return gone.sentence if first < gone.lsn else None
 

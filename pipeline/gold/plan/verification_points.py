@@ -1,10 +1,10 @@
 """Verification points: log positions at which gold publishes a cut for a comparison with a server.
 
 A comparison that has read a snapshot of a server requests the snapshot's position in a small JSON
-file in `LAKE/gold/_halts/<source>`: a position in the log, or the GTID set that the server had
-executed (only transactions in the lake count). A gold run ends a batch there, publishes the cut
-and continues, so this exact state is published, whatever is written meanwhile.
-Files for positions that gold has passed, and those not reached within a day, are removed.
+file in `LAKE/gold/_verification_points/<source>`: a position in the log, or the GTID set that the
+server had executed (only transactions in the lake count). A gold run ends a batch there, publishes
+the cut and continues, so this exact state is published, whatever is written meanwhile. Files for
+positions that gold has passed, and those not reached within a day, are removed.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ _WANTED: TypeAdapter[VerificationPoint] = TypeAdapter(VerificationPoint)
 
 
 @contextmanager
-def halt(lake: Lake, source: str, wanted: VerificationPoint) -> Iterator[None]:
+def requested_point(lake: Lake, source: str, wanted: VerificationPoint) -> Iterator[None]:
     """Request a verification point for the duration of the block."""
-    path = f"{lake.halts(source)}/{uuid.uuid4().hex}.json"
+    path = f"{lake.verification_points(source)}/{uuid.uuid4().hex}.json"
     request = {**asdict(wanted), "asked": time.time()}
     stores.write(path, json.dumps(request).encode())
     try:
@@ -78,7 +78,7 @@ def next_verification_point(run: LayerRun, low: int, high: int) -> int:
     if low >= high:
         return high  # a position that was reached cannot be distinguished from a future one
     found = high
-    folder = run.lake.halts(run.source)
+    folder = run.lake.verification_points(run.source)
     for name in stores.names_in(folder):
         path = f"{folder}/{name}"
         # None if the comparison has removed it meanwhile.

@@ -1,6 +1,6 @@
 """Readers of gold tables by Spark, Polars and Arrow.
 
-Without Spark, tables are read by delta-rs's query engine, which honours renamed and dropped columns
+Without Spark, tables are read by delta-rs's query engine, which honors renamed and dropped columns
 (column mapping) and deletion vectors: Polars refuses tables that have the former, delta-rs's
 pyarrow reader tables that have either. Spark is started for its own engine only.
 """

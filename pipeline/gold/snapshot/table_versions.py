@@ -1,9 +1,4 @@
-"""Gold tables at the versions that a published snapshot names.
-
-Without Spark, tables are read by delta-rs's query engine, which honours renamed and dropped columns
-(column mapping) and deletion vectors: Polars and delta-rs's pyarrow reader refuse tables that have
-either.
-"""
+"""Gold tables at the versions that a published snapshot names."""
 
 from __future__ import annotations
 

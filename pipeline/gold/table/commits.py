@@ -15,7 +15,7 @@ from pipeline.lake.delta_log.model import Commit
 from pipeline.lake.lazy_spark import Spark, running, started
 from pipeline.lake.sql_text import in_sql
 
-MARK = "binlake gold"
+SIGNATURE = "binlake gold"
 """User metadata of gold's own commits; a commit without it is somebody else's."""
 
 MAINTENANCE = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
@@ -116,7 +116,7 @@ def _columns(spark: Spark, table: str, version: int | None = None) -> list[tuple
 
 def is_own(commit: Commit) -> bool:
     """Return True if gold's job made the commit."""
-    return MARK in (commit.note or "")
+    return SIGNATURE in (commit.note or "")
 
 
 def _is_unknown(commit: Commit) -> bool:
@@ -137,7 +137,7 @@ def signs(spark: Spark) -> bool:
     A Spark session that has not been started yet will be given it.
     """
     session = running(spark)
-    return session is None or setting(session, delta.USER_METADATA) == MARK
+    return session is None or setting(session, delta.USER_METADATA) == SIGNATURE
 
 
 # --- figures --------------------------------------------------------------------------------------

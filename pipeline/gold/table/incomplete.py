@@ -28,4 +28,4 @@ def incomplete_after_seed(
         if table.complete or table.dropped or not table.seed or state.holds(table):
             continue
         if name not in refused and wanted(name.schema, name.table):
-            yield f"{name} is not complete after its seed: {table.reason}"
+            yield f"{name} is incomplete although it has an initial snapshot: {table.reason}"

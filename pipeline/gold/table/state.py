@@ -124,7 +124,7 @@ class Rebuild:
 
     `silver`: the batch that began the refresh of silver from which they are built; `reached`: the
     same for the last published cut. `under_way`: none of its cuts is published yet. `upto`: LSN of
-    the previous cut. `asked`: digest of the settings in effect (`rebuild.settings_digest`).
+    the previous cut. `settings_digest`: that of the settings in effect (see `plan.rebuild`).
     """
 
     batch: int = 0
@@ -132,7 +132,7 @@ class Rebuild:
     reached: int = 0
     under_way: bool = False
     upto: int = NO_LSN
-    asked: str = ""
+    settings_digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

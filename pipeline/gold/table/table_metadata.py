@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from pyspark.sql import types as st
 
-from pipeline.gold.table.commits import MARK
+from pipeline.gold.table.commits import SIGNATURE
 from pipeline.gold.table.options import VECTORS, clustering_clause
 from pipeline.lake import delta
 from pipeline.lake.delta_log import metadata_commit
@@ -66,7 +66,7 @@ def set_properties(spark: Spark, reference: str, properties: Mapping[str, str]) 
 
 
 def set_without_spark(
-    spark: Spark, reference: str, properties: Mapping[str, str], note: str = MARK
+    spark: Spark, reference: str, properties: Mapping[str, str], note: str = SIGNATURE
 ) -> bool:
     """Do the same as `set_properties`; return False, with nothing committed, if that is left to
     Spark. `note`: the commit's user metadata."""
@@ -77,7 +77,7 @@ def set_without_spark(
 
 def set_clustering(spark: Spark, reference: str, columns: Sequence[str]) -> None:
     """Cluster an existing table by these columns in one commit; the caller holds its lock."""
-    commit = partial(metadata_commit.set_clustering, columns=columns, note=MARK)
+    commit = partial(metadata_commit.set_clustering, columns=columns, note=SIGNATURE)
     if not _committed(spark, reference, commit):
         _alter(spark, reference, clustering_clause(columns))
 
@@ -85,7 +85,7 @@ def set_clustering(spark: Spark, reference: str, columns: Sequence[str]) -> None
 def set_columns(spark: Spark, reference: str, schema: st.StructType) -> bool:
     """Add and move columns of an existing table, whose lock the caller holds, in one commit; return
     False, with nothing committed, if that is left to Spark."""
-    commit = partial(metadata_commit.set_columns, schema=schema.json(), note=MARK)
+    commit = partial(metadata_commit.set_columns, schema=schema.json(), note=SIGNATURE)
     return _committed(spark, reference, commit)
 
 
@@ -119,7 +119,7 @@ def _created(
             return True
         if not _is_free(Path(folder)):
             return False
-        metadata_commit.create_table(folder, schema.json(), clustering, features, kept, MARK)
+        metadata_commit.create_table(folder, schema.json(), clustering, features, kept, SIGNATURE)
     except (DeltaError, OSError) as error:
         return _leave(reference, error)
     return True

@@ -26,7 +26,7 @@ _BATCHES = pa.list_(
         [
             pa.field("layer", pa.string()),
             pa.field("batch", pa.int64()),
-            # the run that planned it, if it was another: that one was killed before it was done
+            # the run that planned the batch, if another: it was killed before it finished
             pa.field("planned_by", pa.string()),
         ]
     )

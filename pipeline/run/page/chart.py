@@ -1,6 +1,6 @@
 """Charts as SVG, drawn by Altair when the page is made: the page has no JavaScript.
 
-Colours are the page's CSS variables, so that one drawing serves light and dark. A chart is drawn
+Colors are the page's CSS variables, so that one drawing serves light and dark. A chart is drawn
 in two widths, of which the page shows one: scaled down to a telephone, text could not be read.
 
 Each chart is a module beside this one, listed in `document._figures`.

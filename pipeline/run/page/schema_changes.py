@@ -46,7 +46,7 @@ WORDS: Mapping[str, str] = {
     "drop": "dropped",
     "unsupported": "not applicable",
 }
-"""The kinds of the timeline that are shown, in words; its other kinds are no changes of a table."""
+"""The kinds of the timeline that are shown, in words; other kinds do not change a table."""
 LOOKED_UP = 500
 """The most changes of a source whose times are looked up, the latest."""
 TABLES = 14
@@ -134,14 +134,14 @@ def figure(changes: Sequence[SchemaChange], since: datetime, until: datetime) ->
             title=None, labelLimit=names, labelPadding=8, domain=False, ticks=False, grid=True
         )
         legend = alt.Legend(title=None, columns=2 if width == NARROW else 4, symbolOpacity=1)
-        shapes, colours = zip(*(_SHAPES[kind] for kind in kinds), strict=True)
+        shapes, colors = zip(*(_SHAPES[kind] for kind in kinds), strict=True)
         shape = alt.Scale(domain=kinds, range=list(shapes))
         points = alt.Chart(data(values)).mark_point(filled=False, size=80, strokeWidth=2, opacity=1)
         placed = points.encode(
             time_axis(since, until, width - names),
             alt.Y("table:N", sort=shown, axis=lines),
             alt.Shape("what:N", scale=shape, legend=legend),
-            alt.Color("what:N", scale=alt.Scale(domain=kinds, range=list(colours))),
+            alt.Color("what:N", scale=alt.Scale(domain=kinds, range=list(colors))),
         )
         return sized(placed, width, 24 * len(shown))
 

@@ -55,7 +55,7 @@ def write_settings(
     proposal = propose(facts, login, given)
     place = file or Path(f"{proposal.values['source']}.yml")
     _require_new(place, force=force)
-    to_do = tuple(finding for finding in proposal.findings if finding.verdict != "fit")
+    to_do = tuple(finding for finding in proposal.findings if finding.verdict != "ok")
     heading = [*_about(facts, login), *_found(to_do)]
     _write(place, settings_text(heading, proposal.values, proposal.notes), force=force)
     return WrittenSettings(place, facts.version.name, login.address, to_do)
@@ -64,7 +64,7 @@ def write_settings(
 def show(written: WrittenSettings, out: Console) -> None:
     """Print which file was written, what the server lacks, and the next commands."""
     lines = [f"{written.file} has the settings for {written.server} at {written.address}."]
-    for verdict in ("unfit", "advice"):
+    for verdict in ("problem", "advice"):
         if names := [finding.check for finding in written.to_do if finding.verdict == verdict]:
             lines.append(f"{verdict}: {', '.join(names)}. The file says what to change.")
     file = shlex.quote(str(written.file))

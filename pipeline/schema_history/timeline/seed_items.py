@@ -113,10 +113,12 @@ def _require_unchanged(later: Sequence[TimelineItem]) -> None:
         if item.statement is not None:
             text = " ".join(item.statement.split())
             shown = text if len(text) <= _STATEMENT_LENGTH else f"{text[:_STATEMENT_LENGTH]}…"
-            raise NotSeededError(f"a statement has changed the table since the seed: {shown}")
+            raise NotSeededError(
+                f"a statement has changed the table since the initial snapshot: {shown}"
+            )
         if item.kind not in _STAYS:
             reason = item.reason or item.kind
-            raise NotSeededError(f"the table has changed since the seed: {reason}")
+            raise NotSeededError(f"the table has changed since the initial snapshot: {reason}")
 
 
 def _until(items: Sequence[TimelineItem], lsn: int) -> list[TableDefinition]:

@@ -26,7 +26,7 @@ from decoder.model.results import Changes, Faults, Result, Statements, Transacti
 from decoder.model.segment import Segment
 from decoder.transactions.faults import STATEMENT_DML
 from pipeline.schema_history import TableName
-from pipeline.silver.decode.splitter import SEEN_BEFORE, SegmentStart, Splitter, marked
+from pipeline.silver.decode.splitter import SEEN_BEFORE, SegmentStart, Splitter, with_seen_before
 from pipeline.silver.decode.statement_faults import NamedTables
 from pipeline.silver.decode.table_names import TableNames
 
@@ -102,7 +102,7 @@ class Decode:
         for segment, parts in segments_in(rows):
             split = splitter.split(segment, parts)
             if split.seen is not None:
-                yield from _whole_and_parts(segment, marked(split.seen, seen=True))
+                yield from _whole_and_parts(segment, with_seen_before(split.seen, seen=True))
             for piece, content in split.pieces:
                 for result in self.results(piece, content):
                     yield from self._targets(segment, result, ids)
@@ -130,7 +130,7 @@ class Decode:
         elif self.only is not None and not isinstance(result, Faults):
             return
         elif isinstance(result, Transactions):
-            yield from _whole_and_parts(segment, marked(result.batch, seen=False))
+            yield from _whole_and_parts(segment, with_seen_before(result.batch, seen=False))
         elif isinstance(result, Statements):
             yield STATEMENTS, result.batch
         elif isinstance(result, Faults):

@@ -93,7 +93,7 @@ def _segment_at(segment: Segment, content: memoryview, start: int) -> Segment:
     return replace(segment, start_pos=start, transaction_pos=None, preamble=description)
 
 
-def marked(transactions: pa.RecordBatch, *, seen: bool) -> pa.RecordBatch:
+def with_seen_before(transactions: pa.RecordBatch, *, seen: bool) -> pa.RecordBatch:
     """Add the column `seen_before` to transactions; seen ones are not committed here again."""
     count = transactions.num_rows
     if seen:

@@ -51,13 +51,13 @@ class PlannedTable:
 class Refresh:
     """The full refresh that silver's rows belong to; `batch` started it (0: there was none).
 
-    `asked`: the hash of its settings (see `full_refresh.asked`). `under_way`: it is not finished.
+    `settings_digest`: that of its settings (see `full_refresh`). `under_way`: it is not finished.
     `maintained`: what maintenance removed up to this batch of its own exists again. `upto`:
     silver's position before it, and before other refreshes that it replaced.
     """
 
     batch: int = 0
-    asked: str = ""
+    settings_digest: str = ""
     under_way: bool = False
     maintained: int = 0
     upto: FilePosition = FROM_START
@@ -72,14 +72,14 @@ class Refresh:
 
 
 @dataclass(frozen=True, slots=True)
-class Begins:
+class RefreshStart:
     """The part of a plan that starts a full refresh, which empties silver.
 
     `tables`: the existing tables of changes as (schema, table, version). `conf`: the decoding
     settings from then on. Other fields are as in `Refresh`.
     """
 
-    asked: str
+    settings_digest: str
     maintained: int
     tables: tuple[tuple[str, str, int], ...] = ()
     conf: Mapping[str, Any] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Begins:
 
 
 REFRESH = TypeAdapter(Refresh)
-BEGINS = TypeAdapter(Begins)
+REFRESH_START = TypeAdapter(RefreshStart)
 """Parsers of what `asdict` returned, after JSON."""
 
 
@@ -95,7 +95,7 @@ BEGINS = TypeAdapter(Begins)
 class SilverPlan:
     """One batch: segments in [start, end), their tables, and new items of the timeline.
 
-    `cut_lsn` is silver's last transaction after the batch. `from_start`: the lake has the log
+    `last_lsn` is silver's last transaction after the batch. `from_start`: the lake has the log
     from its first file on. `names` identifies tables whose names the log lacks. `faults` are rows
     of `quarantine` from the timeline (statements that are not applied). `retried` are segments to
     decode again; the range is then empty. `again` are tables that have names now, of which every
@@ -109,7 +109,7 @@ class SilverPlan:
 
     start: FilePosition
     end: FilePosition
-    cut_lsn: int
+    last_lsn: int
     from_start: bool = False
     tables: tuple[PlannedTable, ...] = ()
     names: TableNames = field(default_factory=TableNames)
@@ -122,14 +122,14 @@ class SilverPlan:
     seen: Mapping[FilePosition, str] = field(default_factory=dict)
     executed: ExecutedGtids = field(default_factory=ExecutedGtids)
     refresh: Refresh = field(default_factory=Refresh)
-    begins: Begins | None = None
+    begins: RefreshStart | None = None
 
     def to_body(self) -> dict[str, Any]:
         """Return JSON data."""
         return {
             "from": list(self.start),
             "to": list(self.end),
-            "cut_lsn": self.cut_lsn,
+            "last_lsn": self.last_lsn,
             "from_start": self.from_start,
             "tables": [table.to_dict() for table in self.tables],
             "names": self.names.to_dict(),
@@ -153,7 +153,7 @@ class SilverPlan:
         return cls(
             start=(body["from"][0], body["from"][1]),
             end=(body["to"][0], body["to"][1]),
-            cut_lsn=body["cut_lsn"],
+            last_lsn=body["last_lsn"],
             from_start=body["from_start"],
             tables=tables,
             names=TableNames.from_dict(body["names"], definitions),
@@ -168,7 +168,7 @@ class SilverPlan:
             seen={(ordinal, start): gtids for ordinal, start, gtids in body["seen"]},
             executed=ExecutedGtids.from_dict(body["executed"]),
             refresh=REFRESH.validate_python(body["refresh"]),
-            begins=BEGINS.validate_python(begins) if (begins := body["begins"]) else None,
+            begins=REFRESH_START.validate_python(begins) if (begins := body["begins"]) else None,
         )
 
     def at_its_end(self) -> SilverPlan:
@@ -176,7 +176,7 @@ class SilverPlan:
         return SilverPlan(
             start=self.end,
             end=self.end,
-            cut_lsn=self.cut_lsn,
+            last_lsn=self.last_lsn,
             from_start=self.from_start,
             conf=self.conf,
             executed=self.executed,

@@ -24,7 +24,13 @@ from pipeline.schema_history.timeline.statements import SAVES_DDL_XID
 from pipeline.schema_history.timeline.touched import EVERY_TABLE, covers, touched
 from pipeline.settings import Settings
 from pipeline.silver.decode.segment_refs import FilePosition, SegmentRef, log_number, lsn_of
-from pipeline.silver.plan.survey import Beginning, Found, logged_statement, ordered, shown_name
+from pipeline.silver.plan.survey import (
+    Found,
+    StartDefinitions,
+    logged_statement,
+    ordered,
+    shown_name,
+)
 from pipeline.silver.plan.take_seeds import SilverReached
 from pipeline.source.server.create_statements import TIME_ZONE, CreateStatements
 from pipeline.source.server.version import server_number
@@ -40,7 +46,7 @@ def beginning(
     end: FilePosition,
     *,
     first: bool,
-) -> Beginning | None:
+) -> StartDefinitions | None:
     """Return the definitions to declare in the batch [`begin`, `end`), or None.
 
     They are declared in the log's `first` batch or, if the dump has a later position, in the batch
@@ -51,9 +57,9 @@ def beginning(
     start = read_start(settings.definitions)
     place = _position(start, ordinals)
     if first and (place is None or place <= begin):
-        return Beginning(lsn_of(begin), start)
+        return StartDefinitions(lsn_of(begin), start)
     if place is not None and begin < place <= end:
-        return Beginning(lsn_of(place), start)
+        return StartDefinitions(lsn_of(place), start)
     return None
 
 
@@ -145,7 +151,7 @@ def beginnings(
     rows: Iterable[Found],
     later: Sequence[SegmentRef] = (),
     find: Find = lambda _: (),
-) -> list[Beginning]:
+) -> list[StartDefinitions]:
     """Return the tables that only the readings define, by the LSN from which they are valid.
 
     `timeline` is at `start`; `rows` are what the survey found in the batch from there on. The
@@ -174,7 +180,7 @@ def beginnings(
                 found[since, number].append(table)
             break
     return [
-        Beginning(lsn, TimelineStart(tuple(tables)), readings.located[number].reading.server)
+        StartDefinitions(lsn, TimelineStart(tuple(tables)), readings.located[number].reading.server)
         for (lsn, number), tables in sorted(found.items())
     ]
 

@@ -17,7 +17,7 @@ from pipeline.schema_history.timeline.stored_timeline import (
     table_of_other_source,
 )
 from pipeline.settings import Settings
-from pipeline.silver.plan.batch_plan import BEGINS, Begins, Refresh, SilverPlan
+from pipeline.silver.plan.batch_plan import REFRESH_START, Refresh, RefreshStart, SilverPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def _after(last: Plan, record: Mapping[str, Any] | None) -> SilverProgress:
         return SilverProgress(last.batch, plan, plan.refresh)
     refresh = Refresh(
         last.batch,
-        begins.asked,
+        begins.settings_digest,
         under_way=True,
         maintained=maintained(record or {}, begins.maintained),
         upto=begins.upto,
@@ -100,7 +100,7 @@ def require_unclaimed(run: LayerRun, names: Collection[TableName]) -> None:
             raise table_of_other_source(taken[0], other, run.source)
 
 
-def claimed(refresh: Refresh, begun: Iterable[Begins]) -> set[TableName]:
+def claimed(refresh: Refresh, begun: Iterable[RefreshStart]) -> set[TableName]:
     """Return the tables that a source had before a full refresh in progress.
 
     `begun`: all of its refreshes. One that replaced another in progress did not see all tables.
@@ -115,10 +115,10 @@ def claimed(refresh: Refresh, begun: Iterable[Begins]) -> set[TableName]:
     }
 
 
-def refreshes_by_others(ledger: Ledger) -> Mapping[str, Sequence[Begins]]:
+def refreshes_by_others(ledger: Ledger) -> Mapping[str, Sequence[RefreshStart]]:
     """Return all full refreshes that other sources have started, read again from the ledger."""
     ledger.refresh()
     return {
-        source: [BEGINS.validate_json(text) for text in texts]
+        source: [REFRESH_START.validate_json(text) for text in texts]
         for source, texts in ledger.refreshes_by_others().items()
     }

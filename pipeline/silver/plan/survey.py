@@ -67,7 +67,7 @@ _AT_ONCE = 256
 class Surveyed:
     """The result of the survey of a batch, for its plan."""
 
-    cut_lsn: int | None
+    last_lsn: int | None
     tables: tuple[PlannedTable, ...]
     names: TableNames
     items: tuple[TimelineItem, ...]
@@ -75,7 +75,7 @@ class Surveyed:
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class StartDefinitions:
     """Definitions of tables from the settings or a server, valid from `lsn` on.
 
     `server`: the version of the server that printed them; empty: the server of the log.
@@ -287,7 +287,7 @@ def timeline_options(settings: Settings, *, from_start: bool) -> TimelineOptions
 
 
 def in_log_order(
-    rows: Sequence[Found], timeline: Timeline, starts: Iterable[Beginning] = ()
+    rows: Sequence[Found], timeline: Timeline, starts: Iterable[StartDefinitions] = ()
 ) -> Surveyed:
     """Apply the survey's rows, and definitions from the settings and servers, to the timeline."""
     files = {row["ordinal"]: row["file"] for row in rows}
@@ -307,7 +307,7 @@ def in_log_order(
     for start in waiting:
         _declare(timeline, start, rows)
     return Surveyed(
-        cut_lsn=max((row["lsn"] for row in rows if row["lsn"] is not None), default=None),
+        last_lsn=max((row["lsn"] for row in rows if row["lsn"] is not None), default=None),
         tables=planned_tables(kept.items()),
         names=TableNames.of(seen),
         items=tuple(timeline.new),
@@ -315,7 +315,7 @@ def in_log_order(
     )
 
 
-def _declare(timeline: Timeline, start: Beginning, rows: Iterable[Found]) -> None:
+def _declare(timeline: Timeline, start: StartDefinitions, rows: Iterable[Found]) -> None:
     # A segment without new transactions has no version.
     versions = (row["content"] for row in rows if row["kind"] == "segment")
     server = start.server or next(filter(None, versions), "")

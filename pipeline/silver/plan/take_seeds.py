@@ -30,7 +30,7 @@ from pipeline.source.server.version import server_number
 SEED_NOT_NEEDED = (
     "the table was re-created or emptied after it was read: the log has all of its rows"
 )
-AGAIN = "Take it again: binlake seed --table {name}."
+AGAIN = "Seed the table again: binlake seed --table {name}."
 _CATCH_UP = "It is used once binlake run has decoded the log up to there"
 _FROM_FILES_BEGINNING = (
     " (without GTIDs, an initial snapshot is valid from the start of the log file in which it was"
@@ -50,7 +50,7 @@ class SilverReached:
     has removed changes.
     """
 
-    cut_lsn: int
+    last_lsn: int
     end: FilePosition
     files: Sequence[FileRow]
     all_of_bronze: bool
@@ -208,7 +208,7 @@ def _taken(
     lsn = _begun(settings, seed, reached) - 1
     number, mariadb = server_number(seed.server)
     at = LoggedStatement(
-        reached.cut_lsn,
+        reached.last_lsn,
         0,
         seed.query,
         seed.schema,
@@ -217,7 +217,7 @@ def _taken(
         mariadb=mariadb,
     )
     logged = settings.foreign_keys_logged is True or seed.cascades_logged
-    quiet = seed.exact and lsn >= reached.cut_lsn
+    quiet = seed.exact and lsn >= reached.last_lsn
     rows = SeededFrom(seed.id, lsn, seed.exact)
     return timeline.seed(at, rows, items, all_logged=logged or quiet)
 
@@ -237,7 +237,7 @@ def _begun(settings: Settings, seed: Seed, reached: SilverReached) -> int:
         of = "" if seed.server_id is None else f" of the server with server_id {seed.server_id}"
         place = f"{seed.last[0]}:{seed.last[1]}{of}"
         raise _WaitsError(f"the lake has not reached {place} yet. {_CATCH_UP}")
-    if not reached.cut_lsn:
+    if not reached.last_lsn:
         raise _WaitsError("the lake has no transaction yet. It is used after the first one")
     lsn = first.ordinal << OFFSET_BITS | seed.first[1]
     if lsn < reached.removed:

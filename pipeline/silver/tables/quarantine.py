@@ -328,5 +328,5 @@ def _set_resolved(run: LayerRun, batch: int, where: Condition) -> None:
     tables, table = tables_of(run.spark, run.lake), quarantine_table(run.lake)
     if tables.exists(table):
         step = Step(f"silver/{run.source}/resolved", batch)
-        marked = constant("resolved_batch", batch)
-        tables.update(table, _open(run.source) & where, [marked], step)
+        resolved = constant("resolved_batch", batch)
+        tables.update(table, _open(run.source) & where, [resolved], step)

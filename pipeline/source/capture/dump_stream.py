@@ -45,6 +45,7 @@ from decoder.framing.replication_packets import (
 from decoder.kernels.crc32 import HEAD
 from decoder.kernels.memory import Bytes
 from decoder.segments.log_header import read_description
+from decoder.segments.log_windows import writable_copy
 from pipeline.source.capture.dump_items import FileNamed, Heartbeat, LogBytes, LogEnded, Received
 from pipeline.source.capture.errors import BrokenDumpError, DumpRefusedError
 
@@ -241,7 +242,7 @@ class DumpStream:
         The server clears the in-use flag when it sends the event. In the file the flag stays set
         until the file is closed: so it is set again, and readers see that the file still grows.
         """
-        window = _window(event)
+        window = writable_copy(event)
         frames = frame(
             window,
             HEAD,
@@ -278,7 +279,7 @@ class DumpStream:
         """Handle any other event; artificial ones are in no file. A ROTATE may end at 4 GiB."""
         if EventFlag.ARTIFICIAL in header.flags:
             return
-        window = _window(event)
+        window = writable_copy(event)
         yield self._framed(Unpacked(window, len(window), 0, 0, StopReason.OTHER, asked))
 
     def _begin_large(self) -> bool:
@@ -376,10 +377,3 @@ def _refusal(packet: bytes) -> DumpRefusedError:
 
 def _reason(fault: BinlogError | None) -> str:
     return f"{fault.reason if fault else 'an event does not end where its packet does'}."
-
-
-def _window(event: bytes) -> Bytes:
-    """Return a writable copy, after `HEAD` bytes that the checksum kernel may read."""
-    window = np.zeros(HEAD + len(event), np.uint8)
-    window[HEAD:] = np.frombuffer(event, np.uint8)
-    return window

@@ -18,7 +18,7 @@ from pipeline.source.capture.source import Identity
 from pipeline.source.capture.state import write_durably
 from pipeline.source.logs.kept_statements import READINGS_FILE, parse_readings
 from pipeline.source.server.connect_timeout import StopOpening
-from pipeline.source.server.connection import asked, connect, queried
+from pipeline.source.server.connection import connect, explained_errors, queried
 from pipeline.source.server.create_statements import CreateStatements, read_create_statements
 from pipeline.source.server.errors import ServerError
 from pipeline.source.server.login import Login
@@ -73,7 +73,7 @@ _NOT_SEEN = (
 
 def _read(login: Login, wanted: TableFilter, stop: StopOpening) -> tuple[CreateStatements, bool]:
     """Return the reading, and True if the log names all columns. Raises ServerError."""
-    with connect(login, stop=stop) as connection, asked(login):
+    with connect(login, stop=stop) as connection, explained_errors(login):
         metadata = queried(connection, "SHOW GLOBAL VARIABLES LIKE 'binlog_row_metadata'")
         full = any(str(value).upper() == "FULL" for _, value in metadata)
         return read_create_statements(connection, login, wanted, lambda: stop.wanted), full

@@ -9,9 +9,9 @@ from typing import Literal
 from pipeline.settings import Settings
 from pipeline.source.check.facts import ServerFacts
 
-Verdict = Literal["fit", "advice", "unfit"]
-VERDICTS: tuple[Verdict, ...] = ("fit", "advice", "unfit")
-"""The verdicts from best to worst, as they are printed; "unfit" is a problem.
+Verdict = Literal["ok", "advice", "problem"]
+VERDICTS: tuple[Verdict, ...] = ("ok", "advice", "problem")
+"""The verdicts from best to worst, as they are printed.
 
 Advice: replication works, but another value would be better. Problem: it does not."""
 

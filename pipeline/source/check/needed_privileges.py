@@ -107,7 +107,7 @@ class NeededPrivilege:
 
     privilege: str
     why: str
-    otherwise: Verdict = "unfit"
+    otherwise: Verdict = "problem"
     on_tables: bool = False
     enough: frozenset[str] = frozenset()
     mariadb: str | None = None
@@ -127,7 +127,7 @@ class NeededPrivilege:
             why = f"{self.why} Other tables may match that the user cannot see."
             yield Finding(check, has, "advice", why)
         else:
-            yield Finding(check, has, "fit", self.why)
+            yield Finding(check, has, "ok", self.why)
 
     def _missing(self, facts: ServerFacts, settings: Settings, names: frozenset[str]) -> Missing:
         if self.on_tables:
@@ -155,12 +155,12 @@ NEEDS = (
     ),
     NeededPrivilege(
         "RELOAD",
-        "A seed is a consistent snapshot, for which FLUSH TABLES WITH READ LOCK locks all tables.",
+        "Initial snapshots are consistent: FLUSH TABLES WITH READ LOCK briefly locks all tables.",
         enough=frozenset({"FLUSH_TABLES"}),
     ),
     NeededPrivilege(
         "SELECT",
-        "A seed reads the replicated tables, and this check only sees tables with SELECT.",
+        "Initial snapshots are read from the tables, and this check only sees tables with SELECT.",
         on_tables=True,
     ),
     NeededPrivilege(

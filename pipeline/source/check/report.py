@@ -14,9 +14,9 @@ from rich.table import Table
 from pipeline.source.check.finding import VERDICTS, Finding, RemedySteps, Verdict
 
 STYLES: Mapping[Verdict, str] = MappingProxyType(
-    {"fit": "green", "advice": "yellow", "unfit": "red"}
+    {"ok": "green", "advice": "yellow", "problem": "red"}
 )
-UNFIT = 3
+WITH_PROBLEMS = 3
 """Exit code if any finding is a problem."""
 SHOWN_TABLES = 10
 """Table names printed per finding in the terminal; the JSON document lists all."""
@@ -39,7 +39,7 @@ class CheckReport:
     @property
     def exit_code(self) -> int:
         """The exit code of the command."""
-        return UNFIT if self.verdict == "unfit" else 0
+        return WITH_PROBLEMS if self.verdict == "problem" else 0
 
     def to_json(self) -> str:
         """Return a JSON document."""
@@ -49,16 +49,16 @@ class CheckReport:
         return json.dumps(document, ensure_ascii=False, indent=2)
 
 
-def show(report: CheckReport, out: Console, *, explain_fit: bool = False) -> None:
+def show(report: CheckReport, out: Console, *, explain_ok: bool = False) -> None:
     """Print problems and advice with reasons, the names of checks that are ok, then the changes.
 
-    `explain_fit`: print the reasons of checks that are ok, too.
+    `explain_ok`: print the reasons of checks that are ok, too.
     """
     title = f"{report.server} at {report.address}, as {report.user}: {report.verdict}"
     out.print(escape(title), soft_wrap=True)
     for verdict in reversed(VERDICTS):
         found = [finding for finding in report.findings if finding.verdict == verdict]
-        if verdict != "fit" or explain_fit:
+        if verdict != "ok" or explain_ok:
             for finding in found:
                 has = ": ".join(filter(None, (finding.has, shown_tables(finding.tables))))
                 out.print(_row(finding.verdict, f"{finding.check}: {has}", finding.why))

@@ -8,7 +8,7 @@ from pipeline.source.check.facts import ServerFacts, read_facts
 from pipeline.source.check.finding import Check, Finding
 from pipeline.source.check.needed_privileges import NEEDS
 from pipeline.source.check.report import CheckReport
-from pipeline.source.server.connection import asked, connect
+from pipeline.source.server.connection import connect, explained_errors
 from pipeline.source.server.login import Login
 
 READ_SECONDS = 600
@@ -51,8 +51,8 @@ def check_server(login: Login, settings: Settings) -> CheckReport:
 
 
 def server_facts(login: Login) -> ServerFacts:
-    """Query all facts that checks judge. Raises what `connect` and `asked` raise."""
-    with connect(login, read_timeout=READ_SECONDS) as connection, asked(login):
+    """Query all facts that checks judge. Raises what `connect` and `explained_errors` raise."""
+    with connect(login, read_timeout=READ_SECONDS) as connection, explained_errors(login):
         return read_facts(connection)
 
 

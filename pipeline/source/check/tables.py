@@ -22,12 +22,12 @@ _LOST = (
 FIT_ENGINES = frozenset({"innodb"})
 ENGINES: Mapping[str, tuple[Verdict, str]] = MappingProxyType(
     {
-        "blackhole": ("unfit", "It stores no rows, while the log contains every inserted one."),
-        "federated": ("unfit", _NOT_ITS_OWN),
-        "connect": ("unfit", _NOT_ITS_OWN),
-        "spider": ("unfit", _NOT_ITS_OWN),
-        "s3": ("unfit", _NOT_ITS_OWN),
-        "mrg_myisam": ("unfit", _NOT_ITS_OWN),
+        "blackhole": ("problem", "It stores no rows, while the log contains every inserted one."),
+        "federated": ("problem", _NOT_ITS_OWN),
+        "connect": ("problem", _NOT_ITS_OWN),
+        "spider": ("problem", _NOT_ITS_OWN),
+        "s3": ("problem", _NOT_ITS_OWN),
+        "mrg_myisam": ("problem", _NOT_ITS_OWN),
         "memory": ("advice", _LOST),
         **dict.fromkeys(("myisam", "aria", "csv", "archive"), ("advice", _CRASH)),
     }
@@ -39,7 +39,7 @@ BESIDE = "  # in addition to existing values"
 
 KINDS: Mapping[str, tuple[Verdict, str]] = MappingProxyType(
     {
-        "SYSTEM VERSIONED": ("unfit", "System-versioned tables are not replicated to gold."),
+        "SYSTEM VERSIONED": ("problem", "System-versioned tables are not replicated to gold."),
         "SEQUENCE": ("advice", "Sequences are not replicated to gold."),
     }
 )
@@ -52,7 +52,7 @@ def seen(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     """Report how many tables the other checks cover."""
     names = [table.name for table in _included(facts, settings, "BASE TABLE")]
     why = "Only tables that the settings include and the user can see are checked."
-    yield Finding("tables", _count(names), "fit" if names else "advice", why)
+    yield Finding("tables", _count(names), "ok" if names else "advice", why)
 
 
 def keys(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
@@ -69,7 +69,7 @@ def keys(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     )
     if not keyless:
         if found:
-            yield Finding("tables without a key", "none", "fit", why)
+            yield Finding("tables without a key", "none", "ok", why)
         return
     lines = (
         f"keys:{BESIDE}",
@@ -89,7 +89,7 @@ def engines(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     for engine, names in sorted(by_engine.items()):
         check = f"storage engine {engine}"
         if engine.lower() in FIT_ENGINES:
-            yield Finding(check, _count(names), "fit", "Its tables match their log.")
+            yield Finding(check, _count(names), "ok", "Its tables match their log.")
             continue
         verdict, why = ENGINES.get(engine.lower(), _UNTRIED)
         yield _unsupported(check, names, verdict, why)
@@ -105,13 +105,15 @@ def kinds(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
 def unsupported_tables(facts: ServerFacts, settings: Settings) -> list[str]:
     """Return the names of tables that gold could not equal, as their findings are problems."""
     found = (*engines(facts, settings), *kinds(facts, settings))
-    return sorted({name for one in found if one.verdict == "unfit" for name in one.tables})
+    return sorted({name for one in found if one.verdict == "problem" for name in one.tables})
 
 
 def _unsupported(check: str, names: list[str], verdict: Verdict, why: str) -> Finding:
     """Return the finding for such tables; those with a problem should be excluded."""
     listed = ", ".join(json.dumps(name, ensure_ascii=False) for name in names)
-    change = RemedySteps(conf=(f"exclude: [{listed}]{BESIDE}",)) if verdict == "unfit" else NOTHING
+    change = (
+        RemedySteps(conf=(f"exclude: [{listed}]{BESIDE}",)) if verdict == "problem" else NOTHING
+    )
     return Finding(check, _count(names), verdict, why, change, tuple(names))
 
 
@@ -124,12 +126,12 @@ def foreign_keys(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         if settings.wanted(*key.child) and CHANGES_ROWS & {key.on_delete, key.on_update}
     ]
     if not acting:
-        yield Finding(check, "none that change rows", "fit", "Every change of a row is logged.")
+        yield Finding(check, "none that change rows", "ok", "Every change of a row is logged.")
         return
     native = facts.variables.get("innodb_native_foreign_keys")
     if native is not None and not facts.is_on("innodb_native_foreign_keys"):
         why = "The server logs their cascades as rows of the child tables."
-        yield Finding(check, "innodb_native_foreign_keys=OFF", "fit", why)
+        yield Finding(check, "innodb_native_foreign_keys=OFF", "ok", why)
         return
     yield _not_logged(acting, settings, has_choice=native is not None)
 
@@ -140,15 +142,15 @@ def _not_logged(acting: list[SourceForeignKey], settings: Settings, *, has_choic
     if settings.foreign_keys_logged is True:
         why = "The settings say that the server logs cascades: gold would lack these changes."
         change = replace(change, conf=("foreign_keys_logged: auto",))
-        return Finding(check, has, "unfit", why, change, _names(key.child for key in acting))
+        return Finding(check, has, "problem", why, change, _names(key.child for key in acting))
     alone = [key for key in acting if not settings.wanted(*key.parent)]
     if alone:
         why = "A child table whose parent is not replicated is held when a cascade changes it."
         missing = ", ".join(json.dumps(name) for name in _names(key.parent for key in alone))
         change = replace(change, conf=(f"include: [{missing}]{BESIDE}; remove from exclude",))
-        return Finding(check, has, "unfit", why, change, _names(key.child for key in alone))
+        return Finding(check, has, "problem", why, change, _names(key.child for key in alone))
     why = "Gold replays cascades, for up to 200,000 rows per transaction."
-    verdict: Verdict = "advice" if has_choice else "fit"
+    verdict: Verdict = "advice" if has_choice else "ok"
     return Finding(check, has, verdict, why, change, _names(key.child for key in acting))
 
 

@@ -48,7 +48,7 @@ class OneOf:
         if (has := facts.variables.get(self.variable)) is None:
             return
         if has.upper() == self.good:
-            yield Finding(self.variable, has or "''", "fit", self.why)
+            yield Finding(self.variable, has or "''", "ok", self.why)
             return
         change = set_variable(facts, self.variable, self.good or "''")
         yield Finding(self.variable, has or "''", self.otherwise, self.why, change)
@@ -58,7 +58,7 @@ VALUES = (
     OneOf(
         "binlog_format",
         "ROW",
-        "unfit",
+        "problem",
         "A change that is logged as a statement cannot be applied; the tables that it names are"
         f" held ({RECONNECT}).",
     ),
@@ -90,13 +90,13 @@ def log_bin(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     del settings
     why = "Changes are read from the binary log: without it nothing can be replicated."
     if facts.is_on("log_bin"):
-        yield Finding("log_bin", "ON", "fit", why)
+        yield Finding("log_bin", "ON", "ok", why)
         return
     lines = ["log_bin = binlog"]
     if facts.variables.get("server_id", "0") == "0":
         lines.append("server_id = 1")
         why = f"{why} {OWN_ID}"
-    yield Finding("log_bin", "OFF", "unfit", why, set_at_start(*lines))
+    yield Finding("log_bin", "OFF", "problem", why, set_at_start(*lines))
 
 
 def storage_engine(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
@@ -106,7 +106,7 @@ def storage_engine(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         return
     if not has:
         why = "The log is written to event files, which Binlake reads."
-        yield Finding("binlog_storage_engine", "''", "fit", why)
+        yield Finding("binlog_storage_engine", "''", "ok", why)
         return
     why = (
         "The log is kept in InnoDB pages (files named .ibb), which no binary log reader can read,"
@@ -116,7 +116,7 @@ def storage_engine(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         " files (log_slave_updates)."
     )
     change = set_at_start("binlog_storage_engine =")
-    yield Finding("binlog_storage_engine", has, "unfit", why, change)
+    yield Finding("binlog_storage_engine", has, "problem", why, change)
 
 
 def server_id(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
@@ -126,9 +126,9 @@ def server_id(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     why = "A server with id 0 sends its log to no replica."
     if has == "0":
         change = set_variable(facts, "server_id", "1")
-        yield Finding("server_id", has, "unfit", f"{why} {OWN_ID}", change)
+        yield Finding("server_id", has, "problem", f"{why} {OWN_ID}", change)
     else:
-        yield Finding("server_id", has, "fit", why)
+        yield Finding("server_id", has, "ok", why)
 
 
 def row_image(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
@@ -138,7 +138,7 @@ def row_image(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         return
     good = "Full rows are logged, before and after each change."
     if has.upper() == "FULL":
-        yield Finding("binlog_row_image", has, "fit", good)
+        yield Finding("binlog_row_image", has, "ok", good)
         return
     lossy = facts.version.is_mariadb and has.upper() in {"MINIMAL", "NOBLOB"}
     bad = (
@@ -149,7 +149,7 @@ def row_image(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         " these are unknown, the table is held"
     )
     change = set_variable(facts, "binlog_row_image", "FULL")
-    verdict: Verdict = "unfit" if lossy else "advice"
+    verdict: Verdict = "problem" if lossy else "advice"
     yield Finding("binlog_row_image", has, verdict, f"{bad} ({RECONNECT}).", change)
 
 
@@ -158,7 +158,7 @@ def row_metadata(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     has = facts.variables.get("binlog_row_metadata")
     if has is not None and has.upper() == "FULL":
         why = "The log contains the names and types of columns."
-        yield Finding("binlog_row_metadata", has, "fit", why)
+        yield Finding("binlog_row_metadata", has, "ok", why)
         return
     lines: tuple[str, ...] = ()
     if facts.version.is_mariadb or not facts.version.since(mysql=(8, 0), mariadb=None):
@@ -173,7 +173,7 @@ def row_metadata(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     yield Finding(
         "binlog_row_metadata",
         has or "not in this version",
-        "fit" if known else "advice",
+        "ok" if known else "advice",
         f"{why}.",
         RemedySteps(setting.statements, setting.option_file, conf=lines),
     )
@@ -212,7 +212,7 @@ def gtid_mode(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     )
     mode = has.upper()
     if mode == "ON":
-        yield Finding("gtid_mode", has, "fit", "Every transaction has a GTID.")
+        yield Finding("gtid_mode", has, "ok", "Every transaction has a GTID.")
         return
     if not facts.version.since(mysql=_GTIDS_ONLINE, mariadb=None):
         yield Finding("gtid_mode", has, "advice", f"{why}.", set_at_start(*_GTIDS_AT_START))
@@ -244,9 +244,9 @@ def retention(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         change = set_variable(facts, "max_binlog_total_size", "0")
         has = f"{limit} bytes in total"
         yield Finding("max_binlog_total_size", has, "advice", f"{why}.", change)
-    has = "forever" if not seconds else f"{seconds / DAY:g} days"
+    has = "forever" if not seconds else f"{seconds / DAY:g} day{'s' if seconds != DAY else ''}"
     if not seconds or seconds >= LEAST_RETENTION:
-        yield Finding(variable, has, "fit", f"{why}.")
+        yield Finding(variable, has, "ok", f"{why}.")
         return
     yield Finding(variable, has, "advice", f"{why}.", _keep_longer(facts, variable))
 
@@ -277,7 +277,7 @@ def compression(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     del settings
     for variable in ("binlog_transaction_compression", "log_bin_compress"):
         if (has := facts.variables.get(variable)) is not None:
-            yield Finding(variable, has, "fit", "Binlake reads compressed transactions.")
+            yield Finding(variable, has, "ok", "Binlake reads compressed transactions.")
 
 
 def encryption(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
@@ -287,15 +287,15 @@ def encryption(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         asks = facts.is_on("binlog_encryption") and not known
         why = "Encrypted log files can only be read with a keyring or password in the settings"
         conf = ("encryption: {keyring: path of component_keyring_file's file}",) if asks else ()
-        verdict: Verdict = "advice" if asks else "fit"
+        verdict: Verdict = "advice" if asks else "ok"
         yield Finding("binlog_encryption", has, verdict, f"{why}.", RemedySteps(conf=conf))
     if (has := facts.variables.get("encrypt_binlog")) is not None:
         why = "Files encrypted by MariaDB are refused: only the server has their keys."
         if facts.is_on("encrypt_binlog"):
             change = set_at_start("encrypt_binlog = OFF")
-            yield Finding("encrypt_binlog", has, "unfit", why, change)
+            yield Finding("encrypt_binlog", has, "problem", why, change)
         else:
-            yield Finding("encrypt_binlog", has, "fit", why)
+            yield Finding("encrypt_binlog", has, "ok", why)
 
 
 def system_time_zone(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
@@ -308,11 +308,11 @@ def system_time_zone(facts: ServerFacts, settings: Settings) -> Iterator[Finding
     )
     # Both clocks are not read at the same instant.
     if abs(facts.utc_offset - expected.total_seconds()) < 60:
-        yield Finding("system_time_zone", has, "fit", f"{why}, which has the same offset now.")
+        yield Finding("system_time_zone", has, "ok", f"{why}, which has the same offset now.")
         return
     why = f"{why} (a name such as Europe/Paris also covers daylight saving time)."
     conf = (f'system_time_zone: "{has}"',)
-    yield Finding("system_time_zone", has, "unfit", why, RemedySteps(conf=conf))
+    yield Finding("system_time_zone", has, "problem", why, RemedySteps(conf=conf))
 
 
 def offset_text(seconds: int) -> str:
@@ -330,10 +330,10 @@ def lower_case_table_names(facts: ServerFacts, settings: Settings) -> Iterator[F
         " differ from the server, tables are held or mixed up."
     )
     if int(has) == (settings.lower_case_table_names or 0):
-        yield Finding("lower_case_table_names", has, "fit", why)
+        yield Finding("lower_case_table_names", has, "ok", why)
         return
     change = RemedySteps(conf=(f"lower_case_table_names: {has}",))
-    yield Finding("lower_case_table_names", has, "unfit", why, change)
+    yield Finding("lower_case_table_names", has, "problem", why, change)
 
 
 def log_filter(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
@@ -345,8 +345,8 @@ def log_filter(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
     why = "Changes in schemas excluded by binlog_do_db or binlog_ignore_db are not logged."
     check = "binlog_do_db, binlog_ignore_db"
     if not missing:
-        yield Finding(check, "every replicated schema is logged", "fit", why)
+        yield Finding(check, "every replicated schema is logged", "ok", why)
         return
     line = "# remove binlog_do_db and binlog_ignore_db (binlog-do-db, binlog-ignore-db)"
     change = RemedySteps(option_file=(line,), restart=True)
-    yield Finding(check, f"exclude {', '.join(missing)}", "unfit", why, change)
+    yield Finding(check, f"exclude {', '.join(missing)}", "problem", why, change)

@@ -148,7 +148,7 @@ def _not_in_time(login: Login, *, reached: bool) -> ServerUnreachableError:
 
 
 @contextmanager
-def asked(login: Login) -> Iterator[None]:
+def explained_errors(login: Login) -> Iterator[None]:
     """Translate PyMySQL's errors in the block.
 
     Raises ServerUnreachableError or AccessDeniedError, and ServerError if a statement fails.

@@ -35,20 +35,20 @@ CREATED = f"""
     DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}; USE {SCHEMA};
     CREATE TABLE orders (id INT UNSIGNED PRIMARY KEY, name VARCHAR(20), total DECIMAL(9, 2));
     CREATE TABLE items (part VARCHAR(20), n INT, at TIMESTAMP(3), PRIMARY KEY (part, n));
-    CREATE TABLE bag (v INT, note CHAR(3));
+    CREATE TABLE keyless (v INT, note CHAR(3));
     INSERT INTO orders
         SELECT i + 1, CONCAT('ü', i), i / 100 FROM (
             SELECT a.n + 10 * b.n + 100 * c.n AS i FROM {DIGITS} a, {DIGITS} b, {DIGITS} c
         ) numbers;
     INSERT INTO items SELECT CONCAT('é', id % 40), id, NOW(3) FROM orders;
-    INSERT INTO bag SELECT id % 5, 'x' FROM orders WHERE id < 50;
+    INSERT INTO keyless SELECT id % 5, 'x' FROM orders WHERE id < 50;
     DROP USER IF EXISTS lake; CREATE USER lake IDENTIFIED BY '{PASSWORD}';
     GRANT SELECT, RELOAD, REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO lake
 """
 CHANGED = f"""
     USE {SCHEMA};
     UPDATE orders SET total = total + 1 WHERE id % 7 = 0; DELETE FROM orders WHERE id % 11 = 0;
-    UPDATE items SET n = n + 10000 WHERE n < 20; INSERT INTO bag VALUES (7, 'y'), (7, 'y')
+    UPDATE items SET n = n + 10000 WHERE n < 20; INSERT INTO keyless VALUES (7, 'y'), (7, 'y')
 """
 CONNECTOR = "*mariadb-java-client*.jar"
 
@@ -181,7 +181,7 @@ def test_every_task_succeeds_over_the_connection_to_the_cluster(ended: Ended) ->
     assert list(states)[:2] == ["capture", "seed"]
     # Of the tables that the job has left: its own waits for silver.
     assert f"{SCHEMA}.items: 1,000 rows, read between" in ended.output
-    assert f"{SCHEMA}.bag: 51 rows, read at" in ended.output
+    assert f"{SCHEMA}.keyless: 51 rows, read at" in ended.output
     assert f"{SCHEMA}.orders: " not in ended.output
     assert len(ended.connectors[1]) == 1, "the seed's executors alone were brought it by packages"
 

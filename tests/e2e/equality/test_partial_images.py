@@ -19,7 +19,7 @@ from tests.support.zoo import partial_history
 
 SCHEMA = "partial_to_gold"
 TABLES = """
-    CREATE TABLE bag (a INT DEFAULT 3, b INT, j JSON, c TEXT);
+    CREATE TABLE keyless (a INT DEFAULT 3, b INT, j JSON, c TEXT);
     CREATE TABLE all_key (a INT, b INT DEFAULT 1, PRIMARY KEY (a, b));
     CREATE TABLE promoted (c INT, x INT NOT NULL, a INT NOT NULL, b INT DEFAULT 2, UNIQUE ux (x),
         UNIQUE (a));
@@ -35,7 +35,7 @@ TABLES = """
         y DECIMAL(65, 30) NOT NULL DEFAULT -0.5, z CHAR(5) DEFAULT 'ab  ')
 """
 BEGUN = """
-    INSERT INTO bag (b) VALUES (1), (1), (2);
+    INSERT INTO keyless (b) VALUES (1), (1), (2);
     INSERT INTO all_key VALUES (1, 1), (2, 2), (3, 3);
     INSERT INTO promoted (a, x) VALUES (1, 2), (2, 3);
     INSERT INTO default_key (a) VALUES (1);
@@ -45,10 +45,10 @@ BEGUN = """
 """
 """First rows, to which gold needs no Spark: it applies what follows to rows that are there."""
 OTHERS = """
-    UPDATE bag SET b = 3 WHERE b = 1 LIMIT 1;
-    INSERT INTO bag (b, j) VALUES (2, '{"a": 1}');
-    DELETE FROM bag WHERE b = 2 LIMIT 1;
-    UPDATE bag SET c = 'x', j = '[]' WHERE b = 3;
+    UPDATE keyless SET b = 3 WHERE b = 1 LIMIT 1;
+    INSERT INTO keyless (b, j) VALUES (2, '{"a": 1}');
+    DELETE FROM keyless WHERE b = 2 LIMIT 1;
+    UPDATE keyless SET c = 'x', j = '[]' WHERE b = 3;
     INSERT INTO all_key (a) VALUES (5);
     UPDATE all_key SET a = a + 10 WHERE b = 1;
     UPDATE all_key SET b = 3 WHERE a = 2;

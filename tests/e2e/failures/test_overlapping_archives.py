@@ -33,16 +33,16 @@ from tests.support.servers.mysql import MySQLServer
 from tests.support.servers.server import Server
 
 SCHEMA = "overlap"
-TABLES = ("item", "bag", "one", "two", "wide", "later")
+TABLES = ("item", "keyless", "one", "two", "wide", "later")
 FIRST = f"""
     DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}; USE {SCHEMA};
     CREATE TABLE item (id INT PRIMARY KEY, n INT, doc JSON);
-    CREATE TABLE bag (a INT, b VARCHAR(9));
+    CREATE TABLE keyless (a INT, b VARCHAR(9));
     CREATE TABLE one (id INT PRIMARY KEY, t VARCHAR(9));
     CREATE TABLE two LIKE one;
     CREATE TABLE wide (id INT PRIMARY KEY, a INT);
     INSERT INTO item VALUES (1, 1, '{{"a": [1, 2], "s": "x"}}'), (2, 2, '{{"a": []}}'), (3, 3, '1');
-    INSERT INTO bag VALUES (1, 'x'), (1, 'x'), (2, 'y'), (NULL, NULL);
+    INSERT INTO keyless VALUES (1, 'x'), (1, 'x'), (2, 'y'), (NULL, NULL);
     INSERT INTO one VALUES (1, 'one'); INSERT INTO two VALUES (2, 'two');
     INSERT INTO wide VALUES (1, 10);
 """
@@ -52,19 +52,20 @@ SECOND = f"""
     UPDATE item SET doc = JSON_ARRAY_INSERT(doc, '$.a[0]', 9) WHERE id = 1;
     UPDATE item SET n = n + 1;
     SET binlog_row_value_options = '', binlog_row_image = FULL;
-    INSERT INTO bag VALUES (1, 'x'), (3, 'z'); DELETE FROM bag WHERE a = 2;
+    INSERT INTO keyless VALUES (1, 'x'), (3, 'z'); DELETE FROM keyless WHERE a = 2;
     RENAME TABLE one TO none, two TO one, none TO two;
     ALTER TABLE wide ADD COLUMN b INT DEFAULT 5 FIRST;
     SET binlog_transaction_compression = ON;
-    INSERT INTO wide VALUES (7, 2, 20); INSERT INTO bag VALUES (4, 'c');
-    SET gtid_next = 'AUTOMATIC:tagged'; INSERT INTO bag VALUES (5, 't'); SET gtid_next = AUTOMATIC;
+    INSERT INTO wide VALUES (7, 2, 20); INSERT INTO keyless VALUES (4, 'c');
+    SET gtid_next = 'AUTOMATIC:tagged'; INSERT INTO keyless VALUES (5, 't');
+    SET gtid_next = AUTOMATIC;
     XA START 'over'; INSERT INTO wide VALUES (8, 3, 30); XA END 'over'; XA PREPARE 'over';
 """
 AFTER = f"""
     XA COMMIT 'over'; USE {SCHEMA};
     SET binlog_row_value_options = PARTIAL_JSON;
     UPDATE item SET doc = JSON_ARRAY_INSERT(doc, '$.a[0]', 8) WHERE id = 1;
-    INSERT INTO bag VALUES (1, 'x'); DELETE FROM bag WHERE a = 3;
+    INSERT INTO keyless VALUES (1, 'x'); DELETE FROM keyless WHERE a = 3;
     RENAME TABLE one TO none, two TO one, none TO two;
     CREATE TABLE later (id INT PRIMARY KEY); INSERT INTO later VALUES (1);
     ALTER TABLE wide DROP COLUMN a; UPDATE wide SET b = b + 1;
@@ -117,9 +118,9 @@ def logs(mysql: MySQLServer, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 MARIADB = f"""
     DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}; USE {SCHEMA};
-    CREATE TABLE item (id INT PRIMARY KEY, n INT); CREATE TABLE bag (a INT);
-    INSERT INTO item VALUES (1, 1), (2, 2); INSERT INTO bag VALUES (1), (1), (2);
-    SET gtid_domain_id = 3; DELETE FROM bag WHERE a = 2; SET gtid_domain_id = 0;
+    CREATE TABLE item (id INT PRIMARY KEY, n INT); CREATE TABLE keyless (a INT);
+    INSERT INTO item VALUES (1, 1), (2, 2); INSERT INTO keyless VALUES (1), (1), (2);
+    SET gtid_domain_id = 3; DELETE FROM keyless WHERE a = 2; SET gtid_domain_id = 0;
     RENAME TABLE item TO thing;
 """
 
@@ -138,19 +139,21 @@ def test_mariadbs_domains_identify_transactions_applied_before(
         )
         mariadb.execute(MARIADB)
         mariadb.flush_logs()
-        mariadb.execute(f"INSERT INTO {SCHEMA}.bag VALUES (9)")
+        mariadb.execute(f"INSERT INTO {SCHEMA}.keyless VALUES (9)")
         mariadb.flush_logs()
         ((position,),) = mariadb.execute("SELECT @@gtid_binlog_pos")
         ((late,),) = replica.execute(f"SELECT MASTER_GTID_WAIT('{position}', 60)")
         assert late == 0, replica.execute("SHOW SLAVE STATUS")
         replica.execute("STOP SLAVE")
         replica.flush_logs()
-        replica.execute(f"INSERT INTO {SCHEMA}.bag VALUES (1); DELETE FROM {SCHEMA}.thing LIMIT 1")
+        replica.execute(
+            f"INSERT INTO {SCHEMA}.keyless VALUES (1); DELETE FROM {SCHEMA}.thing LIMIT 1"
+        )
         copies(mariadb, tmp_path / "first")
         copies(replica, tmp_path / "second")
         reports = run(f"{tmp_path}/*/binlog.0*", lake)
         assert [(report.faults, report.gaps) for report in reports] == [((), ())] * 3
-        for table in ("thing", "bag"):
+        for table in ("thing", "keyless"):
             assert_gold_equals_source(spark, replica, str(lake), SCHEMA, table)
 
 
@@ -162,7 +165,7 @@ def test_a_gap_in_mariadbs_sequence_numbers_holds_the_cut_and_is_named(
     mariadb.execute(MARIADB)
     for n in (10, 11, 12):
         mariadb.flush_logs()
-        mariadb.execute(f"INSERT INTO {SCHEMA}.bag VALUES ({n})")
+        mariadb.execute(f"INSERT INTO {SCHEMA}.keyless VALUES ({n})")
     mariadb.flush_logs()
     ((positions,),) = mariadb.execute("SELECT @@gtid_binlog_pos")
     number = int(re.findall(r"0-1-(\d+)", positions)[0])
@@ -177,7 +180,7 @@ def test_a_gap_in_mariadbs_sequence_numbers_holds_the_cut_and_is_named(
     # The insert is in the third file.
     assert f"b.000001 (server 1) lists 0-1-{number - 1}" in gap
     assert f"(after number {number - 2})" in gap
-    assert delta.read(spark, Lake(str(tmp_path / "lake")).gold(SCHEMA, "bag")).count() == 3
+    assert delta.read(spark, Lake(str(tmp_path / "lake")).gold(SCHEMA, "keyless")).count() == 3
 
 
 def follow(server: MySQLServer, replica: MySQLServer) -> None:

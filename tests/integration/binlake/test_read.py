@@ -275,7 +275,7 @@ def test_a_snapshot_is_copied_to_delta_tables_and_an_interrupted_copy_is_continu
     lake: MadeLake, tmp_path: Path
 ) -> None:
     to = tmp_path / "copy"
-    first = copied(lake, to, "--tables", "shop.items")
+    first = copied(lake, to, "--table", "shop.items")
     assert [(t["table"], t["already_there"]) for t in first["tables"]] == [("items", False)]
     found = copied(lake, to)
     assert (found["source"], found["lsn"]) == (SOURCE, lsn(5))
@@ -314,7 +314,7 @@ def test_a_copy_is_not_made_in_the_lake_or_over_other_tables(
     other = tmp_path / "shop" / "orders"
     write_deltalake(other, pa.table({"id": [0, 1, 2]}))
     assert f"{other} is a table already" in copied(lake, tmp_path, code=2)
-    mistake = copied(lake, tmp_path / "none", "--tables", "shop.order", code=2)
+    mistake = copied(lake, tmp_path / "none", "--table", "shop.order", code=2)
     assert "no table of the snapshot matches shop.order." in mistake
     assert len(read_table(str(other))[1]) == 3
     assert sorted(Path(lake.root).rglob("*")) == before
@@ -324,13 +324,13 @@ def test_spark_copies_a_lake_that_only_it_can_read(
     lake: MadeLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.gold.snapshot.copy.native_tables", lambda _: None)
-    found = copied(lake, tmp_path, "--tables", "shop.items")
-    again = copied(lake, tmp_path, "--tables", "shop.items")
+    found = copied(lake, tmp_path, "--table", "shop.items")
+    again = copied(lake, tmp_path, "--table", "shop.items")
     assert [t["already_there"] for t in (*found["tables"], *again["tables"])] == [False, True]
     _, rows = read_table(str(tmp_path / "shop" / "items"))
     expected = binlake.read(lake.root, engine="arrow")["shop.items"]
     assert rows.sort_by("id").to_pylist() == expected.sort_by("id").to_pylist()
-    refused = copied(lake, tmp_path, "--tables", "shop.items", "--at", str(lsn(3)), code=2)
+    refused = copied(lake, tmp_path, "--table", "shop.items", "--at", str(lsn(3)), code=2)
     assert "is a table already" in refused
 
 
@@ -351,7 +351,7 @@ def test_tables_are_described_as_spark_reads_them(lake: MadeLake) -> None:
 
 
 def test_the_sources_file_for_dbt_is_printed_or_written(lake: MadeLake, tmp_path: Path) -> None:
-    command = ["dbt-sources", "--lake", lake.root, "--tables", "shop.i*"]
+    command = ["dbt-sources", "--lake", lake.root, "--table", "shop.i*"]
     printed = CliRunner().invoke(app, command)
     assert printed.exit_code == 0, printed.output
     ((table,),) = (source["tables"] for source in yaml.safe_load(printed.stdout)["sources"])

@@ -24,8 +24,8 @@ from tests.support.silver.made_silver import SOURCE, MadeTransaction as Tx, defi
 
 PLAIN, CONF_KEY, DEFAULT = definition("plain"), definition("conf_key"), definition("default")
 JSON = ColumnDefinition("j", ColumnType.JSON, length_bytes=4)
-BAG = definition("bag", *PLAIN.columns, JSON, key=())
-WIDER = definition("bag", *BAG.columns, ColumnDefinition("n", ColumnType.LONG), key=())
+KEYLESS = definition("keyless", *PLAIN.columns, JSON, key=())
+WIDER = definition("keyless", *KEYLESS.columns, ColumnDefinition("n", ColumnType.LONG), key=())
 MOVED = definition("moved", *WIDER.columns, key=())
 TWICE, INEXACT = definition("twice", key=()), definition("inexact")
 KEYS = {"shop.conf_key": ["v"], "shop.twice": ["id"], "shop.inexact": ["v"]}
@@ -35,11 +35,11 @@ WRONG = "the document has nothing at $.x"
 
 
 def make(lake: MadeLake) -> None:
-    """Write all changes: at 5, `bag` has a diff of another document, and is renamed later."""
+    """Write all changes: at 5, `keyless` has a diff of another document, and is renamed later."""
     replace = {"j": '[{"op":"replace","path":"$.x","value":2}]'}
     made = [
         Tx(1).insert(PLAIN, 1, "a").insert(CONF_KEY, 1, "a").insert(DEFAULT, 1, "a"),
-        Tx(2).insert(BAG, *ONE).insert(BAG, *ONE),
+        Tx(2).insert(KEYLESS, *ONE).insert(KEYLESS, *ONE),
         Tx(4).insert(WIDER, *ONE, 7, version=2),
         Tx(5).update(WIDER, (*ONE, 7), (*ONE[:2], None, 7), version=2).partly(diff=replace),
         Tx(6).insert(MOVED, *TWO, 8),
@@ -59,7 +59,7 @@ def make(lake: MadeLake) -> None:
         made,
         [
             *created,
-            item("create", 2, BAG),
+            item("create", 2, KEYLESS),
             item("add_columns", 3, WIDER, 2, defaults={"n": "7"}),
             item("renamed", 6, MOVED, other=WIDER, pos=10),
             item("moved", 6, WIDER, other=MOVED, pos=10),
@@ -82,7 +82,7 @@ class Refusals:
                     self.first = lake.run(keys=KEYS)
                 except Killed:
                     self.deaths += 1
-        names = ("plain", "conf_key", "default", "bag", "twice", "inexact")
+        names = ("plain", "conf_key", "default", "keyless", "twice", "inexact")
         self.held = {name: self.rows(name) for name in names}
         self.cut = read_table(Lake(lake.root).cuts)[1].sort_by("batch").to_pylist()[-1]
         self.status = {t.table: t for t in read_status(lake.spark, lake.settings()).tables}
@@ -113,7 +113,7 @@ def test_tables_are_held_before_the_refused_change_and_others_continue(
         "plain": [(1, "a"), (2, "b")],
         "conf_key": [(1, "a")],
         "default": [(1, "a")],
-        "bag": [(*ONE, 7)] * 3,
+        "keyless": [(*ONE, 7)] * 3,
         "twice": [(1, "b"), (2, "a")],
         "inexact": [],
     }
@@ -121,9 +121,9 @@ def test_tables_are_held_before_the_refused_change_and_others_continue(
     for sentence in (
         "shop.conf_key is held: file number 1, position 7000: changes leave out columns of its key",
         "shop.default is held: file number 1, position 8000: changes leave out columns whose",
-        "shop.bag is held: file number 1, position 5000: a JSON diff does not fit",
+        "shop.keyless is held: file number 1, position 5000: a JSON diff does not fit",
         WRONG,
-        "shop.moved is held: it is renamed together with shop.bag",
+        "shop.moved is held: it is renamed together with shop.keyless",
         "shop.twice is held: file number 1, position 13000: two rows have the same key in the",
         "shop.inexact is held: file number 1, position 13000: a row's key in the settings (v) has",
     ):
@@ -139,7 +139,7 @@ def test_the_published_snapshot_lists_the_held_tables(refusals: Refusals) -> Non
         "plain": (lsn(13), True),
         "conf_key": (lsn(7) - 1, True),
         "default": (lsn(8) - 1, True),
-        "bag": (lsn(5) - 1, True),
+        "keyless": (lsn(5) - 1, True),
         "moved": (lsn(6) - 1, False),
         "twice": (lsn(13) - 1, True),
         "inexact": (lsn(13) - 1, True),

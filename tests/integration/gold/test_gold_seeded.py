@@ -33,8 +33,8 @@ from tests.support.silver.made_silver import (
     lsn,
 )
 
-T, BAG, NEW = definition("t"), definition("bag", key=()), definition("new")
-SEEDED = {table.table: table for table in (T, BAG, NEW)}
+T, KEYLESS, NEW = definition("t"), definition("keyless", key=()), definition("new")
+SEEDED = {table.table: table for table in (T, KEYLESS, NEW)}
 Row = tuple[int, str]
 
 
@@ -79,28 +79,28 @@ def make(silver: MadeSilver, lake: Path) -> None:
     Changes after their seeds follow, some of which the seeds' rows already contain.
     """
     silver.batch(
-        [Tx(1).insert(T, 2, "b").update(T, (3, "x"), (3, "c")).insert(BAG, 1, "a")],
-        [item("observed", 1, T), item("observed", 1, BAG)],
+        [Tx(1).insert(T, 2, "b").update(T, (3, "x"), (3, "c")).insert(KEYLESS, 1, "a")],
+        [item("observed", 1, T), item("observed", 1, KEYLESS)],
     )
     gold_run(silver.spark, lake)
     assert not state(silver.spark, lake, "t").complete
     silver.batch(
         [
             Tx(2).insert(T, 4, "d").delete(T, 1, "a").update(T, (3, "c"), (3, "C")),
-            Tx(3).update(T, (5, "e"), (6, "e")).insert(BAG, 2, "b").delete(BAG, 1, "a"),
-            Tx(4).insert(T, 7, "g").insert(BAG, 3, "c"),
+            Tx(3).update(T, (5, "e"), (6, "e")).insert(KEYLESS, 2, "b").delete(KEYLESS, 1, "a"),
+            Tx(4).insert(T, 7, "g").insert(KEYLESS, 3, "c"),
             Tx(5).update(T, (7, "g"), (7, "G")),
         ],
         [
             # read before and after the second and third, row by row
             seed(lake, "t", 1, 4, [(1, "a"), (2, "b"), (3, "C"), (5, "e"), (6, "e")]),
-            seed(lake, "bag", 2, 4, [(1, "a"), (1, "a"), (2, "b")], exact=True),
+            seed(lake, "keyless", 2, 4, [(1, "a"), (1, "a"), (2, "b")], exact=True),
         ],
     )
 
 
 GOLD_T = [(2, "b"), (3, "C"), (4, "d"), (6, "e"), (7, "G")]
-GOLD_BAG = [(1, "a"), (2, "b"), (2, "b"), (3, "c")]
+GOLD_KEYLESS = [(1, "a"), (2, "b"), (2, "b"), (3, "c")]
 
 
 def test_runs_killed_after_each_commit_apply_seeds_once(
@@ -117,8 +117,8 @@ def test_runs_killed_after_each_commit_apply_seeds_once(
         except Killed:
             continue
     assert rows(tmp_path, "t") == GOLD_T
-    assert rows(tmp_path, "bag") == GOLD_BAG
-    for table in ("t", "bag"):
+    assert rows(tmp_path, "keyless") == GOLD_KEYLESS
+    for table in ("t", "keyless"):
         assert (state(spark, tmp_path, table).complete, state(spark, tmp_path, table).held) == (
             True,
             None,

@@ -125,7 +125,7 @@ def test_spark_that_does_not_start_fails_the_run_and_holds_no_table(
     lake.silver.batch([Tx(1).insert(T, 1, "a")], [item("create", 1, T)])
     failing = StartingSpark(_no_java, "local[*]", beside=True)
     with monkeypatch.context() as patched:
-        patched.setattr(apply, "put_without_spark", lambda *_, **__: None)
+        patched.setattr(apply, "apply_without_spark", lambda *_, **__: None)
         with pytest.raises(PySparkRuntimeError, match="no Java"):
             run(failing, lake.settings(), QuietProgress())
     report = lake.run()
@@ -134,13 +134,13 @@ def test_spark_that_does_not_start_fails_the_run_and_holds_no_table(
 
 def test_a_first_run_of_few_changes_needs_no_spark(spark: SparkSession, tmp_path: Path) -> None:
     lake = MadeLake(spark, tmp_path / "lake")
-    bag = definition("bag", key=())
-    rows = [Tx(1).insert(T, 1, "a").insert(bag, 1, "a").insert(bag, 1, "a")]
-    lake.silver.batch(rows, [item("create", 1, T), item("create", 1, bag)])
-    assert run_without_spark(lake).counts == {"shop.bag": 2, "shop.t": 1}
-    lake.silver.batch([Tx(2).delete(bag, 1, "a").update(T, (1, "a"), (2, "b"))])
-    assert run_without_spark(lake).counts == {"shop.bag": 1, "shop.t": 1}
-    rows_of = {"t": [(2, "b")], "bag": [(1, "a")]}
+    keyless = definition("keyless", key=())
+    rows = [Tx(1).insert(T, 1, "a").insert(keyless, 1, "a").insert(keyless, 1, "a")]
+    lake.silver.batch(rows, [item("create", 1, T), item("create", 1, keyless)])
+    assert run_without_spark(lake).counts == {"shop.keyless": 2, "shop.t": 1}
+    lake.silver.batch([Tx(2).delete(keyless, 1, "a").update(T, (1, "a"), (2, "b"))])
+    assert run_without_spark(lake).counts == {"shop.keyless": 1, "shop.t": 1}
+    rows_of = {"t": [(2, "b")], "keyless": [(1, "a")]}
     for name, rows in rows_of.items():
         found = lake.spark.read.format("delta").load(Lake(lake.root).gold("shop", name))
         assert [(row["id"], row["v"]) for row in found.collect()] == rows

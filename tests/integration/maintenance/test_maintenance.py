@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from decoder.constants import ColumnType
-from pipeline.gold.table.commits import MARK
+from pipeline.gold.table.commits import SIGNATURE
 from pipeline.lake import Lake, Ledger, delta
 from pipeline.lake.child_sessions import child_session
 from pipeline.lake.lazy_spark import StartingSpark
@@ -164,7 +164,7 @@ def test_a_table_unchanged_for_longer_than_deltas_retention_can_be_altered(
 def test_maintenance_killed_after_each_commit_has_the_same_result(
     lake: Maintained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    marked = child_session(lake.spark, {delta.USER_METADATA: MARK})  # otherwise another run's
+    marked = child_session(lake.spark, {delta.USER_METADATA: SIGNATURE})  # otherwise another run's
     marked.sql(f"DELETE FROM delta.`{lake.gold('t')}` WHERE id = 2")  # as a vector
     expected = lake.rows("t"), lake.rows("u")
     executioner = AfterEachCommit()

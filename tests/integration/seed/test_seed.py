@@ -39,14 +39,14 @@ TABLES = f"""
     CREATE TABLE named (
         name VARCHAR(20) CHARACTER SET latin1, n INT, at TIMESTAMP(3), PRIMARY KEY (name, n)
     );
-    CREATE TABLE bag (v INT, `a b` CHAR(3));
+    CREATE TABLE keyless (v INT, `a b` CHAR(3));
     CREATE TABLE quiet (id INT PRIMARY KEY, b BLOB);
     INSERT INTO item
         SELECT i + 1, 18446744073709551615 - i, CONCAT('ü', i), i / 100 FROM (
             SELECT a.n + 10 * b.n + 100 * c.n AS i FROM {DIGITS} a, {DIGITS} b, {DIGITS} c
         ) numbers;
     INSERT INTO named SELECT CONCAT('é', id % 40), id, NOW(3) FROM item;
-    INSERT INTO bag SELECT id % 5, 'x' FROM item WHERE id < 50;
+    INSERT INTO keyless SELECT id % 5, 'x' FROM item WHERE id < 50;
     INSERT INTO quiet VALUES (1, x'00ff'), (2, NULL);
 """
 WRITES = (
@@ -57,8 +57,8 @@ WRITES = (
     "DELETE FROM item WHERE id = {0} + 700",
     "INSERT INTO named VALUES (CONCAT('w', {0}), 1, NOW(3))",
     "DELETE FROM named WHERE n = {0}",
-    "INSERT INTO bag VALUES ({0}, 'y'), ({0}, 'y')",
-    "DELETE FROM bag WHERE v = 1 LIMIT 1",
+    "INSERT INTO keyless VALUES ({0}, 'y'), ({0}, 'y')",
+    "DELETE FROM keyless WHERE v = 1 LIMIT 1",
     "COMMIT",
 )
 
@@ -142,7 +142,7 @@ def test_gold_equals_a_server_that_was_seeded_under_writes(
     assert gold.counts[f"{SCHEMA}.quiet"] == 2
     status = read_status(spark, settings)
     assert [(table.table, table.complete, table.held) for table in status.tables] == [
-        (name, True, False) for name in ("bag", "item", "known", "named", "quiet")
+        (name, True, False) for name in ("item", "keyless", "known", "named", "quiet")
     ]
     found = verify_with_server(spark, settings, QuietProgress(), patience=0)
     assert found.against is not None
@@ -203,7 +203,11 @@ def test_an_interrupted_seed_resumes_and_a_held_table_is_seeded_alone(
     run_layers(spark, settings, QuietProgress())
     status = {table.table: table for table in read_status(spark, settings).tables}
     assert [name for name, table in status.items() if table.held] == ["item"]
-    assert [name for name, table in status.items() if table.complete] == ["bag", "named", "quiet"]
+    assert [name for name, table in status.items() if table.complete] == [
+        "keyless",
+        "named",
+        "quiet",
+    ]
     # what gold lacks is what is seeded, where nothing is named
     assert [note.partition(":")[0] for note in seeded(spark, settings).notes] == [f"{SCHEMA}.item"]
     reports = run_layers(spark, settings, QuietProgress())
@@ -230,10 +234,10 @@ def test_dumps_and_files_of_a_table_catch_up_with_the_server(
     create.write_text("CREATE TABLE quiet (id INT PRIMARY KEY, b BLOB);")
     mysql.execute(f"""
         USE {SCHEMA}; UPDATE quiet SET b = 'x' WHERE id = 1;
-        DELETE FROM item WHERE id % 3 = 0; INSERT INTO bag VALUES (9, 'z')
+        DELETE FROM item WHERE id % 3 = 0; INSERT INTO keyless VALUES (9, 'z')
     """)
     lake = tmp_path / "lake"
-    only = [f"{SCHEMA}.{name}" for name in ("item", "named", "bag")]
+    only = [f"{SCHEMA}.{name}" for name in ("item", "named", "keyless")]
     report = seeded(spark, settings_of(mysql, lake, dump=str(dump), tables=only))
     assert (report.faults, report.counts) == ((), {"tables": 3, "rows": 2049})
     given = {"dump": str(quiet), "form": "csv", "create": str(create), "at": f"{file}:{position}"}

@@ -82,7 +82,7 @@ def test_a_value_with_more_rows_than_a_chunk_is_one_chunk_as_are_small_tables(
         DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}; USE {SCHEMA};
         CREATE TABLE same (k INT, n INT, PRIMARY KEY (k, n));
         INSERT INTO same SELECT n % 2, n FROM {NUMBERS};
-        CREATE TABLE bag (n INT); INSERT INTO bag SELECT n FROM same
+        CREATE TABLE keyless (n INT); INSERT INTO keyless SELECT n FROM same
     """)
     with mysql.connect() as connection:
         assert chunks(connection, table_of(mysql, "same"), CHUNK) == [
@@ -91,7 +91,7 @@ def test_a_value_with_more_rows_than_a_chunk_is_one_chunk_as_are_small_tables(
             "`k` >= 1",
         ]
         assert chunks(connection, table_of(mysql, "same"), 10 * ROWS) == [""]
-        assert chunks(connection, table_of(mysql, "bag"), CHUNK) == [""]
+        assert chunks(connection, table_of(mysql, "keyless"), CHUNK) == [""]
 
 
 def places_of(server: Server) -> tuple[LogPosition, LogPosition]:

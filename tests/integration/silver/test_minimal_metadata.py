@@ -52,9 +52,9 @@ FIRST = (
     "CREATE TABLE keyed (x INT NOT NULL, y INT NOT NULL, v VARCHAR(9), UNIQUE KEY u (x))",
     "INSERT INTO keyed VALUES (1, 1, 'a'), (2, 1, 'b'), (3, 3, 'c')",
     "UPDATE keyed SET v = 'B', x = 20 WHERE x = 2",
-    "CREATE TABLE bag (v INT UNSIGNED, w VARCHAR(9))",
-    "INSERT INTO bag VALUES (1, 'a'), (1, 'a'), (4294967295, 'z')",
-    "CREATE TABLE one LIKE bag",
+    "CREATE TABLE keyless (v INT UNSIGNED, w VARCHAR(9))",
+    "INSERT INTO keyless VALUES (1, 'a'), (1, 'a'), (4294967295, 'z')",
+    "CREATE TABLE one LIKE keyless",
     "INSERT INTO one VALUES (7, 'one')",
     "SET sql_generate_invisible_primary_key = ON",
     "CREATE TABLE numbered (v INT)",
@@ -76,12 +76,12 @@ SECOND = (
     "UPDATE keyed SET v = 'again' WHERE y = 1 AND x = 1",
     "ALTER TABLE keyed RENAME COLUMN y TO z",
     "INSERT INTO keyed VALUES (4, 4, 'd')",
-    "DELETE FROM bag WHERE v = 1 LIMIT 1",
-    "RENAME TABLE bag TO two, one TO bag, two TO one",
-    "INSERT INTO bag VALUES (8, 'bag')",
+    "DELETE FROM keyless WHERE v = 1 LIMIT 1",
+    "RENAME TABLE keyless TO two, one TO keyless, two TO one",
+    "INSERT INTO keyless VALUES (8, 'keyless')",
     "INSERT INTO one VALUES (9, 'one')",
 )
-TABLES = ("zoo", "keyed", "bag", "one", "numbered")
+TABLES = ("zoo", "keyed", "keyless", "one", "numbered")
 OLD = (
     f"CREATE TABLE old ({ZOO})",
     f"INSERT INTO old VALUES (1, {VALUES})",

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from pipeline.source.check.finding import Finding
-from pipeline.source.server.connection import asked, connect
+from pipeline.source.server.connection import connect, explained_errors
 from pipeline.source.server.errors import ServerError, ServerUnreachableError
 from pipeline.source.server.version import server_version
 from tests.support.servers.mariadb import MariaDBFactory, MariaDBServer, NewestMariaDBServer
@@ -56,8 +56,8 @@ def test_a_well_configured_server_passes(request: pytest.FixtureRequest, which: 
 
 
 BOTH = (
-    ("SET GLOBAL binlog_format = MIXED", "binlog_format", "unfit"),
-    ("SET GLOBAL binlog_format = STATEMENT", "binlog_format", "unfit"),
+    ("SET GLOBAL binlog_format = MIXED", "binlog_format", "problem"),
+    ("SET GLOBAL binlog_format = STATEMENT", "binlog_format", "problem"),
     ("SET GLOBAL binlog_row_metadata = MINIMAL", "binlog_row_metadata", "advice"),
     ("SET GLOBAL binlog_checksum = NONE", "binlog_checksum", "advice"),
     ("SET GLOBAL binlog_expire_logs_seconds = 3600", "binlog_expire_logs_seconds", "advice"),
@@ -69,7 +69,7 @@ SET GLOBAL gtid_mode = OFF; SET GLOBAL enforce_gtid_consistency = OFF
 MYSQLS = (
     *BOTH,
     # MariaDB makes a 1 of it.
-    ("SET GLOBAL server_id = 0", "server_id", "unfit"),
+    ("SET GLOBAL server_id = 0", "server_id", "problem"),
     ("SET GLOBAL binlog_row_image = MINIMAL", "binlog_row_image", "advice"),
     ("SET GLOBAL binlog_row_image = NOBLOB", "binlog_row_image", "advice"),
     (
@@ -83,8 +83,8 @@ MYSQLS = (
 MARIADBS = (
     *BOTH,
     ("SET GLOBAL binlog_row_metadata = NO_LOG", "binlog_row_metadata", "advice"),
-    ("SET GLOBAL binlog_row_image = MINIMAL", "binlog_row_image", "unfit"),
-    ("SET GLOBAL binlog_row_image = NOBLOB", "binlog_row_image", "unfit"),
+    ("SET GLOBAL binlog_row_image = MINIMAL", "binlog_row_image", "problem"),
+    ("SET GLOBAL binlog_row_image = NOBLOB", "binlog_row_image", "problem"),
     ("SET GLOBAL gtid_strict_mode = OFF", "gtid_strict_mode", "advice"),
     ("SET GLOBAL expire_logs_days = 1", "binlog_expire_logs_seconds", "advice"),
 )
@@ -130,9 +130,9 @@ def test_a_server_without_a_log_fails_until_started_with_one(
     for factory in (mysql_factory, mariadb_factory):
         server: Server = factory("--skip-log-bin")
         found = finding(checked(server), "log_bin")
-        assert (found.verdict, found.has) == ("unfit", "OFF")
+        assert (found.verdict, found.has) == ("problem", "OFF")
         restarted(server, found)
-        assert finding(checked(server), "log_bin").verdict == "fit"
+        assert finding(checked(server), "log_bin").verdict == "ok"
 
 
 def test_foreign_keys_that_the_server_does_not_log_are_advice_until_it_does(
@@ -144,7 +144,7 @@ def test_foreign_keys_that_the_server_does_not_log_are_advice_until_it_does(
     assert not_fit(report) == ["foreign keys"]
     assert finding(report, "foreign keys").tables == ("shop.lines",)
     alone = finding(checked(server, include=["shop.lines"]), "foreign keys")
-    assert alone.verdict == "unfit"
+    assert alone.verdict == "problem"
     restarted(server, finding(report, "foreign keys"))
     assert not_fit(checked(server)) == []
 
@@ -191,16 +191,16 @@ def test_keys_and_engines_of_tables_are_checked(source: MySQLServer) -> None:
         report = checked(source, include=["odd.*"])
     finally:
         source.execute("DROP DATABASE odd")
-    bags = finding(report, "tables without a key").tables
-    assert bags == ("odd.computed", "odd.none", "odd.nullable", "odd.prefixed")
+    keyless = finding(report, "tables without a key").tables
+    assert keyless == ("odd.computed", "odd.none", "odd.nullable", "odd.prefixed")
     verdicts = {
         found.check: (found.verdict, found.tables)
         for found in report.findings
         if found.check.startswith("storage engine")
     }
     assert verdicts == {
-        "storage engine BLACKHOLE": ("unfit", ("odd.hole",)),
-        "storage engine InnoDB": ("fit", ()),
+        "storage engine BLACKHOLE": ("problem", ("odd.hole",)),
+        "storage engine InnoDB": ("ok", ()),
         "storage engine MEMORY": ("advice", ("odd.fleeting",)),
         "storage engine MyISAM": ("advice", ("odd.old",)),
     }
@@ -231,7 +231,7 @@ def test_the_grants_reported_to_a_user_make_the_check_pass(
     server.execute("CREATE USER reader IDENTIFIED BY %s", [PASSWORD])
     report = checked(server, reader(server))
     grants = [found for found in report.findings if found.check.startswith("grant ")]
-    assert [found.verdict for found in grants] == [*["unfit"] * 4, "advice"]
+    assert [found.verdict for found in grants] == [*["problem"] * 4, "advice"]
     assert {"reader@% does not have it on *.*", "reader@% does not have it on `shop`.*"} == {
         found.has for found in grants
     }
@@ -263,8 +263,8 @@ def test_grants_escape_the_schemas_name(source: MySQLServer, partial_revokes: st
         other = checked(source, reader(source), include=["axb.*"])
     finally:
         source.execute("DROP USER reader; DROP DATABASE a_b; SET GLOBAL partial_revokes = OFF")
-    assert finding(report, "grant SELECT").verdict == "fit"
-    assert finding(other, "grant SELECT").verdict == "unfit"
+    assert finding(report, "grant SELECT").verdict == "ok"
+    assert finding(other, "grant SELECT").verdict == "problem"
 
 
 def test_partial_revokes_are_missing_grants(source: MySQLServer) -> None:
@@ -278,8 +278,8 @@ def test_partial_revokes_are_missing_grants(source: MySQLServer) -> None:
         report = checked(source, reader(source))
     finally:
         source.execute("DROP USER reader; SET GLOBAL partial_revokes = OFF")
-    assert found.verdict == "unfit"
-    assert finding(report, "grant SELECT").verdict == "fit"
+    assert found.verdict == "problem"
+    assert finding(report, "grant SELECT").verdict == "ok"
 
 
 @pytest.mark.parametrize(("which", "to"), [("source", "TO"), ("mariadb_source", "FOR")])
@@ -292,9 +292,9 @@ def test_grants_of_an_active_role_count(
     server.execute(
         "CREATE ROLE reading; GRANT SELECT ON shop.* TO reading; GRANT reading TO reader"
     )
-    assert finding(checked(server, reader(server)), "grant SELECT").verdict == "unfit"
+    assert finding(checked(server, reader(server)), "grant SELECT").verdict == "problem"
     server.execute(f"SET DEFAULT ROLE reading {to} reader")
-    assert finding(checked(server, reader(server)), "grant SELECT").verdict == "fit"
+    assert finding(checked(server, reader(server)), "grant SELECT").verdict == "ok"
 
 
 def binlake(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -313,14 +313,14 @@ def test_the_command_exits_with_3_if_a_check_fails(source: MySQLServer) -> None:
     url = f"mysql://reader@127.0.0.1:{source.port}"
     ended = binlake("--server", url, "--json", BINLAKE_SERVER_PASSWORD=PASSWORD)
     document = json.loads(ended.stdout)
-    assert (ended.returncode, document["verdict"], ended.stderr) == (3, "unfit", "")
+    assert (ended.returncode, document["verdict"], ended.stderr) == (3, "problem", "")
     for found in document["findings"]:
         for statement in found["change"]["statements"]:
             source.execute(statement)
     outside = f"mysql://reader:{PASSWORD}@127.0.0.1:{source.port}"
     shown = binlake(BINLAKE_SERVER=outside)
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert f"127.0.0.1:{source.port}, as reader@%: fit" in shown.stdout
+    assert f"127.0.0.1:{source.port}, as reader@%: ok" in shown.stdout
     assert PASSWORD not in shown.stdout + ended.stdout
 
 
@@ -342,13 +342,13 @@ def test_a_lost_connection_may_be_retried(source: MySQLServer) -> None:
         source.execute(f"KILL {connection.thread_id()}")
         with (
             pytest.raises(ServerUnreachableError, match="the connection was lost"),
-            asked(root(source)),
+            explained_errors(root(source)),
         ):
             cursor.execute("SELECT 1")
 
 
 def test_a_failed_statement_is_reported_with_the_server(source: MySQLServer) -> None:
     failing = pytest.raises(ServerError, match=r"a statement failed: .*no_such")
-    with connect(root(source)) as connection, failing as error, asked(root(source)):
+    with connect(root(source)) as connection, failing as error, explained_errors(root(source)):
         connection.query("SELECT * FROM shop.no_such")
     assert str(source.socket) in str(error.value)

@@ -166,10 +166,10 @@ def test_a_server_without_a_log_gets_the_options_to_start_with_one(
     conf = fit(server)
     with kind(tmp_path / "server", "--skip-log-bin", *without_gtids(kind)) as silent:
         found = finding(checked(silent, **conf), "log_bin")
-        assert (found.verdict, found.has, found.change.restart) == ("unfit", "OFF", True)
+        assert (found.verdict, found.has, found.change.restart) == ("problem", "OFF", True)
         silent.stop()
         silent.start(*("--" + line.replace(" = ", "=") for line in found.change.option_file))
-        assert finding(checked(silent, **conf), "log_bin").verdict == "fit"
+        assert finding(checked(silent, **conf), "log_bin").verdict == "ok"
 
 
 def test_gtids_that_are_off_are_advice_until_they_are_on(
@@ -187,7 +187,7 @@ def test_gtids_that_are_off_are_advice_until_they_are_on(
         if found.change.restart:
             plain.stop()
             plain.start(*("--" + line.replace(" = ", "=") for line in found.change.option_file))
-        assert finding(checked(plain, **conf), "gtid_mode").verdict == "fit"
+        assert finding(checked(plain, **conf), "gtid_mode").verdict == "ok"
 
 
 def without_gtids(kind: type[Server]) -> tuple[str, ...]:
@@ -203,7 +203,7 @@ def granted(server: Server, conf: Mapping[str, str]) -> Login:
     server.execute(f"CREATE USER reader IDENTIFIED BY '{PASSWORD}'")
     report = checked(server, reader(server), **conf)
     grants = [found for found in report.findings if found.check.startswith("grant ")]
-    assert [found.verdict for found in grants] == [*["unfit"] * 4, "advice"]
+    assert [found.verdict for found in grants] == [*["problem"] * 4, "advice"]
     assert finding(report, "tables").has == "0 tables"
     mended(server, grants)
     assert not_fit(checked(server, reader(server), **conf)) == []

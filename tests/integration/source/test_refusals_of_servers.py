@@ -27,7 +27,7 @@ from pipeline.source.capture.errors import (
 from pipeline.source.capture.landed_folder import exclusive_folder
 from pipeline.source.capture.source import SourceQueries
 from pipeline.source.capture.state import STATE, Replica, read_state
-from pipeline.source.server.connection import asked, connect
+from pipeline.source.server.connection import connect, explained_errors
 from pipeline.source.server.errors import AccessDeniedError, ServerError, ServerUnreachableError
 from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
@@ -64,7 +64,7 @@ def refusal_of(login: Login) -> ServerError:
     with (
         pytest.raises(ServerError) as error,
         connect(login) as connection,
-        asked(login),
+        explained_errors(login),
         connection.cursor() as cursor,
     ):
         cursor.execute("SELECT 1")

@@ -24,7 +24,7 @@ SCHEMA = "snapped"
 TABLES = f"""
     DROP DATABASE IF EXISTS {SCHEMA}; CREATE DATABASE {SCHEMA}; USE {SCHEMA};
     CREATE TABLE one (id INT PRIMARY KEY, v INT); INSERT INTO one VALUES (1, NULL), (2, 2), (3, 3);
-    CREATE TABLE bag (v INT); INSERT INTO bag VALUES (1), (1), (NULL)
+    CREATE TABLE keyless (v INT); INSERT INTO keyless VALUES (1), (1), (NULL)
 """
 
 
@@ -71,7 +71,7 @@ def test_rows_in_the_file_equal_those_read_directly(server: Server, tmp_path: Pa
         for row in pq.read_table(tmp_path).to_pylist()
     ]
     assert sorted(staged, key=str) == sorted(listed, key=str)
-    # Bags come first, in order of names: equal rows are in one chunk, each counted.
+    # Keyless tables come first, in order of names: equal rows are in one chunk, each counted.
     assert [line[3] for line in listed if line[0] == 0] == [["1"], ["1"], [None]]
     assert len({line[1] for line in listed if line[0] == 0 and line[3] == ["1"]}) == 1
     sums = {line["end"]: line["chunks"] for line in rest if "end" in line}
@@ -99,7 +99,7 @@ def test_the_lock_of_a_lost_client_is_released_soon(
         with server.connect() as writer, writer.cursor() as other:
             other.execute("SET lock_wait_timeout = 30")
             # Waits for the lock, until the server gives up on its holder.
-            other.execute(f"INSERT INTO {SCHEMA}.bag VALUES (7)")
+            other.execute(f"INSERT INTO {SCHEMA}.keyless VALUES (7)")
         left.append(True)
         return place_of(cursor)
 
@@ -127,7 +127,7 @@ class _Locking(Watcher):
     def begun(self, place: Mapping[str, Any]) -> None:
         """Called before any row is read."""
         with self._other.cursor() as cursor:
-            cursor.execute(f"DROP TABLE {SCHEMA}.bag")
+            cursor.execute(f"DROP TABLE {SCHEMA}.keyless")
             cursor.execute(f"LOCK TABLES {SCHEMA}.one WRITE")
 
 
@@ -148,7 +148,7 @@ def test_a_locked_table_is_reported_and_the_others_are_read(
 
 
 def test_row_counts_are_estimated_by_the_server(server: Server) -> None:
-    server.execute(f"USE {SCHEMA}; ANALYZE TABLE one, bag")
+    server.execute(f"USE {SCHEMA}; ANALYZE TABLE one, keyless")
     with connected(server) as connection, connection.cursor() as cursor:
         one = SnapshotTable(SCHEMA, "one", (), (), transactional=True)
         assert estimated_rows(cursor, one) == 3

@@ -68,9 +68,9 @@ def every_type() -> type_zoo.Table:
 TABLES = [
     every_type(),
     (
-        "CREATE TABLE bag (n INT, d DOUBLE, `a ``b.%` VARCHAR(90))",
-        ["INSERT INTO bag VALUES (1, -0e0, NULL), (1, -0e0, NULL), (1, 0, NULL)",
-         f"INSERT INTO bag VALUES (2, 1, '{'y' * 90}'), (3, NULL, ''), (3, NULL, '')"],
+        "CREATE TABLE keyless (n INT, d DOUBLE, `a ``b.%` VARCHAR(90))",
+        ["INSERT INTO keyless VALUES (1, -0e0, NULL), (1, -0e0, NULL), (1, 0, NULL)",
+         f"INSERT INTO keyless VALUES (2, 1, '{'y' * 90}'), (3, NULL, ''), (3, NULL, '')"],
     ),
     (
         "CREATE TABLE pair (a INT, b VARCHAR(9), c INT, PRIMARY KEY (b, a))",
@@ -85,8 +85,8 @@ CHANGES = f"""
     DELETE FROM {ZOO}.pair WHERE a = 1;
     INSERT INTO {ZOO}.pair VALUES (4, 'new', 4);
     UPDATE {ZOO}.pair SET c = 0 WHERE a = 3;
-    DELETE FROM {ZOO}.bag WHERE n = 1 AND d = 0 LIMIT 1;
-    INSERT INTO {ZOO}.bag VALUES (3, NULL, '');
+    DELETE FROM {ZOO}.keyless WHERE n = 1 AND d = 0 LIMIT 1;
+    INSERT INTO {ZOO}.keyless VALUES (3, NULL, '');
     ALTER TABLE {ZOO}.altered ADD COLUMN added INT
 """
 
@@ -107,7 +107,7 @@ def lake(spark: SparkSession, mysql: MySQLServer, tmp_path_factory: pytest.TempP
 
 def snapshot(script: Path, server: Server, file: Path, *options: str) -> Path:
     """Return the file that the script writes, without using anything of this repository."""
-    place = (f"--socket={server.socket}", "--tables", f"{ZOO}.*")
+    place = (f"--socket={server.socket}", "--table", f"{ZOO}.*")
     command = [sys.executable, "-I", str(script), str(file), *place, *options]
     environment = {**os.environ, "MYSQL_PWD": ""}
     done = subprocess.run(command, capture_output=True, text=True, cwd="/", env=environment)
@@ -151,7 +151,7 @@ def test_all_is_equal_until_something_changes_outside_the_log(
         (["x", "1"], "in gold only", 0, 1),
         (["é", "3"], "different", 1, 1),
     ]
-    lost, more = keys(changed["bag"])
+    lost, more = keys(changed["keyless"])
     assert lost[0][::2] == ["1", None]
     assert float.fromhex(lost[0][1] or "") == 0
     assert lost[1:] == ("in gold only", 0, 1)
@@ -160,14 +160,14 @@ def test_all_is_equal_until_something_changes_outside_the_log(
     # More than are named are counted all the same.
     with monkeypatch.context() as patch:
         patch.setattr(against_server, "KEYS", 2)
-        _, found = verify(lake, "--against", tmp_path / "changed", "--tables", f"{ZOO}.pair")
+        _, found = verify(lake, "--against", tmp_path / "changed", "--table", f"{ZOO}.pair")
     (pair,) = found["against"]["differences"]
     assert (pair["count"], len(pair["keys"])) == (3, 2)
 
     # A statement of the log: the snapshot is of another state, and what has no keys says so.
     mysql.execute(f"INSERT INTO {ZOO}.pair VALUES (5, 'later', 5)")
     later = snapshot(script, mysql, tmp_path / "later", "--no-keys")
-    code, found = verify(lake, "--against", later, "--tables", f"{ZOO}.p*")
+    code, found = verify(lake, "--against", later, "--table", f"{ZOO}.p*")
     (pair,) = found["against"]["differences"]
     assert (code, pair["table"], pair["count"], pair["keys"]) == (3, "pair", None, [])
     assert "which gold's published snapshot lacks" in found["against"]["position"]
@@ -188,7 +188,7 @@ def test_an_incomplete_file_is_refused(mysql: MySQLServer, lake: Path, tmp_path:
 
 
 def test_terminal_output(lake: Path) -> None:
-    found = CliRunner().invoke(app, ["verify", "--lake", str(lake), "--tables", f"{ZOO}.pair"])
+    found = CliRunner().invoke(app, ["verify", "--lake", str(lake), "--table", f"{ZOO}.pair"])
     assert found.exit_code == 0, found.output
     assert f"{ZOO}.pair" in found.output
     assert "complete" in found.output

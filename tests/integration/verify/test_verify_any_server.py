@@ -43,7 +43,7 @@ KEYS: Mapping[str, tuple[str, str, str]] = {
         "NULL, ELT(1 + n % 3, 'x', 'Y', 'é'), -n / 4",
         "b, a",
     ),
-    "bag": ("v INT, t VARCHAR(20)", "n DIV 3, IF(n % 2, NULL, 'é')", ""),
+    "keyless": ("v INT, t VARCHAR(20)", "n DIV 3, IF(n % 2, NULL, 'é')", ""),
 }
 CHANGES = f"""
     UPDATE {SCHEMA}.unsigned_numbers SET v = -1
@@ -53,8 +53,8 @@ CHANGES = f"""
     UPDATE {SCHEMA}.letters SET v = 9 WHERE k = 'b13';
     INSERT INTO {SCHEMA}.bytes VALUES (x'00', NULL);
     UPDATE {SCHEMA}.pairs SET v = 1 WHERE a IN (-3.25, -4.75);
-    INSERT INTO {SCHEMA}.bag VALUES (1, NULL);
-    DELETE FROM {SCHEMA}.bag WHERE v = 8 AND t IS NOT NULL
+    INSERT INTO {SCHEMA}.keyless VALUES (1, NULL);
+    DELETE FROM {SCHEMA}.keyless WHERE v = 8 AND t IS NOT NULL
 """
 TOLD = {
     "unsigned_numbers": [
@@ -69,7 +69,7 @@ TOLD = {
     ],
     "bytes": [(("00",), "missing in gold", 1, 0)],
     "pairs": [(("Y", "-3.25"), "different", 1, 1), (("Y", "-4.75"), "different", 1, 1)],
-    "bag": [(("1", None), "missing in gold", 1, 0), (("8", "é"), "in gold only", 0, 2)],
+    "keyless": [(("1", None), "missing in gold", 1, 0), (("8", "é"), "in gold only", 0, 2)],
 }
 
 
@@ -148,26 +148,26 @@ def test_a_primary_and_its_replica_are_compared_with_the_same_lake(
     replica.execute(off + CHANGES)
     found = verified(spark, on_replica)
     assert (found.position, differences(found)) == ("", TOLD)
-    bag = f"{SCHEMA}.bag"
-    assert verified(spark, on_primary, bag).equal
+    keyless = f"{SCHEMA}.keyless"
+    assert verified(spark, on_primary, keyless).equal
 
     # A stopped replica lacks what gold has; once it has caught up, it is compared.
     replica.execute("STOP REPLICA" if kind == "mysql" else "STOP SLAVE")
-    primary.execute(f"INSERT INTO {SCHEMA}.bag VALUES (1, NULL)")
+    primary.execute(f"INSERT INTO {SCHEMA}.keyless VALUES (1, NULL)")
     run_layers(spark, on_primary, QuietProgress())
     with pytest.raises(BehindGoldError, match="the server lacks"):
         verified(spark, on_replica, patience=1)
     replica.execute("START REPLICA" if kind == "mysql" else "START SLAVE")
-    assert differences(verified(spark, on_replica, bag)) == {"bag": TOLD["bag"]}
+    assert differences(verified(spark, on_replica, keyless)) == {"keyless": TOLD["keyless"]}
 
     # The primary counts from 1 again: gold has the same numbers from before.
     primary.reset_logs()
-    primary.execute(f"INSERT INTO {SCHEMA}.bag VALUES (6, NULL)")
+    primary.execute(f"INSERT INTO {SCHEMA}.keyless VALUES (6, NULL)")
     with pytest.raises(BehindGoldError, match="has lost"):
         verified(spark, on_primary, patience=600)
     after_reset = settings_of(primary, tmp_path, primary, given_up=[1])
     run_layers(spark, after_reset, QuietProgress())
-    found = verified(spark, after_reset, bag)
+    found = verified(spark, after_reset, keyless)
     assert (found.position, found.differences) == ("", ())
 
 

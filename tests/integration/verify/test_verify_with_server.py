@@ -100,8 +100,8 @@ def test_gold_equals_a_server_under_writes(
     with ThreadPoolExecutor(1) as pool:
         with written(server):
             verifying = pool.submit(verified)
-            halts = tmp_path / "gold" / "_halts" / "live"
-            while not (verifying.done() or (halts.exists() and [*halts.glob("*.json")])):
+            requests = tmp_path / "gold" / "_verification_points" / "live"
+            while not (verifying.done() or (requests.exists() and [*requests.glob("*.json")])):
                 threading.Event().wait(0.05)
             # Rows written after the snapshot are in the same run as those before it.
             threading.Event().wait(1)
@@ -112,7 +112,7 @@ def test_gold_equals_a_server_under_writes(
     assert found.against.compared == 2
     last = read_status(spark, settings).tables[0].lsn
     assert before < found.lsn < last, "a cut on the way, not the one at the end"
-    assert [*halts.iterdir()] == []
+    assert [*requests.iterdir()] == []
     assert not [*(tmp_path / "silver" / "_staging").rglob("verify-*")]
 
 
@@ -124,7 +124,7 @@ def test_differences_and_gold_that_does_not_catch_up_are_reported(
     place = ("--source", "live", "--lake", str(tmp_path))
     run_layers(spark, settings_of(mysql, tmp_path), QuietProgress())
     mysql.execute(f"SET sql_log_bin = 0; UPDATE {SCHEMA}.one SET v = 9 WHERE id = 2")
-    against = ("--against", f"mysql://root@127.0.0.1:{mysql.port}", "--tables", f"{SCHEMA}.*")
+    against = ("--against", f"mysql://root@127.0.0.1:{mysql.port}", "--table", f"{SCHEMA}.*")
     found = CliRunner().invoke(app, ["verify", *place, *against])
     assert found.exit_code == 3, found.output
     assert 'key ["2"]: different' in found.output

@@ -86,7 +86,7 @@ def rekey(world: World, session: Session) -> None:
         return
     table = world.rng.choice(tables)
     known = table.index
-    choices = {"PRIMARY", "UNIQUE", *([""] if Feature.BAGS in world.features else [])} - {known}
+    choices = {"PRIMARY", "UNIQUE", *([""] if Feature.KEYLESS in world.features else [])} - {known}
     index = world.rng.choice(sorted(choices))
     if not known:  # without a unique key, rows may repeat
         world.take(session, f"TRUNCATE TABLE {table.sql}", table)

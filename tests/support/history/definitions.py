@@ -19,7 +19,7 @@ def create(world: World, session: Session) -> None:
     if Feature.FOREIGN_KEYS in world.features and rng.random() < 0.4 and _child(world, session):
         return
     index = "PRIMARY"
-    if Feature.BAGS in world.features and rng.random() < 0.3:
+    if Feature.KEYLESS in world.features and rng.random() < 0.3:
         index = ""
     elif Feature.KEYS in world.features and rng.random() < 0.3:
         index = "UNIQUE"
@@ -89,7 +89,7 @@ def _child(world: World, session: Session) -> bool:
         table = Table(world.schema, world.new_name(), (*key, child), _columns(world))
         names, actions = parent.names, ["CASCADE"]
     else:
-        keyless = free and Feature.BAGS in world.features and rng.random() < 0.2
+        keyless = free and Feature.KEYLESS in world.features and rng.random() < 0.2
         index = "" if keyless else "PRIMARY"
         kind = rng.choice([kind for kind in KEY_KINDS if not _is_text(Column("", kind))])
         own = (Column("k0", kind, nullable=False),)
@@ -160,7 +160,7 @@ def as_select(world: World, session: Session) -> None:
     key = tuple(replace(column, numbered=False) for column in model.key)
     table = Table(world.schema, world.new_name(), key, columns, model.index)
     table.features = set(model.features)
-    if Feature.BAGS in world.features and world.rng.random() < 0.4:
+    if Feature.KEYLESS in world.features and world.rng.random() < 0.4:
         table.index = ""
     index = f" ({alterations.key_clause(table)} ({table.names}))" if table.index else ""
     _begin(world, session, table, f"CREATE TABLE {table.sql}{index} AS SELECT * FROM {model.sql}")

@@ -36,7 +36,7 @@ class Feature(Enum):
     )  # statements that change no replicated column: users, views, indexes, comments, files
     TEMPORARY = auto()  # temporary tables, including logged ones and ones that hide a table
     XA = auto()
-    BAGS = auto()  # tables without a key
+    KEYLESS = auto()  # tables without a key
     KEYS = auto()  # keys added, dropped and changed; UNIQUE keys in place of a primary key
     IMAGES = auto()  # binlog_row_image, binlog_row_value_options
     DEFAULTS = auto()  # inserts that omit columns

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -27,7 +27,7 @@ PLURALS = ("s", "es", "ies", "y")
 FORMS = ("e", "ed", "d", "r", "er", "or", "ing", "ion", "ation", "al")
 SHORTEST_STEM = 3
 OF_THE_PACKAGE = ("__init__.py", "py.typed")
-"""No entries of a room: `py.typed` tells type checkers that a package's annotations count."""
+"""Not entries of a room: `py.typed` tells type checkers that a package's annotations count."""
 
 
 def modules(house: House, *packages: str) -> dict[str, Path]:
@@ -69,7 +69,7 @@ def _imported(node: ast.AST) -> Iterator[str]:
 def rooms_between(root: Path, importer: str, imported: str) -> Iterator[tuple[str, str]]:
     """The rooms that an import enters, from outside in, each with what of it is imported.
 
-    Packages are no rooms: what lies in them is open to each other.
+    Packages are not rooms: what lies in them is open to each other.
     """
     parts = imported.split(".")
     for number in range(2, len(parts)):
@@ -254,19 +254,31 @@ def _types(module: ast.Module) -> Iterator[str]:
 def near_twins(house: House) -> Iterator[str]:
     """Modules and rooms whose names differ only by an ending, and exceptions that are none.
 
-    A reader who looks for `plan` must not have to open `planning` too. Equal names are no twins:
-    their rooms tell them apart.
+    A reader who looks for `plan` must not have to open `planning` too. Equal names are not twins:
+    their rooms tell them apart. The product is one house, and so is each folder in `named`.
     """
+    twins = _twins(modules(house))
+    for folder in house.named:
+        for pair, homes in _twins(modules(house, folder)).items():
+            twins[pair] = twins.get(pair, set()) | homes
+    for one, other in sorted(twins.keys() - house.twins.keys()):
+        found = ", ".join(sorted(twins[one, other]))
+        yield f"{one} and {other} differ only by an ending: {found}"
+    for one, other in sorted(house.twins.keys() - twins.keys()):
+        yield f"{one} and {other} are not near-twins"
+
+
+def _twins(names: Iterable[str]) -> dict[tuple[str, str], set[str]]:
+    """Return the modules of each pair of names that differ only by an ending."""
     homes: dict[str, set[str]] = defaultdict(set)
-    for module in modules(house):
+    for module in names:
         homes[module.rpartition(".")[2]].add(module)
     stems = {name: _stems(name) for name in homes}
-    twins = {pair for pair in combinations(sorted(homes), 2) if stems[pair[0]] & stems[pair[1]]}
-    for one, other in sorted(twins - house.twins.keys()):
-        found = sorted(homes[one] | homes[other])
-        yield f"{one} and {other} differ only by an ending: {', '.join(found)}"
-    for one, other in sorted(house.twins.keys() - twins):
-        yield f"{one} and {other} are no near-twins"
+    return {
+        (one, other): homes[one] | homes[other]
+        for one, other in combinations(sorted(homes), 2)
+        if stems[one] & stems[other]
+    }
 
 
 def _stems(name: str) -> set[str]:

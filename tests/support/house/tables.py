@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[3]
 @dataclass(frozen=True)
 class House:
     """`packages` in the order in which they may import each other; `guests` import only faces;
-    of folders `beside` them, only the files' lines are counted.
+    of folders `beside` them, only the files' lines are counted; of those in `named`, the modules'
+    names are compared with each other, too.
 
     `rooms` gives each room's entries, `order` the steps in which entries of a room may import each
     other: each those of the steps before it, never those of its own. `large` rooms may have more
@@ -28,6 +29,7 @@ class House:
     order: Mapping[str, Sequence[str]]
     guests: Sequence[str] = ()
     beside: Sequence[str] = ()
+    named: Sequence[str] = ()
     large: Sequence[str] = ()
     small: Mapping[str, str] = field(default_factory=dict)
     allowed: Sequence[tuple[str, str]] = ()
@@ -326,6 +328,7 @@ TWINS = {
     ("frames", "framing"): "a room and what it makes of bytes",
     ("lock", "locks"): "a room, and the lock of a local disk besides the lease of a store",
     ("monitor", "monitoring"): "a room and the class that starts all in it",
+    ("peer", "peers"): "the programs that are compared, and the script of one of them",
     ("recorder", "records"): "who writes the record of a run, and the tables that kernels share",
     ("schema", "schemas"): "how a table's schema changes, and the schemas on the decoder's face",
     ("segment", "segments"): "a segment, and the room that finds where segments end",
@@ -335,5 +338,8 @@ TWINS = {
 
 GUESTS = ("dags", "demo")
 BESIDE = ("benchmarks", "tests", "tools")
+NAMED = ("dags", "benchmarks")
 
-HOUSE = House(ROOT, PACKAGES, ROOMS, ORDER, GUESTS, BESIDE, LARGE, SMALL, ALLOWED, CROWDED, TWINS)
+HOUSE = House(
+    ROOT, PACKAGES, ROOMS, ORDER, GUESTS, BESIDE, NAMED, LARGE, SMALL, ALLOWED, CROWDED, TWINS
+)

@@ -165,8 +165,8 @@ class MadeSilver:
         self._faults(faults, kind)
         ledger = Ledger(self.spark, self.lake, SOURCE)
         conf = Settings(source=SOURCE).decoding
-        cut_lsn = lsn(cut or max(t.n for t in made))
-        body = SilverPlan(start=(1, 4), end=(1, 4), cut_lsn=cut_lsn, conf=conf).to_body()
+        last_lsn = lsn(cut or max(t.n for t in made))
+        body = SilverPlan(start=(1, 4), end=(1, 4), last_lsn=last_lsn, conf=conf).to_body()
         plan = ledger.propose("silver", body)
         ledger.finish(plan, {})
 

@@ -48,4 +48,4 @@ def finding(report: CheckReport, check: str) -> Finding:
 
 def not_fit(report: CheckReport) -> list[str]:
     """Return the names of findings that are not ok."""
-    return [found.check for found in report.findings if found.verdict != "fit"]
+    return [found.check for found in report.findings if found.verdict != "ok"]

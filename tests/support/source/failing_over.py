@@ -13,7 +13,7 @@ from tests.support.servers.server import Server
 TABLES = """
     CREATE DATABASE shop; USE shop;
     CREATE TABLE item (id INT PRIMARY KEY AUTO_INCREMENT, n INT);
-    CREATE TABLE bag (n INT);
+    CREATE TABLE keyless (n INT);
 """
 """The tables that `insert` writes to."""
 
@@ -41,7 +41,7 @@ def started(factory: MySQLFactory | MariaDBFactory, count: int) -> list[Server]:
 
 def insert(server: Server, number: int) -> None:
     """Run a transaction of one row."""
-    server.execute(f"INSERT INTO shop.bag VALUES ({number})")
+    server.execute(f"INSERT INTO shop.keyless VALUES ({number})")
 
 
 def state_of(landed: Path) -> CaptureState:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.peers.bound import Bound
-from benchmarks.peers.catalogue import BULK, MIXED, PEERS
+from benchmarks.peers.catalog import BULK, MIXED, PEERS
 from benchmarks.peers.compare import OURS, UNFOLDED
 from benchmarks.peers.counts import Counts, Pass
 from benchmarks.peers.document import block

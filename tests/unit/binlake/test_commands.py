@@ -31,7 +31,7 @@ STATUS = Status(
     ("a gap",),
     (SourceStatus("shop", 7, NOW, NOW, 0.0, 1.0, None),),
 )
-REPORT = CheckReport("MySQL 9.7", "db:3306", "me", (Finding("log_bin", "ON", "fit", "it logs"),))
+REPORT = CheckReport("MySQL 9.7", "db:3306", "me", (Finding("log_bin", "ON", "ok", "it logs"),))
 FOUND = Verification(
     "/lake", "shop", 7, None, (TableChecksum("shop", "t", 1, "ab", 3, False, True, False),)
 )
@@ -125,7 +125,7 @@ def test_verify(
     monkeypatch.setattr("pipeline.verify.run.with_source", lambda _, settings: settings)
     monkeypatch.setattr("pipeline.run.commands.require_source", lambda *_: None)
     found = binlake.verify(lake, against=against, tables=("shop.*",), wait=7)
-    options = ["--lake", lake, "--tables", "shop.*", "--wait", "7", "--json"]
+    options = ["--lake", lake, "--table", "shop.*", "--wait", "7", "--json"]
     options += ["--against", against] if against else []
     assert printed(monkeypatch, capsys, "verify", *options) == found.to_json()
     expected = {

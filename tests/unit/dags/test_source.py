@@ -11,7 +11,7 @@ import pytest
 from airflow.dag_processing.dagbag import DagBag
 
 from binlake_airflow.source import Options, Source, SourceError
-from binlake_airflow.sources import read_sources
+from binlake_airflow.source_files import read_sources
 from pipeline.settings import Settings
 
 ROOT = Path(__file__).parents[3]

@@ -51,7 +51,7 @@ def test_each_difference_is_reported(name: str) -> None:
     assert sentence in line
 
 
-BAGS: dict[str, tuple[int, int, str]] = {
+KEYLESS: dict[str, tuple[int, int, str]] = {
     "as often": (3, 3, ""),
     "too few": (2, 3, "is in gold 2 times, in the source 3 times"),
     "too many": (3, 2, "is in gold 3 times, in the source 2 times"),
@@ -60,9 +60,9 @@ BAGS: dict[str, tuple[int, int, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BAGS)
+@pytest.mark.parametrize("name", KEYLESS)
 def test_identical_rows_of_a_table_without_a_key_are_counted(name: str) -> None:
-    ours, theirs, sentence = BAGS[name]
+    ours, theirs, sentence = KEYLESS[name]
     found = list(compare(COLUMNS, range(4), gold(*SAME[:1] * ours), ROWS[:1] * theirs))
     assert len(found) == (1 if sentence else 0)
     assert all(sentence in line for line in found)

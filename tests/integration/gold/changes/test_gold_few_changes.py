@@ -8,22 +8,22 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.gold.apply import apply, merge
-from pipeline.gold.changes.changes import TableChanges
+from pipeline.gold.changes.changes import PartChanges
 from pipeline.lake import Lake, delta
 from pipeline.lake.child_sessions import INTERPRETED
 from tests.support.gold.made_lake import MadeLake
 from tests.support.silver.made_silver import MadeTransaction as Tx, definition, item
 
-KEYED, BAG = definition("keyed"), definition("bag", key=())
+KEYED, KEYLESS = definition("keyed"), definition("keyless", key=())
 
 
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> MadeLake:
     made = MadeLake(spark, tmp_path_factory.mktemp("few") / "lake")
-    first = Tx(1).insert(BAG, 1, "a")
+    first = Tx(1).insert(KEYLESS, 1, "a")
     for key in (2, 3, 4, 12, 13, 14):
         first.insert(KEYED, key, "a")
-    made.silver.batch([first], [item("create", 1, KEYED), item("create", 1, BAG)])
+    made.silver.batch([first], [item("create", 1, KEYED), item("create", 1, KEYLESS)])
     made.run()
     return made
 
@@ -38,7 +38,7 @@ def change(lake: MadeLake, number: int) -> None:
 def changed(number: int, **options: Any) -> Tx:
     made = Tx(number, **options).delete(KEYED, number, "a")
     made.update(KEYED, (10 + number, "a"), (10 + number, "c"))
-    return made.insert(BAG, 1, "a")
+    return made.insert(KEYLESS, 1, "a")
 
 
 def require_changed(lake: MadeLake, number: int) -> None:
@@ -59,43 +59,43 @@ def is_interpreted(spark: SparkSession) -> bool:
 def test_large_batches_are_applied_in_the_runs_own_session(
     lake: MadeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put_keyless, fold = merge.put_keyless, merge.fold
+    apply_keyless, fold = merge.apply_keyless, merge.fold
     seen = []
 
     def in_keyless(spark: SparkSession, changes: DataFrame, *rest: Any) -> None:
-        seen.append(("bag", is_interpreted(spark), is_interpreted(changes.sparkSession)))
-        put_keyless(spark, changes, *rest)
+        seen.append(("keyless", is_interpreted(spark), is_interpreted(changes.sparkSession)))
+        apply_keyless(spark, changes, *rest)
 
     def folded(changes: DataFrame, *rest: Any, **options: Any) -> DataFrame:
         seen.append(("keyed", False, is_interpreted(changes.sparkSession)))
         return fold(changes, *rest, **options)
 
-    monkeypatch.setattr(merge, "put_keyless", in_keyless)
+    monkeypatch.setattr(merge, "apply_keyless", in_keyless)
     monkeypatch.setattr(merge, "fold", folded)
     monkeypatch.setattr("pipeline.gold.changes.small_batch.HELD_BYTES", -1)
     change(lake, 2)
     lake.run()
-    assert sorted(seen) == [("bag", False, False), ("keyed", False, False)]
+    assert sorted(seen) == [("keyed", False, False), ("keyless", False, False)]
     require_changed(lake, 2)
-    assert rows(lake, "bag") == [(1, "a"), (1, "a")]
+    assert rows(lake, "keyless") == [(1, "a"), (1, "a")]
 
 
 def test_reading_small_batches_does_not_change_the_active_session(
     lake: MadeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put = apply.put
+    apply_part = apply.apply_part
     active = []
 
     def spied(spark: SparkSession, take: merge.Take, *rest: Any, **options: Any) -> int:
-        def taken(session: SparkSession) -> TableChanges | None:
+        def taken(session: SparkSession) -> PartChanges | None:
             changes = take(session)
             active.append((is_interpreted(session), SparkSession.getActiveSession()))
             return changes
 
-        return put(spark, taken, *rest, **options)
+        return apply_part(spark, taken, *rest, **options)
 
-    monkeypatch.setattr(apply, "put", spied)
-    monkeypatch.setattr(apply, "put_without_spark", lambda *_, **__: None)
+    monkeypatch.setattr(apply, "apply_part", spied)
+    monkeypatch.setattr(apply, "apply_without_spark", lambda *_, **__: None)
     change(lake, 3)
     lake.run(parallel_tables=1)
     assert sorted(interpreted for interpreted, _ in active) == [False, True]
@@ -106,11 +106,11 @@ def test_reading_small_batches_does_not_change_the_active_session(
 
 
 def test_few_changes_need_no_spark(lake: MadeLake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apply, "put", None)
-    keyed, bag = rows(lake, "keyed"), rows(lake, "bag")
+    monkeypatch.setattr(apply, "apply_part", None)
+    keyed, keyless = rows(lake, "keyed"), rows(lake, "keyless")
     lake.silver.batch([changed(4).update(KEYED, (14, "c"), (24, "moved")).insert(KEYED, 25, "new")])
     assert lake.run().faults == ()
     others = [row for row in keyed if row[0] not in (4, 14)]
     assert others
     assert rows(lake, "keyed") == [*others, (24, "moved"), (25, "new")]
-    assert rows(lake, "bag") == [*bag, (1, "a")]
+    assert rows(lake, "keyless") == [*keyless, (1, "a")]

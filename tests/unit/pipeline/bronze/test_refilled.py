@@ -11,13 +11,13 @@ from pipeline.lake.ledger.history_removed import ABANDONED, position_before_refr
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
-from pipeline.silver.plan.batch_plan import Begins, SilverPlan
+from pipeline.silver.plan.batch_plan import RefreshStart, SilverPlan
 from pipeline.silver.plan.progress import silver_progress
 from tests.support.lake.memory_ledger import MemoryLedger
 
 SETTINGS = Settings(source="shop")
 DECODED = SilverPlan((1, 0), (3, 900), 3 << 40, conf=SETTINGS.decoding)
-BEGINS = replace(DECODED, begins=Begins("a", 1, (), SETTINGS.decoding, DECODED.end))
+BEGINS = replace(DECODED, begins=RefreshStart("a", 1, (), SETTINGS.decoding, DECODED.end))
 
 
 def looked_up(monkeypatch: pytest.MonkeyPatch, ledger: MemoryLedger) -> tuple[int | None, int, int]:

@@ -50,6 +50,14 @@ def test_a_help_page_fits_80_columns_and_cuts_nothing_off(name: str) -> None:
             assert " ".join(param.help.split()) in words(text)
 
 
+def test_the_lines_of_a_help_page_are_full() -> None:
+    about = [line.strip() for line in page("init").split("╭")[0].splitlines()]
+    paragraphs = "\n".join(about).strip().split("\n\n")[1:]
+    lines = [line for paragraph in paragraphs for line in paragraph.splitlines()[:-1]]
+    assert [line for line in lines if len(line) < 60] == []
+    assert len(lines) > 1
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_h_is_help(name: str) -> None:
     assert page(name, "-h") == page(name)

@@ -63,6 +63,9 @@ def first_words(*command: str | Path, word: str) -> float:
         (("run", "--binlogs", "{logs}", "--lake", "{lake}"), "Starting …"),
         (("status", "--lake", "{lake}"), "Reading the lake …"),
         (("verify", "--lake", "{lake}"), "Verifying gold …"),
+        (("inspect", "{logs}/log.000001"), "Reading log.000001 …"),
+        (("check", "--server", "mysql://me@127.0.0.1:1"), "Asking the server …"),
+        (("capture", "--server", "mysql://me@127.0.0.1:1", "--to", "{logs}"), "Starting …"),
     ],
 )
 def test_a_terminal_has_a_word_soon(tmp_path: Path, command: tuple[str, ...], word: str) -> None:

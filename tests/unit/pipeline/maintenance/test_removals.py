@@ -95,7 +95,7 @@ def test_gold_needs_what_it_has_not_applied(
 
 
 def silver(**fields: Any) -> dict[str, Any]:
-    whole = {"start": (6, 4), "end": (9, 700), "cut_lsn": at(9, 600), "executed": ExecutedGtids()}
+    whole = {"start": (6, 4), "end": (9, 700), "last_lsn": at(9, 600), "executed": ExecutedGtids()}
     return SilverPlan(**{**whole, **fields}).to_body()
 
 

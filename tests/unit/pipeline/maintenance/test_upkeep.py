@@ -95,9 +95,9 @@ def test_a_table_with_far_too_many_files_is_compacted(files: int, size: int, pay
         # Delta requires the log to be kept as long as removed files.
         (Days(12, 5), 7, 3, Days(12, 30)),
         # Somebody else's setting is never shortened.
-        (Days(90, 90, asked=True), 7, 3, None),
-        (Days(90, 30, asked=True), 7, 3, Days(90, 90, asked=True)),
-        (Days(10, 30, asked=True), 7, 14, Days(20, 30, asked=True)),
+        (Days(90, 90, set_by_others=True), 7, 3, None),
+        (Days(90, 30, set_by_others=True), 7, 3, Days(90, 90, set_by_others=True)),
+        (Days(10, 30, set_by_others=True), 7, 14, Days(20, 30, set_by_others=True)),
     ],
 )
 def test_removed_files_are_kept_as_long_as_the_oldest_version_in_a_cut(

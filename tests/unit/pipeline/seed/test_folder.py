@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.lake import Lake, stores
 from pipeline.schema_history import TableName
-from pipeline.seed.folder import BEGUN, PATIENCE, Begun, SeedFolder, under_way
+from pipeline.seed.folder import BEGUN, PATIENCE, SeedFolder, SeedProgress, under_way
 from pipeline.seed.source_table import NotSeedableError
 from pipeline.silver.plan.stored_seeds import MANIFEST, new_id
 
@@ -26,14 +26,16 @@ def lake(tmp_path: Path) -> Lake:
 
 
 @pytest.fixture
-def begun(lake: Lake) -> Begun:
+def begun(lake: Lake) -> SeedProgress:
     chunks = ("a < 5", "a >= 5")
-    made = Begun(new_id(NAME), "a server", "CREATE", "binlog.000001", 4, chunks, TYPES)
+    made = SeedProgress(new_id(NAME), "a server", "CREATE", "binlog.000001", 4, chunks, TYPES)
     SeedFolder(lake, "live", made.id).begin(made)
     return made
 
 
-def test_an_unfinished_seed_with_the_same_parameters_is_resumed(lake: Lake, begun: Begun) -> None:
+def test_an_unfinished_seed_with_the_same_parameters_is_resumed(
+    lake: Lake, begun: SeedProgress
+) -> None:
     assert under_way(lake, "live", NAME) == begun
     assert under_way(lake, "live", NAME, origin="a server", query="CREATE") == begun
     assert under_way(lake, "live", NAME, origin="another") is None
@@ -41,7 +43,7 @@ def test_an_unfinished_seed_with_the_same_parameters_is_resumed(lake: Lake, begu
     assert under_way(lake, "other", NAME) is None
 
 
-def test_an_old_or_complete_seed_is_not_resumed(lake: Lake, begun: Begun) -> None:
+def test_an_old_or_complete_seed_is_not_resumed(lake: Lake, begun: SeedProgress) -> None:
     folder = SeedFolder(lake, "live", begun.id)
     folder.begin(replace(begun, at=begun.at - PATIENCE - 1))
     assert under_way(lake, "live", NAME) is None
@@ -51,12 +53,14 @@ def test_an_old_or_complete_seed_is_not_resumed(lake: Lake, begun: Begun) -> Non
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", "null"])
-def test_a_seed_with_damaged_parameters_starts_over(lake: Lake, begun: Begun, text: str) -> None:
+def test_a_seed_with_damaged_parameters_starts_over(
+    lake: Lake, begun: SeedProgress, text: str
+) -> None:
     Path(SeedFolder(lake, "live", begun.id).path, BEGUN).write_text(text)
     assert under_way(lake, "live", NAME) is None
 
 
-def test_a_chunk_is_complete_once_all_its_rows_are_written(lake: Lake, begun: Begun) -> None:
+def test_a_chunk_is_complete_once_all_its_rows_are_written(lake: Lake, begun: SeedProgress) -> None:
     folder = SeedFolder(lake, "live", begun.id)
     schema = pa.schema([pa.field("c0", pa.int32())])
     batch = pa.RecordBatch.from_arrays([pa.array([1, None], pa.int32())], schema=schema)
@@ -81,7 +85,7 @@ def test_a_chunk_is_complete_once_all_its_rows_are_written(lake: Lake, begun: Be
     assert len(folder.parts(NAME, 2)) == 2
 
 
-def test_a_missing_chunk_is_an_error(lake: Lake, begun: Begun) -> None:
+def test_a_missing_chunk_is_an_error(lake: Lake, begun: SeedProgress) -> None:
     folder = SeedFolder(lake, "live", begun.id)
     schema = pa.schema([pa.field("c0", pa.int32())])
     for number in range(3):
@@ -92,7 +96,7 @@ def test_a_missing_chunk_is_an_error(lake: Lake, begun: Begun) -> None:
 
 
 def test_a_chunk_that_is_removed_while_it_is_written_is_not_complete(
-    lake: Lake, begun: Begun
+    lake: Lake, begun: SeedProgress
 ) -> None:
     folder = SeedFolder(lake, "live", begun.id)
     schema = pa.schema([pa.field("c0", pa.int32())])

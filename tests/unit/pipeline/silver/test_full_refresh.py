@@ -20,15 +20,15 @@ from pipeline.silver import full_refresh, next_batch
 from pipeline.silver.decode.segment_refs import SegmentRef
 from pipeline.silver.full_refresh import (
     RefreshRefusedError,
-    asked,
     begin,
     beginning_plan,
     require_no_maintenance,
     require_whole,
     resumes_refresh,
+    settings_digest,
 )
 from pipeline.silver.next_batch import Next, next_plan
-from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan
+from pipeline.silver.plan.batch_plan import Refresh, RefreshStart, SilverPlan
 from pipeline.silver.plan.new_segments import AvailableSegments
 from pipeline.silver.plan.progress import (
     SilverProgress,
@@ -77,7 +77,7 @@ def test_a_refresh_is_under_way_from_its_plan_to_its_last_batch(ledger: MemoryLe
     assert not resumes_refresh(run_of(ledger, MICROS))
     plan = ledger.propose("silver", starting_plan(ledger).to_body())
     assert silver_progress(ledger) == SilverProgress(1, DECODED)
-    refresh = Refresh(2, asked(MICROS), under_way=True, maintained=1, upto=DECODED.end)
+    refresh = Refresh(2, settings_digest(MICROS), under_way=True, maintained=1, upto=DECODED.end)
     assert silver_progress_ahead(ledger) == SilverProgress(2, None, refresh)
     assert resumes_refresh(run_of(ledger, MICROS))
     assert not resumes_refresh(run_of(ledger, TEXT))  # other settings
@@ -95,12 +95,12 @@ def test_a_refresh_is_under_way_from_its_plan_to_its_last_batch(ledger: MemoryLe
 
 def test_a_refresh_is_identified_by_the_content_of_definitions(tmp_path: Path) -> None:
     def of(name: str) -> str:
-        return asked(Settings(source="shop", definitions=str(tmp_path / name)))
+        return settings_digest(Settings(source="shop", definitions=str(tmp_path / name)))
 
     (tmp_path / "a.sql").write_text("CREATE TABLE shop.t (a INT)")
     (tmp_path / "b.sql").write_text("CREATE TABLE shop.t (a INT)")
     before = of("a.sql")
-    assert before == of("b.sql") != asked(TEXT)
+    assert before == of("b.sql") != settings_digest(TEXT)
     (tmp_path / "a.sql").write_text("CREATE TABLE shop.t (b INT)")
     assert of("a.sql") != before
     with pytest.raises(SettingsError, match="cannot be read"):
@@ -124,7 +124,7 @@ def test_an_abandoned_refresh_changes_nothing(ledger: MemoryLedger) -> None:
     found = silver_progress_ahead(ledger)
     assert (found.batch, found.refresh) == (2, Refresh())
     assert found.plan is not None
-    assert (found.plan.end, found.plan.cut_lsn) == (DECODED.end, DECODED.cut_lsn)
+    assert (found.plan.end, found.plan.last_lsn) == (DECODED.end, DECODED.last_lsn)
     require_same_types(ledger, TEXT)
     assert removed(ledger) == Removed(5, 7)
 
@@ -195,7 +195,7 @@ def test_unfinished_maintenance_prevents_a_refresh(ledger: MemoryLedger) -> None
 def test_a_second_start_empties_the_tables_of_the_first(ledger: MemoryLedger) -> None:
     first = starting_plan(ledger)
     tables = (("shop", "t", 1), ("shop", "t", 2))
-    begins = Begins(asked(TEXT), 1, tables, TEXT.decoding)
+    begins = RefreshStart(settings_digest(TEXT), 1, tables, TEXT.decoding)
     ledger.did("silver", replace(first, begins=begins).to_body())
     second = starting_plan(ledger)
     assert second.begins is not None
@@ -203,7 +203,7 @@ def test_a_second_start_empties_the_tables_of_the_first(ledger: MemoryLedger) ->
 
 
 def test_a_refresh_does_not_end_at_a_gap_before_silver_s_previous_position() -> None:
-    refresh = Refresh(2, "asked", under_way=True, upto=(3, 900))
+    refresh = Refresh(2, "settings_digest", under_way=True, upto=(3, 900))
     for end, more, under_way in (
         ((2, 100), True, True),
         ((2, 100), False, True),

@@ -209,7 +209,7 @@ def test_a_cut_with_exactly_these_gtids_is_found(
 class _Plan(NamedTuple):
     """The fields of silver's plan that are used."""
 
-    cut_lsn: int
+    last_lsn: int
     end: tuple[int, int] = (9, 9)
 
 

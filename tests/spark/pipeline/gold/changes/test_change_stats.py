@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline.gold.changes.change_stats import Extent, extent, within
+from pipeline.gold.changes.change_stats import ChangeStats, change_stats, within
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut
 
@@ -39,14 +39,16 @@ def test_key_ranges_cover_both_images(spark: SparkSession) -> None:
         ],
     )
     shape = Shape(("id", "day", "b", "x.y"), ("id", "b", "x.y"))
-    found = extent(changes, shape, LeftOut())
-    assert found == Extent(4, 1, 2, 1, ranges={"id": (2, 9), "x.y": ("c", "z")})
+    found = change_stats(changes, shape, LeftOut())
+    assert found == ChangeStats(4, 1, 2, 1, ranges={"id": (2, 9), "x.y": ("c", "z")})
     assert not found.only_inserts
 
 
 def test_a_key_that_may_be_null_has_no_range(spark: SparkSession) -> None:
     changes = silver(spark, [("insert", None, (5, DAY, b"a", None), None)])
-    found = extent(changes, Shape(("id", "x.y"), ("id", "x.y"), frozenset({"x.y"})), LeftOut())
+    found = change_stats(
+        changes, Shape(("id", "x.y"), ("id", "x.y"), frozenset({"x.y"})), LeftOut()
+    )
     assert found.ranges == {"id": (5, 5)}
     assert found.only_inserts
 
@@ -56,7 +58,7 @@ def test_range_conditions_match_exactly_the_keys_in_range(spark: SparkSession) -
         [(Decimal(n), DAY, name) for n in range(5) for name in ("a", "b'`c", "é")],
         "id decimal(20,0), day date, `x.y` string",
     )
-    found = Extent(1, ranges={"id": (1, 3), "day": (DAY, DAY), "x.y": ("b", "é")})
+    found = ChangeStats(1, ranges={"id": (1, 3), "day": (DAY, DAY), "x.y": ("b", "é")})
     kept = rows
     for limit in within(found, rows.schema):
         kept = kept.where(limit)

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession, types as st
 
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut
-from pipeline.gold.changes.keyless import put_keyless
+from pipeline.gold.changes.keyless import apply_keyless
 from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.table_metadata import create_table
 from tests.support.lake.table_rows import read_table
@@ -50,7 +50,7 @@ def as_text(row: tuple[Any, ...]) -> str:
     return repr((*row[:4], None if row[4] is None else list(row[4])))
 
 
-class Bag:
+class Keyless:
     """A keyless gold table, and its expected content."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
@@ -71,8 +71,8 @@ class Bag:
             (op, 100 * self.steps + n, 4, 0, AT, None, None, None, before, after)
             for n, (op, before, after) in enumerate(changes)
         ]
-        write = Write(self.path, "bag", self.steps)
-        put_keyless(self.spark, self.spark.createDataFrame(rows, SILVER), SHAPE, write, LeftOut())
+        write = Write(self.path, "keyless", self.steps)
+        apply_keyless(self.spark, self.spark.createDataFrame(rows, SILVER), SHAPE, write, LeftOut())
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [tuple(row.values()) for row in read_table(self.path)[1].to_pylist()]
@@ -86,11 +86,11 @@ class Bag:
 
 
 @pytest.fixture
-def bag(spark: SparkSession, tmp_path: Any) -> Bag:
-    return Bag(spark, str(tmp_path / "bag"))
+def keyless(spark: SparkSession, tmp_path: Any) -> Keyless:
+    return Keyless(spark, str(tmp_path / "keyless"))
 
 
-def test_repeated_steps_do_not_change_copy_counts(bag: Bag) -> None:
+def test_repeated_steps_do_not_change_copy_counts(keyless: Keyless) -> None:
     """Of deleted copies, the newest go first."""
     first: list[Change] = [("insert", None, row) for row in (ONE, ONE, ONE, *ROWS[2:4], ROWS[2])]
     second: list[Change] = [
@@ -100,17 +100,17 @@ def test_repeated_steps_do_not_change_copy_counts(bag: Bag) -> None:
         ("insert", None, ROWS[3]),
     ]
     for changes in (first, second):
-        bag.put(changes)
-        bag.put(changes, again=True)
-        bag.check()
-    assert bag.lsns(ROWS[3]) == [104, 203]
+        keyless.put(changes)
+        keyless.put(changes, again=True)
+        keyless.check()
+    assert keyless.lsns(ROWS[3]) == [104, 203]
     deletes: list[Change] = [("delete", row, None) for row in (ROWS[5], ROWS[2], ROWS[3])]
-    bag.put([*deletes, ("update", ONE, ONE)])
-    bag.check()
-    assert bag.lsns(ROWS[3]) == [104]
+    keyless.put([*deletes, ("update", ONE, ONE)])
+    keyless.check()
+    assert keyless.lsns(ROWS[3]) == [104]
 
 
-def test_random_changes(bag: Bag) -> None:
+def test_random_changes(keyless: Keyless) -> None:
     chance = random.Random(5)
     there: list[tuple[Any, ...]] = []
     for _ in range(2):
@@ -125,5 +125,5 @@ def test_random_changes(bag: Bag) -> None:
             there += [after] if after else []
             op = "insert" if before is None else "delete" if after is None else "update"
             changes.append((op, before, after))
-        bag.put(changes)
-        bag.check()
+        keyless.put(changes)
+        keyless.check()

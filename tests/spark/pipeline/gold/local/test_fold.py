@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession, functions as sf, types as st
 
-from pipeline.gold.changes.change_stats import extent
+from pipeline.gold.changes.change_stats import change_stats
 from pipeline.gold.changes.drift import drift
 from pipeline.gold.changes.fold import DELETE, Shape, fold
 from pipeline.gold.changes.images import LeftOut
@@ -46,8 +46,8 @@ def test_folding_at_the_driver_equals_folding_in_spark(
     rows = brought(changes)
     assert can_fold(rows, changes.schema, shape)
     folded = fold_here(rows, changes.schema, shape)
-    assert folded.extent == extent(changes, shape, LeftOut())
-    assert folded.extent.key_changes > 0
+    assert folded.stats == change_stats(changes, shape, LeftOut())
+    assert folded.stats.key_changes > 0
     wanted = fold(changes, shape)
     here = local(spark, spark, folded.rows, folded.schema)
     assert here.columns == wanted.columns

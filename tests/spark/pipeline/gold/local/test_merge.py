@@ -23,11 +23,11 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession, functions as sf, types as st
 from pyspark.sql.conversion import LocalDataToArrowConversion
 
-from pipeline.gold.apply.merge import put
-from pipeline.gold.changes.changes import TableChanges
+from pipeline.gold.apply.merge import apply_part
+from pipeline.gold.changes.changes import PartChanges
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import LeftOut, image_type
-from pipeline.gold.local.merge import put_without_spark
+from pipeline.gold.local.merge import apply_without_spark
 from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.table_metadata import create_table
 from pipeline.lake.delta_log.spark_written import clustered_by
@@ -79,15 +79,15 @@ def apply(
     write = Write(table, APP, version)
     if by_spark:
         kinds = {field.name: field.dataType for field in image_type(silver_type())}
-        taken = TableChanges(spark.createDataFrame(changes, silver_type()))
+        taken = PartChanges(spark.createDataFrame(changes, silver_type()))
         defaults = {name: sf.lit(value).cast(kinds[name]) for name, value in DEFAULTS.items()}
         left_out = LeftOut(defaults=defaults)
-        put(spark, lambda _: taken, shape, write, left_out=left_out, complete=True)
+        apply_part(spark, lambda _: taken, shape, write, left_out=left_out, complete=True)
         return
     rows = silver_rows(changes)
     types = {field.name: field.type for field in rows.schema.field("after").type}
     known = {name: pa.scalar(value, types[name]) for name, value in DEFAULTS.items()}
-    count = put_without_spark(rows, shape, write, defaults=lambda _: known)
+    count = apply_without_spark(rows, shape, write, defaults=lambda _: known)
     assert count == len(changes), "left to Spark"
 
 
@@ -197,7 +197,7 @@ def test_other_partial_images_are_left_to_spark(
     change = (op, 1, 0, 0, datetime(2024, 1, 1, tzinfo=timezone.utc), before, after, *absent)
     rows = silver_rows([change])
     table = created(spark, tmp_path / "t", ID)
-    assert put_without_spark(rows, ID, Write(table, APP, 1)) is None
+    assert apply_without_spark(rows, ID, Write(table, APP, 1)) is None
 
 
 def test_images_that_may_lack_a_changed_generated_column_are_left_to_spark(
@@ -207,8 +207,8 @@ def test_images_that_may_lack_a_changed_generated_column_are_left_to_spark(
     rows = silver_rows([(*change, None)])
     table = created(spark, tmp_path / "t", ID)
     write = Write(table, APP, 1)
-    assert put_without_spark(rows, ID, write, defaults=lambda _: None) is None
-    assert put_without_spark(rows, ID, write) == 1
+    assert apply_without_spark(rows, ID, write, defaults=lambda _: None) is None
+    assert apply_without_spark(rows, ID, write) == 1
 
 
 def test_keyless_tables_equal_those_of_spark(spark: SparkSession, tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from pipeline.gold.changes.drift import (
     SMALL_BATCH_TABLES,
     TURNS,
     Drift,
-    Look,
+    DriftCheck,
+    drift_sample,
     in_all,
     sentences,
-    watch,
 )
 
 FOUND = Drift(10, 1, 2, 3)
@@ -36,13 +36,13 @@ def test_drift_is_checked_as_conf_says(
     monkeypatch: pytest.MonkeyPatch, *, chosen: bool | str, fresh: bool, count: int, looked: bool
 ) -> None:
     monkeypatch.setattr(module, "drift", lambda *_: FOUND)
-    watching = watch(chosen, 1, SMALL_BATCH_TABLES, fresh=fresh)
+    sample = drift_sample(chosen, 1, SMALL_BATCH_TABLES, fresh=fresh)
     nothing: Any = None
-    if watching is not None:
-        look = Look(watching, "shop.t")
-        for _ in range(2 if look.is_due(count, small=True) else 0):
-            look.at(nothing, nothing, nothing)
-    found = watching.found if watching else {}
+    if sample is not None:
+        drift_check = DriftCheck(sample, "shop.t")
+        for _ in range(2 if drift_check.is_due(count, small=True) else 0):
+            drift_check.at(nothing, nothing, nothing)
+    found = sample.found if sample else {}
     assert found == ({"shop.t": Drift(20, 2, 4, 6)} if looked else {})
 
 
@@ -59,14 +59,14 @@ def test_about_a_sixth_of_large_or_many_tables_is_checked_per_batch(
     chosen: bool | str, tables: int, *, small: bool, some: bool
 ) -> None:
     for every in (1, TURNS, 24):
-        looks = dict.fromkeys((f"shop.t{n}" for n in range(9)), 0)
+        checks = dict.fromkeys((f"shop.t{n}" for n in range(9)), 0)
         for batch in range(0, 60 * every, every):
-            watching = watch(chosen, batch, tables, fresh=True)
-            assert watching is not None
-            for table in looks:
-                looks[table] += watching.is_due(table, 1, small=small)
+            sample = drift_sample(chosen, batch, tables, fresh=True)
+            assert sample is not None
+            for table in checks:
+                checks[table] += sample.is_due(table, 1, small=small)
         low, high = (3, 20) if some else (60, 60)
-        assert all(low <= times <= high for times in looks.values()), looks
+        assert all(low <= times <= high for times in checks.values()), checks
 
 
 def test_records_add_up_and_sentences_report_new_drift() -> None:

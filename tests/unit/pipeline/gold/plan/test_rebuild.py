@@ -41,7 +41,7 @@ from pipeline.run.totals import cut_of
 from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from pipeline.silver.full_refresh import RefreshRefusedError
-from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan
+from pipeline.silver.plan.batch_plan import Refresh, RefreshStart, SilverPlan
 from tests.support.lake.memory_ledger import MemoryLedger
 from tests.support.silver.made_silver import definition, item
 
@@ -78,7 +78,7 @@ def ledger() -> MemoryLedger:
 
 
 def decode_again(ledger: MemoryLedger, *, under_way: bool = False) -> None:
-    begins = Begins("asked", 0, (), SETTINGS.decoding)
+    begins = RefreshStart("asked", 0, (), SETTINGS.decoding)
     last = ledger.did("silver", replace(DECODED, begins=begins).to_body())
     if not under_way:
         ledger.did("silver", replace(DECODED, refresh=Refresh(last.batch)).to_body())

@@ -111,7 +111,7 @@ def test_a_refresh_is_refused_if_silver_lacks_changes(name: TableName, gone: int
 
 def test_a_refresh_is_refused_if_a_seeds_rows_are_gone(seeds: set[str]) -> None:
     seeds.clear()
-    with pytest.raises(RefreshRefusedError, match="the rows of its seed first are gone"):
+    with pytest.raises(RefreshRefusedError, match="the rows of its initial snapshot first"):
         made(SEEDED)
 
 

@@ -15,7 +15,7 @@ from pipeline.gold.plan import until as until_module
 from pipeline.gold.plan.until import require_in_log
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
-from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan
+from pipeline.silver.plan.batch_plan import Refresh, RefreshStart, SilverPlan
 from pipeline.source import GtidSet
 from tests.support.bronze.bronze_rows import file_row
 from tests.support.lake.memory_ledger import MemoryLedger
@@ -71,7 +71,7 @@ def test_gold_is_not_rebuilt_for_a_position_that_does_not_exist(
     ledger.did("silver", plan.to_body())
     ledger.did("gold", GoldState(1, 3 << 40).to_body())
     if due:
-        begins = Begins("asked", 0, (), settings.decoding)
+        begins = RefreshStart("asked", 0, (), settings.decoding)
         ledger.did("silver", SilverPlan((3, 900), (3, 900), 0, begins=begins).to_body())
         restarted = SilverPlan(
             (1, 0), (3, 900), 3 << 40, conf=settings.decoding, refresh=Refresh(batch=2)

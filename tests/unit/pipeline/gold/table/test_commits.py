@@ -7,10 +7,10 @@ from datetime import datetime, timezone
 
 import pytest
 
-from pipeline.gold.table.commits import MARK, CommitSums, judge, written
+from pipeline.gold.table.commits import SIGNATURE, CommitSums, judge, written
 from pipeline.lake.delta_log.model import Commit
 
-OWN = f"somebody's job; {MARK}"
+OWN = f"somebody's job; {SIGNATURE}"
 
 
 def commit(version: int, operation: str, note: str | None = None, *, wrote: bool = True) -> Commit:

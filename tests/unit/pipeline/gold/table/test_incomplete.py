@@ -57,7 +57,7 @@ def test_a_table_left_incomplete_by_its_seed_is_reported(tmp_path: Path) -> None
     lake = Lake(str(tmp_path))
     child = TableState("shop", "child", seed=seeded(lake, "child"), reason=CASCADES)
     (found,) = sentences(lake, child)
-    assert found == f"shop.child is not complete after its seed: {CASCADES}"
+    assert found == f"shop.child is incomplete although it has an initial snapshot: {CASCADES}"
     # already reported as held or dropped
     held = TableState("shop", "held", seed="s", held="f, position 4: bad bytes")
     assert sentences(lake, held, TableState("shop", "gone", seed="s", dropped=True)) == []

@@ -75,16 +75,19 @@ def test_a_run_that_proposes_does_not_look_for_the_last_batches_again(
 
 
 def test_full_refreshes_begun_by_other_sources_are_known(lake: Lake) -> None:
-    begins = [{"asked": "b"}, {"asked": "c", "tables": ["a table with a long name"] * 9}]
+    begins = [
+        {"settings_digest": "b"},
+        {"settings_digest": "c", "tables": ["a table with a long name"] * 9},
+    ]
     blog = Ledger(NO_SPARK, lake, "blog")
     for body in ({"n": 1}, {"begins": begins[0]}, {"begins": None}, {"begins": begins[1]}):
         blog.finish(blog.propose("silver", body), {})
-    blog.propose("gold", {"begins": {"asked": "not silver's"}})
+    blog.propose("gold", {"begins": {"settings_digest": "not silver's"}})
     shop = Ledger(NO_SPARK, lake, "shop")
-    shop.propose("silver", {"begins": {"asked": "a"}})
+    shop.propose("silver", {"begins": {"settings_digest": "a"}})
     (found,) = [shop.refreshes_by_others()]
     assert [*found] == ["blog"]
-    assert sorted(map(json.loads, found["blog"]), key=lambda one: one["asked"]) == begins
+    assert sorted(map(json.loads, found["blog"]), key=lambda one: one["settings_digest"]) == begins
 
 
 @pytest.mark.parametrize("when", ["before its own commit", "after it"])
@@ -95,7 +98,7 @@ def test_commits_of_another_run_are_found(lake: Lake, when: str) -> None:
     assert ledger.refreshes_by_others() == {}
     if when == "after it":
         ledger.propose("gold", {"n": 2})
-    other.propose("silver", {"begins": {"asked": "b"}})
+    other.propose("silver", {"begins": {"settings_digest": "b"}})
     Ledger(NO_SPARK, lake, "shop").propose("silver", {"n": 3})
     if when == "before its own commit":
         ledger.propose("gold", {"n": 2})
@@ -304,5 +307,5 @@ def test_the_figures_of_a_record_are_its_numbers() -> None:
     bronze = {"files": 1, "bytes": 20, "events": {"XID": 2, "QUERY": 3}}
     assert figures(bronze) == {"files": 1, "bytes": 20, "events": 5}
     counts = {"segments": 2, "rows": 9}
-    silver = {"to": [1, 4], "cut_lsn": 7, "rows": {"a": 4, "b": 5}, "counts": counts, "lossy": {}}
-    assert figures(silver) == {"cut_lsn": 7, "rows": 9, "segments": 2}
+    silver = {"to": [1, 4], "last_lsn": 7, "rows": {"a": 4, "b": 5}, "counts": counts, "lossy": {}}
+    assert figures(silver) == {"last_lsn": 7, "rows": 9, "segments": 2}

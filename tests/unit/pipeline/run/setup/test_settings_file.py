@@ -104,10 +104,16 @@ def test_an_offset_asks_for_a_name(write: Any) -> None:
 @pytest.mark.parametrize(
     ("variables", "words"),
     [
-        ({"binlog_format": "MIXED"}, ["unfit: binlog_format: MIXED.", "SET PERSIST binlog_format"]),
+        (
+            {"binlog_format": "MIXED"},
+            ["problem: binlog_format: MIXED.", "SET PERSIST binlog_format"],
+        ),
         ({"binlog_row_image": "MINIMAL"}, ["advice: binlog_row_image: MINIMAL."]),
         ({"binlog_row_metadata": "MINIMAL"}, ["advice: binlog_row_metadata: MINIMAL."]),
-        ({"log_bin": "OFF"}, ["unfit: log_bin: OFF.", "then restart it:", "#   log_bin = binlog"]),
+        (
+            {"log_bin": "OFF"},
+            ["problem: log_bin: OFF.", "then restart it:", "#   log_bin = binlog"],
+        ),
         ({"binlog_encryption": "ON"}, ["in this file:", "#   encryption: {keyring: "]),
     ],
 )

@@ -129,12 +129,15 @@ def test_a_table_emptied_since_the_seed_does_not_need_it(
     [
         (
             ((BEFORE, shown()), (AFTER, "ALTER TABLE t ADD n int")),
-            "changed the table since the seed: ALTER",
+            "changed the table since the initial snapshot: ALTER",
         ),
-        (((BEFORE, shown()), (AFTER, "DROP TABLE t")), "changed the table since the seed: DROP"),
+        (
+            ((BEFORE, shown()), (AFTER, "DROP TABLE t")),
+            "changed the table since the initial snapshot: DROP",
+        ),
         (
             ((BEFORE, shown()), (AFTER, "RENAME TABLE t TO u")),
-            "changed the table since the seed: RENAME",
+            "changed the table since the initial snapshot: RENAME",
         ),
         (
             # for a held table, only the fact that there was an ALTER is recorded
@@ -143,20 +146,35 @@ def test_a_table_emptied_since_the_seed_does_not_need_it(
                 (BEFORE, "ALTER TABLE t MODIFY v json"),
                 (AFTER, "ALTER TABLE t ADD n int"),
             ),
-            "since the seed: ALTER TABLE t ADD n int",
+            "since the initial snapshot: ALTER TABLE t ADD n int",
         ),
         (((BEFORE, shown(OTHER)),), "definition in the log differs: column v"),
         (((AFTER, shown(OTHER)),), "definition in the log differs: column v"),
         (((AFTER, unnamed()),), "binlog_row_metadata"),
         (((BEFORE, shown()), (AFTER, shown(OTHER))), "changed since"),
         # the same for an unknown table
-        (((AFTER, "TRUNCATE TABLE t"),), "changed the table since the seed: TRUNCATE"),
-        (((AFTER, "ALTER TABLE t ADD n int"),), "changed the table since the seed: ALTER"),
-        (((AFTER, "ALTER TABLE t DROP PARTITION p"),), "changed the table since the seed: ALTER"),
-        (((AFTER, "DROP TABLE IF EXISTS u, t"),), "changed the table since the seed: DROP"),
-        (((AFTER, "RENAME TABLE t TO u, v TO t"),), "changed the table since the seed: RENAME"),
-        (((AFTER, "RENAME TABLE u TO t"),), "changed the table since the seed: RENAME"),
-        (((AFTER, "DROP DATABASE s"),), "changed the table since the seed: DROP DATABASE"),
+        (((AFTER, "TRUNCATE TABLE t"),), "changed the table since the initial snapshot: TRUNCATE"),
+        (
+            ((AFTER, "ALTER TABLE t ADD n int"),),
+            "changed the table since the initial snapshot: ALTER",
+        ),
+        (
+            ((AFTER, "ALTER TABLE t DROP PARTITION p"),),
+            "changed the table since the initial snapshot: ALTER",
+        ),
+        (
+            ((AFTER, "DROP TABLE IF EXISTS u, t"),),
+            "changed the table since the initial snapshot: DROP",
+        ),
+        (
+            ((AFTER, "RENAME TABLE t TO u, v TO t"),),
+            "changed the table since the initial snapshot: RENAME",
+        ),
+        (((AFTER, "RENAME TABLE u TO t"),), "changed the table since the initial snapshot: RENAME"),
+        (
+            ((AFTER, "DROP DATABASE s"),),
+            "changed the table since the initial snapshot: DROP DATABASE",
+        ),
     ],
 )
 def test_a_seed_is_refused_if_the_log_since_then_is_not_enough(

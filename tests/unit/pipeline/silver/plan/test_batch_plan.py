@@ -25,7 +25,7 @@ def test_a_plan_is_read_back_from_the_ledger() -> None:
     plan = SilverPlan(
         start=(1, 0),
         end=(3, 70),
-        cut_lsn=3 << 40 | 50,
+        last_lsn=3 << 40 | 50,
         from_start=True,
         tables=planned_tables([(T, 1), (replace(T, table="u"), 2)]),
         items=(TimelineItem(5, 6, "s", "t", "create", 1, T, None, "CREATE …"),),

@@ -13,7 +13,7 @@ from pipeline.schema_history.timeline.definitions_file import TimelineStart
 from pipeline.settings import Settings
 from pipeline.silver.decode.segment_refs import SegmentRef
 from pipeline.silver.plan import late_names
-from pipeline.silver.plan.survey import Beginning
+from pipeline.silver.plan.survey import StartDefinitions
 from tests.support.bronze.bronze_rows import file_row
 
 FILES = [file_row(f"log.00000{n}", n) for n in (1, 2, 3)]
@@ -29,9 +29,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The calls of `beginning`: where the log begins, and whether that is its first position."""
     calls: list[Any] = []
 
-    def beginning(*places: Any, first: bool) -> Beginning | None:
+    def beginning(*places: Any, first: bool) -> StartDefinitions | None:
         calls.append((places[2], first))
-        return Beginning(1 << 40, TimelineStart()) if first else None
+        return StartDefinitions(1 << 40, TimelineStart()) if first else None
 
     monkeypatch.setattr(late_names, "unnamed", lambda _: {TableName("s", "t")})
     monkeypatch.setattr(late_names, "read_files", lambda *_: FILES)

@@ -13,14 +13,16 @@ from pipeline.observe.progress import QuietProgress
 from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from pipeline.silver.plan import progress
-from pipeline.silver.plan.batch_plan import Begins, Refresh, SilverPlan
+from pipeline.silver.plan.batch_plan import Refresh, RefreshStart, SilverPlan
 from pipeline.silver.plan.progress import claimed, require_unclaimed
 from tests.support.lake.memory_ledger import MemoryLedger
 
 SHOP = Settings(source="shop")
 ORDERS, PAYMENTS = TableName("shop", "orders"), TableName("shop", "payments")
-FIRST = Begins("a", 0, (("shop", "orders", 1), ("shop", "payments", 1)), SHOP.decoding, (3, 900))
-SECOND = replace(FIRST, asked="b", tables=(("shop", "orders", 1),))
+FIRST = RefreshStart(
+    "a", 0, (("shop", "orders", 1), ("shop", "payments", 1)), SHOP.decoding, (3, 900)
+)
+SECOND = replace(FIRST, settings_digest="b", tables=(("shop", "orders", 1),))
 """Started during the first one, when the timeline had only one table again."""
 DECODED = SilverPlan((1, 0), (3, 900), 3 << 40, conf=SHOP.decoding)
 

@@ -16,23 +16,23 @@ from tests.support.source.made_facts import made_facts
 
 
 def report(version: str, variables: dict[str, str | None], tables: int = 1) -> CheckReport:
-    made = tuple(CheckedTable("shop", f"bag[{n}]", keyed=tables == 1) for n in range(tables))
+    made = tuple(CheckedTable("shop", f"keyless[{n}]", keyed=tables == 1) for n in range(tables))
     facts = made_facts(version, variables, tables=made)
     return CheckReport("MySQL", "db:3306", facts.user, findings(facts, Settings.load()))
 
 
-def shown(of: CheckReport, *, explain_fit: bool = False, width: int = 80) -> str:
+def shown(of: CheckReport, *, explain_ok: bool = False, width: int = 80) -> str:
     out = io.StringIO()
-    show(of, Console(file=out, width=width), explain_fit=explain_fit)
+    show(of, Console(file=out, width=width), explain_ok=explain_ok)
     return out.getvalue()
 
 
 @pytest.mark.parametrize(
     ("variables", "verdict", "exit_code"),
     [
-        ({}, "fit", 0),
+        ({}, "ok", 0),
         ({"binlog_checksum": "NONE"}, "advice", 0),
-        ({"binlog_checksum": "NONE", "binlog_format": "MIXED"}, "unfit", 3),
+        ({"binlog_checksum": "NONE", "binlog_format": "MIXED"}, "problem", 3),
     ],
 )
 def test_the_worst_finding_is_the_verdict(
@@ -45,29 +45,29 @@ def test_the_worst_finding_is_the_verdict(
     assert {finding["verdict"] for finding in document["findings"]} >= {verdict}
 
 
-def test_a_fit_server_has_nothing_to_run() -> None:
+def test_a_server_without_problems_has_nothing_to_run() -> None:
     text = shown(report("9.7.0", {}))
-    assert "MySQL at db:3306, as binlake@%: fit" in text
+    assert "MySQL at db:3306, as binlake@%: ok" in text
     assert "Run on the server" not in text
 
 
-def test_what_is_unfit_comes_first_then_advice_and_what_is_fit_is_collapsed() -> None:
+def test_problems_come_first_then_advice_and_what_is_ok_is_collapsed() -> None:
     found = report("9.7.0", {"binlog_checksum": "NONE", "binlog_format": "MIXED"})
     lines = shown(found).splitlines()
     findings = lines[1 : lines.index("")]
     verdicts = [line.split()[0] for line in findings if line[:1].strip()]
-    assert verdicts == ["unfit", "advice", "fit"]
-    assert findings[0].startswith("unfit   binlog_format: MIXED")
+    assert verdicts == ["problem", "advice", "ok"]
+    assert findings[0].startswith("problem  binlog_format: MIXED")
     assert max(map(len, findings)) <= 80
-    fit = [finding for finding in found.findings if finding.verdict == "fit"]
+    fit = [finding for finding in found.findings if finding.verdict == "ok"]
     text = " ".join(" ".join(findings).split())
     assert [finding.check for finding in fit if finding.check not in text] == []
     assert [finding.why for finding in fit if finding.why in text] == []
 
 
-def test_verbose_explains_what_is_fit() -> None:
+def test_verbose_explains_what_is_ok() -> None:
     found = report("9.7.0", {})
-    text = " ".join(shown(found, explain_fit=True).split())
+    text = " ".join(shown(found, explain_ok=True).split())
     assert all(" ".join(finding.why.split()) in text for finding in found.findings)
 
 
@@ -87,5 +87,5 @@ def test_old_servers_get_option_file_lines_too() -> None:
 def test_the_terminal_shows_some_table_names_and_the_document_all() -> None:
     found = report("9.7.0", {}, tables=30)
     assert "and 20 more" in " ".join(shown(found).split())
-    (bags,) = (f for f in json.loads(found.to_json())["findings"] if f["verdict"] == "advice")
-    assert len(bags["tables"]) == 30
+    (keyless,) = (f for f in json.loads(found.to_json())["findings"] if f["verdict"] == "advice")
+    assert len(keyless["tables"]) == 30

@@ -14,7 +14,7 @@ from pipeline.source.check.tables import ENGINES, engines, foreign_keys, keys, k
 from tests.support.source.made_facts import made_facts
 
 ORDERS = CheckedTable("shop", "orders")
-BAG = CheckedTable("shop", "log", keyed=False)
+KEYLESS = CheckedTable("shop", "log", keyed=False)
 
 
 def of(*tables: CheckedTable, version: str = "9.7.0") -> Any:
@@ -37,16 +37,16 @@ def of(*tables: CheckedTable, version: str = "9.7.0") -> Any:
 def test_keyless_tables_are_reported_unless_conf_has_a_key(
     conf: dict[str, Any], keyless: tuple[str, ...]
 ) -> None:
-    (finding,) = keys(of(ORDERS, BAG), Settings.load(**conf))
-    assert (finding.verdict, finding.tables) == ("advice" if keyless else "fit", keyless)
+    (finding,) = keys(of(ORDERS, KEYLESS), Settings.load(**conf))
+    assert (finding.verdict, finding.tables) == ("advice" if keyless else "ok", keyless)
     if keyless:
         assert yaml.safe_load("\n".join(finding.change.conf)) == {"keys": {"shop.log": ["columns"]}}
 
 
 def test_system_tables_are_not_checked() -> None:
     own = CheckedTable("mysql", "general_log", engine="CSV", keyed=False)
-    assert [finding.verdict for finding in keys(of(ORDERS, own), Settings.load())] == ["fit"]
-    assert [finding.verdict for finding in engines(of(ORDERS, own), Settings.load())] == ["fit"]
+    assert [finding.verdict for finding in keys(of(ORDERS, own), Settings.load())] == ["ok"]
+    assert [finding.verdict for finding in engines(of(ORDERS, own), Settings.load())] == ["ok"]
 
 
 def test_without_visible_tables_only_that_is_reported() -> None:
@@ -54,7 +54,7 @@ def test_without_visible_tables_only_that_is_reported() -> None:
     assert (finding.verdict, finding.has) == ("advice", "0 tables")
     assert [*keys(of(), Settings.load()), *engines(of(), Settings.load())] == []
     (finding,) = seen(of(ORDERS), Settings.load())
-    assert (finding.verdict, finding.has) == ("fit", "1 table")
+    assert (finding.verdict, finding.has) == ("ok", "1 table")
 
 
 @pytest.mark.parametrize("engine", [*ENGINES, "RocksDB"])
@@ -63,17 +63,17 @@ def test_engines_whose_tables_differ_from_their_log_should_be_excluded(engine: s
     by_check = {found.check: found for found in engines(of(ORDERS, table), Settings.load())}
     fit = by_check.pop("storage engine InnoDB")
     (finding,) = by_check.values()
-    assert (fit.verdict, fit.has) == ("fit", "1 table")
+    assert (fit.verdict, fit.has) == ("ok", "1 table")
     assert finding.tables == ("shop.odd",)
     assert finding.verdict == ENGINES.get(engine, ("advice", ""))[0]
-    if finding.verdict == "unfit":
+    if finding.verdict == "problem":
         conf = yaml.safe_load("\n".join(finding.change.conf))
         excluded = Settings.load(**conf)
-        assert [found.verdict for found in engines(of(ORDERS, table), excluded)] == ["fit"]
+        assert [found.verdict for found in engines(of(ORDERS, table), excluded)] == ["ok"]
 
 
 @pytest.mark.parametrize(
-    ("kind", "verdict"), [("SYSTEM VERSIONED", "unfit"), ("SEQUENCE", "advice")]
+    ("kind", "verdict"), [("SYSTEM VERSIONED", "problem"), ("SEQUENCE", "advice")]
 )
 def test_mariadbs_unsupported_kinds_of_tables_are_reported(kind: str, verdict: str) -> None:
     table = CheckedTable("shop", "odd", kind=kind)
@@ -108,14 +108,14 @@ def test_rules_on_update_count_as_cascades(rule: str) -> None:
 
 def test_logged_cascades_are_fit_whatever_is_included() -> None:
     finding = judged("9.7.0", {}, CASCADE, include=["shop.lines"])
-    assert (finding.verdict, finding.has) == ("fit", "innodb_native_foreign_keys=OFF")
+    assert (finding.verdict, finding.has) == ("ok", "innodb_native_foreign_keys=OFF")
 
 
 @pytest.mark.parametrize(
     ("version", "variables", "verdict"),
     [
-        ("8.4.7", {}, "fit"),
-        ("10.11.14-MariaDB", {}, "fit"),
+        ("8.4.7", {}, "ok"),
+        ("10.11.14-MariaDB", {}, "ok"),
         ("9.7.0", NATIVE, "advice"),
     ],
 )
@@ -128,8 +128,8 @@ def test_gold_replays_unlogged_cascades_if_the_parents_are_included(
     assert (finding.change.option_file, finding.change.conf) == (option_file, ())
     # A child table is held without its parent.
     finding = judged(version, variables, CASCADE, include=["shop.lines"])
-    assert (finding.verdict, finding.tables) == ("unfit", ("shop.lines",))
+    assert (finding.verdict, finding.tables) == ("problem", ("shop.lines",))
     assert yaml.safe_load("\n".join(finding.change.conf)) == {"include": ["shop.orders"]}
     # If conf says that cascades are logged, gold does not replay them.
     finding = judged(version, variables, CASCADE, foreign_keys_logged=True)
-    assert (finding.verdict, finding.change.conf) == ("unfit", ("foreign_keys_logged: auto",))
+    assert (finding.verdict, finding.change.conf) == ("problem", ("foreign_keys_logged: auto",))

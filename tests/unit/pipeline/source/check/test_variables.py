@@ -36,7 +36,7 @@ def test_a_well_configured_server_is_fit(version: str) -> None:
     definitions = {"definitions": "shop.sql", "default_charset": "latin1"}
     settings = Settings.load(**(definitions if version in NAMELESS else {}))
     verdicts = {check: finding.verdict for check, finding in found(version, {}, settings).items()}
-    assert set(verdicts.values()) == {"fit"}
+    assert set(verdicts.values()) == {"ok"}
     assert {"log_bin", "binlog_format", "binlog_row_image", "binlog_checksum"} <= verdicts.keys()
 
 
@@ -58,9 +58,9 @@ GLOBAL = "SET GLOBAL {} = {}"
 
 
 WRONG = (
-    ("server_id", "0", "unfit", "1"),
-    ("binlog_format", "STATEMENT", "unfit", "ROW"),
-    ("binlog_format", "MIXED", "unfit", "ROW"),
+    ("server_id", "0", "problem", "1"),
+    ("binlog_format", "STATEMENT", "problem", "ROW"),
+    ("binlog_format", "MIXED", "problem", "ROW"),
     ("binlog_checksum", "NONE", "advice", "CRC32"),
     ("binlog_row_metadata", "MINIMAL", "advice", "FULL"),
     ("binlog_row_value_options", "PARTIAL_JSON", "advice", "''"),
@@ -97,7 +97,7 @@ OWN = "no other server has"
 @pytest.mark.parametrize("server_id", ["0", None, "1", "7"])
 def test_enabling_the_log_needs_a_restart(version: str, server_id: str | None) -> None:
     finding = found(version, {"log_bin": "OFF", "server_id": server_id})["log_bin"]
-    assert finding.verdict == "unfit"
+    assert finding.verdict == "problem"
     # An existing id is kept: a duplicate would break replication.
     lacks = server_id in {"0", None}
     lines = ("log_bin = binlog", "server_id = 1") if lacks else ("log_bin = binlog",)
@@ -114,8 +114,8 @@ def test_the_remedy_asks_for_a_unique_server_id() -> None:
     [
         *((version, "MINIMAL", "advice") for version in MYSQL),
         *((version, "NOBLOB", "advice") for version in MYSQL),
-        *((version, "MINIMAL", "unfit") for version in MARIADB),
-        *((version, "NOBLOB", "unfit") for version in MARIADB),
+        *((version, "MINIMAL", "problem") for version in MARIADB),
+        *((version, "NOBLOB", "problem") for version in MARIADB),
         ("11.8.3-MariaDB", "FULL_NODUP", "advice"),
     ],
 )
@@ -174,16 +174,16 @@ def test_enabling_gtids_on_old_servers_needs_a_restart() -> None:
             "5.7.44-log",
             {"expire_logs_days": "1"},
             "advice",
-            "1 days",
+            "1 day",
             ("SET GLOBAL expire_logs_days = 7",),
         ),
-        ("5.7.44-log", {"expire_logs_days": "3"}, "fit", "3 days", ()),
-        ("5.7.44-log", {"expire_logs_days": "0"}, "fit", "forever", ()),
+        ("5.7.44-log", {"expire_logs_days": "3"}, "ok", "3 days", ()),
+        ("5.7.44-log", {"expire_logs_days": "0"}, "ok", "forever", ()),
         (
             "8.0.45",
             {"binlog_expire_logs_seconds": "0", "expire_logs_days": "1"},
             "advice",
-            "1 days",
+            "1 day",
             (
                 "SET PERSIST expire_logs_days = 0",
                 "SET PERSIST binlog_expire_logs_seconds = 604800",
@@ -199,7 +199,7 @@ def test_enabling_gtids_on_old_servers_needs_a_restart() -> None:
         (
             "9.7.0",
             {"binlog_expire_logs_seconds": "60", "binlog_expire_logs_auto_purge": "OFF"},
-            "fit",
+            "ok",
             "forever",
             (),
         ),
@@ -239,12 +239,12 @@ def test_mysqls_encrypted_logs_need_a_key_in_conf() -> None:
     assert finding.change.conf[0].startswith("encryption: {keyring: ")
     for encryption in ({"keyring": "/k"}, {"passwords": {"binlog.000001": "0" * 64}}):
         settings = Settings.load(encryption=encryption)
-        assert found("8.4.7", variables, settings)["binlog_encryption"].verdict == "fit"
+        assert found("8.4.7", variables, settings)["binlog_encryption"].verdict == "ok"
 
 
-def test_mariadbs_encrypted_logs_are_unfit() -> None:
+def test_mariadbs_encrypted_logs_are_a_problem() -> None:
     finding = found("10.11.14-MariaDB", {"encrypt_binlog": "ON"})["encrypt_binlog"]
-    assert (finding.verdict, finding.change.restart) == ("unfit", True)
+    assert (finding.verdict, finding.change.restart) == ("problem", True)
     assert finding.change.option_file == ("encrypt_binlog = OFF",)
 
 
@@ -254,11 +254,11 @@ def test_mariadbs_encrypted_logs_are_unfit() -> None:
 )
 def test_compressed_logs_are_fit(version: str, variable: str) -> None:
     finding = found(version, {variable: "ON"})[variable]
-    assert (finding.verdict, finding.has) == ("fit", "ON")
+    assert (finding.verdict, finding.has) == ("ok", "ON")
 
 
-@pytest.mark.parametrize(("has", "verdict"), [("", "fit"), ("InnoDB", "unfit")])
-def test_a_log_in_innodb_is_unfit(has: str, verdict: str) -> None:
+@pytest.mark.parametrize(("has", "verdict"), [("", "ok"), ("InnoDB", "problem")])
+def test_a_log_in_innodb_is_a_problem(has: str, verdict: str) -> None:
     finding = found("11.8.3-MariaDB", {"binlog_storage_engine": has})["binlog_storage_engine"]
     assert finding.verdict == verdict
     unset = RemedySteps((), ("binlog_storage_engine =",), restart=True)
@@ -269,13 +269,13 @@ def test_a_log_in_innodb_is_unfit(has: str, verdict: str) -> None:
 @pytest.mark.parametrize(
     ("offset", "conf", "verdict", "has"),
     [
-        (0, "UTC", "fit", "+00:00"),
-        (1, "UTC", "fit", "+00:00"),
-        (7200, "Europe/Paris", "fit", "+02:00"),
-        (3600, "Europe/Paris", "unfit", "+01:00"),
-        (7200, "UTC", "unfit", "+02:00"),
-        (-12601, "UTC", "unfit", "-03:30"),
-        (-12600, "-03:30", "fit", "-03:30"),
+        (0, "UTC", "ok", "+00:00"),
+        (1, "UTC", "ok", "+00:00"),
+        (7200, "Europe/Paris", "ok", "+02:00"),
+        (3600, "Europe/Paris", "problem", "+01:00"),
+        (7200, "UTC", "problem", "+02:00"),
+        (-12601, "UTC", "problem", "-03:30"),
+        (-12600, "-03:30", "ok", "-03:30"),
     ],
 )
 def test_the_servers_utc_offset_is_compared_with_conf(
@@ -284,7 +284,7 @@ def test_the_servers_utc_offset_is_compared_with_conf(
     facts = made_facts("9.7.0", utc_offset=offset)
     (finding,) = system_time_zone(facts, Settings.load(system_time_zone=conf))
     assert (finding.verdict, finding.has) == (verdict, has)
-    expected = (f'system_time_zone: "{has}"',) if verdict == "unfit" else ()
+    expected = (f'system_time_zone: "{has}"',) if verdict == "problem" else ()
     assert finding.change.conf == expected
     if expected:
         Settings.load(system_time_zone=has)
@@ -293,12 +293,12 @@ def test_the_servers_utc_offset_is_compared_with_conf(
 @pytest.mark.parametrize(
     ("server", "conf", "verdict"),
     [
-        ("0", None, "fit"),
-        ("0", 0, "fit"),
-        ("1", 1, "fit"),
-        ("1", None, "unfit"),
-        ("2", 1, "unfit"),
-        ("0", 1, "unfit"),
+        ("0", None, "ok"),
+        ("0", 0, "ok"),
+        ("1", 1, "ok"),
+        ("1", None, "problem"),
+        ("2", 1, "problem"),
+        ("0", 1, "problem"),
     ],
 )
 def test_lower_case_table_names_must_match_the_server(
@@ -307,7 +307,7 @@ def test_lower_case_table_names_must_match_the_server(
     facts = made_facts("8.4.7", {"lower_case_table_names": server})
     (finding,) = lower_case_table_names(facts, Settings.load(lower_case_table_names=conf))
     assert finding.verdict == verdict
-    expected = (f"lower_case_table_names: {server}",) if verdict == "unfit" else ()
+    expected = (f"lower_case_table_names: {server}",) if verdict == "problem" else ()
     assert finding.change.conf == expected
 
 
@@ -329,7 +329,7 @@ def test_included_schemas_that_are_not_logged_are_reported(
     filtered = LogFilter(frozenset(do), frozenset(ignore))
     facts = made_facts("9.7.0", log_filter=filtered, tables=tables)
     (finding,) = log_filter(facts, Settings.load(include=include))
-    assert finding.verdict == ("unfit" if missing else "fit")
+    assert finding.verdict == ("problem" if missing else "ok")
     assert finding.change.restart is bool(missing)
     if missing:
         assert finding.has == f"exclude {missing}"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import building
-from benchmarks.building import CannotBuildError, verify
+from benchmarks import third_party
 from benchmarks.peers import build
-from benchmarks.peers.catalogue import PEERS
+from benchmarks.peers.catalog import PEERS
+from benchmarks.third_party import CannotBuildError, verify
 
 CONTENT = b"a jar"
 LISTED = f"{hashlib.sha256(CONTENT).hexdigest()}  peer.jar\n"
@@ -42,7 +42,7 @@ def test_other_files_than_the_listed_ones_are_refused(
 def test_a_missing_tool_is_reported(
     peer: str, tool: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(building, "CACHE", tmp_path)
+    monkeypatch.setattr(third_party, "CACHE", tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     (found,) = [each for each in PEERS if each.name == peer]
     with pytest.raises(CannotBuildError, match=f"{tool}.* not on this machine"):
@@ -57,7 +57,7 @@ def test_a_failed_build_is_reported_and_tried_again(
     go = tools / "go"
     go.write_text("#!/bin/sh\necho no network >&2\nexit 1\n")
     go.chmod(0o755)
-    monkeypatch.setattr(building, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(third_party, "CACHE", tmp_path / "cache")
     monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
     for _ in range(2):
         with pytest.raises(CannotBuildError, match="no network"):
