@@ -273,8 +273,8 @@ def verify(
         ),
     ] = None,
     json: JsonOption = False,
-    *,
-    output: Output,
+    quiet: ExitCodeOnlyOption = False,
+    log: LogOption = None,
 ) -> None:
     """Compute checksum and row count of each gold table; compare them with a server."""
     if script is not None:
@@ -282,24 +282,21 @@ def verify(
 
         write_script(script.expanduser())
         return
-    with starting("Verifying gold …", quiet=output.silent or output.verbose) as progress:
-        from pipeline.observe.progress import LogProgress
+    if log == "json":
         from pipeline.observe.run_log import set_up
 
-        if output.log == "json" or output.verbose:
-            json_lines = output.log == "json"
-            set_up("json" if json_lines else "text", quiet=output.quiet, verbose=output.verbose)
-            progress = progress if output.quiet else LogProgress()
+        set_up("json")
+    with starting("Verifying gold …", quiet=quiet or log == "json") as progress:
         from pipeline.settings.server import is_server
         from pipeline.verify.report import show
 
         server = against if against is not None and is_server(against) else None
-        settings = settings_of(conf, source=source, lake=lake, server=server, log=output.log)
+        settings = settings_of(conf, source=source, lake=lake, server=server, log=log)
         chosen = tuple(tables or ())
         found = verification(settings, progress, tables=chosen, against=against, wait=wait)
     if json:
         print(found.to_json())
-    elif not output.quiet:
+    elif not quiet:
         with result_console() as out:
             show(found, out)
     raise typer.Exit(DONE if found.equal else DONE_WITH_FAULTS)

@@ -30,7 +30,7 @@ def preview(run: LayerRun, plan: Plan | None, now: datetime, *, shared: bool) ->
         yield f"Batch {plan.batch} is unfinished and is finished first."
     yield from _removals(run, body, silver, now, shared=shared)
     if seeds := len(list(abandoned_seeds(run.lake, run.source, now))):
-        yield f"silver/_seeds: remove {seeds:,} refused or unfinished seeds"
+        yield f"silver/_seeds: remove {seeds:,} refused or unfinished initial snapshots"
     if shared and (left := len(list(abandoned_scratch(run.lake, now)))):
         yield f"silver/_staging: remove {left:,} folders left by interrupted runs"
     with run.progress.task("inspecting tables", len(tables), "tables") as task:

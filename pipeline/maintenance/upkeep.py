@@ -191,14 +191,16 @@ class Keeper:
         def by() -> Tables:
             return table.tables_for_writing(self.run)
 
+        old = what.old
         if what.kept:
             yield PROPERTIES, partial(self._retain, table, _properties(what.kept))
+            old = table.tables_for_reading(self.run).old_files(stored)  # by the new retention
         if what.soft_deleted:
             purge = f"REORG TABLE {in_sql(stored.reference)} APPLY (PURGE)"
             yield "REORG", partial(self._by_spark, table, purge)
         if what.files:
             yield "OPTIMIZE", lambda: by().compact(stored, note)
-        if what.old or what.soft_deleted or what.options:
+        if old or what.soft_deleted or what.options:
             yield "VACUUM", lambda: by().vacuum(stored, note)
         for clause in what.options:
             statement = f"ALTER TABLE {in_sql(stored.reference)} {clause}"

@@ -31,7 +31,7 @@ from pipeline.gold.changes.refusals import (
     write_computed,
     write_documents,
 )
-from pipeline.gold.changes.small_batch import Few, at_driver, fit, local, session_for
+from pipeline.gold.changes.small_batch import HELD_BYTES, Few, at_driver, fit, local, session_for
 from pipeline.gold.local.fold import can_fold, fold_here
 from pipeline.gold.schema.unlogged import completed
 from pipeline.gold.table.gold_table import Write
@@ -71,8 +71,8 @@ def apply_part(
         changes = completed(found.frame, left_out)
         if changes is found.frame:
             return found
-        collects = shape.key and found.rows is not None
-        return PartChanges(changes, changes.toArrow() if collects else None)
+        rows = changes.toArrow() if shape.key and found.rows is not None else None
+        return PartChanges(changes, rows if rows is None or rows.nbytes <= HELD_BYTES else None)
 
     part = _Part(spark, shape, write, left_out, complete, drift_check)
     found = taken(started(few.looking) if few and shape.key else spark)

@@ -1,4 +1,4 @@
-"""Fold few changes at the driver, in Arrow, with the results of `change_stats` and `fold`.
+"""Fold few changes at the driver, in Arrow: the results are those of `change_stats` and `fold`.
 
 For complete images, of keys that the source guarantees and that Arrow compares like Spark. For few
 rows, Spark spends longer on planning than on folding.

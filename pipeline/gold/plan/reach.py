@@ -47,7 +47,7 @@ class Reach:
 
     def starting_at(self, start: int) -> Reach:
         """Return the reach from `start`, or from `before` if that is there, to the next hold."""
-        stop = next((b for b in self.holds if start < b.lsn <= self.cut and not b.marked), None)
+        stop = next((h for h in self.holds if start < h.lsn <= self.cut and not h.marked), None)
         fresh = start != self.before.to_lsn or self._seeded_where_it_is
         return replace(
             self,
@@ -83,7 +83,7 @@ class Reach:
         """The marked holds within it, including those between a seed and its item."""
         seeds = (item.seed.lsn for item in self.passing if item.seed)
         start = min([max(self.before.to_lsn, self.from_lsn), *seeds])
-        return [b for b in self.holds if b.marked and start < b.lsn <= self.to_lsn]
+        return [h for h in self.holds if h.marked and start < h.lsn <= self.to_lsn]
 
 
 def reach_of(

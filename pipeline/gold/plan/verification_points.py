@@ -60,7 +60,7 @@ _WANTED: TypeAdapter[VerificationPoint] = TypeAdapter(VerificationPoint)
 def requested_point(lake: Lake, source: str, wanted: VerificationPoint) -> Iterator[None]:
     """Request a verification point for the duration of the block."""
     path = f"{lake.verification_points(source)}/{uuid.uuid4().hex}.json"
-    request = {**asdict(wanted), "asked": time.time()}
+    request = {**asdict(wanted), "requested_at": time.time()}
     stores.write(path, json.dumps(request).encode())
     try:
         yield
@@ -85,8 +85,8 @@ def next_verification_point(run: LayerRun, low: int, high: int) -> int:
         text = stores.content(path) if name.endswith(".json") else None
         if text is None or (request := _read(text)) is None:
             continue
-        wanted, asked = request
-        lsn = None if asked + PATIENCE < time.time() else _lsn(run, wanted, low, high)
+        wanted, requested_at = request
+        lsn = None if requested_at + PATIENCE < time.time() else _lsn(run, wanted, low, high)
         if lsn is None or lsn <= low:
             stores.remove(path)
         else:
@@ -111,6 +111,6 @@ def _read(text: bytes) -> tuple[VerificationPoint, float] | None:
     """
     try:
         request = json.loads(text)
-        return _WANTED.validate_python(request), float(request["asked"])
+        return _WANTED.validate_python(request), float(request["requested_at"])
     except (ValueError, KeyError, TypeError):
         return None

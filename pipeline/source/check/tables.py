@@ -19,7 +19,7 @@ _LOST = (
     "It loses its rows when the server restarts, which is only logged when the table is next used,"
     " and as a statement."
 )
-FIT_ENGINES = frozenset({"innodb"})
+EXACT_ENGINES = frozenset({"innodb"})
 ENGINES: Mapping[str, tuple[Verdict, str]] = MappingProxyType(
     {
         "blackhole": ("problem", "It stores no rows, while the log contains every inserted one."),
@@ -88,7 +88,7 @@ def engines(facts: ServerFacts, settings: Settings) -> Iterator[Finding]:
         by_engine[table.engine].append(table.name)
     for engine, names in sorted(by_engine.items()):
         check = f"storage engine {engine}"
-        if engine.lower() in FIT_ENGINES:
+        if engine.lower() in EXACT_ENGINES:
             yield Finding(check, _count(names), "ok", "Its tables match their log.")
             continue
         verdict, why = ENGINES.get(engine.lower(), _UNTRIED)

@@ -1,4 +1,4 @@
-"""Runs of gold with nothing new, or few changes, need no Spark."""
+"""Runs of gold with nothing new, or few changes, and a first maintenance need no Spark."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
@@ -17,6 +18,7 @@ from pipeline.gold import run
 from pipeline.gold.apply import apply
 from pipeline.lake import Lake, Ledger
 from pipeline.lake.lazy_spark import StartingSpark
+from pipeline.maintenance import run as maintain
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import run_command
@@ -144,6 +146,16 @@ def test_a_first_run_of_few_changes_needs_no_spark(spark: SparkSession, tmp_path
     for name, rows in rows_of.items():
         found = lake.spark.read.format("delta").load(Lake(lake.root).gold("shop", name))
         assert [(row["id"], row["v"]) for row in found.collect()] == rows
+
+
+def test_a_first_maintenance_sets_the_retention_of_gold_without_spark(lake: MadeLake) -> None:
+    spark = StartingSpark(_refused, "local[*]")
+    (batch,) = maintain(spark, lake.settings(), QuietProgress()).batches
+    table = DeltaTable(Lake(lake.root).gold("shop", "t"))
+    assert (
+        table.metadata().configuration["delta.deletedFileRetentionDuration"] == "interval 15 days"
+    )
+    assert table.history(1)[0]["userMetadata"] == f"binlake maintain {SOURCE} {batch}"
 
 
 def test_foreign_commits_are_found_in_the_delta_log_without_spark(lake: MadeLake) -> None:

@@ -164,8 +164,8 @@ def test_a_table_unchanged_for_longer_than_deltas_retention_can_be_altered(
 def test_maintenance_killed_after_each_commit_has_the_same_result(
     lake: Maintained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    marked = child_session(lake.spark, {delta.USER_METADATA: SIGNATURE})  # otherwise another run's
-    marked.sql(f"DELETE FROM delta.`{lake.gold('t')}` WHERE id = 2")  # as a vector
+    signed = child_session(lake.spark, {delta.USER_METADATA: SIGNATURE})  # otherwise another run's
+    signed.sql(f"DELETE FROM delta.`{lake.gold('t')}` WHERE id = 2")  # as a vector
     expected = lake.rows("t"), lake.rows("u")
     executioner = AfterEachCommit()
     at_commits(monkeypatch, executioner)

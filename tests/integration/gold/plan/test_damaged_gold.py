@@ -304,6 +304,8 @@ def test_damaged_tables_are_rebuilt_from_silver_even_if_a_run_is_killed(
     for name in made_again:
         damaged.equal(name)
     aside = {path.name for path in Path(damaged.lake.root, "gold", "_damaged", SCHEMA).iterdir()}
+    commits = DeltaTable(damaged.path("no_files")).history()
+    assert "Binlake" in {one["engineInfo"] for one in commits if one["operation"] == "DELETE"}
     assert {*ASIDE} <= aside
     assert not {"overwritten", "no_files", "keyless"} & aside
     later = (*ASIDE, "renamed", "restored", "keyless", "dropped_column", "no_files", "tended")

@@ -99,6 +99,19 @@ def test_changes_are_completed_from_their_own_images(spark: SparkSession) -> Non
     assert [row["__absent_after"] for row in found[:2]] == [["r"], ["id", "a", "t", "r"]]
 
 
+def test_the_plan_of_columns_generated_from_each_other_grows_with_their_number(
+    spark: SparkSession,
+) -> None:
+    def size(count: int) -> int:
+        columns = [f"g{n} int AS (g{n - 1} + g{n - 1})" for n in range(1, count)]
+        create = f"CREATE TABLE t (id int PRIMARY KEY, g0 int, {', '.join(columns)})"
+        image = f"struct<id: int, {', '.join(f'g{n}: int' for n in range(count))}>"
+        logged = spark.createDataFrame([], SILVER.replace(IMAGE, image))
+        return len(completed(logged, meaning(create))._jdf.queryExecution().analyzed().toString())
+
+    assert size(9) < 3 * size(5)
+
+
 def test_columns_missing_in_images_are_computed_from_the_complete_row(spark: SparkSession) -> None:
     logged = changes(
         spark,

@@ -114,7 +114,7 @@ def test_a_gtid_set_is_a_verification_point(run: LayerRun, monkeypatch: pytest.M
 
 
 def test_expired_requests_are_removed(run: LayerRun) -> None:
-    old = {"file": "binlog.000001", "position": 500, "asked": time.time() - PATIENCE - 1}
+    old = {"file": "binlog.000001", "position": 500, "requested_at": time.time() - PATIENCE - 1}
     stores.write(f"{run.lake.verification_points('shop')}/old.json", json.dumps(old).encode())
     assert next_verification_point(run, LOW, HIGH) == HIGH
     assert asked(run) == []
@@ -134,7 +134,7 @@ def test_a_request_being_written_is_not_read(run: LayerRun) -> None:
         "[1]",
         '{"gtid_set": "u:1"}',
         '{"file": "binlog.000001"}',
-        '{"file": 1, "position": "x", "asked": 0}',
+        '{"file": 1, "position": "x", "requested_at": 0}',
     ],
 )
 def test_a_malformed_request_stops_nothing(run: LayerRun, text: str) -> None:
@@ -144,7 +144,7 @@ def test_a_malformed_request_stops_nothing(run: LayerRun, text: str) -> None:
 
 
 def test_a_newer_releases_request_is_understood(run: LayerRun) -> None:
-    request = {"file": "binlog.000001", "position": 500, "asked": time.time(), "more": 1}
+    request = {"file": "binlog.000001", "position": 500, "requested_at": time.time(), "more": 1}
     stores.write(f"{run.lake.verification_points('shop')}/new.json", json.dumps(request).encode())
     assert next_verification_point(run, LOW, HIGH) == 500
 

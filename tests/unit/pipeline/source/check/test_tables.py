@@ -106,7 +106,7 @@ def test_rules_on_update_count_as_cascades(rule: str) -> None:
     assert judged("8.4.7", {}, key).tables == ("shop.lines",)
 
 
-def test_logged_cascades_are_fit_whatever_is_included() -> None:
+def test_logged_cascades_are_ok_whatever_is_included() -> None:
     finding = judged("9.7.0", {}, CASCADE, include=["shop.lines"])
     assert (finding.verdict, finding.has) == ("ok", "innodb_native_foreign_keys=OFF")
 
