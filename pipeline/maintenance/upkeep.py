@@ -200,7 +200,7 @@ class Keeper:
             yield "REORG", partial(self._by_spark, table, purge)
         if what.files:
             yield "OPTIMIZE", lambda: by().compact(stored, note)
-        if old or what.soft_deleted or what.options:
+        if old:
             yield "VACUUM", lambda: by().vacuum(stored, note)
         for clause in what.options:
             statement = f"ALTER TABLE {in_sql(stored.reference)} {clause}"
