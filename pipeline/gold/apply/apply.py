@@ -5,32 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import chain
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from pipeline.gold.apply.few_changes import apply_few, few_changes
 from pipeline.gold.apply.merge import Take, apply_part
 from pipeline.gold.apply.seed_rows import Seeding
 from pipeline.gold.cascades.cascades_table import CascadedChanges
-from pipeline.gold.changes.changes import (
-    PartChanges,
-    decided,
-    left_out_of,
-    read_changes,
-    without_here,
-)
+from pipeline.gold.changes.changes import PartChanges, decided, read_changes
 from pipeline.gold.changes.drift import DriftCheck, DriftSample
 from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.log_facts import Facts
-from pipeline.gold.changes.small_batch import Few, few_of, rows_here
+from pipeline.gold.changes.small_batch import Few, few_of
 from pipeline.gold.changes.steps import Evolve, Rows, parts
-from pipeline.gold.local.merge import apply_without_spark
 from pipeline.gold.plan.stopped_tables import StoppedTable, stops
 from pipeline.gold.plan.table_refresh import prepare_place
 from pipeline.gold.schema.renames import TableStep, change, in_order
-from pipeline.gold.schema.unlogged import defaults_here, left_out
+from pipeline.gold.schema.unlogged import left_out
 from pipeline.gold.table.damage import REFUSED, Damage, damage_in
 from pipeline.gold.table.gold_table import GoldTable, Write, table_progress
 from pipeline.gold.table.names import gold_name
@@ -177,27 +170,23 @@ class _Carrier:
 
     def _apply_rows(self, step: TableStep, part: Rows) -> int:
         batch, run, table = self.batch, self.batch.run, step.table
-        types = run.settings.type_options
         if part.stop <= (self.tables[step.name].to_lsn, LAST) and _applied(run.spark, table, part):
             return 0
-        shape = shape_of(part.definition, part.key)
         write = Write(table.reference, table.app, step.version)
         sample = batch.drift_sample if part.complete else None
         drift_check = DriftCheck(sample, str(step.name)) if sample else None
-        here = rows_here(run.spark, run.lake, part, types) if batch.few else None
-        if here is not None:
-            here = without_here(here, left_out_of(part, batch.facts.skipped, batch.facts.prepared))
+        here = few_changes(run, part, batch.facts) if batch.few else None
         if here is not None and self._are_all(step.name, part):
-            defaults = partial(defaults_here, part, types)
-            count = apply_without_spark(here, shape, write, drift_check, defaults=defaults)
+            count = apply_few(run, here, part, write, drift_check)
             if count is not None:
                 return count
+        types, lenient = run.settings.type_options, batch.state.mark_faults and not part.complete
         return apply_part(
             run.session,
             self._taking(step.name, part, here),
-            shape,
+            shape_of(part.definition, part.key),
             write,
-            left_out=left_out(part, types, lenient=batch.state.mark_faults and not part.complete),
+            left_out=left_out(part, types, lenient=lenient),
             complete=part.complete,
             drift_check=drift_check,
             few=few_of(batch.few, part.definition),

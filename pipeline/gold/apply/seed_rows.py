@@ -12,16 +12,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, functions as sf, types as st
 
 from decoder import TableDefinition
 from pipeline.errors import BinlakeError
+from pipeline.gold.apply.few_changes import apply_few, few_changes
 from pipeline.gold.apply.merge import apply_part
 from pipeline.gold.changes.change_stats import first_lsn, is_partial
-from pipeline.gold.changes.changes import PartChanges, read_changes
+from pipeline.gold.changes.changes import (
+    PARTIAL_COLUMNS,
+    PartChanges,
+    decided,
+    read_changes,
+)
 from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.log_facts import Facts, gather
+from pipeline.gold.changes.small_batch import are_few
 from pipeline.gold.changes.steps import Evolve, Rows, parts
+from pipeline.gold.local.seed import load_without_spark
 from pipeline.gold.schema.evolve import begun_in_place
 from pipeline.gold.schema.table_change import TableChange
 from pipeline.gold.schema.unlogged import completed, left_out
@@ -91,12 +100,13 @@ class Seeding:
         seed, definition = item.seed, item.definition
         if seed is None or definition is None:
             return 0
-        change = TableChange(self.run.session, self.table, self.part, self.version)
+        change = TableChange(self.run.spark, self.table, self.part, self.version)
         base = begun_in_place(change)
         if base is None:
             return 0
         stored = self._stored(definition, seed)
-        change.overwrite(self._seed_rows(definition, stored, seed.lsn))
+        if not self._loaded(change, stored, seed.lsn):
+            change.overwrite(self._seed_rows(definition, stored, seed.lsn))
         change.cluster()
         try:
             count = self._catch_up(seed)
@@ -120,13 +130,21 @@ class Seeding:
             )
         return stored
 
+    def _loaded(self, change: TableChange, seed: Seed, lsn: int) -> bool:
+        """Load the seed's rows; return False if they are left to Spark."""
+        folders = self._folders(seed)
+        return load_without_spark(self.run.spark, change.write, change.schema.fields, folders, lsn)
+
+    def _folders(self, seed: Seed) -> list[str]:
+        folder = rows_folder(self.run.lake, self.run.source, seed.id)
+        return [f"{folder}/{part}" for part in seed.parts]
+
     def _seed_rows(self, definition: TableDefinition, seed: Seed, lsn: int) -> DataFrame:
         """Return the seed's rows, with the LSN of the seed's position in the log."""
         spark = self.run.session
         schema = gold_schema(definition, self.table.types)
         staged = staged_schema(definition, self.table.types)
-        folder = rows_folder(self.run.lake, self.run.source, seed.id)
-        paths = [f"{folder}/{part}" for part in seed.parts]
+        paths = self._folders(seed)
         found = (
             spark.read.schema(staged).parquet(*paths)
             if paths
@@ -162,6 +180,12 @@ class Seeding:
         def take(session: SparkSession) -> PartChanges | None:
             return read_changes(session, run.lake, name, rows, facts.skipped, facts.prepared)
 
+        write = Write(table.reference, table.app, version)
+        few = few_changes(run, rows, facts) if are_few(facts) else None
+        if few is not None and not decided(rows, facts.prepared):
+            count = apply_few(run, few, rows, write) if rows.complete or _are_whole(few) else None
+            if count is not None:
+                return count
         meaning = left_out(rows, run.settings.type_options, lenient=False)
         if not rows.complete and (changes := take(run.session)) is not None:
             _require_whole_images(completed(changes.frame, meaning))
@@ -169,7 +193,7 @@ class Seeding:
             run.session,
             take,
             shape_of(rows.definition, rows.key),
-            Write(table.reference, table.app, version),
+            write,
             left_out=meaning,
             complete=rows.complete,
         )
@@ -195,6 +219,11 @@ def changes_since(
         else:
             found.append(part)
     return found
+
+
+def _are_whole(changes: pa.Table) -> bool:
+    """Return True if no image leaves a column out."""
+    return all(changes[name].null_count == len(changes) for name in PARTIAL_COLUMNS)
 
 
 def _require_whole_images(changes: DataFrame) -> None:

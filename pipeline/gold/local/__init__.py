@@ -1,7 +1,8 @@
 """Changes of gold tables on a local disk by this process, without Spark.
 
-Few changes of small tables are folded in Arrow; tables of any size are emptied."""
+Few changes of small tables are folded in Arrow, small initial snapshots are loaded; tables of any
+size are emptied."""
 
 from __future__ import annotations
 
-__all__ = ["fold", "merge", "table"]
+__all__ = ["fold", "merge", "seed", "table"]

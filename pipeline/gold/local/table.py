@@ -79,12 +79,7 @@ class SmallTable:
         # Whole files are read, and Spark's statistics of times are not exact limits.
         scan = scan_files(replace(self.table, statistics=()), self.entries, {})
         found = [(scan.entries[one.path], one) for one in scan.dataset.get_fragments()]
-        rows = sum(fragment.metadata.num_rows for _, fragment in found)
-        size = sum(uncompressed_size(fragment) for _, fragment in found)
-        if size > _HELD_BYTES or rows * len(self.schema) > _HELD_VALUES:
-            raise LeftToSparkError("its files are too large for memory")
-        if any(_needs_conversion(fragment.metadata) for _, fragment in found):
-            raise LeftToSparkError("a file has times in a form of Spark's own")
+        require_readable([fragment for _, fragment in found], len(self.schema))
         return [(entry, self._rows(fragment)) for entry, fragment in found]
 
     def _rows(self, fragment: ds.ParquetFileFragment) -> pa.Table:
@@ -228,6 +223,17 @@ def _value(text: str, kind: pa.DataType) -> pa.Scalar:
         return pa.scalar(python_value(text, kind), kind)
     except (ValueError, ArithmeticError) as error:
         raise LeftToSparkError(f"its default {text!r}: {error}") from error
+
+
+def require_readable(fragments: Sequence[ds.ParquetFileFragment], columns: int) -> None:
+    """Raise LeftToSparkError unless this process can hold the rows of Parquet files, and reads
+    their values as Spark does."""
+    rows = sum(fragment.metadata.num_rows for fragment in fragments)
+    size = sum(uncompressed_size(fragment) for fragment in fragments)
+    if size > _HELD_BYTES or rows * columns > _HELD_VALUES:
+        raise LeftToSparkError("its files are too large for memory")
+    if any(_needs_conversion(fragment.metadata) for fragment in fragments):
+        raise LeftToSparkError("a file has times in a form of Spark's own")
 
 
 def with_rows(

@@ -130,7 +130,6 @@ def test_runs_killed_after_each_commit_apply_seeds_once(
     assert [commit["operation"] for commit in reversed(operations)][2:] == [
         "SET TBLPROPERTIES",
         "WRITE",
-        "CLUSTER BY",
         "MERGE",
         "SET TBLPROPERTIES",
         "MERGE",

@@ -116,7 +116,7 @@ ROOMS = {
         "apply/ carry_out cascades/ changes/ job local/ next_batch plan/ preview schema/ snapshot/ "
         "table/"
     ),
-    "pipeline.gold.apply": "apply merge seed_rows",
+    "pipeline.gold.apply": "apply few_changes merge seed_rows",
     "pipeline.gold.cascades": (
         "cascades_table derivation links parents planned_batch reader replay rows"
     ),
@@ -124,7 +124,7 @@ ROOMS = {
         "change_stats changes drift faults fold fold_partial holds images key_checks keyless "
         "log_facts patched_json refusals small_batch steps transactions xa"
     ),
-    "pipeline.gold.local": "drift fold fold_partial keyless merge row_numbers table",
+    "pipeline.gold.local": "drift fold fold_partial keyless merge row_numbers seed table",
     "pipeline.gold.plan": (
         "batch_plan cuts_table publication reach rebuild stopped_tables table_inspection "
         "table_refresh until verification_points"
