@@ -132,8 +132,10 @@ class Seeding:
 
     def _loaded(self, change: TableChange, seed: Seed, lsn: int) -> bool:
         """Load the seed's rows; return False if they are left to Spark."""
-        folders = self._folders(seed)
-        return load_without_spark(self.run.spark, change.write, change.schema.fields, folders, lsn)
+        columns, folders = change.schema.fields, self._folders(seed)
+        return load_without_spark(
+            self.run.spark, change.write, columns, folders, lsn=lsn, count=seed.rows
+        )
 
     def _folders(self, seed: Seed) -> list[str]:
         folder = rows_folder(self.run.lake, self.run.source, seed.id)

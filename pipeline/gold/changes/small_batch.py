@@ -73,7 +73,7 @@ def are_few(facts: Facts) -> bool:
 
     Not if it may commit transactions prepared earlier, since `facts` do not count those.
     """
-    counted = all(one.lsn > facts.low for one in facts.prepared)
+    counted = all(one.lsn > facts.low or not one.decided_after(facts.low) for one in facts.prepared)
     return counted and facts.changes <= FEW and facts.bytes <= FEW_BYTES
 
 

@@ -14,7 +14,7 @@ from pipeline.gold.changes.small_batch import SMALL_BYTES
 from pipeline.gold.local.table import (
     LeftToSparkError,
     change_without_spark,
-    require_readable,
+    held_rows,
     small_table,
 )
 from pipeline.gold.table.gold_table import Write
@@ -30,24 +30,27 @@ def load_without_spark(
     write: Write,
     columns: Sequence[st.StructField],
     folders: Sequence[str],
+    *,
     lsn: int,
+    count: int,
 ) -> bool:
     """Replace all rows of a gold table with these columns by a seed's, as one step; return False,
     with nothing committed, if the table is not on this machine, or it or the seed is left to Spark.
 
-    `folders` have the seed's Parquet files (see `stored_seeds`); `lsn`: its position in the log.
+    `folders` have the seed's Parquet files (see `stored_seeds`); `lsn`: its position in the log;
+    `count`: the number of its rows.
     """
 
     def load(opened: DeltaTable, folder: str, step: Step) -> bool:
         target = small_table(opened, folder, columns, {})
-        rows = _rows(folders, target.schema, lsn)
+        rows = _rows(folders, target.schema, lsn, count)
         removed = target.entries.to_pylist()
         return target.replace(removed, rows, step, "WRITE", {"numOutputRows": len(rows)})
 
     return local_folder(spark, write.table) is not None and change_without_spark(write, load)
 
 
-def _rows(folders: Sequence[str], schema: pa.Schema, lsn: int) -> pa.Table:
+def _rows(folders: Sequence[str], schema: pa.Schema, lsn: int, count: int) -> pa.Table:
     """Return the seed's rows with the columns of gold."""
     kinds = [field.type for field in schema if field.name not in OWN_COLUMNS]
     stored = pa.schema([(f"c{n}", kind) for n, kind in enumerate(kinds)])
@@ -59,9 +62,11 @@ def _rows(folders: Sequence[str], schema: pa.Schema, lsn: int) -> pa.Table:
     size = sum(Path(fragment.path).stat().st_size for fragment in fragments)
     if size > SMALL_BYTES:
         raise LeftToSparkError(f"its initial snapshot has {size} bytes")
-    require_readable(fragments, len(schema))
-    parts = [fragment.to_table(schema=stored) for fragment in fragments]
-    rows = pa.concat_tables([stored.empty_table(), *parts])
+    if any(fragment.physical_schema.names != stored.names for fragment in fragments):
+        raise LeftToSparkError("its initial snapshot has other columns")
+    rows = pa.concat_tables([stored.empty_table(), *held_rows(fragments, stored)])
+    if len(rows) != count:
+        raise LeftToSparkError(f"its initial snapshot has {len(rows)} of {count} rows")
     own = {LSN: pa.scalar(lsn, pa.int64()), COMMITTED_AT: pa.scalar(None, pa.null())}
     found = [
         *rows.columns,

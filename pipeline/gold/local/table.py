@@ -9,6 +9,7 @@ in between.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -47,10 +48,14 @@ from pipeline.settings.settings import MIB
 _HELD_BYTES, _HELD_VALUES = 64 * MIB, 4_000_000
 """Limits on their size, uncompressed but encoded, and on their values: 4 million numbers and short
 texts take some 100 MB in memory."""
+_DECODED_BYTES, _READ_ROWS = 2 * _HELD_BYTES, 1024
+"""Limit on their size as decoded, since a dictionary has a repeated value once, and the rows that are
+read at a time."""
 _REFUSING = ("delta.appendOnly", "delta.enableChangeDataFeed")
 """Properties with which Delta adds to a commit, or refuses it."""
 _COLUMN_ID, _FIELD_ID = "delta.columnMapping.id", b"PARQUET:field_id"
-_MAPPING = frozenset({_COLUMN_ID, "delta.columnMapping.physicalName"})
+_PHYSICAL = "delta.columnMapping.physicalName"
+_MAPPING = frozenset({_COLUMN_ID, _PHYSICAL})
 _STATISTICS = 32
 """Delta's default number of columns with statistics."""
 _CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
@@ -79,12 +84,9 @@ class SmallTable:
         # Whole files are read, and Spark's statistics of times are not exact limits.
         scan = scan_files(replace(self.table, statistics=()), self.entries, {})
         found = [(scan.entries[one.path], one) for one in scan.dataset.get_fragments()]
-        require_readable([fragment for _, fragment in found], len(self.schema))
-        return [(entry, self._rows(fragment)) for entry, fragment in found]
-
-    def _rows(self, fragment: ds.ParquetFileFragment) -> pa.Table:
-        rows: pa.Table = fragment.to_table(schema=self.table.schema)
-        return rows.rename_columns(self.schema.names).cast(self.schema)
+        tables = held_rows([fragment for _, fragment in found], self.table.schema)
+        typed = (one.rename_columns(self.schema.names).cast(self.schema) for one in tables)
+        return [(entry, rows) for (entry, _), rows in zip(found, typed, strict=True)]
 
     def joined(self, parts: Iterable[pa.Table]) -> pa.Table:
         """Return rows of the table as one, also if there are none."""
@@ -225,15 +227,27 @@ def _value(text: str, kind: pa.DataType) -> pa.Scalar:
         raise LeftToSparkError(f"its default {text!r}: {error}") from error
 
 
-def require_readable(fragments: Sequence[ds.ParquetFileFragment], columns: int) -> None:
-    """Raise LeftToSparkError unless this process can hold the rows of Parquet files, and reads
-    their values as Spark does."""
+def held_rows(fragments: Sequence[ds.ParquetFileFragment], schema: pa.Schema) -> list[pa.Table]:
+    """Return the rows of each of these Parquet files; raise LeftToSparkError if they are too large
+    for memory, or if Spark reads other values."""
     rows = sum(fragment.metadata.num_rows for fragment in fragments)
     size = sum(uncompressed_size(fragment) for fragment in fragments)
-    if size > _HELD_BYTES or rows * columns > _HELD_VALUES:
+    if size > _HELD_BYTES or rows * len(schema) > _HELD_VALUES:
         raise LeftToSparkError("its files are too large for memory")
     if any(_needs_conversion(fragment.metadata) for fragment in fragments):
         raise LeftToSparkError("a file has times in a form of Spark's own")
+    tables, left = [], _DECODED_BYTES
+    for fragment in fragments:
+        batches = []
+        for batch in fragment.to_batches(
+            schema=schema, batch_size=_READ_ROWS, batch_readahead=1, fragment_readahead=1
+        ):
+            left -= batch.nbytes
+            if left < 0:
+                raise LeftToSparkError("its rows are too large for memory")
+            batches.append(batch)
+        tables.append(pa.Table.from_batches(batches, schema).combine_chunks())
+    return tables
 
 
 def with_rows(
@@ -289,7 +303,16 @@ def _is_usual(opened: DeltaTable) -> bool:
         and all(metadata.configuration.get(name, "false") == "false" for name in _REFUSING)
         and not metadata.partition_columns
         and all(field.metadata.keys() <= _MAPPING for field in opened.schema().fields)
+        and not any(map(_is_renamed_inside, json.loads(opened.schema().to_json())["fields"]))
     )
+
+
+def _is_renamed_inside(column: Mapping[str, Any]) -> bool:
+    """Return True if files have other names for the fields of a struct, as in a column added to a
+    table with column mapping."""
+    kind = column["type"]
+    inside = [] if isinstance(kind, str) else kind.get("fields", [])
+    return any(field["metadata"].get(_PHYSICAL, field["name"]) != field["name"] for field in inside)
 
 
 def _in_files(field: Field, kind: pa.Field, names: Mapping[str, str]) -> pa.Field:
