@@ -23,7 +23,7 @@ from pipeline.cli.options import (
     JsonLinesOption,
     JsonOption,
     LakeFolderOption,
-    Output,
+    LogOption,
     ServerOption,
     SourceOption,
     TablesOption,
