@@ -113,13 +113,15 @@ def _fixtures_of(item: pytest.Item) -> set[str]:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Return one Spark session with Delta for the whole run, on two cores."""
     from pipeline.settings import Settings
     from pipeline.spark.session import JAVA_OPTIONS, QUICK, session
 
     conf = {
         "spark.sql.shuffle.partitions": "2",
+        # By default, tables of catalogs are in the working folder, which is the repository.
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         # The tests run many queries over a few rows each, where code generation costs more than it
         # saves. Tests of the command line keep the settings that users have.
         "spark.sql.codegen.wholeStage": "false",

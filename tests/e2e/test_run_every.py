@@ -23,7 +23,7 @@ from tests.integration.cli.test_interrupted_commands import ended, of_session, r
 from tests.support.source.capturing import eventually
 from tests.support.spark.no_spark import NO_SPARK
 
-PATIENCE, PAUSE = 300.0, 0.8
+PATIENCE = 300.0
 IDLE_SECONDS = 4.0
 """Enough for a round with nothing to do."""
 
@@ -38,12 +38,12 @@ class Watched:
 
     def wait_until_published(self, file: int) -> None:
         """Wait until gold's published snapshot has a file, and through an idle round after it."""
-        eventually(lambda: self._look() and self._published() == file, PATIENCE)
+        eventually(lambda: self._look(every=0.8) and self._published() == file, PATIENCE)
         idle = time.monotonic() + IDLE_SECONDS
-        eventually(lambda: self._look() and time.monotonic() > idle)
+        eventually(lambda: self._look(every=0.2) and time.monotonic() > idle)
 
-    def _look(self) -> bool:
-        time.sleep(PAUSE)
+    def _look(self, every: float) -> bool:
+        time.sleep(every)
         assert self.process.poll() is None
         programs = of_session(self.process.pid)
         self.javas.append({pid for pid, program in programs.items() if program == "java"})

@@ -26,7 +26,7 @@ from tests.support.decoder.mutations import sources
 
 _HUGE = (0xFFFFFFFF, 0x7FFFFFFF, 0x80000000)
 _HUGE_8 = length_encoded(0x7FFFFFFFFFFFFFFF)
-_STEP = 19
+_STEP = 11
 _LONG = Table(9, "long", (LONGTEXT,))
 
 

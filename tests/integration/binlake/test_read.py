@@ -138,7 +138,7 @@ def test_polars_gets_polars_types(lake: MadeLake) -> None:
 
 
 def test_frames_do_not_change_when_gold_does(lake: MadeLake, tmp_path: Path) -> None:
-    """And tables that are held, or incomplete, are named."""
+    """Tables that are held, or incomplete, are named."""
     copied = MadeLake(lake.spark, tmp_path / "lake")
     shutil.copytree(lake.root, copied.root)
     copied.silver.batches = lake.silver.batches

@@ -72,7 +72,7 @@ def test_the_file_of_a_real_server_is_accepted(
     server.execute(CLEAN)
 
 
-def test_what_is_given_is_written_and_no_password(mysql: Server, tmp_path: Path) -> None:
+def test_what_is_given_is_written_but_no_password(mysql: Server, tmp_path: Path) -> None:
     """The command asks the server, whatever its kind, in the same way as above."""
     mysql.execute(SETUP)
     (tmp_path / "shop.yml").touch()

@@ -18,7 +18,10 @@ OTHER_MODE = bool(numba.config.DISABLE_JIT or numba.config.BOUNDSCHECK)
 
 
 def examples(count: int) -> settings:
-    """Let Hypothesis try so many examples; only a fifth of them in another mode."""
+    """Let Hypothesis try so many examples; only a fifth of them in another mode.
+
+    Not for damaged or random bytes: they are what other modes find faults with.
+    """
     return settings(max_examples=-(-count // 5) if OTHER_MODE else count)
 
 

@@ -62,7 +62,7 @@ def test_a_third_of_random_mutations_is_refused() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_damaged_input_costs_no_memory_or_time_in_every_mode(mode: str, tmp_path: Path) -> None:
+def test_damaged_input_costs_no_memory_or_time_in_any_mode(mode: str, tmp_path: Path) -> None:
     """Mutations, earlier findings, and lengths far beyond their bytes.
 
     The last inputs show that limits are enforced: otherwise a child process that checks nothing

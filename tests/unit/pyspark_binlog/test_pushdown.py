@@ -23,7 +23,7 @@ from pyspark.sql.datasource import (
 from tests.support.bronze.bronze_input import FILES
 from tests.support.spark.binlog_rows import filtered, rows_of
 
-TABLE = "shop.orders"
+TABLE = "shop.customers"
 COMPARISONS: dict[type[Any], Callable[[Any, Any], bool]] = {
     EqualTo: operator.eq,
     GreaterThan: operator.gt,
@@ -35,7 +35,7 @@ COMPARISONS: dict[type[Any], Callable[[Any, Any], bool]] = {
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo's last two logs: inserts and updates."""
+    """Return a folder of the demo's last two logs."""
     folder = tmp_path_factory.mktemp("logs")
     for file in FILES[2:]:
         (folder / file.name).symlink_to(file)
@@ -45,7 +45,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def rows(logs: Path) -> list[dict[str, Any]]:
     found = rows_of(logs, table=TABLE)
-    assert {row["__op"] for row in found} == {"insert", "update"}
+    assert {row["__op"] for row in found} == {"insert", "update", "delete"}
     return found
 
 

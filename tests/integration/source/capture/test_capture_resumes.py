@@ -192,16 +192,18 @@ def test_sigterm_ends_the_command_cleanly(mysql: MySQLServer, tmp_path: Path) ->
 def test_a_capture_survives_repeated_network_failures(mysql: MySQLServer, tmp_path: Path) -> None:
     mysql.reset_logs()
     fill(mysql, 20)
-    mysql.execute("DROP USER IF EXISTS reader")
     mysql.execute("CREATE USER reader IDENTIFIED BY ''; GRANT ALL ON *.* TO reader")
-    with cut_network(mysql.port, after=3 << 20) as network:
-        login = Login("127.0.0.1", "reader", port=network.port)
-        settings = CaptureSettings(to=str(tmp_path), retry={"longest": 0.1})
-        state = Capture(settings, login).run()
-    assert network.cuts >= 5
-    assert state.reconnects >= 5
-    assert state.bytes == sum(log.stat().st_size for log in mysql.binlogs())
-    assert not differing(mysql, tmp_path)
+    try:
+        with cut_network(mysql.port, after=3 << 20) as network:
+            login = Login("127.0.0.1", "reader", port=network.port)
+            settings = CaptureSettings(to=str(tmp_path), retry={"longest": 0.1})
+            state = Capture(settings, login).run()
+        assert network.cuts >= 5
+        assert state.reconnects >= 5
+        assert state.bytes == sum(log.stat().st_size for log in mysql.binlogs())
+        assert not differing(mysql, tmp_path)
+    finally:
+        mysql.execute("DROP USER reader")
 
 
 @pytest.mark.parametrize("mode", ["required", "disabled"])

@@ -115,6 +115,7 @@ def assert_once_in_lake_and_gold(server: Server, folder: Path, held: GtidSet) ->
     rows = read_table(lake.transactions)[1].to_pylist()
     found = Counter(row["gtid"] for row in rows if not row["seen_before"])
     assert {*found.values()} == {1}
+    assert {row["gtid"] for row in rows} == found.keys()
     assert GtidSet.of(*found) == held
     for table in ("item", "keyless"):
         assert_gold_equals_source(NO_SPARK, server, lake.root, "shop", table)

@@ -100,7 +100,7 @@ def merge(rows: DataFrame, table: str, app: str = "m") -> None:
 
 
 def test_merges_and_updates_are_done_once_at_any_path(spark: SparkSession, tmp_path: Path) -> None:
-    """And leave nothing in the caller's session."""
+    """They leave nothing in the caller's session."""
     path = f"{tmp_path}/a b.c it`s dé x'y/trailing/"
     table = f"file://{path}"
     delta.append_once(rows(spark, 1, 2), path, app="a", version=1)

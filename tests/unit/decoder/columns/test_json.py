@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import example, given, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from decoder.columns.cells import CellError
 from decoder.columns.json_values import LONGEST_SCALAR, MAXIMUM_DEPTH, WORST_EXPANSION
@@ -235,7 +235,7 @@ def test_malformed_documents_raise_for_their_row(document: bytes, reason: str) -
     assert caught.value.row == 2
 
 
-@examples(600)
+@settings(max_examples=600)
 @given(st.data())
 def test_damaged_documents_decode_or_raise(data: st.DataObject) -> None:
     document = bytearray(encode(data.draw(DOCUMENTS)))
@@ -259,7 +259,7 @@ def text_or_none(document: bytes) -> str | None:
     return text
 
 
-@examples(300)
+@settings(max_examples=300)
 @given(st.binary(max_size=60))
 def test_random_bytes_decode_or_raise(document: bytes) -> None:
     text_or_none(document)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from decoder.columns.cells import CellError
 from decoder.columns.json_diffs import read_json_diffs
@@ -86,6 +86,7 @@ def test_a_malformed_diff_raises_for_its_row(stored: bytes) -> None:
     assert caught.value.row == 1
 
 
+@settings(max_examples=100)
 @given(st.lists(st.binary(max_size=60), min_size=1, max_size=4))
 def test_any_bytes_decode_or_raise(stored: list[bytes]) -> None:
     try:

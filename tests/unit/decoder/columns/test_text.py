@@ -6,7 +6,7 @@ import zlib
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from decoder.columns.cells import CellError
 from decoder.columns.charsets import charset_of, decode
@@ -44,7 +44,7 @@ def test_valid_utf8_is_unchanged(texts: list[str | None]) -> None:
     assert len(found.lossy) == 0
 
 
-@examples(300)
+@settings(max_examples=300)
 @given(st.lists(st.binary(max_size=24), max_size=12))
 @example([b"\xe2\x82", b"\xac"])  # a character split between two values: both are invalid
 @example([b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf0\x80\x80\x80", b"\xc0\x80", b"\xe0\x80\x80"])
@@ -87,7 +87,7 @@ def test_decodes_text_encoded_by_python(charset: str, data: st.DataObject) -> No
 
 
 @pytest.mark.parametrize("charset", sorted(set(COLLATIONS) - {"binary"}))
-@examples(15)
+@settings(max_examples=15)
 @given(stored=st.lists(st.binary(max_size=16), max_size=9))
 def test_any_bytes_decode_in_any_charset(charset: str, stored: list[bytes]) -> None:
     """The kernels agree with `charsets.decode`, and never raise."""

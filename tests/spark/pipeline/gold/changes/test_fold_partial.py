@@ -201,12 +201,23 @@ CASES: dict[str, list[Step]] = {
 RANDOM = ["random changes", "others", "and others"]
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["rows may move", "no row moves"])
+def _moves(step: Step) -> bool:
+    op, before, after, *_ = step
+    return op == "update" and bool(after.get("id", before["id"]) != before["id"])
+
+
+NAMES = {
+    True: [*CASES, *RANDOM],
+    False: [name for name, steps in CASES.items() if not any(map(_moves, steps))],
+}
+"""The cases in which rows may move, and those in which none does."""
+
+
+@pytest.fixture(scope="module")
 def outcomes(spark: SparkSession, request: pytest.FixtureRequest) -> Outcomes:
-    """Run all cases at once, at separate keys; or only those in which no row moves."""
+    """Run all cases of NAMES at once, at separate keys."""
     may_move = request.param
-    names = [name for name, steps in CASES.items() if may_move or not any(map(_moves, steps))]
-    names += RANDOM if may_move else []
+    names = NAMES[may_move]
     log = Log(
         {
             100 * number + row["id"]: {**row, "id": 100 * number + row["id"]}
@@ -229,24 +240,24 @@ def outcomes(spark: SparkSession, request: pytest.FixtureRequest) -> Outcomes:
     }
 
 
-def _moves(step: Step) -> bool:
-    op, before, after, *_ = step
-    return op == "update" and bool(after.get("id", before["id"]) != before["id"])
-
-
 def _at(number: int, image: dict[str, Any] | None) -> dict[str, Any] | None:
     if image is None or "id" not in image:
         return image
     return {**image, "id": 100 * number + image["id"]}
 
 
-@pytest.mark.parametrize("case", [*CASES, *RANDOM])
+@pytest.mark.parametrize(
+    ("outcomes", "case"),
+    [
+        pytest.param(may_move, name, id=f"{name}{'' if may_move else ' (no row moves)'}")
+        for may_move, names in NAMES.items()
+        for name in names
+    ],
+    indirect=["outcomes"],
+)
 def test_changes_fold_to_the_expected_rows(outcomes: Outcomes, case: str) -> None:
-    if case in outcomes:
-        found, wanted = outcomes[case]
-        assert found == wanted
-    else:
-        assert case in RANDOM or any(map(_moves, CASES[case]))
+    found, wanted = outcomes[case]
+    assert found == wanted
 
 
 def add_random(log: Log, number: int) -> None:
