@@ -49,7 +49,7 @@ _HELD_BYTES, _HELD_VALUES = 64 * MIB, 4_000_000
 """Limits on their size, uncompressed but encoded, and on their values: 4 million numbers and short
 texts take some 100 MB in memory."""
 _DECODED_BYTES, _READ_ROWS = 2 * _HELD_BYTES, 1024
-"""Limit on their size as decoded, since a dictionary has a repeated value once, and the rows that are
+"""Limit on their size as decoded, since a dictionary has a repeated value once, and rows to
 read at a time."""
 _REFUSING = ("delta.appendOnly", "delta.enableChangeDataFeed")
 """Properties with which Delta adds to a commit, or refuses it."""

@@ -1,4 +1,4 @@
-"""Gold tables emptied and filled by this process are as after Spark's DELETE and UPDATE."""
+"""Gold tables emptied, filled and loaded by this process are as after Spark's statements."""
 
 from __future__ import annotations
 
@@ -13,11 +13,20 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession, types as st
 
-from pipeline.gold.local.table import empty_without_spark, fill_without_spark
+from pipeline.gold.local.seed import load_without_spark
+from pipeline.gold.local.table import (
+    LeftToSparkError,
+    empty_without_spark,
+    fill_without_spark,
+    small_table,
+)
 from pipeline.gold.schema.alter_table import typed
 from pipeline.gold.table.gold_table import Write
+from pipeline.gold.table.names import COMMITTED_AT, LSN
 from pipeline.gold.table.table_metadata import create_table
 from pipeline.lake import delta
+from pipeline.lake.delta_log.delta_rs import plain
+from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.lake.sql_text import in_sql, quoted
 from tests.support.lake.table_rows import read_table
 from tests.support.spark.no_spark import NEVER_STARTED
@@ -96,3 +105,57 @@ def test_deletion_vectors_are_left_to_spark(spark: SparkSession, table: str) -> 
     assert not empty_without_spark(NEVER_STARTED, Write(table, "empty", 1))
     assert not fill_without_spark(NEVER_STARTED, Write(table, "fill", 1), FIELDS, {"c0": "1"})
     assert DeltaTable(table).version() == 3
+
+
+def test_structs_with_other_names_in_files_are_left_to_spark(
+    spark: SparkSession, table: str
+) -> None:
+    alter = f"ALTER TABLE {in_sql(table)}"
+    spark.sql(f"{alter} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    spark.sql(f"{alter} ADD COLUMNS (place struct<srid: int, wkb: binary>)")
+    opened = DeltaTable(table)
+    columns = spark_schema(plain(opened.schema())).fields
+    with pytest.raises(LeftToSparkError, match="other table features"):
+        small_table(opened, table, columns, {})
+
+
+OWN = [st.StructField(LSN, st.LongType()), st.StructField(COMMITTED_AT, st.TimestampType())]
+
+
+@pytest.fixture
+def seeded(spark: SparkSession, tmp_path: Path) -> tuple[str, list[str]]:
+    """Return an empty gold table, and the folders of a seed's two rows, one without values."""
+    table, folder = str(tmp_path / "gold"), str(tmp_path / "_seeds" / "rows")
+    create_table(spark, table, st.StructType([*FIELDS, *OWN]), ["id"], PROPERTIES)
+    values = [0.1 if isinstance(kind, st.FloatType) else value for kind, _, value in TEXTS]
+    rows = spark.createDataFrame([(1, *values), (2, *[None] * len(TEXTS))], st.StructType(FIELDS))
+    rows.toDF(*(f"c{n}" for n in range(len(FIELDS)))).write.parquet(folder)
+    return table, [folder]
+
+
+def test_a_small_seed_is_loaded_without_spark(
+    spark: SparkSession, seeded: tuple[str, list[str]]
+) -> None:
+    table, folders = seeded
+    for app in ("test", "again"):  # the second replaces the rows of the first
+        done = load_without_spark(
+            NEVER_STARTED, Write(table, app, 1), [*FIELDS, *OWN], folders, lsn=7, count=2
+        )
+        assert done
+    expected = spark.read.parquet(*folders).orderBy("c0").collect()
+    found = delta.read(spark, table).orderBy("id").collect()
+    assert [tuple(row) for row in found] == [(*row, 7, None) for row in expected]
+
+
+@pytest.mark.parametrize("limit", ["SMALL_BYTES", "_DECODED_BYTES", None])
+def test_a_large_or_incomplete_seed_is_left_to_spark(
+    seeded: tuple[str, list[str]], limit: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, folders = seeded
+    if limit:
+        module = "seed" if limit == "SMALL_BYTES" else "table"
+        monkeypatch.setattr(f"pipeline.gold.local.{module}.{limit}", 50)
+    count = 2 if limit else 3
+    write, columns = Write(table, "test", 1), [*FIELDS, *OWN]
+    assert not load_without_spark(NEVER_STARTED, write, columns, folders, lsn=7, count=count)
+    assert DeltaTable(table).version() == 0
