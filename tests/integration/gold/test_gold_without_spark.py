@@ -127,7 +127,7 @@ def test_spark_that_does_not_start_fails_the_run_and_holds_no_table(
     lake.silver.batch([Tx(1).insert(T, 1, "a")], [item("create", 1, T)])
     failing = StartingSpark(_no_java, "local[*]", beside=True)
     with monkeypatch.context() as patched:
-        patched.setattr(apply, "apply_without_spark", lambda *_, **__: None)
+        patched.setattr(apply, "apply_few", lambda *_, **__: None)
         with pytest.raises(PySparkRuntimeError, match="no Java"):
             run(failing, lake.settings(), QuietProgress())
     report = lake.run()

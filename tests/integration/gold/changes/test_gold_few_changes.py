@@ -95,7 +95,7 @@ def test_reading_small_batches_does_not_change_the_active_session(
         return apply_part(spark, taken, *rest, **options)
 
     monkeypatch.setattr(apply, "apply_part", spied)
-    monkeypatch.setattr(apply, "apply_without_spark", lambda *_, **__: None)
+    monkeypatch.setattr(apply, "apply_few", lambda *_, **__: None)
     change(lake, 3)
     lake.run(parallel_tables=1)
     assert sorted(interpreted for interpreted, _ in active) == [False, True]

@@ -116,7 +116,7 @@ def test_spark_only_starts_to_carry_out_a_batch(
 ) -> None:
     following = plan_next(gold_of(lake)).following
     assert following is not None
-    monkeypatch.setattr(apply, "apply_without_spark", lambda *_, **__: None)
+    monkeypatch.setattr(apply, "apply_few", lambda *_, **__: None)
     with pytest.raises(SparkStartedError):
         run_gold(lake)
     plan = Ledger(SPARK, lake, SOURCE).open("gold")
