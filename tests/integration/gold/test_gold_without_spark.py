@@ -16,6 +16,7 @@ from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.gold import run
 from pipeline.gold.apply import apply
+from pipeline.gold.table.table_metadata import DELETED
 from pipeline.lake import Lake, Ledger
 from pipeline.lake.lazy_spark import StartingSpark
 from pipeline.maintenance import run as maintain
@@ -152,9 +153,7 @@ def test_a_first_maintenance_sets_the_retention_of_gold_without_spark(lake: Made
     spark = StartingSpark(_refused, "local[*]")
     (batch,) = maintain(spark, lake.settings(), QuietProgress()).batches
     table = DeltaTable(Lake(lake.root).gold("shop", "t"))
-    assert (
-        table.metadata().configuration["delta.deletedFileRetentionDuration"] == "interval 15 days"
-    )
+    assert table.metadata().configuration[DELETED] == "interval 12 days"
     assert table.history(1)[0]["userMetadata"] == f"binlake maintain {SOURCE} {batch}"
 
 
