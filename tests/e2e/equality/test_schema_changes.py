@@ -19,7 +19,7 @@ from tests.support.gold.compare import assert_gold_equals_source
 from tests.support.lake.table_rows import assert_spark_reads_it_so
 from tests.support.servers.mariadb import MariaDBFactory, NewestMariaDBServer
 from tests.support.servers.server import Server
-from tests.support.zoo.partition_history import NOT_TOLD, PARTITIONED
+from tests.support.zoo.partition_history import HASHED, PARTITIONED
 from tests.support.zoo.schema_changes import (
     ALTERED,
     ALTERED_ON_MYSQL,
@@ -155,7 +155,7 @@ def of_mysql() -> list[list[str]]:
     """Return the statements in each file of a MySQL server's log."""
     return histories(
         {**ALTERED, **ALTERED_ON_MYSQL},
-        *(RENAMED, ONLINE, PARTITIONED, NOT_TOLD, GENERATED, NAMES, DATABASES, OF_MYSQL, NOTHING),
+        *(RENAMED, ONLINE, PARTITIONED, HASHED, GENERATED, NAMES, DATABASES, OF_MYSQL, NOTHING),
     )
 
 
@@ -191,7 +191,7 @@ def test_schema_changes_of_mariadb_with_lower_case_names(
     server = mariadb_factory("--lower-case-table-names=1")
     begin(server)
     mine = {table.capitalize(): statements for table, statements in ALTERED.items()}
-    others = (RENAMED, ONLINE, PARTITIONED, NOT_TOLD, DATABASES, OF_MARIADB, NOTHING)
+    others = (RENAMED, ONLINE, PARTITIONED, HASHED, DATABASES, OF_MARIADB, NOTHING)
     list(play(server, histories(mine, *others)))
     run(server.binlog_folder, tmp_path / "lake", lower_case_table_names=1)
     check(spark, server, tmp_path / "lake", {**HELD_ON_MARIADB, **ROWS_NOT_LOGGED})
@@ -216,7 +216,7 @@ def test_schema_changes_of_the_newest_mariadb(
     server = newest_in_lower_case
     server.execute(f"SET GLOBAL binlog_row_metadata = {metadata}")
     begin(server)
-    others = (RENAMED, ONLINE, PARTITIONED, NOT_TOLD, DATABASES, OF_MARIADB, NOTHING)
+    others = (RENAMED, ONLINE, PARTITIONED, HASHED, DATABASES, OF_MARIADB, NOTHING)
     list(play(server, histories(ALTERED, *others)))
     run(server.binlog_folder, tmp_path / "lake", lower_case_table_names=1)
     check(spark, server, tmp_path / "lake", {**HELD_ON_MARIADB, **ROWS_NOT_LOGGED})

@@ -56,7 +56,7 @@ CHANGES = f"""
     INSERT INTO {SCHEMA}.keyless VALUES (1, NULL);
     DELETE FROM {SCHEMA}.keyless WHERE v = 8 AND t IS NOT NULL
 """
-TOLD = {
+REPORTED = {
     "unsigned_numbers": [
         (("18446744073709551571",), "different", 1, 1),
         (("18446744073709551606",), "in gold only", 0, 1),
@@ -147,7 +147,7 @@ def test_a_primary_and_its_replica_are_compared_with_the_same_lake(
     off = "SET sql_log_bin = 0;"
     replica.execute(off + CHANGES)
     found = verified(spark, on_replica)
-    assert (found.position, differences(found)) == ("", TOLD)
+    assert (found.position, differences(found)) == ("", REPORTED)
     keyless = f"{SCHEMA}.keyless"
     assert verified(spark, on_primary, keyless).equal
 
@@ -158,7 +158,7 @@ def test_a_primary_and_its_replica_are_compared_with_the_same_lake(
     with pytest.raises(BehindGoldError, match="the server lacks"):
         verified(spark, on_replica, patience=1)
     replica.execute("START REPLICA" if kind == "mysql" else "START SLAVE")
-    assert differences(verified(spark, on_replica, keyless)) == {"keyless": TOLD["keyless"]}
+    assert differences(verified(spark, on_replica, keyless)) == {"keyless": REPORTED["keyless"]}
 
     # The primary counts from 1 again: gold has the same numbers from before.
     primary.reset_logs()
