@@ -105,6 +105,8 @@ class Server(ABC):
             f"--port={self.port}",
             f"--socket={self.socket}",
             f"--pid-file={self._run / 'mysqld.pid'}",
+            # A MariaDB that starts removes all temporary tables in it, other servers' too.
+            f"--tmpdir={self._run}",
             f"--log-error={self.folder / 'error.log'}",
             f"--log-bin={self.binlog_folder / 'binlog'}",
             *(option for option in DEFAULTS if option.partition("=")[0] not in self.LACKS),
@@ -259,7 +261,8 @@ class Server(ABC):
     def _make(self, template: Path) -> None:
         with tempfile.TemporaryDirectory(prefix="initialise.", dir=template.parent) as scratch:
             data = Path(scratch) / "data"
-            result = self._initialise([*self._command(data), "--disable-log-bin"])
+            command = [*self._command(data), f"--tmpdir={scratch}", "--disable-log-bin"]
+            result = self._initialise(command)
             if result.returncode != 0:
                 raise RuntimeError(f"mysqld failed to initialise its data folder:\n{result.stderr}")
             # Each copy generates a new server UUID.
