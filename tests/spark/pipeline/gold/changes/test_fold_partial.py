@@ -214,9 +214,13 @@ NAMES = {
 
 
 @pytest.fixture(scope="module")
-def outcomes(spark: SparkSession, request: pytest.FixtureRequest) -> Outcomes:
+def outcomes(spark: SparkSession) -> dict[bool, Outcomes]:
+    """Run the cases in which rows may move, and those in which none does."""
+    return {may_move: outcomes_of(spark, may_move=may_move) for may_move in NAMES}
+
+
+def outcomes_of(spark: SparkSession, *, may_move: bool) -> Outcomes:
     """Run all cases of NAMES at once, at separate keys."""
-    may_move = request.param
     names = NAMES[may_move]
     log = Log(
         {
@@ -247,16 +251,17 @@ def _at(number: int, image: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "case"),
+    ("may_move", "case"),
     [
         pytest.param(may_move, name, id=f"{name}{'' if may_move else ' (no row moves)'}")
         for may_move, names in NAMES.items()
         for name in names
     ],
-    indirect=["outcomes"],
 )
-def test_changes_fold_to_the_expected_rows(outcomes: Outcomes, case: str) -> None:
-    found, wanted = outcomes[case]
+def test_changes_fold_to_the_expected_rows(
+    outcomes: dict[bool, Outcomes], may_move: bool, case: str
+) -> None:
+    found, wanted = outcomes[may_move][case]
     assert found == wanted
 
 
