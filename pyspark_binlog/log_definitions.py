@@ -11,6 +11,7 @@ from pipeline.errors import SettingsError
 from pipeline.schema_history import TableName, Timeline
 from pipeline.schema_history.ddl.ddl import StatementContext
 from pipeline.schema_history.timeline.consequences import Consequences
+from pipeline.schema_history.timeline.tables import NO_NAMES
 from pipeline.settings import Settings
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.silver.plan.known_tables import beginning
@@ -30,11 +31,13 @@ _START = (0, 0)
 class LogDefinitions:
     """Tables' definitions in the log: `shown` by table maps, `declared` by statements alone.
 
-    `names` gives the columns of table maps without names. `consequences`: by table, the tables that
-    a statement on it may change (see `pipeline.schema_history.timeline.consequences`).
+    `names` gives the columns of table maps without names; `unnamed`: by table, why its definition
+    does not. `consequences`: by table, the tables that a statement on it may change (see
+    `pipeline.schema_history.timeline.consequences`).
     """
 
     names: TableNames
+    unnamed: Mapping[str, str]
     shown: Mapping[str, Sequence[TableDefinition]]
     declared: Mapping[str, TableDefinition]
     consequences: Mapping[str, list[str]]
@@ -73,7 +76,15 @@ def read_definitions(files: Sequence[SurveyedFile], settings: Settings) -> LogDe
     for table in surveyed.tables:
         shown.setdefault(str(table.definition), []).append(table.definition)
     declared = {str(item.name): item.definition for item in surveyed.items if item.definition}
-    return LogDefinitions(surveyed.names, shown, declared, _consequences(found, surveyed))
+    unnamed = {
+        str(item.name): item.reason
+        for item in surveyed.items
+        if item.reason is not None and item.definition and not item.definition.named
+    }
+    # Without any definition, `c1`, … are what the guide promises.
+    unnamed = {table: reason for table, reason in unnamed.items() if reason != NO_NAMES}
+    consequences = _consequences(found, surveyed)
+    return LogDefinitions(surveyed.names, unnamed, shown, declared, consequences)
 
 
 def _consequences(found: Sequence[Found], surveyed: Surveyed) -> Mapping[str, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -92,10 +93,16 @@ class LogInput:
         return self._survey.files()
 
     def definitions(self, files: Sequence[SurveyedFile]) -> LogDefinitions:
-        """Return the definitions in the files. Raises SettingsError."""
+        """Return the definitions in the files. Raises SettingsError.
+
+        Warns if a table has a definition that does not give its columns' names.
+        """
         contents = [file.content for file in files]
         if self._defined is None or not _are_same(contents, self._defined[0]):
             found = read_definitions(files, self._settings)
+            for table, reason in found.unnamed.items():
+                if self._options.table in (None, table):
+                    warnings.warn(f"{table} has columns c1, c2, …: {reason}.", stacklevel=1)
             self._defined = (
                 contents,
                 replace(found, names=names_of(found.names, self._options.table)),
