@@ -22,6 +22,7 @@ from pyspark.sql.streaming import StreamingQuery
 import binlake
 from pipeline.cli.app import main
 from tests.support.binlake.code_blocks import ROOT, CodeBlock, code_blocks
+from tests.support.gold.readers import duckdb_extension
 
 GUIDES = "docs/guides"
 RUN = {
@@ -156,6 +157,17 @@ def test_readers_read_a_table_and_its_changes(spark: SparkSession, played: Playe
     places = {'"startingVersion", 12': f'"startingVersion", {version}'}
     (*_, names) = play(f"{GUIDES}/readers.md", {"spark": spark}, played.lake, places)
     assert find_spec("polars") is None or len(names["orders"]) == 444
+
+
+def test_duckdb_reads_the_same_table(played: Played) -> None:
+    import duckdb
+
+    (block,) = (one for one in code_blocks("sql") if one.page == f"{GUIDES}/readers.md")
+    installing, loading = "INSTALL delta; LOAD delta;", f"LOAD '{duckdb_extension()}';"
+    assert installing in block.code
+    statements = block.code.replace(installing, loading).replace("/data/lake", f"{played.lake}")
+    with duckdb.connect() as connection:
+        assert len(connection.execute(statements).fetchall()) == 444
 
 
 def test_the_log_is_read_as_a_batch_and_as_a_stream(

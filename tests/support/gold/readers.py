@@ -43,11 +43,17 @@ def _polars(_spark: SparkSession, path: str) -> pa.Table:
 def _duckdb(_spark: SparkSession, path: str) -> pa.Table:
     import duckdb
 
-    # The extension comes with its wheel: DuckDB need not download it.
-    folder = files("duckdb_extension_delta") / "extensions" / f"v{duckdb.__version__}"
     with duckdb.connect() as connection:
-        connection.load_extension(str(folder / "delta.duckdb_extension"))
+        connection.load_extension(duckdb_extension())
         return connection.execute("FROM delta_scan(?)", [path]).to_arrow_table()
+
+
+def duckdb_extension() -> str:
+    """Return the path of DuckDB's extension `delta`, which comes with its wheel."""
+    import duckdb
+
+    folder = files("duckdb_extension_delta") / "extensions" / f"v{duckdb.__version__}"
+    return str(folder / "delta.duckdb_extension")
 
 
 READERS: Mapping[str, Reader] = {
