@@ -381,15 +381,18 @@ def main(*command: str) -> None:
     """
     gc.set_threshold(_OBJECTS)
     with handling_signals(print_error) as interruption:
+        code = DONE
         try:
             app([*command, *sys.argv[1:]], prog_name="binlake")
-        except SystemExit:
-            if interruption.error is None:
-                raise
+        except SystemExit as ended:
+            code = int(ended.code or DONE)
         except Exception as error:
             if interruption.error is None:
                 reported = explained(error)
                 print_error(reported)
-                sys.exit(exit_code_of(reported))
+                code = exit_code_of(reported)
         if interruption.error is not None:
-            interruption.finish()
+            interruption.finish(exit_code_of(interruption.error))
+        if interruption.leaves_threads:
+            interruption.finish(code)
+        sys.exit(code)

@@ -24,7 +24,7 @@ from contextvars import copy_context
 from pathlib import Path
 from subprocess import TimeoutExpired
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pipeline.errors import Interrupted, exit_code_of
 
@@ -58,6 +58,8 @@ class Interruption:
         self.context = copy_context()
         self.longest = LONGEST
         self.stop: Callable[[], None] | None = None
+        self.leaves_threads = False
+        """True if a thread may still be at work when the command ends."""
         self._show = show
         self._began = 0.0
         self._stopping = False
@@ -80,9 +82,8 @@ class Interruption:
         threading.Thread(target=self._end_in_time, daemon=True).start()
         raise self.error
 
-    def finish(self) -> None:
+    def finish(self, code: int) -> NoReturn:
         """End Java and this process without waiting for any thread."""
-        code = exit_code_of(self.error) if self.error else 0
         end_java(gently=self.spark is not None)
         os._exit(code)
 
@@ -113,7 +114,7 @@ class Interruption:
                 sys.stderr.write(_SHOW_CURSOR)  # hidden by a progress bar that is still drawn
             self._show(self.error)
         self.spark = None
-        self.finish()
+        self.finish(exit_code_of(self.error) if self.error else 0)
 
     def _silence_java(self) -> None:
         """Turn off Spark's log: it reports each cancelled job."""
@@ -172,6 +173,16 @@ def on_first_signal(stop: Callable[[], None] | None) -> Iterator[None]:
     finally:
         if _current is not None:
             _current.stop = before
+
+
+def leave_threads() -> None:
+    """Let the current command end although a thread is still at work.
+
+    Python would end that thread while it finalizes: inside native code, such as a reading of
+    Parquet, this crashes the process.
+    """
+    if _current is not None:
+        _current.leaves_threads = True
 
 
 def record_by(write_record: Callable[[BaseException], None] | None) -> None:

@@ -17,6 +17,7 @@ from pipeline.gold import GoldState
 from pipeline.lake import Ledger
 from pipeline.lake.lazy_spark import Spark, started
 from pipeline.observe import say
+from pipeline.observe.interruption import leave_threads
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.verify.comparison_record import keep_record
@@ -40,6 +41,8 @@ class VerifiedSample:
     def end(self) -> None:
         """Report nothing from now on: a verification under way ends with Spark."""
         self._ended = True
+        if self._thread is not None and self._thread.is_alive():
+            leave_threads()
 
     def verify(self) -> bool:
         """Begin to verify a sample; return False if there is nothing to verify, or if the last

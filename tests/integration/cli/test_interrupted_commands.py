@@ -234,3 +234,28 @@ def test_sigterm_while_a_run_is_at_work_is_a_line_and_a_record(tmp_path: Path) -
         eventually(lambda: "gold: batch 1: planned" in output.read_text(), 120)
         assert ended(process, os.kill, signal.SIGTERM, 10) == 143
     require_logged_and_recorded(lake, 143)
+
+
+LEFT_AT_WORK = """
+import atexit, threading, time
+from pipeline.cli import app as cli
+from pipeline.observe.interruption import leave_threads
+
+def app(*_, **__):
+    threading.Thread(target=time.sleep, args=[600], daemon=True).start()
+    leave_threads()
+    print("ended after the last round")
+    {end}
+
+atexit.register(print, "finalized")
+cli.app = app
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(("end", "code"), [("raise SystemExit(3)", 3), ("raise ValueError", 1)])
+def test_a_process_with_a_thread_at_work_ends_without_finalizing(end: str, code: int) -> None:
+    """Which would crash it if the thread is in native code, such as a reading of Parquet."""
+    command = [sys.executable, "-c", LEFT_AT_WORK.format(end=end)]
+    done = subprocess.run(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stdout) == (code, "ended after the last round\n")

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from pipeline.errors import BinlakeError
+from pipeline.observe.interruption import handling_signals
 from pipeline.run.sync import sample
 from pipeline.run.sync.sample import VerifiedSample
 from pipeline.settings import Settings
 from pipeline.verify.against import Comparison, NotCompared, TableDifference
 from pipeline.verify.report import Verification
 from tests.support.observe.captured_log import LogRecords, captured_log
+from tests.support.source.capturing import eventually
 
 SETTINGS = Settings.load(None, source="shop", lake="/lake", sync={"verify_tables": 2})
 EQUAL = Comparison("db", "now", "", 2, (), ())
@@ -103,3 +106,26 @@ def test_a_difference_stays_one_until_a_sample_finds_the_table_equal(
     assert [bool(line["exc_info"] or line.get("exc_text")) for line in log.of("verify_failed")] == [
         *(False, False, False, True)
     ]
+
+
+def test_the_process_does_not_wait_for_a_verification_under_way(
+    monkeypatch: pytest.MonkeyPatch, log: LogRecords
+) -> None:
+    verifier, works, ends = Verifier(monkeypatch, {"shop.a": True}), Event(), Event()
+
+    def verify(*_: object, **__: object) -> Verification:
+        works.set()
+        ends.wait(10)
+        raise BinlakeError("Spark is gone.")
+
+    monkeypatch.setattr(sample, "verify_with_server", verify)
+    for under_way in (False, True):
+        if under_way:
+            assert verifier.sample.verify()
+            assert works.wait(10)
+        with handling_signals(lambda _: None) as interruption:
+            verifier.sample.end()
+            assert interruption.leaves_threads == under_way
+    ends.set()
+    eventually(lambda: all(one.name != "verify" for one in threading.enumerate()))
+    assert log.of("verify_failed") == [], "it has ended"
