@@ -12,7 +12,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from pipeline.errors import SettingsError
@@ -70,7 +70,6 @@ def connect(login: Login, *, stop: StopOpening | None = None, **options: Any) ->
     Raises ServerUnreachableError, AccessDeniedError or TlsError, and SettingsError for files of
     `server.tls` that cannot be used.
     """
-    from pymysql.connections import Connection as Opened
     from pymysql.err import MySQLError
 
     # Longer than the overall limit, whose error names the setting: these must not expire first.
@@ -94,7 +93,7 @@ def connect(login: Login, *, stop: StopOpening | None = None, **options: Any) ->
         "defer_connect": True,
     }
     try:
-        connection: Connection[Any] = Opened(**given)
+        connection = _connection_type()(**given)
         open_within(connection, login.connect_timeout, stop)
         notice_lost_network(connection)
         _wait_for_answers(connection, options)
@@ -119,6 +118,18 @@ def connect(login: Login, *, stop: StopOpening | None = None, **options: Any) ->
         problem = _explained(error, login)
     # Raised outside of the handler: PyMySQL's error, which may quote secrets, is not chained.
     raise problem
+
+
+@cache
+def _connection_type() -> type[Connection[Any]]:
+    """Return PyMySQL's connection, which for the mode `preferred` would read all of the machine's
+    certificates (20 ms) and verify nothing."""
+    from pymysql.connections import Connection
+
+    def context(_: object, options: ssl.SSLContext | Mapping[str, str]) -> ssl.SSLContext:
+        return options if isinstance(options, ssl.SSLContext) else _unverified()
+
+    return type("Opened", (Connection,), {"_create_ssl_ctx": context})
 
 
 def _wait_for_answers(connection: Connection[Any], options: Mapping[str, Any]) -> None:
@@ -180,14 +191,22 @@ def _tls_options(tls: TlsSettings) -> Mapping[str, Any]:
 
 
 def _context(tls: TlsSettings) -> ssl.SSLContext:
-    context = _loaded("ca", tls.ca, partial(ssl.create_default_context, cafile=tls.ca))
-    # MySQL's auto-generated certificates lack fields that Python 3.13 requires by default.
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    context.check_hostname = tls.mode == "verify_identity"
-    if tls.mode not in VERIFYING:
-        context.verify_mode = ssl.CERT_NONE
+    if tls.mode in VERIFYING:
+        context = _loaded("ca", tls.ca, partial(ssl.create_default_context, cafile=tls.ca))
+        # MySQL's auto-generated certificates lack fields that Python 3.13 requires by default.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        context.check_hostname = tls.mode == "verify_identity"
+    else:
+        context = _unverified()
     if tls.cert is not None:
         _loaded("cert", tls.cert, partial(context.load_cert_chain, tls.cert, tls.key, _passphrase))
+    return context
+
+
+def _unverified() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
     return context
 
 
