@@ -89,7 +89,7 @@ def require_refreshable(run: LayerRun) -> None:
     require_no_maintenance(run.ledger)
     of_source = run.spark, run.lake, run.source
     new = new_segments(*of_source, None, run.settings.given_up)
-    upto = previous_end(silver_progress(run.ledger), (last.body["to"][0], last.body["to"][1]))
+    upto = previous_end(silver_progress(run.ledger), (last.body["end"][0], last.body["end"][1]))
     require_whole(read_files(*of_source), stored_ordinals(*of_source), run.source, new, upto)
 
 
