@@ -14,9 +14,9 @@ from rich.console import Console
 
 from pipeline.cli.options import (
     ConfOption,
-    ExitCodeOnlyOption,
     JsonOption,
     LakeFolderOption,
+    Output,
     SourceOption,
     TablesOption,
     settings_of,
@@ -46,20 +46,21 @@ def read(
     ] = None,
     tables: TablesOption = None,
     json: JsonOption = False,
-    quiet: ExitCodeOnlyOption = False,
+    *,
+    output: Output,
 ) -> None:
     """Copy all gold tables of one published snapshot to Delta tables in another folder.
 
     A copy that was interrupted is continued; tables of another snapshot are not overwritten.
     """
-    with starting("Reading the lake …", quiet=quiet) as progress:
+    with starting("Reading the lake …", output) as progress:
         from pipeline.run.operations import snapshot_copy
 
-        settings = settings_of(conf, source=source, lake=lake)
+        settings = settings_of(conf, source=source, lake=lake, log=output.log)
         found = snapshot_copy(settings, to, at, tuple(tables or ()), progress)
     if json:
         print(found.to_json())
-    elif not quiet:
+    elif not output.quiet:
         with result_console() as out:
             _show(found, out)
 
@@ -104,14 +105,16 @@ def dbt_sources(
             help="dbt fails if a table's last change is older: 36h, 2 days, or forever.",
         ),
     ] = "forever",
+    *,
+    output: Output,
 ) -> None:
     """Write a dbt sources file of gold: columns, keys as tests, freshness, and paths for DuckDB."""
-    with starting("Reading the lake …") as progress:
+    with starting("Reading the lake …", output) as progress:
         from pipeline.run.dbt_sources import Freshness, write_sources
         from pipeline.run.operations import gold_sources
 
         freshness = Freshness(_age(warn_after, "--warn-after"), _age(error_after, "--error-after"))
-        settings = settings_of(conf, source=source, lake=lake)
+        settings = settings_of(conf, source=source, lake=lake, log=output.log)
         text = gold_sources(settings, freshness, tuple(tables or ()), progress)
     if to is None:
         print(text, end="")
