@@ -71,7 +71,7 @@ def plan_batch(previous: GoldState, known: Known, settings: Settings) -> GoldSta
     for name in names:
         before = previous.tables.get(name, TableState(name.schema, name.table))
         if not included(name):
-            tables[name] = _left_out(before)
+            tables[name] = before.at_rest(LEFT_OUT)
         elif damage := known.damaged.get(name):
             tables[name] = before.damaged(damage)
         else:
@@ -146,17 +146,3 @@ def _cut(previous: GoldState, known: Known, settings: Settings) -> tuple[int, st
     if first is None:
         return max(known.cut_lsn, previous.cut_lsn), None
     return max(first.lsn - 1, previous.cut_lsn), first.sentence
-
-
-def _left_out(before: TableState) -> TableState:
-    return replace(
-        before,
-        from_lsn=before.to_lsn,
-        complete=False,
-        held=None,
-        reason=LEFT_OUT,
-        touched=False,
-        complete_from=False,
-        marked=(),
-        taken_over=(),
-    )
