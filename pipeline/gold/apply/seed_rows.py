@@ -178,13 +178,14 @@ class Seeding:
 
     def _apply(self, rows: Rows, version: int) -> int:
         run, table, name, facts = self.run, self.table, self.state.name, self.facts
+        skipped, prepared = facts.skipped, facts.prepared
+        few = few_changes(run, rows, facts) if are_few(facts) else None
 
         def take(session: SparkSession) -> PartChanges | None:
-            return read_changes(session, run.lake, name, rows, facts.skipped, facts.prepared)
+            return read_changes(session, run.lake, name, rows, skipped, prepared, here=few)
 
         write = Write(table.reference, table.app, version)
-        few = few_changes(run, rows, facts) if are_few(facts) else None
-        if few is not None and not decided(rows, facts.prepared):
+        if few is not None and not decided(rows, prepared):
             count = apply_few(run, few, rows, write) if rows.complete or _are_whole(few) else None
             if count is not None:
                 return count
