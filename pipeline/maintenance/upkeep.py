@@ -213,7 +213,7 @@ class Keeper:
             nonlocal done
             done = set_without_spark(self.run.spark, reference, properties, self.note)
 
-        delta.commit(act, app=reference, version=0, table=reference)
+        delta.commit(act, reference)
         statement = f"ALTER TABLE {in_sql(reference)} {properties_clause(properties)}"
         return done or self._by_spark(table, statement)
 

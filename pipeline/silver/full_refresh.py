@@ -22,7 +22,8 @@ from pipeline.bronze.tables import FileRow
 from pipeline.errors import BinlakeError, ConcurrentRunError
 from pipeline.lake import Ledger
 from pipeline.lake.delta_log.conditions import compare, equal
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.ledger.history_removed import ABANDONED, MAINTAINED
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.lake.tables.choice import tables_of

@@ -34,7 +34,7 @@ from pipeline.gold.local.seed import load_without_spark
 from pipeline.gold.schema.evolve import begun_in_place
 from pipeline.gold.schema.table_change import TableChange
 from pipeline.gold.schema.unlogged import completed, left_out
-from pipeline.gold.table.gold_table import GoldTable, Write, gold_schema
+from pipeline.gold.table.gold_table import GoldTable, gold_schema
 from pipeline.gold.table.names import COMMITTED_AT, LSN
 from pipeline.gold.table.state import Refusal, TableRefusedError, TableState
 from pipeline.lake.sql_text import in_sql
@@ -184,7 +184,7 @@ class Seeding:
         def take(session: SparkSession) -> PartChanges | None:
             return read_changes(session, run.lake, name, rows, skipped, prepared, here=few)
 
-        write = Write(table.reference, table.app, version)
+        write = table.write(version)
         if few is not None and not decided(rows, prepared):
             count = apply_few(run, few, rows, write) if rows.complete or _are_whole(few) else None
             if count is not None:

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from pipeline.errors import ConcurrentRunError
 from pipeline.lake.delta_log.conditions import ALL_ROWS, Condition, compare, equal, missing
-from pipeline.lake.delta_log.model import Step
+from pipeline.lake.delta_step import Step
 from pipeline.lake.layout import Lake
 from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.ledger.ledger_table import (
