@@ -53,7 +53,8 @@ _AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row of the ledger: one planned or finished batch of a layer."""
+    """A row of the ledger: a batch of a layer that is planned (under way, or left by a killed run)
+    or finished."""
 
     source: str
     layer: str
