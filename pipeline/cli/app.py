@@ -23,9 +23,9 @@ from pipeline.cli.options import (
     JsonLinesOption,
     JsonOption,
     LakeFolderOption,
+    LakeOptions,
     Output,
     ServerOption,
-    SourceOption,
     TablesOption,
     between,
     examples,
@@ -246,9 +246,8 @@ def report(
 
 
 def verify(
-    source: SourceOption = None,
-    lake: LakeFolderOption = None,
-    conf: ConfOption = None,
+    places: LakeOptions,
+    *,
     tables: TablesOption = None,
     against: Annotated[
         str | None,
@@ -276,7 +275,6 @@ def verify(
         ),
     ] = None,
     json: JsonOption = False,
-    *,
     output: Output,
 ) -> None:
     """Compute checksum and row count of each gold table; compare them with a server."""
@@ -290,7 +288,7 @@ def verify(
         from pipeline.verify.report import show
 
         server = against if against is not None and is_server(against) else None
-        settings = settings_of(conf, source=source, lake=lake, server=server, log=output.log)
+        settings = settings_of(**asdict(places), server=server, log=output.log)
         chosen = tuple(tables or ())
         found = verification(settings, progress, tables=chosen, against=against, wait=wait)
     if json:

@@ -193,13 +193,19 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class InputOptions:
-    """The options of a run that select what it works on."""
+class LakeOptions:
+    """The options of a command that select the source in a lake that it works on."""
 
     source: SourceOption = None
-    binlogs: BinlogsOption = None
     lake: LakeFolderOption = None
     conf: ConfOption = None
+
+
+@dataclass(frozen=True, slots=True)
+class InputOptions(LakeOptions):
+    """The options of a run, which also select its input."""
+
+    binlogs: BinlogsOption = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,17 +15,15 @@ import typer
 from rich.console import Console
 
 from pipeline.cli.options import (
-    ConfOption,
     DryRunOption,
     EveryOption,
     FullRefreshOption,
     InputOptions,
     JsonOption,
-    LakeFolderOption,
+    LakeOptions,
     Output,
     RefreshedTablesOption,
     ServerOption,
-    SourceOption,
     UntilOption,
     settings_of,
 )
@@ -142,21 +140,19 @@ def retry(places: InputOptions, *, output: Output) -> None:
 
 
 def maintain(
-    source: SourceOption = None,
-    lake: LakeFolderOption = None,
-    conf: ConfOption = None,
+    places: LakeOptions,
+    *,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="List what would be done and what blocks the rest."),
     ] = False,
-    *,
     output: Output,
 ) -> None:
     """Apply retention, and compact and vacuum the lake's tables."""
     if not dry_run:
-        carry_out("maintain", output, conf=conf, source=source, lake=lake)
+        carry_out("maintain", output, **asdict(places))
     with starting("Starting …", output):
-        settings, progress, _ = set_up_run(output, conf=conf, source=source, lake=lake)
+        settings, progress, _ = set_up_run(output, **asdict(places))
         from pipeline.cli.show import show_preview
         from pipeline.maintenance import run as look
         from pipeline.observe import say

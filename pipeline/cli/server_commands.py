@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -15,11 +15,10 @@ from pipeline.cli.options import (
     ConfOption,
     InputOptions,
     JsonOption,
-    LakeFolderOption,
+    LakeOptions,
     Output,
     SeededTablesOption,
     ServerOption,
-    SourceOption,
     settings_of,
 )
 from pipeline.cli.run_commands import carry_out, result_console, set_up_run, starting
@@ -124,8 +123,8 @@ def capture(
 
 def seed(
     server: ServerOption = None,
-    source: SourceOption = None,
-    lake: LakeFolderOption = None,
+    *,
+    places: LakeOptions,
     tables: SeededTablesOption = None,
     dump: Annotated[
         str | None,
@@ -161,8 +160,6 @@ def seed(
             "--consistent", help="Read all tables in one consistent snapshot, in one stream."
         ),
     ] = False,
-    conf: ConfOption = None,
-    *,
     output: Output,
 ) -> NoReturn:
     """Read the initial snapshot of tables from a server or a dump into the lake.
@@ -171,5 +168,4 @@ def seed(
     """
     given = {"tables": tables, "dump": dump, "form": form, "create": create, "at": at}
     section = ("seed", {**given, "consistent": consistent or None})
-    places: dict[str, Any] = {"conf": conf, "server": server, "source": source, "lake": lake}
-    carry_out("seed", output, section=section, **places)
+    carry_out("seed", output, section=section, **asdict(places), server=server)
