@@ -37,6 +37,7 @@ from pipeline.gold.table.options import TableOptions
 from pipeline.gold.table.table_metadata import properties_in_sql
 from pipeline.lake import delta
 from pipeline.lake.child_sessions import FEW, interpreted
+from pipeline.lake.delta_step import Step
 from pipeline.lake.sql_text import in_sql
 from pipeline.settings import Settings
 from pipeline.spark.session import session
@@ -195,7 +196,7 @@ def _apply_part(
         spark,
         lambda session: PartChanges(delta.read(session, changes)),
         SHAPE,
-        Write(path, "bench", 1),
+        Write(path, Step("bench", 1)),
         left_out=LeftOut(),
         complete=True,
         drift_check=drift_check,

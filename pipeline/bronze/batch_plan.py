@@ -6,11 +6,13 @@ execution reads only the planned bytes from the input.
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
+import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
+
+from pydantic import ConfigDict, TypeAdapter
 
 from decoder.framing.large_event import Checkpoint
 from decoder.segments.segment_bounds import SegmentBounds
@@ -70,6 +72,10 @@ class BronzePlan:
     has to follow.
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        ser_json_bytes="base64", val_json_bytes="base64", defer_build=True
+    )
+
     files: Sequence[FilePlan]
     part_size: int
     limit: int
@@ -77,36 +83,17 @@ class BronzePlan:
 
     def to_body(self) -> dict[str, Any]:
         """Return JSON data."""
-        return {
-            "more": self.more,
-            "part_size": self.part_size,
-            "limit": self.limit,
-            "files": [
-                {
-                    "row": asdict(file.row),
-                    "segments": [_bounds_to_json(segment) for segment in file.segments],
-                    "tail": file.tail,
-                    "clear_in_use": file.clear_in_use,
-                    "codec": file.codec,
-                }
-                for file in self.files
-            ],
-        }
+        body: dict[str, Any] = _FORM.dump_python(self, mode="json")
+        return body
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> BronzePlan:
         """Return the plan that `to_body` returned."""
-        files = [
-            FilePlan(
-                FileRow(**file["row"]),
-                tuple(_bounds_from_json(segment) for segment in file["segments"]),
-                file["tail"],
-                file["clear_in_use"],
-                file["codec"],
-            )
-            for file in body["files"]
-        ]
-        return cls(files, body["part_size"], body["limit"], body["more"])
+        # Only in JSON text does pydantic read base64 as bytes.
+        return _FORM.validate_json(json.dumps(body))
+
+
+_FORM = TypeAdapter(BronzePlan)
 
 
 def next_plan(
@@ -116,7 +103,7 @@ def next_plan(
     settings, last = run.settings, run.ledger.last("bronze")
     batch = last.batch + 1 if last else 1
     successors = successors_of(placed, known)
-    ends = {} if last is None else _last_segments(last.body)
+    ends = {} if last is None else _last_segments(BronzePlan.from_body(last.body))
     to_read, more = tasks(placed, settings.segments, succeeded=set(successors), ends=ends)
     engine = engine_of(run.spark, settings, sum(_read(*one) for one in to_read))
     with run.progress.task("reading new files", len(to_read), "files") as task:
@@ -133,12 +120,12 @@ def next_plan(
     return BronzePlan(files, part_size, limit, more)
 
 
-def _last_segments(body: Mapping[str, Any]) -> dict[tuple[str, str], SegmentBounds]:
+def _last_segments(plan: BronzePlan) -> dict[tuple[str, str], SegmentBounds]:
     """Return the last segment of each file in a plan, by the file's name and incarnation."""
     return {
-        (file["row"]["file"], file["row"]["incarnation"]): _bounds_from_json(file["segments"][-1])
-        for file in body["files"]
-        if file["segments"] and not file["tail"]
+        (file.row.file, file.row.incarnation): file.segments[-1]
+        for file in plan.files
+        if file.segments and not file.tail
     }
 
 
@@ -325,23 +312,3 @@ def _is_same_row(before: FileRow, after: FileRow, *, packed: bool = False) -> bo
     if before.state == after.state == "open" and not packed:
         after = replace(after, size=before.size, modified=before.modified)
     return before == replace(after, batch=before.batch)
-
-
-def _bounds_to_json(bounds: SegmentBounds) -> dict[str, Any]:
-    """Return a segment's bounds as JSON: checkpoints as [position, crc], the preamble in base64."""
-    return {
-        "start": [bounds.start.position, bounds.start.crc],
-        "end": [bounds.end.position, bounds.end.crc],
-        "transaction_pos": bounds.transaction_pos,
-        "preamble": b64encode(bounds.preamble).decode(),
-    }
-
-
-def _bounds_from_json(values: dict[str, Any]) -> SegmentBounds:
-    """Return the bounds from the result of `_bounds_to_json`."""
-    return SegmentBounds(
-        Checkpoint(*values["start"]),
-        Checkpoint(*values["end"]),
-        values["transaction_pos"],
-        b64decode(values["preamble"]),
-    )

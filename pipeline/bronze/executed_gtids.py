@@ -7,10 +7,13 @@ other names. Only GTIDs show which transactions of such a log were in the lake b
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
+from typing import Annotated
+
+from pydantic import PlainSerializer, PlainValidator
 
 from pipeline.bronze.tables import FileRow
 from pipeline.source import GtidSet
@@ -55,6 +58,10 @@ def first_after_reset(rows: Sequence[FileRow], upto: int) -> FileRow | None:
     return after_reset[-1] if after_reset else None
 
 
+_Text = Annotated[GtidSet, PlainValidator(lambda text: GtidSet.of(text)), PlainSerializer(str)]
+"""A set that JSON has in the server's notation."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExecutedGtids:
     """The GTIDs at a position in the files.
@@ -65,9 +72,9 @@ class ExecutedGtids:
     PREVIOUS_GTIDS and its transactions.
     """
 
-    gtids: GtidSet = NO_GTIDS
-    seen: GtidSet = NO_GTIDS
-    shown: GtidSet = NO_GTIDS
+    gtids: _Text = NO_GTIDS
+    seen: _Text = NO_GTIDS
+    shown: _Text = NO_GTIDS
 
     def entering(self, following: FileRow, how: Following) -> ExecutedGtids:
         """Return the state at the start of a file."""
@@ -98,12 +105,3 @@ class ExecutedGtids:
         Before that, applying its new transactions may give a state that no server ever had.
         """
         return not self.seen or not self.unseen(self.shown)
-
-    def to_dict(self) -> dict[str, str]:
-        """Return the form in the ledger."""
-        return {"gtids": str(self.gtids), "seen": str(self.seen), "shown": str(self.shown)}
-
-    @classmethod
-    def from_dict(cls, texts: Mapping[str, str]) -> ExecutedGtids:
-        """Return the state from the result of `to_dict`."""
-        return cls(*(GtidSet.of(texts[name]) for name in ("gtids", "seen", "shown")))

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pipeline.bronze.tables import FILES, FileRow, files_table, segments_table
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import equal
-from pipeline.lake.delta_log.model import Step
+from pipeline.lake.delta_step import Step
 from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.tables.choice import tables_of
 

@@ -27,7 +27,8 @@ from pipeline.bronze.batch_plan import BronzePlan, FilePlan
 from pipeline.bronze.tables import SEGMENTS, FileRow, segments_table
 from pipeline.lake.dealing import dealt
 from pipeline.lake.delta_log.conditions import among, equal
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.files.target_writer import Destination, TargetWriter, Written
 from pipeline.lake.tables.tables import NewValue, Tables
 from pipeline.observe.progress import Task

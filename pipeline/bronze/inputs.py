@@ -62,7 +62,7 @@ def _reached(ledger: Ledger) -> int:
     """Return the ordinal of the last file that silver has reached, or reached before a refresh."""
     plan = ledger.open("silver") or ledger.last("silver")
     before, _ = position_before_refresh(ledger) or (0, 0)
-    return max(int(plan.body["to"][0]), before) if plan else 0
+    return max(int(plan.body["end"][0]), before) if plan else 0
 
 
 def _require_something(settings: Settings, listing: Listing, known: Sequence[FileRow]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from inspect import getdoc
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,20 +18,18 @@ from pipeline.cli.options import (
     REPORTING,
     WHAT,
     WHERE,
-    BinlogsOption,
     ConfOption,
-    ExitCodeOnlyOption,
+    InputOptions,
     JsonLinesOption,
     JsonOption,
     LakeFolderOption,
-    LogOption,
+    LakeOptions,
+    Output,
     ServerOption,
-    SourceOption,
     TablesOption,
     between,
     examples,
     joined_lines,
-    reporting,
     settings_of,
     spread,
 )
@@ -153,21 +152,22 @@ def status(
         typer.Option("--check", help="Exit with 3 if a table is held or a file is missing."),
     ] = False,
     json: JsonOption = False,
-    quiet: ExitCodeOnlyOption = False,
-    verbose: Annotated[
-        bool, reporting("List every table with its LSN and its gold path.", "--verbose", "-v")
-    ] = False,
+    *,
+    output: Output,
 ) -> None:
-    """Show problems, lag, positions and held tables of a lake, and the last run."""
-    with starting("Reading the lake …", quiet=quiet) as progress:
+    """Show problems, lag, positions and held tables of a lake, and the last run.
+
+    With --verbose it lists every table with its LSN and its gold path.
+    """
+    with starting("Reading the lake …", output) as progress:
         from pipeline.cli.show import show_status
 
-        found = lake_status(settings_of(conf, lake=lake), progress)
+        found = lake_status(settings_of(conf, lake=lake, log=output.log), progress)
     if json:
         print(found.to_json())
-    elif not quiet:
+    elif not output.quiet:
         with result_console() as out:
-            show_status(found, out, every_table=verbose)
+            show_status(found, out, every_table=output.verbose)
     if check and not found.clean:
         raise typer.Exit(DONE_WITH_FAULTS)
 
@@ -189,9 +189,11 @@ def runs(
     ] = 20,
     conf: ConfOption = None,
     json: JsonLinesOption = False,
+    *,
+    output: Output,
 ) -> None:
     """List the last runs: duration, bytes, rows, lag, faults and errors."""
-    with starting("Reading the lake …") as progress:
+    with starting("Reading the lake …", output) as progress:
         from pipeline.cli.show_runs import show_runs
         from pipeline.lake.ledger.ledger_table import batches
         from pipeline.lake.ledger.run_store import read_runs
@@ -199,7 +201,7 @@ def runs(
         from pipeline.run.preflight import no_lake, require_lake
         from pipeline.spark.session import spark_for
 
-        settings = require_lake(settings_of(conf, lake=lake))
+        settings = require_lake(settings_of(conf, lake=lake, log=output.log))
         spark, place = spark_for(settings, progress), settings.layout
         found = read_runs(spark, place, source=source, last=last)
         if not found and not tables_of(spark, place).exists(batches(place)):
@@ -207,7 +209,7 @@ def runs(
     if json:
         for record in found:
             print(record.to_json())
-    else:
+    elif not output.quiet:
         with result_console() as out:
             show_runs(found, settings.lake, out)
 
@@ -232,20 +234,20 @@ def report(
             help="Show runs and schema changes of the last NUMBER days, 1 to 90.",
         ),
     ] = 30,
-    quiet: Annotated[bool, reporting("Print only errors.", "--quiet", "-q")] = False,
+    *,
+    output: Output,
 ) -> None:
     """Write a page of the lake: one HTML file with charts, which needs no network."""
-    with starting("Reading the lake …", quiet=quiet) as progress:
-        settings = settings_of(conf, lake=lake)
+    with starting("Reading the lake …", output) as progress:
+        settings = settings_of(conf, lake=lake, log=output.log)
         written = lake_report(settings, html, progress, days=days, source=source)
-    if not quiet:
+    if not output.quiet:
         print(f"{html}: {size(written)}")
 
 
 def verify(
-    source: SourceOption = None,
-    lake: LakeFolderOption = None,
-    conf: ConfOption = None,
+    places: LakeOptions,
+    *,
     tables: TablesOption = None,
     against: Annotated[
         str | None,
@@ -273,8 +275,7 @@ def verify(
         ),
     ] = None,
     json: JsonOption = False,
-    quiet: ExitCodeOnlyOption = False,
-    log: LogOption = None,
+    output: Output,
 ) -> None:
     """Compute checksum and row count of each gold table; compare them with a server."""
     if script is not None:
@@ -282,21 +283,17 @@ def verify(
 
         write_script(script.expanduser())
         return
-    if log == "json":
-        from pipeline.observe.run_log import set_up
-
-        set_up("json")
-    with starting("Verifying gold …", quiet=quiet or log == "json") as progress:
+    with starting("Verifying gold …", output) as progress:
         from pipeline.settings.server import is_server
         from pipeline.verify.report import show
 
         server = against if against is not None and is_server(against) else None
-        settings = settings_of(conf, source=source, lake=lake, server=server, log=log)
+        settings = settings_of(**asdict(places), server=server, log=output.log)
         chosen = tuple(tables or ())
         found = verification(settings, progress, tables=chosen, against=against, wait=wait)
     if json:
         print(found.to_json())
-    elif not quiet:
+    elif not output.quiet:
         with result_console() as out:
             show(found, out)
     raise typer.Exit(DONE if found.equal else DONE_WITH_FAULTS)
@@ -315,15 +312,17 @@ def inspect(
     ] = None,
     conf: ConfOption = None,
     json: JsonLinesOption = False,
+    *,
+    output: Output,
 ) -> None:
     """Show the events of binlog files, or their rows; needs no lake."""
     files = [file.expanduser() for file in files]
-    with starting(f"Reading {files[0].name} …"):
+    with starting(f"Reading {files[0].name} …", output):
         from pipeline.cli.inspect import inspect_files
         from pipeline.schema_history.timeline.logged_statement import TimelineOptions
         from pipeline.source.logs.ciphers import read_keys
 
-        settings = settings_of(conf)
+        settings = settings_of(conf, log=output.log)
         if keyring is not None:
             settings = settings.with_section("encryption", keyring=keyring)
         options = TimelineOptions(
@@ -332,26 +331,24 @@ def inspect(
             lower_case_table_names=settings.lower_case_table_names,
         )
         keys = read_keys(settings.encryption)
-    raise typer.Exit(inspect_files(files, rows=rows, json=json, keys=keys, options=options))
+    code = inspect_files(files, rows=rows, json=json, output=output, keys=keys, options=options)
+    raise typer.Exit(code)
 
 
 def config(
-    source: SourceOption = None,
-    binlogs: BinlogsOption = None,
-    lake: LakeFolderOption = None,
-    server: ServerOption = None,
-    conf: ConfOption = None,
-    json: JsonOption = False,
+    places: InputOptions, *, server: ServerOption = None, json: JsonOption = False, output: Output
 ) -> None:
     """Validate settings and print the effective ones, secrets as ***.
 
-    Needs neither Spark nor a server. Prints every mistake, with exit code 2.
+    Needs neither Spark nor a server. Prints every mistake, with exit code 2; with --quiet nothing
+    else.
     """
-    from pipeline.settings.conf_file import as_json, as_yaml
+    with starting("Reading the settings …", output):
+        from pipeline.settings.conf_file import as_json, as_yaml
 
-    places: dict[str, Any] = {"source": source, "binlogs": binlogs, "lake": lake}
-    settings = settings_of(conf, **places, server=server)
-    typer.echo(as_json(settings) if json else as_yaml(settings), nl=json)
+        settings = settings_of(**asdict(places), server=server, log=output.log)
+    if json or not output.quiet:
+        typer.echo(as_json(settings) if json else as_yaml(settings), nl=json)
 
 
 _GROUPS: Mapping[str, Sequence[Callable[..., None]]] = {

@@ -38,13 +38,14 @@ from pipeline.cli.inspect_events import (
 )
 from pipeline.cli.inspect_names import LoggedNames
 from pipeline.cli.inspect_rows import ROW_COLUMNS, row_cells, row_object, rows_in_log_order, to_json
-from pipeline.cli.run_commands import starting
-from pipeline.observe import redact
+from pipeline.cli.options import Output
+from pipeline.cli.run_commands import print_error, starting
+from pipeline.errors import BinlakeError, SettingsError
 from pipeline.schema_history.timeline.logged_statement import TimelineOptions
 from pipeline.source.logs.archive import MAGIC_LENGTH, ArchivedFile, codec_of
 from pipeline.source.logs.ciphers import ENCRYPTION_REMEDY
 
-_DEFAULTS = TimelineOptions()
+_DEFAULTS, _OUTPUT = TimelineOptions(), Output()
 _PAGE = 500
 """Lines over which a table's columns are aligned."""
 _ROOM_FOR_DETAILS = 120
@@ -61,6 +62,7 @@ def inspect_files(
     *,
     rows: bool = False,
     json: bool = False,
+    output: Output = _OUTPUT,
     keys: Keys = NO_KEYS,
     options: TimelineOptions = _DEFAULTS,
 ) -> int:
@@ -70,23 +72,23 @@ def inspect_files(
     encrypted files, whose header is printed before the events, also without a key. `options`:
     settings that column names depend on besides the log.
     """
-    out = Console()
+    out = Console(quiet=output.quiet)
     names = LoggedNames(options, keys, _content)
     worst = 0
     with _pipe_may_close():
         for file in files:
             try:
                 lines = _rows(file, json, keys, names) if rows else _events(file, json, keys)
-                lines = _begun(lines, file)
+                lines = _begun(lines, file, output)
                 _show(lines, ROW_COLUMNS if rows else EVENT_COLUMNS, out, str(file))
             except BinlogError as error:
                 remedy = f". {ENCRYPTION_REMEDY}" if isinstance(error, EncryptedError) else ""
-                _print_error(f"{error.at(file=str(file))}{remedy}")
+                print_error(BinlakeError(f"{error.at(file=str(file))}{remedy}"))
                 worst = max(worst, _FAULT)
             except BrokenPipeError:
                 raise
             except OSError as error:
-                _print_error(f"{file}: {error.strerror or error}")
+                print_error(SettingsError(f"{file}: {error.strerror or error}"))
                 worst = max(worst, _MISSING)
     return worst
 
@@ -107,9 +109,9 @@ def _rows(file: Path, json: bool, keys: Keys, names: LoggedNames) -> Iterator[Li
             yield row_object(row, str(file)) if json else row_cells(row)
 
 
-def _begun(lines: Iterator[Line], file: Path) -> Iterator[Line]:
+def _begun(lines: Iterator[Line], file: Path, output: Output) -> Iterator[Line]:
     """Read the first line: the first use on a machine compiles the decoder for up to a minute."""
-    with starting(f"Reading {file.name} …"):
+    with starting(f"Reading {file.name} …", output):
         first = list(islice(lines, 1))
     return chain(first, lines)
 
@@ -195,10 +197,6 @@ def _aligned(
         for name, cell, width in zip(headings, cells, widths, strict=True)
     )
     return "  ".join([*aligned, details]).rstrip()
-
-
-def _print_error(message: str) -> None:
-    print(f"binlake: {redact(message)}", file=sys.stderr)
 
 
 @contextmanager

@@ -96,13 +96,12 @@ LogOption = Annotated[
         rich_help_panel=REPORTING,
     ),
 ]
-QuietOption = Annotated[bool, reporting("Print only warnings and errors.", "--quiet", "-q")]
+QuietOption = Annotated[
+    bool, reporting("Print only warnings and errors, and no report.", "--quiet", "-q")
+]
 VerboseOption = Annotated[
     bool,
     reporting("Print every log line, also on a terminal, instead of bars.", "--verbose", "-v"),
-]
-ExitCodeOnlyOption = Annotated[
-    bool, reporting("Print no report; the exit code gives the result.", "--quiet", "-q")
 ]
 JsonOption = Annotated[bool, reporting("Print JSON instead of text.", "--json")]
 JsonLinesOption = Annotated[bool, reporting("Print one JSON object per line.", "--json")]
@@ -194,19 +193,25 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class InputOptions:
-    """The options of a run that select what it works on."""
+class LakeOptions:
+    """The options of a command that select the source in a lake that it works on."""
 
     source: SourceOption = None
-    binlogs: BinlogsOption = None
     lake: LakeFolderOption = None
     conf: ConfOption = None
 
 
 @dataclass(frozen=True, slots=True)
+class InputOptions(LakeOptions):
+    """The options of a run, which also select its input."""
+
+    binlogs: BinlogsOption = None
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
-    """The options of a run that select how it reports: the format of its log lines (None: from the
-    settings) and how many.
+    """The options of every command that select how it reports: the format of its log lines (None:
+    from the settings) and how many.
 
     Raises typer.BadParameter if it is to be both quiet and verbose.
     """

@@ -15,18 +15,15 @@ import typer
 from rich.console import Console
 
 from pipeline.cli.options import (
-    BinlogsOption,
-    ConfOption,
     DryRunOption,
     EveryOption,
     FullRefreshOption,
     InputOptions,
     JsonOption,
-    LakeFolderOption,
+    LakeOptions,
     Output,
     RefreshedTablesOption,
     ServerOption,
-    SourceOption,
     UntilOption,
     settings_of,
 )
@@ -69,7 +66,8 @@ def run(
 
 def sync(
     server: ServerOption = None,
-    source: SourceOption = None,
+    *,
+    places: InputOptions,
     to: Annotated[
         str | None,
         typer.Option(
@@ -78,19 +76,15 @@ def sync(
             help="Folder that the server's binary logs are captured into, as a path or URL.",
         ),
     ] = None,
-    binlogs: BinlogsOption = None,
-    lake: LakeFolderOption = None,
     every: EveryOption = None,
-    conf: ConfOption = None,
-    *,
     output: Output,
 ) -> NoReturn:
     """Capture a server, seed what gold lacks, and run: once or repeatedly.
 
     With --every it keeps running until SIGTERM or Ctrl-C, which let the round under way end.
     """
-    places = {"conf": conf, "server": server, "source": source, "binlogs": binlogs, "lake": lake}
-    synchronize(output, ("capture", {"to": to}), every=every, captures=True, **places)
+    capture = "capture", {"to": to}
+    synchronize(output, capture, every=every, captures=True, **asdict(places), server=server)
 
 
 def ingest(
@@ -146,21 +140,19 @@ def retry(places: InputOptions, *, output: Output) -> None:
 
 
 def maintain(
-    source: SourceOption = None,
-    lake: LakeFolderOption = None,
-    conf: ConfOption = None,
+    places: LakeOptions,
+    *,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="List what would be done and what blocks the rest."),
     ] = False,
-    *,
     output: Output,
 ) -> None:
     """Apply retention, and compact and vacuum the lake's tables."""
     if not dry_run:
-        carry_out("maintain", output, conf=conf, source=source, lake=lake)
-    with starting("Starting …", quiet=output.silent):
-        settings, progress, _ = set_up_run(output, conf=conf, source=source, lake=lake)
+        carry_out("maintain", output, **asdict(places))
+    with starting("Starting …", output):
+        settings, progress, _ = set_up_run(output, **asdict(places))
         from pipeline.cli.show import show_preview
         from pipeline.maintenance import run as look
         from pipeline.observe import say
@@ -197,7 +189,7 @@ def run_or_preview(
 
 def show_only(command: str, output: Output, *, json: bool, **options: Any) -> None:
     """Show what a command would do; it is neither carried out nor recorded."""
-    with starting("Starting …", quiet=output.silent):
+    with starting("Starting …", output):
         settings, progress, _ = set_up_run(output, **options)
         from pipeline.cli.show_dry_run import show_dry_run
         from pipeline.run.operations import run_preview
@@ -222,7 +214,7 @@ def carry_out(
 
     `json`: print the run's record instead of the report.
     """
-    with starting("Starting …", quiet=output.silent):
+    with starting("Starting …", output):
         from pipeline.observe.memory import keep_freed
 
         keep_freed()
@@ -259,7 +251,7 @@ def synchronize(
 
     `captures`: see `pipeline.run.sync.command.continuously`; `section`, `options`: of `set_up_run`.
     """
-    with starting("Starting …", quiet=output.silent):
+    with starting("Starting …", output):
         from pipeline.observe.memory import keep_freed
 
         keep_freed()
@@ -289,15 +281,20 @@ def _on_terminal() -> Callable[[Sequence[LayerReport]], None]:
 
 
 @contextmanager
-def starting(name: str, *, quiet: bool = False) -> Iterator[Progress]:
-    """Show `name` on a terminal until the block ends, unless `quiet`; yields what further work in
-    the block reports to.
+def starting(name: str, output: Output) -> Iterator[Progress]:
+    """Show `name` on a terminal until the block ends, unless `output` shows none; yields what
+    further work in the block reports to.
 
     The modules that a command imports take a second to load.
     """
-    from pipeline.observe.progress import QuietProgress, for_terminal
+    from pipeline.observe.progress import LogProgress, QuietProgress, for_terminal
+    from pipeline.observe.run_log import set_up
 
-    progress = QuietProgress() if quiet else for_terminal()
+    # Before the settings are read: mistakes in them are reported in the format asked for.
+    if output.log == "json" or output.verbose:
+        set_up("json" if output.log == "json" else "text", verbose=output.verbose)
+    shown = LogProgress() if output.verbose else for_terminal()
+    progress = QuietProgress() if output.silent else shown
     with progress.task(name):
         yield progress
 
@@ -328,9 +325,6 @@ def set_up_run(
     from pipeline.observe.progress import LogProgress, QuietProgress, for_terminal
     from pipeline.observe.run_log import set_up
 
-    # Before the settings are read: mistakes in them are reported in the format asked for.
-    if output.log == "json":
-        set_up("json")
     settings = settings_of(log=output.log, **options)
     logged = set_up(settings.log, quiet=output.quiet, verbose=output.verbose)
     if section is not None:

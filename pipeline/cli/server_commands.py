@@ -5,22 +5,20 @@ They import what they need when they run, so that help is instant.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
 from pipeline.cli.options import (
-    BinlogsOption,
     ConfOption,
-    ExitCodeOnlyOption,
+    InputOptions,
     JsonOption,
-    LakeFolderOption,
+    LakeOptions,
     Output,
     SeededTablesOption,
     ServerOption,
-    SourceOption,
-    reporting,
     settings_of,
 )
 from pipeline.cli.run_commands import carry_out, result_console, set_up_run, starting
@@ -28,10 +26,8 @@ from pipeline.cli.run_commands import carry_out, result_console, set_up_run, sta
 
 def init(
     server: ServerOption = None,
-    source: SourceOption = None,
-    binlogs: BinlogsOption = None,
-    lake: LakeFolderOption = None,
-    conf: ConfOption = None,
+    *,
+    places: InputOptions,
     to: Annotated[
         Path | None,
         typer.Option(
@@ -39,50 +35,50 @@ def init(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    output: Output,
 ) -> None:
     """Write a commented settings file for a server, from what the server reports.
 
     With --conf, the server, how to log in there, and the places come from that file; the options
     override it. The password is not written: it comes from the environment or a file.
     """
-    with starting("Asking the server …"):
+    with starting("Asking the server …", output):
         from pipeline.run.setup.proposal import Given
         from pipeline.run.setup.settings_file import show, write_settings
         from pipeline.source.server.login import login
 
-        settings = settings_of(conf, source=source, binlogs=binlogs, lake=lake, server=server)
+        settings = settings_of(**asdict(places), server=server, log=output.log)
         given = Given.of(settings)
         written = write_settings(login(settings), given, to and to.expanduser(), force=force)
-    with result_console() as out:
-        show(written, out)
+    if not output.quiet:
+        with result_console() as out:
+            show(written, out)
 
 
 def check(
     server: ServerOption = None,
     conf: ConfOption = None,
     json: JsonOption = False,
-    quiet: ExitCodeOnlyOption = False,
-    verbose: Annotated[
-        bool, reporting("Also explain the settings that need no change.", "--verbose", "-v")
-    ] = False,
+    *,
+    output: Output,
 ) -> None:
     """Check the server; print the SQL and settings that fix each problem.
 
     It covers the server's settings and tables, and the account's grants. Exits with 3 if a problem
-    must be fixed.
+    must be fixed. With --verbose it also explains the settings that need no change.
     """
-    with starting("Asking the server …", quiet=quiet):
+    with starting("Asking the server …", output):
         from pipeline.source import check_server
         from pipeline.source.check.report import show
         from pipeline.source.server.login import login
 
-        settings = settings_of(conf, server=server)
+        settings = settings_of(conf, server=server, log=output.log)
         report = check_server(login(settings), settings)
     if json:
         print(report.to_json())
-    elif not quiet:
+    elif not output.quiet:
         with result_console() as out:
-            show(report, out, explain_ok=verbose)
+            show(report, out, explain_ok=output.verbose)
     raise typer.Exit(report.exit_code)
 
 
@@ -113,7 +109,7 @@ def capture(
 ) -> None:
     """Copy a live server's binary logs into a folder, byte for byte."""
     given = {"to": to or None, "forever": forever or None}
-    with starting("Starting …", quiet=output.silent):
+    with starting("Starting …", output):
         section = ("capture", given)
         settings, progress, _ = set_up_run(output, section=section, conf=conf, server=server)
         from pipeline.source.capture.command import capture_logs, show_state, state_of
@@ -127,8 +123,8 @@ def capture(
 
 def seed(
     server: ServerOption = None,
-    source: SourceOption = None,
-    lake: LakeFolderOption = None,
+    *,
+    places: LakeOptions,
     tables: SeededTablesOption = None,
     dump: Annotated[
         str | None,
@@ -164,8 +160,6 @@ def seed(
             "--consistent", help="Read all tables in one consistent snapshot, in one stream."
         ),
     ] = False,
-    conf: ConfOption = None,
-    *,
     output: Output,
 ) -> NoReturn:
     """Read the initial snapshot of tables from a server or a dump into the lake.
@@ -174,5 +168,4 @@ def seed(
     """
     given = {"tables": tables, "dump": dump, "form": form, "create": create, "at": at}
     section = ("seed", {**given, "consistent": consistent or None})
-    places: dict[str, Any] = {"conf": conf, "server": server, "source": source, "lake": lake}
-    carry_out("seed", output, section=section, **places)
+    carry_out("seed", output, section=section, **asdict(places), server=server)

@@ -10,9 +10,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from pipeline.cli.show_runs import STYLES
+from pipeline.lake.ledger.ledger import Entry
 from pipeline.observe import LayerReport, redact
 from pipeline.observe.quantities import duration
-from pipeline.run.status import LastRun, LayerStatus, SourceStatus, Status, TableStatus, seeding
+from pipeline.run.status import LastRun, SourceStatus, Status, TableStatus, seeding
 from pipeline.settings import Settings
 
 NAMED = 10
@@ -141,7 +142,7 @@ def _last_run(run: LastRun | None) -> str:
     return f"{run.command} at {_time(run.started_at)}: [{style}]{outcome}[/]{error}"
 
 
-def _last_batch(layer: LayerStatus) -> str:
+def _last_batch(layer: Entry) -> str:
     return f"batch {layer.batch} {layer.state} at {_time(layer.at)}"
 
 

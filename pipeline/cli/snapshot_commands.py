@@ -5,6 +5,7 @@ They import what they need when they run, so that help is instant.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,11 +14,9 @@ import typer
 from rich.console import Console
 
 from pipeline.cli.options import (
-    ConfOption,
-    ExitCodeOnlyOption,
     JsonOption,
-    LakeFolderOption,
-    SourceOption,
+    LakeOptions,
+    Output,
     TablesOption,
     settings_of,
 )
@@ -32,9 +31,8 @@ def read(
         str,
         typer.Option("--to", metavar="FOLDER", help="Folder for the copies: FOLDER/schema/table."),
     ],
-    source: SourceOption = None,
-    lake: LakeFolderOption = None,
-    conf: ConfOption = None,
+    places: LakeOptions,
+    *,
     at: Annotated[
         str | None,
         typer.Option(
@@ -46,20 +44,20 @@ def read(
     ] = None,
     tables: TablesOption = None,
     json: JsonOption = False,
-    quiet: ExitCodeOnlyOption = False,
+    output: Output,
 ) -> None:
     """Copy all gold tables of one published snapshot to Delta tables in another folder.
 
     A copy that was interrupted is continued; tables of another snapshot are not overwritten.
     """
-    with starting("Reading the lake …", quiet=quiet) as progress:
+    with starting("Reading the lake …", output) as progress:
         from pipeline.run.operations import snapshot_copy
 
-        settings = settings_of(conf, source=source, lake=lake)
+        settings = settings_of(**asdict(places), log=output.log)
         found = snapshot_copy(settings, to, at, tuple(tables or ()), progress)
     if json:
         print(found.to_json())
-    elif not quiet:
+    elif not output.quiet:
         with result_console() as out:
             _show(found, out)
 
@@ -80,9 +78,8 @@ def _show(found: CopiedSnapshot, out: Console) -> None:
 
 
 def dbt_sources(
-    source: SourceOption = None,
-    lake: LakeFolderOption = None,
-    conf: ConfOption = None,
+    places: LakeOptions,
+    *,
     to: Annotated[
         Path | None,
         typer.Option("--to", metavar="FILE", help="File to write, such as models/sources.yml."),
@@ -104,14 +101,15 @@ def dbt_sources(
             help="dbt fails if a table's last change is older: 36h, 2 days, or forever.",
         ),
     ] = "forever",
+    output: Output,
 ) -> None:
     """Write a dbt sources file of gold: columns, keys as tests, freshness, and paths for DuckDB."""
-    with starting("Reading the lake …") as progress:
+    with starting("Reading the lake …", output) as progress:
         from pipeline.run.dbt_sources import Freshness, write_sources
         from pipeline.run.operations import gold_sources
 
         freshness = Freshness(_age(warn_after, "--warn-after"), _age(error_after, "--error-after"))
-        settings = settings_of(conf, source=source, lake=lake)
+        settings = settings_of(**asdict(places), log=output.log)
         text = gold_sources(settings, freshness, tuple(tables or ()), progress)
     if to is None:
         print(text, end="")

@@ -14,7 +14,7 @@ from pipeline.gold.cascades.derivation import derive_cascades
 from pipeline.gold.cascades.planned_batch import DerivedCascades, PlannedBatch
 from pipeline.gold.cascades.reader import DamagedTableError, Reader
 from pipeline.gold.changes.faults import open_faults
-from pipeline.gold.changes.holds import OpenFault, Rules
+from pipeline.gold.changes.holds import OpenFault
 from pipeline.gold.changes.log_facts import Facts, gather
 from pipeline.gold.changes.xa import first_open, redefined
 from pipeline.gold.plan.batch_plan import Known, plan_batch, same, touch
@@ -166,20 +166,8 @@ def draft_next(
     seen = replace(seen, moved=moved)
     damaged = without(damaged, refreshed)
     known = _known(run, silver.batch, cut, seen, previous, damaged)
-    state = _plan(run, start, known)
+    state = plan_batch(start, known, run.settings)
     return Draft(previous, start, state, known, seen, refreshed, batch, wanted, decoded)
-
-
-def _plan(run: LayerRun, start: GoldState, known: Known) -> GoldState:
-    settings = run.settings
-    rules = Rules(
-        keys=settings.keys,
-        types=settings.type_options,
-        mark_faults=settings.on_fault == "mark",
-        drop_rows=settings.on_drop == "drop",
-        gold=settings.gold,
-    )
-    return plan_batch(start, known, rules, settings.wanted)
 
 
 def _look_ahead(run: LayerRun, previous: GoldState, wanted: int) -> tuple[int, Seen]:
@@ -265,7 +253,7 @@ def _with_cascades(
     reader = Reader(run.spark, run.settings, items, seen.facts, versions)
     again = False
     while True:
-        state = _plan(run, start, known)
+        state = plan_batch(start, known, run.settings)
         batch = PlannedBatch(
             state.tables, start.cut_lsn, state.cut_lsn, items, known.faults, known.files
         )

@@ -1,10 +1,10 @@
 """Idempotent writes of Delta tables by Spark; nothing else in the pipeline writes them with Spark.
 
-A step is identified by `app` (layer, source and table) and `version` (its batch), which Delta
-stores in the commit as a transaction identifier. Delta skips a step whose version the app has
-already reached, whatever its data, so an app's versions only grow and a step's data never changes.
-Two runs that commit the same step conflict; the loser retries and finds it committed. So after any
-of these functions returns, the step is committed, no matter by which run.
+Delta stores the `app` and the `version` of a step in its commit, as a transaction identifier. It
+skips a step whose version the app has already reached, whatever its data, so an app's versions only
+grow and a step's data never changes. Two runs that commit the same step conflict; the loser retries
+and finds it committed. So after any of these functions returns, the step is committed, no matter by
+which run.
 
 A table is a path or a name in a catalog, quoted with backquotes.
 
@@ -38,7 +38,7 @@ from pipeline.lake.child_sessions import (
     let_go,
     set_if_allowed,
 )
-from pipeline.lake.delta_conflicts import ATTEMPTS, conflict_error, is_conflict, wait_after
+from pipeline.lake.delta_step import ATTEMPTS, Step, conflict_error, is_conflict, wait_after
 from pipeline.lake.locks.lease import require_held
 from pipeline.lake.locks.lock import exclusive
 from pipeline.lake.sql_text import in_sql, is_name, quoted
@@ -69,8 +69,8 @@ MERGED = "__binlake_merged"
 """The alias of a MERGE's source rows in its conditions and values."""
 
 
-def commit(action: Callable[[], object], *, app: str, version: int, table: str) -> None:
-    """Run one Delta commit; every commit by Spark goes through here.
+def commit(action: Callable[[], object], table: str, step: Step | None = None) -> None:
+    """Run one Delta commit, of a step if given; every commit by Spark goes through here.
 
     `action` commits at most once, to `table`, and must be repeatable: after a conflict with another
     writer it is run again. Raises `ConcurrentRunError` after too many conflicts, `LakeLostError` if
@@ -85,7 +85,7 @@ def commit(action: Callable[[], object], *, app: str, version: int, table: str) 
             if not is_conflict(conflict):
                 raise
             if attempt == ATTEMPTS - 1:
-                raise conflict_error(table, (app, version) if app != table else None) from conflict
+                raise conflict_error(table, step) from conflict
             wait_after(attempt)
         else:
             return
@@ -127,9 +127,8 @@ def history(spark: SparkSession, table: str, limit: int | None = None) -> DataFr
 def append_once(
     rows: DataFrame,
     table: str,
+    step: Step,
     *,
-    app: str,
-    version: int,
     partition_by: Sequence[str] = (),
     options: Mapping[str, str] | None = None,
 ) -> None:
@@ -137,15 +136,13 @@ def append_once(
 
     A step that is already committed costs no job: `rows` is not evaluated.
     """
-    writer = _writer(rows, "append", partition_by, options)
-    _write_once(writer, table, rows.sparkSession, app=app, version=version)
+    _write_once(_writer(rows, "append", partition_by, options), table, rows.sparkSession, step)
 
 
 def append(
     rows: DataFrame,
     table: str,
     *,
-    app: str,
     partition_by: Sequence[str] = (),
     options: Mapping[str, str] | None = None,
 ) -> None:
@@ -155,30 +152,28 @@ def append(
     and Delta would keep every identifier forever. The rows should carry an id of their own.
     """
     writer = _writer(rows, "append", partition_by, options)
-    commit(lambda: _save(writer, table, rows.sparkSession), app=app, version=0, table=table)
+    commit(lambda: _save(writer, table, rows.sparkSession), table)
 
 
 def overwrite_once(
     rows: DataFrame,
     table: str,
+    step: Step,
     *,
-    app: str,
-    version: int,
     partition_by: Sequence[str] = (),
     options: Mapping[str, str] | None = None,
 ) -> None:
     """Replace the table's rows and schema by `rows` as one step; earlier versions stay readable."""
     writer = _writer(rows, "overwrite", partition_by, options).option("overwriteSchema", "true")
-    _write_once(writer, table, rows.sparkSession, app=app, version=version)
+    _write_once(writer, table, rows.sparkSession, step)
 
 
 def replace_once(
     rows: DataFrame,
     table: str,
+    step: Step,
     *,
     where: str,
-    app: str,
-    version: int,
     partition_by: Sequence[str],
     options: Mapping[str, str] | None = None,
 ) -> None:
@@ -188,25 +183,19 @@ def replace_once(
     """
     if is_name(table):
         writer = _writer(rows, "error", partition_by, options)
-        commit(
-            lambda: _replace_named(rows, writer, table, where, app, version),
-            app=app,
-            version=version,
-            table=table,
-        )
+        commit(lambda: _replace_named(rows, writer, table, where, step), table, step)
         return
     writer = _writer(rows, "overwrite", partition_by, options).option("replaceWhere", where)
-    _write_once(writer, table, rows.sparkSession, app=app, version=version)
+    _write_once(writer, table, rows.sparkSession, step)
 
 
 def merge_once(
     rows: DataFrame,
     table: str,
+    step: Step,
     *,
     on: Column,
     clauses: Callable[[MergeIntoWriter], MergeIntoWriter],
-    app: str,
-    version: int,
     conf: Mapping[str, str] | None = None,
 ) -> None:
     """MERGE `rows` into the table `on` a condition, as one step.
@@ -231,8 +220,8 @@ def merge_once(
         clauses(merged.mergeInto(in_sql(table), matching)).merge()
 
     try:
-        with _step_session(rows.sparkSession, app, version, conf or {}) as (session, marker):
-            commit(lambda: merge(session, marker), app=app, version=version, table=table)
+        with _step_session(rows.sparkSession, step, conf or {}) as (session, marker):
+            commit(lambda: merge(session, marker), table, step)
     finally:
         rows.sparkSession.catalog.dropTempView(view)
 
@@ -254,26 +243,24 @@ def target_column(table: str, name: str) -> str:
     return f"{table if is_name(table) else quoted(table)}.{quoted(name)}"
 
 
-def execute_once(
-    spark: SparkSession, statement: str, table: str, *, app: str, version: int
-) -> None:
+def execute_once(spark: SparkSession, statement: str, table: str, step: Step) -> None:
     """Run one UPDATE or DELETE of `table` as a step; the statement itself must be idempotent."""
-    with _step_session(spark, app, version, {}) as (session, _):
-        commit(lambda: session.sql(statement), app=app, version=version, table=table)
+    with _step_session(spark, step, {}) as (session, _):
+        commit(lambda: session.sql(statement), table, step)
 
 
 @contextmanager
 def _step_session(
-    spark: SparkSession, app: str, version: int, conf: Mapping[str, str]
+    spark: SparkSession, step: Step, conf: Mapping[str, str]
 ) -> Iterator[tuple[SparkSession, str | None]]:
     """Yield a session whose settings identify a step, and which no other thread sees.
 
     If they may not be set, as on Databricks' serverless compute, also yield a marker for the step.
     """
     session = child_session(spark, conf)
-    named = set_if_allowed(session, TXN_VERSION, str(version))
-    named = set_if_allowed(session, TXN_APP_ID, app) and named
-    marker = hashlib.sha256(f"{app}#{version}".encode()).hexdigest()
+    named = set_if_allowed(session, TXN_VERSION, str(step.version))
+    named = set_if_allowed(session, TXN_APP_ID, step.app) and named
+    marker = hashlib.sha256(f"{step.app}#{step.version}".encode()).hexdigest()
     try:
         yield session, None if named else marker
     finally:
@@ -285,20 +272,20 @@ def _step_session(
 
 
 def _replace_named(
-    rows: DataFrame, creating: DataFrameWriter, table: str, where: str, app: str, version: int
+    rows: DataFrame, creating: DataFrameWriter, table: str, where: str, step: Step
 ) -> None:
     """Replace rows of a table in a catalog; DataFrameWriter's overwrite would replace the table."""
     spark = rows.sparkSession
     if not exists(spark, table):
         try:
-            _save(_as_step(creating, app, version), table, spark)
+            _save(_as_step(creating, step), table, spark)
         except AnalysisException as error:
             if not condition(error).endswith("TABLE_ALREADY_EXISTS"):
                 raise
         else:
             return
-    named = rows.writeTo(table).option("txnAppId", app).option("txnVersion", str(version))
-    named.overwrite(sf.expr(where))
+    named = rows.writeTo(table).option("txnAppId", step.app)
+    named.option("txnVersion", str(step.version)).overwrite(sf.expr(where))
 
 
 def _writer(
@@ -308,15 +295,12 @@ def _writer(
     return writer.partitionBy(*partition_by) if partition_by else writer
 
 
-def _as_step(writer: DataFrameWriter, app: str, version: int) -> DataFrameWriter:
-    return writer.option("txnAppId", app).option("txnVersion", version)
+def _as_step(writer: DataFrameWriter, step: Step) -> DataFrameWriter:
+    return writer.option("txnAppId", step.app).option("txnVersion", step.version)
 
 
-def _write_once(
-    writer: DataFrameWriter, table: str, spark: SparkSession, *, app: str, version: int
-) -> None:
-    step = _as_step(writer, app, version)
-    commit(lambda: _save(step, table, spark), app=app, version=version, table=table)
+def _write_once(writer: DataFrameWriter, table: str, spark: SparkSession, step: Step) -> None:
+    commit(lambda: _save(_as_step(writer, step), table, spark), table, step)
 
 
 def _save(writer: DataFrameWriter, table: str, spark: SparkSession) -> None:

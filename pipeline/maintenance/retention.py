@@ -26,7 +26,8 @@ from pipeline.lake.delta_log.conditions import (
     matches,
     missing,
 )
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.ledger.run_store import runs
 from pipeline.layer import LayerRun
 from pipeline.maintenance.removals import MaintenancePlan

@@ -207,14 +207,15 @@ class Keeper:
             yield clause, partial(self._by_spark, table, statement)
 
     def _retain(self, table: Table, properties: Mapping[str, str]) -> bool:
-        reference, done = table.stored.reference, [False]
+        reference, done = table.stored.reference, False
 
         def act() -> None:
-            done[0] = set_without_spark(self.run.spark, reference, properties, self.note)
+            nonlocal done
+            done = set_without_spark(self.run.spark, reference, properties, self.note)
 
-        delta.commit(act, app=reference, version=0, table=reference)
+        delta.commit(act, reference)
         statement = f"ALTER TABLE {in_sql(reference)} {properties_clause(properties)}"
-        return done[0] or self._by_spark(table, statement)
+        return done or self._by_spark(table, statement)
 
     def _by_spark(self, table: Table, statement: str) -> bool:
         return spark_tables(self.run).keep(table.stored, self.note, statement)

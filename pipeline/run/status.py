@@ -90,17 +90,6 @@ class TableStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class LayerStatus:
-    """A layer's last batch: planned (under way, or left by a killed run) or finished."""
-
-    source: str
-    layer: str
-    batch: int
-    state: str
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class LastRun:
     """The last run that has ended; `binlake runs` shows its whole record."""
 
@@ -147,7 +136,7 @@ class Status:
     """
 
     lake: str
-    layers: tuple[LayerStatus, ...]
+    layers: tuple[Entry, ...]
     tables: tuple[TableStatus, ...]
     problems: tuple[str, ...]
     sources: tuple[SourceStatus, ...] = ()
@@ -287,13 +276,13 @@ def _last(run: RunRecord) -> LastRun:
     return LastRun(**{**known, "error": redact.value(run.error)})
 
 
-def _layers(entries: Sequence[Entry]) -> Iterator[LayerStatus]:
-    """Yield each layer's status, in order of source and of the flow of data."""
+def _layers(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield each layer's last batch, in order of source and of the flow of data."""
     latest = {(entry.source, entry.layer): entry for entry in entries}
     for source in sorted({entry.source for entry in entries}):
         for layer in LAYERS:
             if entry := latest.get((source, layer)):
-                yield LayerStatus(source, layer, entry.batch, entry.state, entry.at)
+                yield entry
 
 
 def _unnamed(items: Iterable[TimelineItem]) -> set[TableName]:

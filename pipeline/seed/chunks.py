@@ -77,7 +77,7 @@ def read_in_chunks(run: LayerRun, server: SourceServer, table: SourceTable) -> S
     last = server.places.end()
     if create_statement(server.connection, name.schema, name.table) != begun.query:
         folder.remove()
-        raise NotSeedableError(name, "it was altered while it was read", "Seed it again.")
+        raise NotSeedableError(name, "it was altered while it was read")
     return filled(
         run,
         name,

@@ -54,9 +54,7 @@ class ConsistentSnapshot:
             except pymysql.MySQLError as error:
                 if error.args and error.args[0] in CHANGED:
                     raise NotSeedableError(
-                        table.name,
-                        f"it was altered while it was read ({error.args[-1]})",
-                        "Seed it again.",
+                        table.name, f"it was altered while it was read ({error.args[-1]})"
                     ) from error
                 raise
             for rows in _batches(cursor):

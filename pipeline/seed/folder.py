@@ -120,7 +120,6 @@ class SeedFolder:
                 name,
                 f"{chunks - len(there)} of its {chunks} chunks have disappeared from {self.rows}:"
                 " maintenance removed them as abandoned, or somebody deleted them",
-                "Seed it again.",
             )
         return there
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class NotSeedableError(SeedError):
     """A single table cannot be seeded; others can."""
 
-    def __init__(self, name: TableName, reason: str, remedy: str) -> None:
+    def __init__(self, name: TableName, reason: str, remedy: str = "Seed it again.") -> None:
         super().__init__(f"{name}: {reason}.", remedy=remedy)
         self.name = name
 

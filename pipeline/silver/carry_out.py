@@ -11,7 +11,8 @@ from typing import Any
 
 from decoder.errors import UnsupportedError
 from pipeline.lake import Lake, stores
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.files.target_writer import Destination, Written
 from pipeline.lake.lazy_spark import FEW_BYTES, start_early
 from pipeline.lake.ledger.ledger import Plan

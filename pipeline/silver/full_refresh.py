@@ -22,7 +22,8 @@ from pipeline.bronze.tables import FileRow
 from pipeline.errors import BinlakeError, ConcurrentRunError
 from pipeline.lake import Ledger
 from pipeline.lake.delta_log.conditions import compare, equal
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.ledger.history_removed import ABANDONED, MAINTAINED
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.lake.tables.choice import tables_of
@@ -89,7 +90,7 @@ def require_refreshable(run: LayerRun) -> None:
     require_no_maintenance(run.ledger)
     of_source = run.spark, run.lake, run.source
     new = new_segments(*of_source, None, run.settings.given_up)
-    upto = previous_end(silver_progress(run.ledger), (last.body["to"][0], last.body["to"][1]))
+    upto = previous_end(silver_progress(run.ledger), (last.body["end"][0], last.body["end"][1]))
     require_whole(read_files(*of_source), stored_ordinals(*of_source), run.source, new, upto)
 
 

@@ -51,18 +51,18 @@ SMALL_TEXT = """
   .map(text => text.getBoundingClientRect().height)
   .reduce((least, height) => Math.min(least, height), 100)
 """
-COLOURS = """
+COLORS = """
 () => {
-  const parts = colour => (colour.match(/[\\d.]+/g) || []).map(Number);
-  const light = colour => {
-    const [r, g, b] = parts(colour).map(n => n / 255)
+  const parts = color => (color.match(/[\\d.]+/g) || []).map(Number);
+  const light = color => {
+    const [r, g, b] = parts(color).map(n => n / 255)
       .map(n => n <= 0.03928 ? n / 12.92 : ((n + 0.055) / 1.055) ** 2.4);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const background = element => {
     for (let each = element; each; each = each.parentElement) {
-      const colour = getComputedStyle(each).backgroundColor;
-      if (parts(colour)[3] !== 0) return colour;
+      const color = getComputedStyle(each).backgroundColor;
+      if (parts(color)[3] !== 0) return color;
     }
     return 'rgb(255, 255, 255)';
   };
@@ -77,7 +77,7 @@ COLOURS = """
     });
 }
 """
-"""Visible texts, each with the luminance of its colour and of its background, from 0 to 1."""
+"""Visible texts, each with the luminance of its color and of its background, from 0 to 1."""
 CONTRAST = 4.5
 """What WCAG asks for: the ratio of the brighter luminance to the darker one, each plus 0.05."""
 Scheme = Literal["light", "dark"]
@@ -87,7 +87,7 @@ def unreadable(page: Page, scheme: Scheme) -> list[Any]:
     """Return the texts without contrast, or with that of the other theme: in a light one, text is
     darker than its background; in a dark one, brighter."""
     bright, dark = (3, 2) if scheme == "light" else (2, 3)
-    texts = page.evaluate(COLOURS)
+    texts = page.evaluate(COLORS)
     assert texts
     return [text for text in texts if (text[bright] + 0.05) / (text[dark] + 0.05) < CONTRAST]
 

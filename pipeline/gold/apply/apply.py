@@ -25,7 +25,7 @@ from pipeline.gold.plan.table_refresh import prepare_place
 from pipeline.gold.schema.renames import TableStep, change, in_order
 from pipeline.gold.schema.unlogged import left_out
 from pipeline.gold.table.damage import REFUSED, Damage, damage_in
-from pipeline.gold.table.gold_table import GoldTable, Write, table_progress
+from pipeline.gold.table.gold_table import GoldTable, table_progress
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.options import TableOptions
 from pipeline.gold.table.state import GoldState, Refusal, TableRefusedError, TableState
@@ -172,7 +172,7 @@ class _Carrier:
         batch, run, table = self.batch, self.batch.run, step.table
         if part.stop <= (self.tables[step.name].to_lsn, LAST) and _applied(run.spark, table, part):
             return 0
-        write = Write(table.reference, table.app, step.version)
+        write = table.write(step.version)
         sample = batch.drift_sample if part.complete else None
         drift_check = DriftCheck(sample, str(step.name)) if sample else None
         here = few_changes(run, part, batch.facts) if batch.few else None

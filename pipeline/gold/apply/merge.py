@@ -179,7 +179,7 @@ class _Part:
         if is_new:
             columns = [quoted(name) for name in shape.outcome_columns]
             rows = folded.where(~sf.col(DELETE)).select(*columns)
-            delta.append_once(rows, write.table, app=write.app, version=write.version)
+            delta.append_once(rows, write.table, write.step)
         else:
             _merge(folded, shape, found, write, materialize=not self.is_local)
         return found.changes
@@ -259,10 +259,9 @@ def _merge(
     delta.merge_once(
         folded,
         write.table,
+        write.step,
         on=on,
         clauses=clauses,
-        app=write.app,
-        version=write.version,
         # MERGE reads its source twice: materialize it, unless that costs more.
         conf={delta.MATERIALIZE: "all" if materialize else "none"},
     )

@@ -34,7 +34,7 @@ from pipeline.gold.local.seed import load_without_spark
 from pipeline.gold.schema.evolve import begun_in_place
 from pipeline.gold.schema.table_change import TableChange
 from pipeline.gold.schema.unlogged import completed, left_out
-from pipeline.gold.table.gold_table import GoldTable, Write, gold_schema
+from pipeline.gold.table.gold_table import GoldTable, gold_schema
 from pipeline.gold.table.names import COMMITTED_AT, LSN
 from pipeline.gold.table.state import Refusal, TableRefusedError, TableState
 from pipeline.lake.sql_text import in_sql
@@ -178,13 +178,14 @@ class Seeding:
 
     def _apply(self, rows: Rows, version: int) -> int:
         run, table, name, facts = self.run, self.table, self.state.name, self.facts
+        skipped, prepared = facts.skipped, facts.prepared
+        few = few_changes(run, rows, facts) if are_few(facts) else None
 
         def take(session: SparkSession) -> PartChanges | None:
-            return read_changes(session, run.lake, name, rows, facts.skipped, facts.prepared)
+            return read_changes(session, run.lake, name, rows, skipped, prepared, here=few)
 
-        write = Write(table.reference, table.app, version)
-        few = few_changes(run, rows, facts) if are_few(facts) else None
-        if few is not None and not decided(rows, facts.prepared):
+        write = table.write(version)
+        if few is not None and not decided(rows, prepared):
             count = apply_few(run, few, rows, write) if rows.complete or _are_whole(few) else None
             if count is not None:
                 return count

@@ -21,7 +21,8 @@ from pipeline.gold.cascades.replay import Cascaded
 from pipeline.gold.changes.changes import CHANGE_COLUMNS, PARTIAL_COLUMNS, ROW_STEPS
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import equal
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.tables.choice import tables_of
 from pipeline.schema_history import TableName

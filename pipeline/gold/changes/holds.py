@@ -6,9 +6,9 @@ A hold is always a whole transaction, since gold only ever stops between transac
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from decoder import TableDefinition, TypeOptions
+from decoder import TableDefinition
 from decoder.columns.registry import row_type
 from decoder.errors import UnsupportedError
 from pipeline.gold.changes.key_checks import key_refusal
@@ -19,7 +19,7 @@ from pipeline.gold.table.state import NO_LSN, TableState
 from pipeline.schema_history import TableName
 from pipeline.schema_history.alter.items import TimelineItem
 from pipeline.schema_history.timeline.tables import NO_NAMES
-from pipeline.settings.gold import GoldSettings
+from pipeline.settings import Settings
 from pipeline.settings.settings import key_given
 from pipeline.silver.decode.decode import OFFSET_BITS
 
@@ -50,8 +50,9 @@ class Hold:
 class OpenFault:
     """An open row of the quarantine; `tables` is None if they are not known.
 
-    `marks_only`: an accepted gap, which holds no table but makes it incomplete, whatever the rules
-    are. `cause`: the table in which the fault is, if known: the other tables wait for that one.
+    `marks_only`: an accepted gap, which holds no table but makes it incomplete, whatever the
+    settings are. `cause`: the table in which the fault is, if known: the other tables wait for that
+    one.
     """
 
     lsn: int
@@ -66,59 +67,44 @@ class OpenFault:
             return self.sentence
         return f"it waits for {self.cause}: {self.sentence}"
 
+    def marks(self, settings: Settings) -> bool:
+        """Return True if gold skips the fault's changes and reports the table as not complete."""
+        return settings.on_fault == "mark" or self.marks_only
+
     def names(self, table: TableName) -> bool:
         """Return True if it names the table, or one spelled the same (names may contain dots)."""
         return str(table) in map(str, self.tables or ())
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """Settings that apply to tables; `keys` by pattern over `schema.table`."""
-
-    keys: Mapping[str, Sequence[str]]
-    types: TypeOptions
-    mark_faults: bool = False
-    drop_rows: bool = False
-    gold: GoldSettings = field(default_factory=GoldSettings)
-
-    def marks(self, fault: OpenFault) -> bool:
-        """Return True if gold skips the fault's changes and reports the table as not complete."""
-        return self.mark_faults or fault.marks_only
-
-    def given(self, name: str) -> tuple[str, ...]:
-        """Return the key of `schema.table` in the settings; empty if the table's own applies."""
-        return key_given(self.keys, name)
-
-    def key(self, definition: TableDefinition) -> tuple[str, ...]:
-        """Return the names of the columns that identify a table's rows; empty if there are none."""
-        return self.given(str(definition)) or definition.key
-
-    def refusal(self, definition: TableDefinition) -> str | None:
-        """Return why a table with this definition cannot be in gold, or None."""
-        if not definition.named:
-            return NO_NAMES
-        columns = [column.name for column in definition.columns]
-        key = self.key(definition)
-        if missing := [name for name in key if name not in columns]:
-            names = ", ".join(missing)
-            return f"its key in the settings names {names}, which the table does not have"
-        if taken := [name for name in columns if name.lower() in OWN_COLUMNS]:
-            return f"its column {taken[0]} has the name of a column that Binlake adds"
-        try:
-            row_type(definition, self.types)
-        except UnsupportedError as error:
-            return str(error)
-        return key_refusal(definition, key, self.types)
+def refusal(definition: TableDefinition, settings: Settings) -> str | None:
+    """Return why a table with this definition cannot be in gold, or None."""
+    if not definition.named:
+        return NO_NAMES
+    columns = [column.name for column in definition.columns]
+    key = key_given(settings.keys, str(definition)) or definition.key
+    if missing := [name for name in key if name not in columns]:
+        names = ", ".join(missing)
+        return f"its key in the settings names {names}, which the table does not have"
+    if taken := [name for name in columns if name.lower() in OWN_COLUMNS]:
+        return f"its column {taken[0]} has the name of a column that Binlake adds"
+    types = settings.type_options
+    try:
+        row_type(definition, types)
+    except UnsupportedError as error:
+        return str(error)
+    return key_refusal(definition, key, types)
 
 
-def item_holds(items: Iterable[TimelineItem], rules: Rules, files: Mapping[int, str]) -> list[Hold]:
+def item_holds(
+    items: Iterable[TimelineItem], settings: Settings, files: Mapping[int, str]
+) -> list[Hold]:
     """Return the holds from one table's definitions; `files`: names by ordinal."""
     holds = []
     for item in items:
         if item.kind == "unsupported":
             reason = f"{item.reason}{_statement(item)}"
         elif item.kind != "drop" and item.definition is not None:
-            reason = rules.refusal(item.definition) or ""
+            reason = refusal(item.definition, settings) or ""
         else:
             reason = ""
         if reason:
@@ -126,21 +112,23 @@ def item_holds(items: Iterable[TimelineItem], rules: Rules, files: Mapping[int, 
     return holds
 
 
-def options_holds(before: TableState, items: Iterable[TimelineItem], rules: Rules) -> list[Hold]:
+def options_holds(
+    before: TableState, items: Iterable[TimelineItem], settings: Settings
+) -> list[Hold]:
     """Return the hold of a table whose columns do not fit the settings under `gold`.
 
     Only if they still do not in its last definition: settings are written for the columns that a
     table has now, while its history may begin without them.
     """
-    options = TableOptions.of(rules.gold, str(before.name))
+    options = TableOptions.of(settings.gold, str(before.name))
     if not (options.cluster_by or options.change_data_feed):
         return []
     found: list[Hold] = []
     for item in items:
         if item.kind in _ENDS:
             found = []
-        elif item.definition is not None and rules.refusal(item.definition) is None:
-            reason = options.misfit(gold_schema(item.definition, rules.types))
+        elif item.definition is not None and refusal(item.definition, settings) is None:
+            reason = options.misfit(gold_schema(item.definition, settings.type_options))
             found = [*found, Hold(item.lsn, reason)] if reason else []
     return [replace(hold, lsn=max(hold.lsn, before.to_lsn + 1)) for hold in found[:1]]
 
@@ -182,24 +170,24 @@ def seed_holds(items: Iterable[TimelineItem], holds: Sequence[Hold]) -> list[Hol
     return found
 
 
-def fault_holds(faults: Iterable[OpenFault], name: TableName, rules: Rules) -> list[Hold]:
+def fault_holds(faults: Iterable[OpenFault], name: TableName, settings: Settings) -> list[Hold]:
     """Return the holds from faults for one table; a fault of all tables holds the cut instead.
 
     If two tables are spelled the same, both are held.
     """
     return [
-        Hold(fault.lsn, fault.reason(name), marked=rules.marks(fault))
+        Hold(fault.lsn, fault.reason(name), marked=fault.marks(settings))
         for fault in faults
-        if fault.names(name) or (fault.tables is None and rules.marks(fault))
+        if fault.names(name) or (fault.tables is None and fault.marks(settings))
     ]
 
 
-def refusal_holds(before: TableState, rules: Rules, files: Mapping[int, str]) -> list[Hold]:
+def refusal_holds(before: TableState, settings: Settings, files: Mapping[int, str]) -> list[Hold]:
     """Return the hold of a table whose changes were refused, unless its key was changed since."""
     refused = before.refused
-    if refused is None or before.key != rules.given(str(before.name)):
+    if refused is None or before.key != key_given(settings.keys, str(before.name)):
         return []
-    marked = refused.passable and rules.mark_faults
+    marked = refused.passable and settings.on_fault == "mark"
     return [
         Hold(refused.lsn, f"{place_in_log(refused.lsn, files)}: {refused.reason}", marked=marked)
     ]

@@ -35,7 +35,7 @@ def apply_keyless(
     """Apply the changes to the gold table as one step."""
     if changes.where(sf.col("__op") != "insert").isEmpty():
         rows = copies(net_copies(changes, shape, left_out), shape)
-        delta.append_once(rows, write.table, app=write.app, version=write.version)
+        delta.append_once(rows, write.table, write.step)
         return
     net = net_copies(changes, shape, left_out)
     source = replacements(net, delta.read(spark, write.table), shape)
@@ -45,10 +45,9 @@ def apply_keyless(
     delta.merge_once(
         source,
         write.table,
+        write.step,
         on=takes & _same_row(shape, source.schema, there, delta.merged_column),
         clauses=lambda merge: merge.whenMatched().delete().whenNotMatched(~takes).insert(values),
-        app=write.app,
-        version=write.version,
         conf={delta.MATERIALIZE: "all"},
     )
 

@@ -19,8 +19,9 @@ from pipeline.gold.local.row_numbers import row_numbers
 from pipeline.gold.local.table import SmallTable, change_without_spark, small_table, with_rows
 from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.names import LSN
-from pipeline.lake.delta_log.model import LogEntry, Step
+from pipeline.lake.delta_log.model import LogEntry
 from pipeline.lake.delta_log.spark_types import spark_schema
+from pipeline.lake.delta_step import Step
 
 
 def apply_keyless_without_spark(rows: pa.Table, shape: Shape, write: Write) -> int | None:

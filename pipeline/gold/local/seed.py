@@ -19,8 +19,8 @@ from pipeline.gold.local.table import (
 )
 from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.names import COMMITTED_AT, LSN, OWN_COLUMNS
-from pipeline.lake.delta_log.model import Step
 from pipeline.lake.delta_log.spark_written import local_folder
+from pipeline.lake.delta_step import Step
 from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.locks.lock import local_path
 

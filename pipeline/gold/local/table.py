@@ -28,14 +28,14 @@ from pipeline.gold.changes.small_batch import SMALL_BYTES
 from pipeline.gold.table.commits import SIGNATURE
 from pipeline.gold.table.gold_table import Write
 from pipeline.lake import stores
-from pipeline.lake.delta_conflicts import ATTEMPTS, conflict_error, wait_after
 from pipeline.lake.delta_log.delta_rs import opened_unchecked, plain
 from pipeline.lake.delta_log.file_commit import commit_files
 from pipeline.lake.delta_log.log_version import can_extend
-from pipeline.lake.delta_log.model import LakeTable, LogEntry, Step
+from pipeline.lake.delta_log.model import LakeTable, LogEntry
 from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.lake.delta_log.spark_written import local_folder
 from pipeline.lake.delta_log.table_log import files_within, names_in_files
+from pipeline.lake.delta_step import ATTEMPTS, Step, conflict_error, wait_after
 from pipeline.lake.files.data_files import write_groups
 from pipeline.lake.files.table_scan import scan_files, uncompressed_size
 from pipeline.lake.lazy_spark import Spark
@@ -152,7 +152,7 @@ def change_without_spark(write: Write, change: Callable[[DeltaTable, str, Step],
     folder = local_path(write.table)
     if folder is None:
         return False
-    step = Step(write.app, write.version, SIGNATURE)
+    step = replace(write.step, note=SIGNATURE)
     for attempt in range(ATTEMPTS):
         if attempt:
             wait_after(attempt - 1)
@@ -171,7 +171,7 @@ def change_without_spark(write: Write, change: Callable[[DeltaTable, str, Step],
             text = f"{write.table} is left to Spark"
             say("left_to_spark", f"{text}: {reason}", level=logging.DEBUG)
             return False
-    raise conflict_error(write.table, (step.app, step.version))
+    raise conflict_error(write.table, step)
 
 
 @contextmanager

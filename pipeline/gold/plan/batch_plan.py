@@ -8,12 +8,11 @@ the earlier rows.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pipeline.gold.changes.holds import (
     OpenFault,
-    Rules,
     fault_holds,
     item_holds,
     left_out_holds,
@@ -27,6 +26,7 @@ from pipeline.gold.table.damage import Damage
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
 from pipeline.schema_history import TableName
 from pipeline.schema_history.alter.items import TimelineItem
+from pipeline.settings import Settings
 
 LEFT_OUT = (
     "Some of its changes were excluded by the settings (include, exclude). To complete it, include"
@@ -51,15 +51,13 @@ class Known:
     damaged: Mapping[TableName, Damage] = field(default_factory=dict)
 
 
-def plan_batch(
-    previous: GoldState, known: Known, rules: Rules, wanted: Callable[[str, str], bool]
-) -> GoldState:
+def plan_batch(previous: GoldState, known: Known, settings: Settings) -> GoldState:
     """Return the state after the next batch; `touched` only covers definitions (see `touch`)."""
 
     def included(name: TableName) -> bool:
-        return wanted(name.schema, name.table)
+        return settings.wanted(name.schema, name.table)
 
-    cut, cut_held = _cut(previous, known, rules)
+    cut, cut_held = _cut(previous, known, settings)
     items: dict[TableName, list[TimelineItem]] = defaultdict(list)
     for item in known.items:
         items[item.name].append(item)
@@ -73,7 +71,7 @@ def plan_batch(
     for name in names:
         before = previous.tables.get(name, TableState(name.schema, name.table))
         if not included(name):
-            tables[name] = _left_out(before)
+            tables[name] = before.at_rest(LEFT_OUT)
         elif damage := known.damaged.get(name):
             tables[name] = before.damaged(damage)
         else:
@@ -81,22 +79,22 @@ def plan_batch(
             refreshed = previous.rebuild.batch > 0
             holds = [
                 *(left_out_holds(before, items[name]) if refreshed else ()),
-                *item_holds(items[name], rules, known.files),
-                *options_holds(before, items[name], rules),
+                *item_holds(items[name], settings, known.files),
+                *options_holds(before, items[name], settings),
                 *place_holds(items[name], known.taken.get(name)),
-                *fault_holds(known.faults, name, rules),
-                *refusal_holds(before, rules, known.files),
+                *fault_holds(known.faults, name, settings),
+                *refusal_holds(before, settings, known.files),
             ]
             holds += seed_holds(items[name], holds)
-            reaches[name] = reach_of(before, cut, items[name], sorted(holds), rules, given)
-    tables.update(states_after(align_renames(reaches), rules))
+            reaches[name] = reach_of(before, cut, items[name], sorted(holds), settings, given)
+    tables.update(states_after(align_renames(reaches), settings))
     return GoldState(
         known.silver_batch,
         cut,
         cut_held,
-        rules.drop_rows,
+        settings.on_drop == "drop",
         tables,
-        mark_faults=rules.mark_faults,
+        mark_faults=settings.on_fault == "mark",
     )
 
 
@@ -140,25 +138,11 @@ def _essentials(table: TableState) -> TableState:
     )
 
 
-def _cut(previous: GoldState, known: Known, rules: Rules) -> tuple[int, str | None]:
+def _cut(previous: GoldState, known: Known, settings: Settings) -> tuple[int, str | None]:
     """Return the LSN that all tables go to, and why it is not silver's last, if so."""
-    everywhere = [f for f in known.faults if f.tables is None and not rules.marks(f)]
+    everywhere = [f for f in known.faults if f.tables is None and not f.marks(settings)]
     after = [f for f in everywhere if previous.cut_lsn < f.lsn <= known.cut_lsn]
     first = min(after, key=lambda fault: fault.lsn, default=None)
     if first is None:
         return max(known.cut_lsn, previous.cut_lsn), None
     return max(first.lsn - 1, previous.cut_lsn), first.sentence
-
-
-def _left_out(before: TableState) -> TableState:
-    return replace(
-        before,
-        from_lsn=before.to_lsn,
-        complete=False,
-        held=None,
-        reason=LEFT_OUT,
-        touched=False,
-        complete_from=False,
-        marked=(),
-        taken_over=(),
-    )

@@ -20,8 +20,9 @@ from pipeline.gold.table.commits import CommitSums, by_others, is_own, signs, wr
 from pipeline.gold.table.damage import Damage, damage_in, gone
 from pipeline.gold.table.names import gold_name
 from pipeline.gold.table.state import GoldState, TableState
-from pipeline.lake.delta_log.model import Commit, Step
+from pipeline.lake.delta_log.model import Commit
 from pipeline.lake.delta_log.spark_written import commits_since, state as state_of, version_of
+from pipeline.lake.delta_step import Step
 from pipeline.lake.lazy_spark import Spark
 from pipeline.layer import LayerRun
 from pipeline.schema_history import TableName

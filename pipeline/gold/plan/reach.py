@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.gold.changes.holds import Hold, Rules
+from pipeline.gold.changes.holds import Hold
 from pipeline.gold.changes.steps import MOVES, is_whole
 from pipeline.gold.table.state import NO_LSN, Refusal, TableState
 from pipeline.schema_history import TableName
 from pipeline.schema_history.alter.items import Position, TimelineItem
+from pipeline.settings import Settings
+from pipeline.settings.settings import key_given
 
 DROPPED = "The source dropped it."
 LAST = 2**63 - 1
@@ -91,7 +93,7 @@ def reach_of(
     cut: int,
     items: Sequence[TimelineItem],
     holds: Sequence[Hold],
-    rules: Rules,
+    settings: Settings,
     given: Collection[tuple[Position, TableName]] = (),
 ) -> Reach:
     """Return the last transaction that a table can reach on its own.
@@ -99,10 +101,10 @@ def reach_of(
     `given`: RENAMEs that move a table's rows away.
     """
     held = {hold.lsn for hold in holds if not hold.marked}
-    ends = [lsn for lsn in _without_rows(items, held, rules, ()) if lsn not in held]
+    ends = [lsn for lsn in _without_rows(items, held, settings, ()) if lsn not in held]
     restart = max((lsn for lsn in ends if lsn <= cut), default=NO_LSN)
     found = Reach(before, items, holds, cut, restart)
-    found = found.starting_at(_start(before, cut, items, holds, rules, given))
+    found = found.starting_at(_start(before, cut, items, holds, settings, given))
     return found.or_restarted() if found.held else found
 
 
@@ -111,7 +113,7 @@ def _start(
     cut: int,
     items: Sequence[TimelineItem],
     holds: Sequence[Hold],
-    rules: Rules,
+    settings: Settings,
     given: Collection[tuple[Position, TableName]],
 ) -> int:
     """Return the LSN to start at: the table's current one, or a later one where it has no rows.
@@ -121,14 +123,14 @@ def _start(
     held = {hold.lsn for hold in holds if not hold.marked}
     moves = [i.lsn - (i.kind == "moved") for i in items if i.kind in MOVES]
     last = min([cut, *(lsn for lsn in moves if lsn > before.to_lsn)])
-    empty = (lsn for lsn in _without_rows(items, held, rules, given) if lsn <= last)
+    empty = (lsn for lsn in _without_rows(items, held, settings, given) if lsn <= last)
     return max(before.to_lsn, *(lsn for lsn in empty if lsn not in held), NO_LSN)
 
 
 def _without_rows(
     items: Sequence[TimelineItem],
     held: Collection[int],
-    rules: Rules,
+    settings: Settings,
     given: Collection[tuple[Position, TableName]],
 ) -> Iterator[int]:
     """Yield the LSNs at which the table has none of its earlier rows.
@@ -142,7 +144,7 @@ def _without_rows(
         if item.kind in ("create", "seeded") or not exists:
             refused = item.lsn in held
         exists = item.kind not in ("drop", "moved")
-        dropped = item.kind == "drop" and (rules.drop_rows or refused)
+        dropped = item.kind == "drop" and (settings.on_drop == "drop" or refused)
         replaced = item.kind == "renamed" and (item.position, item.name) not in given
         if item.kind in ("create", "seeded") or dropped or replaced:
             yield item.lsn
@@ -206,9 +208,11 @@ def _waiting(one: Reach, lsn: int, other: TableName, its: Reach | None) -> Reach
     return replace(one, to_lsn=lsn - 1, held=reason).or_restarted()
 
 
-def states_after(reaches: Mapping[TableName, Reach], rules: Rules) -> dict[TableName, TableState]:
+def states_after(
+    reaches: Mapping[TableName, Reach], settings: Settings
+) -> dict[TableName, TableState]:
     """Return the tables' states at the ends of their reaches."""
-    states = {name: _initial_state(one, rules) for name, one in reaches.items()}
+    states = {name: _initial_state(one, settings) for name, one in reaches.items()}
     for events in _in_order(reaches.values()):
         before = dict(states)
         for name, event in events:
@@ -216,14 +220,14 @@ def states_after(reaches: Mapping[TableName, Reach], rules: Rules) -> dict[Table
     return states
 
 
-def _initial_state(one: Reach, rules: Rules) -> TableState:
+def _initial_state(one: Reach, settings: Settings) -> TableState:
     return replace(
         one.before,
         from_lsn=one.from_lsn,
         to_lsn=one.to_lsn,
         held=one.held,
         touched=bool(one.passing),
-        key=rules.given(str(one.before.name)),
+        key=key_given(settings.keys, str(one.before.name)),
         complete_from=one.before.complete,
         marked=tuple(hold.lsn for hold in one.marked),
         taken_over=(),

@@ -24,6 +24,7 @@ from pipeline.gold.table.gold_table import GoldTable, Write, table_progress
 from pipeline.gold.table.state import NO_LSN, GoldState, TableState
 from pipeline.gold.table.table_metadata import properties_clause
 from pipeline.lake import delta, stores
+from pipeline.lake.delta_step import Step
 from pipeline.lake.ledger.history_removed import Removed, removed
 from pipeline.lake.sql_text import in_sql, is_name, quoted
 from pipeline.layer import LayerRun
@@ -211,12 +212,12 @@ def _emptied(spark: SparkSession, table: GoldTable, batch: int) -> bool:
     if now.properties.get(_APPEND_ONLY, "false").lower() != "false":
         clause = properties_clause({_APPEND_ONLY: "false"})
         statements.append(f"ALTER TABLE {reference} {clause}")
-    app = f"{table.app}/refresh"
+    step = _step(table, batch)
     for statement in statements:
-        delta.commit(partial(spark.sql, statement), app=app, version=batch, table=table.reference)
-    if not empty_without_spark(spark, Write(table.reference, app, batch)):
+        delta.commit(partial(spark.sql, statement), table.reference, step)
+    if not empty_without_spark(spark, Write(table.reference, step)):
         empty = spark.createDataFrame([], delta.read(spark, table.reference).schema)
-        delta.overwrite_once(empty, table.reference, app=app, version=batch)
+        delta.overwrite_once(empty, table.reference, step)
     return True
 
 
@@ -234,4 +235,8 @@ def _move_away(run: LayerRun, table: GoldTable, name: TableName, batch: int) -> 
         if not begun:
             stores.move(table.reference, place)
 
-    delta.commit(move, app=f"{table.app}/refresh", version=batch, table=table.reference)
+    delta.commit(move, table.reference, _step(table, batch))
+
+
+def _step(table: GoldTable, batch: int) -> Step:
+    return Step(f"{table.app}/refresh", batch)

@@ -103,7 +103,7 @@ class TableChange:
     @property
     def write(self) -> Write:
         """The step in which values change, if any do."""
-        return Write(self.table.reference, self.table.app, self.version)
+        return self.table.write(self.version)
 
     def progress(self) -> TableProgress | None:
         """Return the gold table's progress; None if there is no table."""
@@ -116,19 +116,18 @@ class TableChange:
 
     def commit(self, act: Callable[[], object]) -> None:
         """Make one commit to the table (see `delta.commit`)."""
-        delta.commit(act, app=self.table.app, version=self.version, table=self.table.reference)
+        delta.commit(act, self.table.reference, self.write.step)
 
     def execute(self, statement: str) -> None:
         """Run one UPDATE or DELETE of the table."""
-        reference, app = self.table.reference, self.table.app
-        delta.execute_once(self.session, statement, reference, app=app, version=self.version)
+        delta.execute_once(self.session, statement, self.table.reference, self.write.step)
 
     def overwrite(self, rows: DataFrame) -> None:
         """Replace the table's rows and columns, in place, so that published cuts stay readable."""
-        reference, app = self.table.reference, self.table.app
+        reference = self.table.reference
         if lacking := needed_features(self.schema) - features(self.spark, reference):
             self.set(enabling(lacking))
-        delta.overwrite_once(rows, reference, app=app, version=self.version)
+        delta.overwrite_once(rows, reference, self.write.step)
 
     def _commit_unless_passed(self, act: Callable[[Spark, str], None]) -> None:
         def once() -> None:

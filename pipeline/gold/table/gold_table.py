@@ -13,6 +13,7 @@ from pipeline.gold.table.names import COMMITTED_AT, LSN
 from pipeline.gold.table.options import TableOptions
 from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.lake.delta_log.spark_written import properties
+from pipeline.lake.delta_step import Step
 from pipeline.lake.lazy_spark import Spark
 from pipeline.schema_history.alter.items import Position, TimelineItem
 
@@ -44,14 +45,17 @@ class GoldTable:
     refresh: int = 0
     options: TableOptions = field(default_factory=TableOptions)
 
+    def write(self, version: int) -> Write:
+        """Return a step of the table."""
+        return Write(self.reference, Step(self.app, version))
+
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Transaction `version` of `app` on a gold table: committed once, however often it is run."""
+    """A step of a gold table: committed once, however often it is run."""
 
     table: str
-    app: str
-    version: int
+    step: Step
 
 
 @dataclass(frozen=True, slots=True)

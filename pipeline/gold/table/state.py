@@ -89,21 +89,25 @@ class TableState:
         """Return the columns that identify its rows: those in the settings, or the definition's."""
         return self.key or (definition.key if definition else ())
 
-    def damaged(self, damage: Damage) -> TableState:
-        """Return the state as a damaged table: held, and not equal to the source's table."""
-        held, before = damage.held(self.name), self.recovered()
+    def at_rest(self, reason: str, held: str | None = None) -> TableState:
+        """Return the state with nothing to apply, and not equal to the source's table."""
         return replace(
             self,
             from_lsn=self.to_lsn,
             complete=False,
             held=held,
-            reason=held,
+            reason=reason,
             touched=False,
             complete_from=False,
             marked=(),
             taken_over=(),
-            damage=replace(damage, whole=before.complete, lacked=before.reason),
         )
+
+    def damaged(self, damage: Damage) -> TableState:
+        """Return the state as a damaged table, which is held."""
+        held, before = damage.held(self.name), self.recovered()
+        damage = replace(damage, whole=before.complete, lacked=before.reason)
+        return replace(self.at_rest(held, held), damage=damage)
 
     def recovered(self) -> TableState:
         """Return the state without its damage."""

@@ -10,8 +10,9 @@ from deltalake import DeltaTable
 
 from pipeline.lake.delta_log.column_statistics import statistics_text
 from pipeline.lake.delta_log.log_version import commit_info, extend_log, now
-from pipeline.lake.delta_log.model import DataFile, LogEntry, Step
+from pipeline.lake.delta_log.model import DataFile, LogEntry
 from pipeline.lake.delta_log.version_checksum import with_files
+from pipeline.lake.delta_step import Step
 
 
 def commit_files(

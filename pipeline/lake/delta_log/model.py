@@ -32,18 +32,6 @@ class LakeTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """The identity of an idempotent commit: `app` is the writer (layer, source and table),
-    `version` its batch. A step is done once its app has reached its version, whatever its rows.
-
-    `note`: the commit's user metadata in Delta, by which its `Commit` is found."""
-
-    app: str
-    version: int
-    note: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class DeltaState:
     """A table's state by its log: Delta's `id`, properties, number of files and their bytes.
 
@@ -62,7 +50,7 @@ class DeltaState:
 @dataclass(frozen=True, slots=True)
 class Commit:
     """A commit of a table's history, with Delta's `metrics` and `parameters` of its operation;
-    `note`: see `Step`."""
+    `note`: see `pipeline.lake.delta_step.Step`."""
 
     version: int
     at: datetime

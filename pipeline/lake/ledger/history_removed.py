@@ -7,7 +7,7 @@ refresh of silver undoes it; during one, data that silver lacks may simply not b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipeline.lake.ledger.ledger import Ledger, Plan
@@ -38,10 +38,6 @@ class Removed:
         """The reason why a table that needs these changes is incomplete."""
         return f"changes before LSN {self.lsn} were removed from silver by binlake maintain"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the form in maintenance's plans."""
-        return {"lsn": self.lsn, "committed_at": self.committed_at}
-
 
 def removed(ledger: Ledger) -> Removed:
     """Return what has been removed of the ledger's source.
@@ -62,7 +58,7 @@ def spared(ledger: Ledger, plan: Plan) -> dict[str, Any]:
     batch, gone = _finished(ledger)
     if not ledger.wrote(plan):
         batch, gone = plan.batch, _of(plan.body["removed"])
-    return {SPARED: True, BEFORE: {"batch": batch, **gone.to_dict()}}
+    return {SPARED: True, BEFORE: {"batch": batch, **asdict(gone)}}
 
 
 def _finished(ledger: Ledger) -> tuple[int, Removed]:

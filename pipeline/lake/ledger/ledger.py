@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from pipeline.errors import ConcurrentRunError
 from pipeline.lake.delta_log.conditions import ALL_ROWS, Condition, compare, equal, missing
-from pipeline.lake.delta_log.model import Step
+from pipeline.lake.delta_step import Step
 from pipeline.lake.layout import Lake
 from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.ledger.ledger_table import (
@@ -53,7 +53,8 @@ _AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row of the ledger: one planned or finished batch of a layer."""
+    """A row of the ledger: a batch of a layer that is planned (under way, or left by a killed run)
+    or finished."""
 
     source: str
     layer: str

@@ -16,7 +16,7 @@ Layer = Literal["bronze", "silver", "gold", "maintenance"]
 PLANNED = "planned"
 FINISHED = "finished"
 
-FORMAT = 7
+FORMAT = 8
 """The format of lakes that this release writes and reads; any other is another release's."""
 
 _SCHEMA = pa.schema(

@@ -20,8 +20,9 @@ from pipeline.lake import delta, stores
 from pipeline.lake.child_sessions import child_session
 from pipeline.lake.delta_log import spark_written
 from pipeline.lake.delta_log.conditions import Condition
-from pipeline.lake.delta_log.model import Commit, DataFile, DeltaState, LakeTable, Step
+from pipeline.lake.delta_log.model import Commit, DataFile, DeltaState, LakeTable
 from pipeline.lake.delta_log.spark_types import spark_schema, spark_type
+from pipeline.lake.delta_step import Step
 from pipeline.lake.files.compaction import SMALL_BYTES, TARGET_BYTES
 from pipeline.lake.layout import Lake
 from pipeline.lake.sql_text import in_sql, quoted
@@ -144,9 +145,8 @@ class SparkTables:
         delta.replace_once(
             self._frame(self.spark, table, rows),
             table.reference,
+            step,
             where=where.sql,
-            app=step.app,
-            version=step.version,
             partition_by=table.partition_by,
             options=table.properties,
         )
@@ -172,8 +172,7 @@ class SparkTables:
         delta.overwrite_once(
             self._frame(self.spark, table, table.schema.empty_table()),
             table.reference,
-            app=step.app,
-            version=step.version,
+            step,
             partition_by=table.partition_by,
             options=table.properties,
         )
@@ -221,12 +220,7 @@ class SparkTables:
         if not self.exists(table):
             return False
         session = self._session(table, note)
-        delta.commit(
-            lambda: session.sql(statement).collect(),
-            app=table.reference,
-            version=0,
-            table=table.reference,
-        )
+        delta.commit(lambda: session.sql(statement).collect(), table.reference)
         return True
 
     def _session(self, table: LakeTable, note: str | None) -> SparkSession:
@@ -237,23 +231,16 @@ class SparkTables:
     def _allow_wall_clocks(self, table: LakeTable, step: Step) -> None:
         """Enable the feature for TIMESTAMP_NTZ, which Delta requires before adding such columns."""
         statement = f"ALTER TABLE {in_sql(table.reference)} SET TBLPROPERTIES ({_WALL_CLOCKS})"
-        delta.commit(
-            lambda: self.spark.sql(statement),
-            app=step.app,
-            version=step.version,
-            table=table.reference,
-        )
+        delta.commit(lambda: self.spark.sql(statement), table.reference, step)
 
     def _append(self, rows: DataFrame, table: LakeTable, step: Step | None) -> None:
         # A cleared table may get new columns with its first rows.
         options = {**table.properties, "mergeSchema": "true"}
         name, parts = table.reference, table.partition_by
         if step is None:
-            delta.append(rows, name, app=name, partition_by=parts, options=options)
-            return
-        delta.append_once(
-            rows, name, app=step.app, version=step.version, partition_by=parts, options=options
-        )
+            delta.append(rows, name, partition_by=parts, options=options)
+        else:
+            delta.append_once(rows, name, step, partition_by=parts, options=options)
 
     def _execute(self, statement: str, table: LakeTable, where: Condition, step: Step) -> bool:
         if not self.exists(table):
@@ -262,8 +249,7 @@ class SparkTables:
             self._session(table, step.note) if step.note else self.spark,
             f"{statement} WHERE {where.sql}",
             table.reference,
-            app=step.app,
-            version=step.version,
+            step,
         )
         return True
 

@@ -18,17 +18,18 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import create_table_with_add_actions
 
 from pipeline.errors import ConcurrentRunError
-from pipeline.lake.delta_conflicts import (
-    ATTEMPTS,
-    CONFLICT_REMEDY,
-    conflict_error,
-    wait_after,
-)
 from pipeline.lake.delta_log import delta_rs
 from pipeline.lake.delta_log.conditions import Condition
 from pipeline.lake.delta_log.delta_rs import schema_to_commit
-from pipeline.lake.delta_log.model import Commit, DataFile, DeltaState, LakeTable, Step
+from pipeline.lake.delta_log.model import Commit, DataFile, DeltaState, LakeTable
 from pipeline.lake.delta_log.table_log import commits_of, old_files, state_of, vacuumed
+from pipeline.lake.delta_step import (
+    ATTEMPTS,
+    CONFLICT_REMEDY,
+    Step,
+    conflict_error,
+    wait_after,
+)
 from pipeline.lake.files.compaction import compact_files
 from pipeline.lake.files.data_files import write_rows
 from pipeline.lake.files.rewriting import Rewritten, changed, count, without
@@ -312,8 +313,7 @@ class NativeTables:
                     continue
             if attempt < ATTEMPTS - 1:
                 wait_after(attempt)
-        named = (step.app, step.version) if step else None
-        raise conflict_error(table.reference, named) from lost
+        raise conflict_error(table.reference, step) from lost
 
     def _has_committed(
         self,

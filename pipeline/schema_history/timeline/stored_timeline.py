@@ -9,7 +9,8 @@ import pyarrow as pa
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import among, equal
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.tables.choice import tables_of
 from pipeline.schema_history.alter.items import UNOWNED_KINDS, TimelineItem

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter, ValidationInfo
 
 from decoder import TableDefinition
 from pipeline.bronze.executed_gtids import ExecutedGtids
@@ -28,23 +28,20 @@ class PlannedTable:
 
     version: int
     table_id: int
-    definition: TableDefinition
+    definition: Annotated[
+        TableDefinition,
+        PlainValidator(TableDefinition.from_json),
+        PlainSerializer(TableDefinition.to_json),
+    ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the form in the plan, with the definition's names included for readers."""
-        return {
-            "schema": self.definition.schema,
-            "table": self.definition.table,
-            "version": self.version,
-            "table_id": self.table_id,
-            "definition": self.definition.to_json(),
-            "fingerprint": self.definition.fingerprint(),
-        }
 
-    @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> PlannedTable:
-        """Return the table that `to_dict` returned."""
-        return cls(row["version"], row["table_id"], TableDefinition.from_json(row["definition"]))
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """A segment with faults, and its transactions in quarantine."""
+
+    ordinal: int
+    start_pos: int
+    lsns: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +83,26 @@ class RefreshStart:
     upto: FilePosition = FROM_START
 
 
-REFRESH = TypeAdapter(Refresh)
 REFRESH_START = TypeAdapter(RefreshStart)
-"""Parsers of what `asdict` returned, after JSON."""
+"""Parser of `begins` in the body of a plan."""
+
+
+def _names(entries: Mapping[str, Any], others: ValidationInfo) -> TableNames:
+    """Read the names of tables in a plan's body, whose definitions its `tables` have."""
+    planned: tuple[PlannedTable, ...] = others.data["tables"]
+    definitions = {table.definition.fingerprint(): table.definition for table in planned}
+    return TableNames.from_dict(entries, definitions)
+
+
+_Names = Annotated[TableNames, PlainValidator(_names), PlainSerializer(TableNames.to_dict)]
+_Item = Annotated[
+    TimelineItem, PlainValidator(TimelineItem.from_dict), PlainSerializer(TimelineItem.to_dict)
+]
+_BySegment = Annotated[
+    Mapping[FilePosition, str],
+    PlainValidator(lambda rows: {(ordinal, start): gtids for ordinal, start, gtids in rows}),
+    PlainSerializer(lambda known: [[*place, gtids] for place, gtids in known.items()]),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,69 +121,35 @@ class SilverPlan:
     emptied.
     """
 
+    # The parser is made when it is first used, which takes a hundredth of a second.
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(defer_build=True)
+
     start: FilePosition
     end: FilePosition
     last_lsn: int
     from_start: bool = False
     tables: tuple[PlannedTable, ...] = ()
-    names: TableNames = field(default_factory=TableNames)
-    items: tuple[TimelineItem, ...] = ()
+    names: _Names = field(default_factory=TableNames)
+    items: tuple[_Item, ...] = ()
     faults: tuple[Mapping[str, Any], ...] = ()
     retried: tuple[Retried, ...] = ()
     again: tuple[str, ...] = ()
     passed: tuple[int, ...] = ()
     conf: Mapping[str, Any] = field(default_factory=dict)
-    seen: Mapping[FilePosition, str] = field(default_factory=dict)
+    seen: _BySegment = field(default_factory=dict)
     executed: ExecutedGtids = field(default_factory=ExecutedGtids)
     refresh: Refresh = field(default_factory=Refresh)
     begins: RefreshStart | None = None
 
     def to_body(self) -> dict[str, Any]:
         """Return JSON data."""
-        return {
-            "from": list(self.start),
-            "to": list(self.end),
-            "last_lsn": self.last_lsn,
-            "from_start": self.from_start,
-            "tables": [table.to_dict() for table in self.tables],
-            "names": self.names.to_dict(),
-            "definitions": [item.to_dict() for item in self.items],
-            "faults": [dict(fault) for fault in self.faults],
-            "retried": [[one.ordinal, one.start_pos, list(one.lsns)] for one in self.retried],
-            "again": list(self.again),
-            "passed": list(self.passed),
-            "conf": dict(self.conf),
-            "seen": [[*place, gtids] for place, gtids in self.seen.items()],
-            "executed": self.executed.to_dict(),
-            "refresh": asdict(self.refresh),
-            "begins": self.begins and asdict(self.begins),
-        }
+        body: dict[str, Any] = _FORM.dump_python(self, mode="json")
+        return body
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> SilverPlan:
         """Return the plan that `to_body` returned."""
-        tables = tuple(PlannedTable.from_dict(row) for row in body["tables"])
-        definitions = {table.definition.fingerprint(): table.definition for table in tables}
-        return cls(
-            start=(body["from"][0], body["from"][1]),
-            end=(body["to"][0], body["to"][1]),
-            last_lsn=body["last_lsn"],
-            from_start=body["from_start"],
-            tables=tables,
-            names=TableNames.from_dict(body["names"], definitions),
-            items=tuple(TimelineItem.from_dict(row) for row in body["definitions"]),
-            faults=tuple(body["faults"]),
-            retried=tuple(
-                Retried(ordinal, start, tuple(lsns)) for ordinal, start, lsns in body["retried"]
-            ),
-            again=tuple(body["again"]),
-            passed=tuple(body["passed"]),
-            conf=body["conf"],
-            seen={(ordinal, start): gtids for ordinal, start, gtids in body["seen"]},
-            executed=ExecutedGtids.from_dict(body["executed"]),
-            refresh=REFRESH.validate_python(body["refresh"]),
-            begins=REFRESH_START.validate_python(begins) if (begins := body["begins"]) else None,
-        )
+        return _FORM.validate_python(body)
 
     def at_its_end(self) -> SilverPlan:
         """Return a plan without segments at the position where this one ends."""
@@ -200,13 +180,7 @@ class SilverPlan:
         return {table.definition.fingerprint(): table.table_id for table in self.tables}
 
 
-@dataclass(frozen=True, slots=True)
-class Retried:
-    """A segment with faults, and its transactions in quarantine."""
-
-    ordinal: int
-    start_pos: int
-    lsns: tuple[int, ...]
+_FORM = TypeAdapter(SilverPlan)
 
 
 def planned_tables(

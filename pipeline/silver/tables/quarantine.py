@@ -26,7 +26,7 @@ from pipeline.lake.delta_log.conditions import (
     missing,
     only_one,
 )
-from pipeline.lake.delta_log.model import Step
+from pipeline.lake.delta_step import Step
 from pipeline.lake.files.target_writer import Destination, TargetWriter
 from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.tables.choice import tables_of

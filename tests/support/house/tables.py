@@ -137,7 +137,7 @@ ROOMS = {
         "commits damage gold_table incomplete names options state table_metadata"
     ),
     "pipeline.lake": (
-        "child_sessions dealing delta delta_conflicts delta_log/ files/ layout lazy_spark ledger/ "
+        "child_sessions dealing delta delta_log/ delta_step files/ layout lazy_spark ledger/ "
         "locks/ sql_text store_options stores tables/"
     ),
     "pipeline.lake.delta_log": (
@@ -246,7 +246,7 @@ ORDER = {
     "pipeline.lake": (
         "sql_text store_options lazy_spark dealing",
         "stores child_sessions",
-        "locks delta_conflicts",
+        "locks delta_step",
         "layout delta",
         "delta_log",
         "files",

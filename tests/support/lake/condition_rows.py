@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import Value
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.tables.native import NativeTables
 
 SCHEMA = pa.schema(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.tables.native import NativeTables
 
 COUNTED = pa.schema(

@@ -11,7 +11,8 @@ import pytest
 
 from pipeline.lake import delta
 from pipeline.lake.delta_log import file_commit
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.tables.native import NativeTables
 
 
@@ -33,9 +34,8 @@ def at_commits(patch: pytest.MonkeyPatch, killer: Killer) -> None:
     by_spark = delta.commit
     by_delta_rs: Callable[..., Any] = NativeTables._write
 
-    def commit(action: Callable[[], object], *, app: str, version: int, table: str = "") -> None:
-        made = partial(by_spark, action, app=app, version=version, table=table)
-        killer(made, app, table)
+    def commit(action: Callable[[], object], table: str, step: Step | None = None) -> None:
+        killer(partial(by_spark, action, table, step), step.app if step else table, table)
 
     def write(
         tables: NativeTables,

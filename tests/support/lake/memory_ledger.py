@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from pipeline.lake import Lake, Ledger
 from pipeline.lake.delta_log.conditions import Condition
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.ledger.ledger import Plan
 from pipeline.lake.ledger.ledger_table import Layer
 from pipeline.lake.tables.tables import Tables

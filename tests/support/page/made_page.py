@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
+from pipeline.lake.ledger.ledger import Entry
 from pipeline.lake.ledger.run_record import Outcome, RunRecord, Sentence
 from pipeline.run.page.lake_page import LakePage
 from pipeline.run.page.schema_changes import SchemaChange
 from pipeline.run.page.stored_sizes import TableSize
-from pipeline.run.status import LastRun, LayerStatus, SourceStatus, Status, TableStatus
+from pipeline.run.status import LastRun, SourceStatus, Status, TableStatus
 
 NOW = datetime(2026, 11, 26, 14, 20, 5, tzinfo=timezone.utc)
 EVIL = (
@@ -125,7 +126,7 @@ def busy_page(tables: int = 24, *, days: int = 30, every: float = 2.0) -> LakePa
     found[3] = made_table(names[3], drift=12)
     last = next(run for run in runs if run.published_at)
     layers = tuple(
-        LayerStatus("shop", layer, 812, "finished", NOW - timedelta(minutes=9))
+        Entry("shop", layer, 812, "finished", "r", NOW - timedelta(minutes=9))
         for layer in ("bronze", "silver", "gold")
     )
     problems = ("1 file is missing between binlog.000007 and binlog.000009.",)

@@ -17,7 +17,8 @@ from decoder import TableDefinition, TypeOptions
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.lake import Lake, Ledger
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.lazy_spark import Spark, started
 from pipeline.lake.sql_text import in_sql
 from pipeline.lake.tables.choice import tables_of

@@ -55,8 +55,8 @@ def test_mistakes_are_the_command_lines(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as unknown:
         settings_from(None, {"sauce": "shop"})
     assert unknown.value.key == "sauce"
-    with pytest.raises(SettingsError, match="colour"):
-        settings_from(Settings(), {"types": {"colour": "red"}})
+    with pytest.raises(SettingsError, match="color"):
+        settings_from(Settings(), {"types": {"color": "red"}})
 
 
 def test_secrets_of_settings_are_in_no_log() -> None:

@@ -13,9 +13,10 @@ import pytest
 import binlake
 from pipeline.cli.app import main
 from pipeline.errors import BinlakeError, MissingRequirementError
+from pipeline.lake.ledger.ledger import Entry
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.run import commands
-from pipeline.run.status import LayerStatus, SourceStatus, Status, TableStatus
+from pipeline.run.status import SourceStatus, Status, TableStatus
 from pipeline.settings import Settings
 from pipeline.source.check.finding import Finding
 from pipeline.source.check.report import CheckReport
@@ -26,7 +27,7 @@ NOW = datetime(2026, 11, 22, 10, tzinfo=timezone.utc)
 RECORD = RunRecord("r", "shop", "run", ("bronze",), NOW, NOW, "done", 0)
 STATUS = Status(
     "/lake",
-    (LayerStatus("shop", "gold", 4, "finished", NOW),),
+    (Entry("shop", "gold", 4, "finished", "r", NOW),),
     (TableStatus("shop", "shop", "t", "/lake/gold/shop/t", 7, 0, False, True, False, True, None),),
     ("a gap",),
     (SourceStatus("shop", 7, NOW, NOW, 0.0, 1.0, None),),

@@ -153,7 +153,7 @@ def test_a_stopped_task_reports_the_exit_code_of_its_command(program: Path) -> N
         signal.signal(signal.SIGTERM, before)
 
 
-def test_output_has_no_colours_whatever_the_workers_environment(
+def test_output_has_no_colors_whatever_the_workers_environment(
     program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -65,7 +65,7 @@ def dealt(monkeypatch: pytest.MonkeyPatch, root: Path, *names: str) -> list[Proc
     return processes
 
 
-def test_files_that_need_spark_are_recognised(tmp_path: Path) -> None:
+def test_files_that_need_spark_are_recognized(tmp_path: Path) -> None:
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     assert [name for name in FILES if needs_spark(tmp_path / name)] == ["a.py", "c.py", "d.py"]

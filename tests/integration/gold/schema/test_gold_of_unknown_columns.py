@@ -13,6 +13,7 @@ from decoder import TableDefinition
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.lake import Lake, delta
+from pipeline.lake.delta_step import Step
 from pipeline.schema_history.alter.items import TimelineItem
 from tests.support.gold.made_lake import MadeLake
 from tests.support.lake.kills import Killed
@@ -30,9 +31,9 @@ class KilledAfterOverwrites:
         self.real = delta.overwrite_once
         self.tables: list[str] = []
 
-    def __call__(self, rows: DataFrame, table: str, **names: Any) -> None:
+    def __call__(self, rows: DataFrame, table: str, step: Step) -> None:
         before = _commits(table)
-        self.real(rows, table, **names)
+        self.real(rows, table, step)
         if _commits(table) > before:
             self.tables.append(Path(table).name)
             raise Killed

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from decoder import Segmenter, TableDefinition
 from pipeline.bronze.tables import SEGMENTS, segments_table
 from pipeline.lake import Lake, dealing
-from pipeline.lake.delta_log.model import Step
+from pipeline.lake.delta_step import Step
 from pipeline.lake.files.target_writer import Written
 from pipeline.lake.tables.by_spark import SparkTables
 from pipeline.lake.tables.native import NativeTables

@@ -14,7 +14,8 @@ import pytest
 from pipeline.cli import app as cli, run_commands as cli_runs
 from pipeline.errors import INTERRUPTED_SENTENCE, MissingRequirementError
 from pipeline.lake.ledger.run_record import RunRecord
-from pipeline.observe import LayerReport
+from pipeline.observe import LayerReport, say
+from pipeline.observe.progress import LogProgress
 from pipeline.run.commands import COMMANDS
 from pipeline.run.status import LastRun, SourceStatus, Status
 from pipeline.settings import Settings
@@ -109,6 +110,21 @@ def test_a_result_is_not_wrapped_unless_it_is_on_a_terminal(
     monkeypatch.setenv("COLUMNS", "80")
     with cli_runs.result_console() as out:
         assert out.width == 80
+
+
+def test_verbose_logs_lines_and_lists_every_table(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def look(_settings: object, progress: object) -> Status:
+        assert isinstance(progress, LogProgress)
+        say("looked", "looking")
+        return Status("/lake", (), (table("pans"),), ())
+
+    monkeypatch.setattr(cli, "lake_status", look)
+    assert ended(monkeypatch, "status", "--verbose", "--conf", str(conf)) == 0
+    printed = capsys.readouterr()
+    assert "INFO looking event=looked" in printed.err
+    assert "pans" in printed.out
 
 
 def test_a_lake_or_source_that_the_first_run_will_make_has_an_error_of_its_own(

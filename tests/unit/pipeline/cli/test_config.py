@@ -71,6 +71,16 @@ def test_config_prints_all_mistakes(
     assert [each.partition("conf.yml:")[2][:1] for each in line["mistakes"]] == ["1", "2"]
 
 
+def test_config_validates_without_printing_the_settings(
+    conf: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(monkeypatch, "config", "--quiet", "--conf", str(conf)) == 0
+    assert capsys.readouterr() == ("", "")
+    conf.write_text("include: a\n")
+    assert ended(monkeypatch, "config", "--quiet", "--conf", str(conf)) == 2
+    assert "include" in capsys.readouterr().err
+
+
 def test_config_needs_no_file(capsys: pytest.CaptureFixture[str]) -> None:
     cli.app(["config", "--json"], standalone_mode=False)
     assert json.loads(capsys.readouterr().out)["parallel_tables"] == 8

@@ -135,8 +135,9 @@ def test_a_shell_completes_commands_and_options(typed: str, completions: list[st
     assert result.stdout.split() == completions
 
 
-@pytest.mark.parametrize("command", ["run", "ingest", "decode", "apply", "retry", "seed"])
-def test_quiet_and_verbose_exclude_each_other(command: str) -> None:
-    result = CliRunner().invoke(app, [command, "-q", "-v"], env={"COLUMNS": "80"})
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_has_quiet_and_verbose_which_exclude_each_other(name: str) -> None:
+    _, *command = shlex.split(EXAMPLES[name][0])
+    result = CliRunner().invoke(app, [*command, "-q", "-v"], env={"COLUMNS": "80"})
     assert result.exit_code == 2
     assert "--quiet and --verbose exclude each other" in result.stderr

@@ -16,6 +16,7 @@ from pipeline.cli.app import app
 from pipeline.cli.inspect import inspect_files
 from pipeline.cli.inspect_events import EVENT_COLUMNS
 from pipeline.cli.inspect_rows import ROW_COLUMNS, to_json
+from pipeline.cli.options import Output
 from tests.support.decoder import encrypted_log
 from tests.support.decoder.archives import pack
 from tests.support.decoder.event_bytes import (
@@ -162,6 +163,18 @@ def test_a_damaged_file_is_printed_up_to_the_fault_and_then_the_other_files(
     assert len(out.splitlines()) == 19 + 20
     assert f"{cut}, position" in err
     assert "STOP" in err
+
+
+def test_a_log_is_checked_without_printing_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = tmp_path / "cut.binlog"
+    cut.write_bytes(recorded("plain")[:-1])
+    assert inspect_files([PLAIN], output=Output(quiet=True)) == 0
+    assert capsys.readouterr() == ("", "")
+    assert inspect_files([cut, PLAIN], output=Output(quiet=True)) == 1
+    out, err = capsys.readouterr()
+    assert (out, len(err.splitlines())) == ("", 1)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ import pytest
 from rich.console import Console
 
 from pipeline.cli.show import round_line, show_problems, show_reports, show_status
+from pipeline.lake.ledger.ledger import Entry
 from pipeline.observe import LayerReport
 from pipeline.observe.report import NewestFile
-from pipeline.run.status import LastRun, LayerStatus, SourceStatus, Status, TableStatus, seeding
+from pipeline.run.status import LastRun, SourceStatus, Status, TableStatus, seeding
 from pipeline.schema_history import TableName
 from pipeline.settings import Settings
 from pipeline.source.capture.capture_status import CaptureStatus
@@ -38,7 +39,7 @@ def lines(text: str) -> list[str]:
 
 def status(*sources: SourceStatus) -> str:
     console = screen()
-    layer = LayerStatus("shop", "gold", 7, "finished", AT)
+    layer = Entry("shop", "gold", 7, "finished", "r", AT)
     show_status(Status("/data/[prod]/lake", (layer,), (), ("It is damaged.",), sources), console)
     return shown(console)
 

@@ -17,6 +17,7 @@ from pipeline.gold.changes.images import LeftOut
 from pipeline.gold.changes.keyless import apply_keyless
 from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.table_metadata import create_table
+from pipeline.lake.delta_step import Step
 from tests.support.lake.table_rows import read_table
 
 IMAGE = "struct<`a.b`: int, copy: string, newest: double, m: decimal(5,2), v: array<float>>"
@@ -71,7 +72,7 @@ class Keyless:
             (op, 100 * self.steps + n, 4, 0, AT, None, None, None, before, after)
             for n, (op, before, after) in enumerate(changes)
         ]
-        write = Write(self.path, "keyless", self.steps)
+        write = Write(self.path, Step("keyless", self.steps))
         apply_keyless(self.spark, self.spark.createDataFrame(rows, SILVER), SHAPE, write, LeftOut())
 
     def rows(self) -> list[tuple[Any, ...]]:

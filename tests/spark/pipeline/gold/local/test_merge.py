@@ -31,6 +31,7 @@ from pipeline.gold.local.merge import apply_without_spark
 from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.table_metadata import create_table
 from pipeline.lake.delta_log.spark_written import clustered_by
+from pipeline.lake.delta_step import Step
 from tests.support.gold.random_changes import COLUMNS, SHAPES, SILVER, history
 from tests.support.lake.table_rows import assert_spark_reads_it_so, read_table
 
@@ -76,7 +77,7 @@ def apply(
     by_spark: bool = False,
 ) -> None:
     """Apply changes as one step."""
-    write = Write(table, APP, version)
+    write = Write(table, Step(APP, version))
     if by_spark:
         kinds = {field.name: field.dataType for field in image_type(silver_type())}
         taken = PartChanges(spark.createDataFrame(changes, silver_type()))
@@ -197,7 +198,7 @@ def test_other_partial_images_are_left_to_spark(
     change = (op, 1, 0, 0, datetime(2024, 1, 1, tzinfo=timezone.utc), before, after, *absent)
     rows = silver_rows([change])
     table = created(spark, tmp_path / "t", ID)
-    assert apply_without_spark(rows, ID, Write(table, APP, 1)) is None
+    assert apply_without_spark(rows, ID, Write(table, Step(APP, 1))) is None
 
 
 def test_images_that_may_lack_a_changed_generated_column_are_left_to_spark(
@@ -206,7 +207,7 @@ def test_images_that_may_lack_a_changed_generated_column_are_left_to_spark(
     change = ("update", 1, 0, 0, datetime(2024, 1, 1, tzinfo=timezone.utc), ROW, ROW, ["t"], None)
     rows = silver_rows([(*change, None)])
     table = created(spark, tmp_path / "t", ID)
-    write = Write(table, APP, 1)
+    write = Write(table, Step(APP, 1))
     assert apply_without_spark(rows, ID, write, defaults=lambda _: None) is None
     assert apply_without_spark(rows, ID, write) == 1
 

@@ -27,6 +27,7 @@ from pipeline.gold.table.table_metadata import create_table
 from pipeline.lake import delta
 from pipeline.lake.delta_log.delta_rs import plain
 from pipeline.lake.delta_log.spark_types import spark_schema
+from pipeline.lake.delta_step import Step
 from pipeline.lake.sql_text import in_sql, quoted
 from tests.support.lake.table_rows import read_table
 from tests.support.spark.no_spark import NEVER_STARTED
@@ -65,7 +66,7 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     made = str(tmp_path_factory.mktemp("made") / "t")
     create_table(spark, made, st.StructType(FIELDS), ["id"], PROPERTIES)
     for version, numbers in ((1, [1]), (2, range(2, 9))):
-        delta.append_once(rows_of(spark, numbers), made, app="test", version=version)
+        delta.append_once(rows_of(spark, numbers), made, Step("test", version))
     return made
 
 
@@ -78,7 +79,7 @@ def table(made: str, tmp_path: Path) -> str:
 def test_columns_are_filled_as_by_an_update(spark: SparkSession, table: str) -> None:
     texts = {f"c{n}": text for n, (_, text, _) in enumerate(TEXTS)}
     for _ in range(2):  # a step is done once
-        assert fill_without_spark(NEVER_STARTED, Write(table, "fill", 1), FIELDS, texts)
+        assert fill_without_spark(NEVER_STARTED, Write(table, Step("fill", 1)), FIELDS, texts)
     assert DeltaTable(table).version() == 3
     filled = {tuple(row) for row in delta.read(spark, table).collect()}
     kinds = [kind for kind, _, _ in TEXTS]
@@ -92,18 +93,18 @@ def test_columns_are_filled_as_by_an_update(spark: SparkSession, table: str) -> 
 
 def test_a_table_is_emptied_as_by_a_delete(spark: SparkSession, table: str) -> None:
     for _ in range(2):
-        assert empty_without_spark(NEVER_STARTED, Write(table, "empty", 1))
+        assert empty_without_spark(NEVER_STARTED, Write(table, Step("empty", 1)))
     assert DeltaTable(table).version() == 3
     assert read_table(table)[1].num_rows == 0
     assert read_table(table, version=2)[1].num_rows == 8
-    delta.append_once(rows_of(spark, [9]), table, app="test", version=3)
+    delta.append_once(rows_of(spark, [9]), table, Step("test", 3))
     assert [row["id"] for row in delta.read(spark, table).collect()] == [9]
 
 
 def test_deletion_vectors_are_left_to_spark(spark: SparkSession, table: str) -> None:
     spark.sql(f"DELETE FROM {in_sql(table)} WHERE id = 5")
-    assert not empty_without_spark(NEVER_STARTED, Write(table, "empty", 1))
-    assert not fill_without_spark(NEVER_STARTED, Write(table, "fill", 1), FIELDS, {"c0": "1"})
+    assert not empty_without_spark(NEVER_STARTED, Write(table, Step("empty", 1)))
+    assert not fill_without_spark(NEVER_STARTED, Write(table, Step("fill", 1)), FIELDS, {"c0": "1"})
     assert DeltaTable(table).version() == 3
 
 
@@ -139,7 +140,7 @@ def test_a_small_seed_is_loaded_without_spark(
     table, folders = seeded
     for app in ("test", "again"):  # the second replaces the rows of the first
         done = load_without_spark(
-            NEVER_STARTED, Write(table, app, 1), [*FIELDS, *OWN], folders, lsn=7, count=2
+            NEVER_STARTED, Write(table, Step(app, 1)), [*FIELDS, *OWN], folders, lsn=7, count=2
         )
         assert done
     expected = spark.read.parquet(*folders).orderBy("c0").collect()
@@ -156,6 +157,6 @@ def test_a_large_or_incomplete_seed_is_left_to_spark(
         module = "seed" if limit == "SMALL_BYTES" else "table"
         monkeypatch.setattr(f"pipeline.gold.local.{module}.{limit}", 50)
     count = 2 if limit else 3
-    write, columns = Write(table, "test", 1), [*FIELDS, *OWN]
+    write, columns = Write(table, Step("test", 1)), [*FIELDS, *OWN]
     assert not load_without_spark(NEVER_STARTED, write, columns, folders, lsn=7, count=count)
     assert DeltaTable(table).version() == 0

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from pipeline.gold.table.commits import written_since
 from pipeline.lake import delta
 from pipeline.lake.delta_log.spark_written import commits_since
+from pipeline.lake.delta_step import Step
 from pipeline.lake.sql_text import in_sql
 
 CHECKPOINT = {"delta.checkpointInterval": "3"}
@@ -24,7 +25,7 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     made = str(tmp_path_factory.mktemp("written") / "table")
     for version in range(APPENDS):
         rows = spark.range(version, version + 1).coalesce(1)
-        delta.append_once(rows, made, app="test", version=version, options=CHECKPOINT)
+        delta.append_once(rows, made, Step("test", version), options=CHECKPOINT)
     assert list(Path(made, "_delta_log").glob("*.checkpoint*"))
     return made
 

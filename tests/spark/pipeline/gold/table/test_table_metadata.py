@@ -20,6 +20,7 @@ from pipeline.gold.table.table_metadata import (
 )
 from pipeline.lake import delta
 from pipeline.lake.delta_log.spark_written import clustered_by, properties
+from pipeline.lake.delta_step import Step
 from pipeline.lake.lazy_spark import Spark, SparkNeededError, unstarted
 from pipeline.lake.sql_text import in_sql, quoted
 from tests.support.spark.no_spark import NEVER_STARTED
@@ -142,7 +143,7 @@ def test_spark_goes_on_with_the_table(spark: SparkSession, tmp_path: Path, kind:
     schema, by, given = TABLES[kind]
     table = make(NEVER_STARTED, tmp_path / "t", schema, by, given)
     rows = spark.createDataFrame([(1, "a", *[None] * (len(schema) - 2))], schema)
-    delta.append_once(rows, table, app="test", version=1)
+    delta.append_once(rows, table, Step("test", 1))
     set_properties(NEVER_STARTED, table, {"binlake.position": "9:1"})
     spark.sql(f"ALTER TABLE {in_sql(table)} ADD COLUMNS (further int)")
     set_properties(NEVER_STARTED, table, {"binlake.position": "10:1"})
@@ -210,7 +211,7 @@ MORE = st.StructType(
 def test_columns_are_added_and_moved_in_one_commit(spark: SparkSession, tmp_path: Path) -> None:
     table = make(NEVER_STARTED, tmp_path / "t", *TABLES["clustered"])
     rows = spark.createDataFrame([(1, "a", *[None] * (len(LONG) - 2))], LONG)
-    delta.append_once(rows, table, app="test", version=1)
+    delta.append_once(rows, table, Step("test", 1))
     assert set_columns(NEVER_STARTED, table, MORE)
     assert DeltaTable(table).version() == 2
     assert delta.read(spark, table).schema == MORE

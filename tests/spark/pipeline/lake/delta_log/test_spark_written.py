@@ -62,7 +62,7 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "SELECT CAST(id AS INT) AS id, 'x' AS `c``d`, named_struct('x', 1) AS s,"
         " TIMESTAMP_NTZ'2026-01-01 00:00:00' AS at FROM range(9)"
     )
-    delta.append(rows.coalesce(1), str(path), app="test")
+    delta.append(rows.coalesce(1), str(path))
     spark.sql(f"DELETE FROM {name} WHERE id = 3")
     for number in range(LATEST - 3):
         spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('binlake.n' = '{number}')")
@@ -123,7 +123,7 @@ def test_a_table_without_mapped_columns_and_without_clustering(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = str(tmp_path / "plain")
-    delta.append(spark.range(3), table, app="test")
+    delta.append(spark.range(3), table)
     assert_as_described(spark, table)
     assert clustered_by(NO_SPARK, table) == ()
 

@@ -73,7 +73,7 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
         texts = [(*map(str, row), *("0" for _ in OTHERS), "7") for row in rows]
         frame = spark.createDataFrame(texts, schema.names)
         typed = [sf.col(quoted(f.name)).cast(f.dataType).alias(f.name) for f in schema]
-        delta.append(frame.select(*typed).coalesce(1), path, app="test")
+        delta.append(frame.select(*typed).coalesce(1), path)
     spark.sql(f"DELETE FROM {in_sql(path)} WHERE `c``d` = 9")
     return path
 

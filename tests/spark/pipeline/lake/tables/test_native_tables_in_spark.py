@@ -16,8 +16,9 @@ from pipeline.lake import Lake, delta
 from pipeline.lake.child_sessions import child_session
 from pipeline.lake.delta_log.conditions import compare, equal
 from pipeline.lake.delta_log.delta_rs import AlteredTableError
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.delta_log.spark_types import spark_schema
+from pipeline.lake.delta_step import Step
 from pipeline.lake.files.data_files import DataFileWriter
 from pipeline.lake.tables.native import NativeTables
 from pipeline.lake.tables.tables import constant

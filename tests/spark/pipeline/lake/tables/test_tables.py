@@ -15,7 +15,8 @@ import pytest
 
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import compare, equal, missing
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.files.data_files import write_rows
 from pipeline.lake.sql_text import in_sql
 from pipeline.lake.tables.by_spark import SparkTables

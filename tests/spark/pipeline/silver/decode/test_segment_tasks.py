@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.bronze.tables import SEGMENTS, segments_table
 from pipeline.lake import Lake
-from pipeline.lake.delta_log.model import Step
+from pipeline.lake.delta_step import Step
 from pipeline.lake.tables.choice import tables_of
 from pipeline.silver.decode.segment_refs import SegmentRef, between
 from pipeline.silver.decode.segment_tasks import content

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from decoder.model import schemas
 from pipeline.lake import Lake, delta
 from pipeline.lake.delta_log.spark_types import spark_schema
+from pipeline.lake.delta_step import Step
 from pipeline.schema_history import TableName
 from pipeline.silver.tables.views import write_views
 
@@ -33,7 +34,7 @@ def write(
     frame = spark.createDataFrame(rows, spark_schema(schema))
     place = lake.changes("shop", "my orders", version)
     options = {"delta.columnMapping.mode": "name"}
-    delta.append_once(frame, place, app="a", version=version, options=options)
+    delta.append_once(frame, place, Step("a", version), options=options)
 
 
 def test_a_view_has_the_changes_under_every_definition(spark: SparkSession, lake: Lake) -> None:

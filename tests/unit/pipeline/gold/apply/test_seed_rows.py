@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from decoder import TableDefinition, TypeOptions
+from decoder import TableDefinition
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.gold import GoldState
 from pipeline.gold.apply.seed_rows import changes_since, first_seed
-from pipeline.gold.changes.holds import OpenFault, Rules
+from pipeline.gold.changes.holds import OpenFault
 from pipeline.gold.changes.steps import Evolve, Rows, parts
 from pipeline.gold.plan.batch_plan import Known, plan_batch, same
 from pipeline.gold.plan.reach import NOT_FROM_START
@@ -19,10 +19,11 @@ from pipeline.gold.table.state import TableState
 from pipeline.schema_history import TableName
 from pipeline.schema_history.alter.items import ItemKind, SeededFrom, TimelineItem
 from pipeline.schema_history.timeline.seed_items import AFTER_ALL_EVENTS
+from pipeline.settings import Settings
 
 NAME = TableName("s", "t")
-RULES = Rules(keys={}, types=TypeOptions())
-MARKING = replace(RULES, mark_faults=True)
+SETTINGS = Settings()
+MARKING = Settings(on_fault="mark")
 DEFINITION = TableDefinition(
     "s", "t", (ColumnDefinition("id", ColumnType.LONG, nullable=False),), (0,), (0,)
 )
@@ -47,7 +48,7 @@ def fault(lsn: int) -> OpenFault:
 
 
 def table(
-    *items: TimelineItem, faults: tuple[OpenFault, ...] = (), rules: Rules = RULES
+    *items: TimelineItem, faults: tuple[OpenFault, ...] = (), settings: Settings = SETTINGS
 ) -> TableState:
     """Return the table's state after a batch up to 300, with gold at 120 before."""
     before = GoldState(
@@ -56,7 +57,7 @@ def table(
         tables={NAME: TableState("s", "t", 0, 120, reason=NOT_FROM_START, version=1)},
     )
     known = Known(2, 300, items, faults)
-    return plan_batch(before, known, rules, lambda *_: True).tables[NAME]
+    return plan_batch(before, known, settings).tables[NAME]
 
 
 def test_a_table_without_create_is_complete_from_its_seed_on() -> None:
@@ -101,14 +102,14 @@ def test_a_seed_at_golds_position_is_loaded_once() -> None:
     assert (found.touched, found.seed) == (True, "s~t~1")
     again = GoldState(1, 300, tables={NAME: replace(found, touched=False)})
     known = Known(3, 300, items, ())
-    assert same(again, plan_batch(again, known, RULES, lambda *_: True))
+    assert same(again, plan_batch(again, known, SETTINGS))
     held = table(*items, faults=(fault(100),))
     assert (held.held, held.to_lsn, held.complete, held.seed) == (None, 300, False, "")
 
 
 @pytest.mark.parametrize(("lsn", "complete"), [(SEED, True), (150, False), (END, False)])
 def test_a_marked_fault_after_the_seed_is_reported(lsn: int, complete: bool) -> None:
-    found = table(item("observed", 10), seeded(), faults=(fault(lsn),), rules=MARKING)
+    found = table(item("observed", 10), seeded(), faults=(fault(lsn),), settings=MARKING)
     assert (found.held, found.complete) == (None, complete)
     last = parts(found, [item("observed", 10), seeded()])[-1]
     assert isinstance(last, Rows)
@@ -122,7 +123,7 @@ def test_the_seeds_own_reason_is_reported() -> None:
 
 def test_an_unknown_table_starts_with_its_seed() -> None:
     known = Known(2, 300, [seeded()], ())
-    found = plan_batch(GoldState(), known, RULES, lambda *_: True).tables[NAME]
+    found = plan_batch(GoldState(), known, SETTINGS).tables[NAME]
     assert (found.complete, found.version, found.touched) == (True, 1, True)
 
 

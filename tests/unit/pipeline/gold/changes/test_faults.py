@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.gold.changes.faults import resolved_faults
 from pipeline.lake import Lake
-from pipeline.lake.delta_log.model import Step
+from pipeline.lake.delta_step import Step
 from pipeline.lake.tables.native import NativeTables
 from pipeline.silver.decode.silver_tables import QUARANTINE, quarantine_table
 from tests.support.spark.no_spark import NO_SPARK

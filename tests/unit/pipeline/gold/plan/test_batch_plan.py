@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from decoder import TableDefinition, TypeOptions
+from decoder import TableDefinition
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.gold import GoldState
-from pipeline.gold.changes.holds import REFRESH_AGAIN, OpenFault, Rules
+from pipeline.gold.changes.holds import REFRESH_AGAIN, OpenFault
 from pipeline.gold.changes.steps import Evolve, parts
 from pipeline.gold.plan.batch_plan import LEFT_OUT, Known, plan_batch, same, touch
 from pipeline.gold.plan.reach import DROPPED, NOT_FROM_START
 from pipeline.gold.table.state import Rebuild, TableState
 from pipeline.schema_history import TableName
 from pipeline.schema_history.alter.items import ItemKind, TimelineItem
-from pipeline.settings.gold import GoldSettings
+from pipeline.settings import Settings
 
-RULES = Rules(keys={}, types=TypeOptions())
+SETTINGS = Settings()
 T, U = TableName("shop", "t"), TableName("shop", "u")
 
 
@@ -59,13 +59,12 @@ def plan(
     items: list[TimelineItem],
     faults: list[OpenFault] | None = None,
     previous: GoldState | None = None,
-    rules: Rules = RULES,
-    wanted: Any = lambda _schema, _table: True,
+    settings: Settings = SETTINGS,
     taken: dict[TableName, str] | None = None,
     files: dict[int, str] | None = None,
 ) -> GoldState:
     known = Known(1, cut, items, faults or [], taken or {}, files or {})
-    return plan_batch(previous or GoldState(), known, rules, wanted)
+    return plan_batch(previous or GoldState(), known, settings)
 
 
 def test_a_created_table_goes_to_the_cut_and_is_complete() -> None:
@@ -102,8 +101,8 @@ def test_a_table_excluded_from_a_refresh_is_not_recreated_by_later_changes() -> 
     assert (state.tables[U].to_lsn, state.tables[U].held) == (150, None)
     again = plan(200, items, previous=replace(state, rebuild=REFRESHED.rebuild))
     assert (again.tables[T].to_lsn, again.tables[T].held) == (109, REFRESH_AGAIN)
-    marking = replace(RULES, mark_faults=True)
-    assert plan(150, items, previous=REFRESHED, rules=marking).tables[T].held == REFRESH_AGAIN
+    marking = Settings(on_fault="mark")
+    assert plan(150, items, previous=REFRESHED, settings=marking).tables[T].held == REFRESH_AGAIN
     created = plan(150, [*items, item("create", 120)], previous=REFRESHED).tables[T]
     assert (created.to_lsn, created.held, created.complete) == (150, None, True)
 
@@ -159,14 +158,16 @@ def test_only_the_table_whose_place_is_occupied_is_held() -> None:
 
 @pytest.mark.parametrize("pattern", ["shop.t", "shop.*"])
 def test_a_key_in_conf_is_used(pattern: str) -> None:
-    rules = replace(RULES, keys={pattern: ("v", "id")})
-    table = plan(100, [item("create", 10, of=definition(primary_key=()))], rules=rules).tables[T]
+    settings = Settings(keys={pattern: ("v", "id")})
+    table = plan(
+        100, [item("create", 10, of=definition(primary_key=()))], settings=settings
+    ).tables[T]
     assert (table.held, table.key) == (None, ("v", "id"))
 
 
 def test_a_key_in_conf_with_missing_columns_holds_the_table() -> None:
-    rules = replace(RULES, keys={"shop.t": ("nope",)})
-    assert "nope" in (plan(100, [item("create", 10)], rules=rules).tables[T].held or "")
+    settings = Settings(keys={"shop.t": ("nope",)})
+    assert "nope" in (plan(100, [item("create", 10)], settings=settings).tables[T].held or "")
 
 
 def test_an_unsupported_change_holds_until_the_table_is_recreated() -> None:
@@ -209,25 +210,27 @@ def test_a_fault_of_unknown_tables_holds_the_cut() -> None:
 
 
 def test_marked_faults_are_skipped_and_recorded() -> None:
-    rules = replace(RULES, mark_faults=True)
+    settings = Settings(on_fault="mark")
     items = [item("create", 10), item("create", 20, U)]
     faults = [OpenFault(60, "bad row", (T,)), OpenFault(150, "incident", None)]
-    state = plan(100, items, faults, rules=rules)
+    state = plan(100, items, faults, settings=settings)
     assert (state.tables[T].to_lsn, state.tables[T].complete) == (100, False)
     assert state.tables[T].reason == "bad row"
     assert state.tables[U].complete
-    later = plan(200, items, faults, state, rules)
+    later = plan(200, items, faults, state, settings)
     assert later.cut_lsn == 200
     assert [later.tables[name].complete for name in (T, U)] == [False, False]
     assert later.tables[T].reason == "bad row"
 
 
 def test_a_marked_fault_in_the_transaction_that_creates_its_table_counts() -> None:
-    rules = replace(RULES, mark_faults=True)
-    table = plan(100, [item("create", 10)], [OpenFault(10, "bad row", (T,))], rules=rules).tables[T]
+    settings = Settings(on_fault="mark")
+    table = plan(
+        100, [item("create", 10)], [OpenFault(10, "bad row", (T,))], settings=settings
+    ).tables[T]
     assert (table.to_lsn, table.complete, table.reason) == (100, False, "bad row")
     again = [item("create", 10), item("create", 60)]
-    table = plan(100, again, [OpenFault(10, "bad row", (T,))], rules=rules).tables[T]
+    table = plan(100, again, [OpenFault(10, "bad row", (T,))], settings=settings).tables[T]
     assert (table.complete, table.reason) == (True, None), "its rows went with the first table"
 
 
@@ -282,9 +285,9 @@ def test_a_table_that_gold_cannot_have_is_held_until_the_source_drops_it() -> No
 def test_kept_rows_wait_for_blocks_before_the_drop(drop_rows: bool) -> None:
     items = [item("create", 10), item("drop", 150)]
     fault = OpenFault(60, "bad row", (T,))
-    rules = replace(RULES, drop_rows=drop_rows)
+    settings = Settings(on_drop="drop" if drop_rows else "keep")
     for before in (GoldState(), plan(100, items, [fault])):
-        table = plan(200, items, [fault], before, rules).tables[T]
+        table = plan(200, items, [fault], before, settings).tables[T]
         assert (table.to_lsn, table.dropped) == ((200, True) if drop_rows else (59, False))
 
 
@@ -299,13 +302,11 @@ def test_dropped_tables_are_marked() -> None:
 
 
 def test_excluded_tables_are_left_alone_and_not_complete() -> None:
-    def only_u(_schema: str, table: str) -> bool:
-        return table == "u"
-
+    only_u = Settings(include=["shop.u"])
     items = [item("create", 10), item("create", 20, U)]
-    assert T not in plan(100, items, [OpenFault(60, "bad", (T,))], wanted=only_u).tables
+    assert T not in plan(100, items, [OpenFault(60, "bad", (T,))], settings=only_u).tables
     before = plan(100, items)
-    after = plan(200, items, previous=before, wanted=only_u)
+    after = plan(200, items, previous=before, settings=only_u)
     assert (after.tables[T].to_lsn, after.tables[T].complete) == (100, False)
     assert after.tables[T].reason == LEFT_OUT
 
@@ -333,7 +334,7 @@ def test_the_state_round_trips_through_a_plans_body() -> None:
     assert GoldState.from_body(state.to_body()) == state
 
 
-BY_DAY = Rules(keys={}, types=TypeOptions(), gold=GoldSettings(cluster_by={"shop.*": ("day",)}))
+BY_DAY = Settings(gold={"cluster_by": {"shop.*": ["day"]}})
 DAY = ColumnDefinition("day", ColumnType.DATE)
 WITH_DAY = definition(columns=(*definition().columns, DAY))
 LACKS_DAY = (
@@ -345,12 +346,12 @@ LACKS_DAY = (
 def test_a_table_that_lacks_a_clustering_column_of_conf_is_held_from_where_it_lacks_it() -> None:
     created, altered = item("create", 10), item("alter", 20, version=2, of=WITH_DAY)
     dropped = item("alter", 40, version=3)
-    table = plan(100, [created], rules=BY_DAY).tables[T]
+    table = plan(100, [created], settings=BY_DAY).tables[T]
     assert (table.to_lsn, table.held) == (9, LACKS_DAY)
     # History may begin without the column.
-    table = plan(100, [created, altered], rules=BY_DAY).tables[T]
+    table = plan(100, [created, altered], settings=BY_DAY).tables[T]
     assert (table.to_lsn, table.held) == (100, None)
-    table = plan(100, [created, altered, dropped], rules=BY_DAY).tables[T]
+    table = plan(100, [created, altered, dropped], settings=BY_DAY).tables[T]
     assert (table.to_lsn, table.held) == (39, LACKS_DAY)
     table = plan(100, [created, altered, dropped]).tables[T]
     assert (table.to_lsn, table.held) == (100, None)
@@ -359,9 +360,9 @@ def test_a_table_that_lacks_a_clustering_column_of_conf_is_held_from_where_it_la
 def test_a_table_there_already_is_held_until_conf_fits_it() -> None:
     items = [item("create", 10)]
     before = plan(50, items)
-    held = plan(100, items, previous=before, rules=BY_DAY)
+    held = plan(100, items, previous=before, settings=BY_DAY)
     assert (held.tables[T].to_lsn, held.tables[T].held) == (50, LACKS_DAY)
     again = plan(100, items, previous=held).tables[T]
     assert (again.to_lsn, again.held, again.complete) == (100, None, True)
-    gone = plan(100, [*items, item("drop", 60)], previous=before, rules=BY_DAY).tables[T]
+    gone = plan(100, [*items, item("drop", 60)], previous=before, settings=BY_DAY).tables[T]
     assert (gone.to_lsn, gone.held, gone.dropped) == (100, None, True)

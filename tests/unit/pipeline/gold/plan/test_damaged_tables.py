@@ -13,14 +13,14 @@ from pipeline.gold.plan.batch_plan import Known, plan_batch, same
 from pipeline.gold.plan.reach import NOT_FROM_START
 from pipeline.gold.table.damage import Damage
 from pipeline.schema_history import TableName
-from tests.unit.pipeline.gold.plan.test_batch_plan import RULES, T, U, item, plan
+from tests.unit.pipeline.gold.plan.test_batch_plan import SETTINGS, T, U, item, plan
 
 GONE = Damage("its gold table is gone")
 
 
 def damaged(state: GoldState, *names: TableName, cut: int = 150, **options: Any) -> GoldState:
     known = Known(1, cut, options.pop("items", []), (), damaged=dict.fromkeys(names, GONE))
-    return plan_batch(state, known, RULES, lambda _schema, _table: True)
+    return plan_batch(state, known, SETTINGS)
 
 
 def test_a_damaged_table_is_held_and_not_complete() -> None:
@@ -49,7 +49,7 @@ def test_a_repaired_table_continues_with_its_earlier_completeness(whole: bool) -
 def test_damage_that_only_a_refresh_repairs_is_not_retried() -> None:
     state = plan(100, [item("create", 10)])
     known = Known(1, 150, [], (), damaged={T: replace(GONE, final=True)})
-    state = plan_batch(state, known, RULES, lambda _schema, _table: True).without_refusals()
+    state = plan_batch(state, known, SETTINGS).without_refusals()
     assert state.tables[T].held
     assert state.tables[T].damage == replace(GONE, final=True, whole=True)
 

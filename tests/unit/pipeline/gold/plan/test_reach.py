@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from decoder import TableDefinition, TypeOptions
+from decoder import TableDefinition
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.gold import GoldState
-from pipeline.gold.changes.holds import OpenFault, Rules
+from pipeline.gold.changes.holds import OpenFault
 from pipeline.gold.changes.steps import Evolve, Rows, parts
 from pipeline.gold.plan.batch_plan import Known, plan_batch
 from pipeline.gold.plan.reach import NOT_FROM_START
 from pipeline.schema_history import TableName
 from pipeline.schema_history.alter.items import ItemKind, TimelineItem
+from pipeline.settings import Settings
 
-RULES = Rules(keys={}, types=TypeOptions())
+SETTINGS = Settings()
 A, B, C = (TableName("s", name) for name in "abc")
 _COLUMNS = (ColumnDefinition("id", ColumnType.LONG, nullable=False),)
 
@@ -35,13 +36,10 @@ def plan(
     items: list[TimelineItem],
     *faults: OpenFault,
     previous: GoldState | None = None,
-    rules: Rules = RULES,
-    without: TableName | None = None,
+    settings: Settings = SETTINGS,
 ) -> GoldState:
     known = Known(1, cut, items, faults)
-    return plan_batch(
-        previous or GoldState(), known, rules, lambda s, t: TableName(s, t) != without
-    )
+    return plan_batch(previous or GoldState(), known, settings)
 
 
 BEGUN = [item("create", 10, A), item("observed", 20, B)]
@@ -60,11 +58,15 @@ def test_completeness_moves_with_the_rows() -> None:
 
 
 def test_a_marked_fault_moves_with_the_rows() -> None:
-    rules = replace(RULES, mark_faults=True)
+    settings = Settings(on_fault="mark")
     fault, later = OpenFault(30, "bad row", (A,)), OpenFault(60, "another", (A,))
-    tables = plan(100, [item("create", 10, A), item("create", 20, B), *SWAP], fault, rules=rules)
+    tables = plan(
+        100, [item("create", 10, A), item("create", 20, B), *SWAP], fault, settings=settings
+    )
     assert [tables.tables[n].complete for n in (A, B)] == [True, False]
-    tables = plan(100, [item("create", 10, A), item("create", 20, B), *SWAP], later, rules=rules)
+    tables = plan(
+        100, [item("create", 10, A), item("create", 20, B), *SWAP], later, settings=settings
+    )
     assert [tables.tables[n].complete for n in (A, B)] == [False, True]
 
 
@@ -139,7 +141,7 @@ def test_a_rename_holds_tables_connected_by_other_renames() -> None:
 
 
 def test_a_table_excluded_meanwhile_holds_the_rename() -> None:
-    state = plan(100, [*BEGUN, *SWAP], without=B)
+    state = plan(100, [*BEGUN, *SWAP], settings=Settings(exclude=["s.b"]))
     assert state.tables[A].to_lsn == 49
     assert "s.b" in (state.tables[A].held or "")
 

@@ -11,8 +11,9 @@ import pytest
 from deltalake import DeltaTable
 
 from pipeline.lake.delta_log.file_commit import commit_files
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.delta_log.table_log import commits_of
+from pipeline.lake.delta_step import Step
 from pipeline.lake.files.data_files import write_rows
 from pipeline.lake.layout import Lake
 from pipeline.lake.tables.native import NativeTables

@@ -12,7 +12,8 @@ import pytest
 
 from pipeline.lake import Ledger
 from pipeline.lake.delta_log.conditions import ALL_ROWS, equal
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.files import compaction
 from pipeline.lake.ledger.ledger_table import batches
 from pipeline.lake.tables.native import NativeTables

@@ -18,7 +18,8 @@ from pipeline.lake.delta_log.conditions import (
     missing,
     only_one,
 )
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.files.table_scan import scan
 from pipeline.lake.tables.native import NativeTables
 from pipeline.lake.tables.tables import FILE

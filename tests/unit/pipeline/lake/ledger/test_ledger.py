@@ -14,7 +14,8 @@ from deltalake import DeltaTable
 
 from pipeline.errors import SettingsError
 from pipeline.lake import Lake, Ledger
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.ledger.ledger import Plan, figures
 from pipeline.lake.ledger.ledger_table import FORMAT, batches
 from pipeline.lake.tables.native import NativeTables

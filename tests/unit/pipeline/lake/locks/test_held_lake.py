@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError, NoCredenti
 
 from pipeline.errors import ConcurrentRunError, SettingsError, UnreachableError
 from pipeline.lake import delta
+from pipeline.lake.delta_step import Step
 from pipeline.lake.locks import lease
 from pipeline.lake.locks.lease import only_writer, require_held
 from pipeline.lake.stores import filesystem_of
@@ -127,17 +128,17 @@ def test_a_run_without_renewal_for_half_the_time_commits_nothing(
     put(write)
     done: list[str] = []
     with only_writer(LAKE, {}, renewed_every=0.05, dead_after=6):
-        delta.commit(lambda: done.append("first"), app="a", version=1, table=TABLE)
+        delta.commit(lambda: done.append("first"), TABLE, Step("a", 1))
         failing.set()
         wait_until(lambda: not is_held())
         for table in (TABLE, "`main`.`shop`.`t`", ""):
             with pytest.raises(ConcurrentRunError, match="has not confirmed this run's lease"):
-                delta.commit(lambda: done.append("second"), app="a", version=2, table=table)
+                delta.commit(lambda: done.append("second"), table, Step("a", 2))
         require_held("/tmp/lake/bronze/files")
         require_held("s3a://lake/shop2/bronze/files")
         failing.clear()
         wait_until(is_held)
-        delta.commit(lambda: done.append("third"), app="a", version=3, table=TABLE)
+        delta.commit(lambda: done.append("third"), TABLE, Step("a", 3))
     require_held(TABLE)
     assert done == ["first", "third"]
 
@@ -149,7 +150,7 @@ def test_a_run_that_lost_its_lease_commits_nothing(store: ObjectStore) -> None:
     store.put(OBJECT, OTHER)
     wait_until(lambda: not is_held())
     with pytest.raises(ConcurrentRunError, match="lost the lease of s3a://lake/shop"):
-        delta.commit(lambda: done.append("it"), app="a", version=1, table=TABLE)
+        delta.commit(lambda: done.append("it"), TABLE, Step("a", 1))
     with pytest.raises(ConcurrentRunError, match="lost the lease of s3a://lake/shop"):
         holding.__exit__(None, None, None)
     assert not done

@@ -14,7 +14,8 @@ from deltalake.exceptions import CommitFailedError
 from pipeline.errors import ConcurrentRunError
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import ALL_ROWS, equal
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.tables import native
 from pipeline.lake.tables.native import NativeTables
 from pipeline.lake.tables.tables import constant

@@ -19,7 +19,8 @@ from pipeline.errors import UnreachableError
 from pipeline.lake.delta_log import delta_rs
 from pipeline.lake.delta_log.conditions import among, compare, equal
 from pipeline.lake.delta_log.delta_rs import AlteredTableError
-from pipeline.lake.delta_log.model import DataFile, LakeTable, Step
+from pipeline.lake.delta_log.model import DataFile, LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.files.data_files import DataFileWriter, write_rows
 from pipeline.lake.tables import native
 from pipeline.lake.tables.native import NativeTables

@@ -14,7 +14,8 @@ import pytest
 from pipeline.errors import LakeLostError, UnreachableError
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import equal
-from pipeline.lake.delta_log.model import LakeTable, Step
+from pipeline.lake.delta_log.model import LakeTable
+from pipeline.lake.delta_step import Step
 from pipeline.lake.files.data_files import write_rows
 from pipeline.lake.locks.lease import LeaseState, checked_before_commits
 from pipeline.lake.store_options import store_keys

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.cli import app as cli
 from pipeline.errors import SettingsError
-from pipeline.lake.delta_log.model import Step
+from pipeline.lake.delta_step import Step
 from pipeline.lake.ledger.run_record import RunRecord, Sentence
 from pipeline.lake.ledger.run_store import append_run
 from pipeline.lake.tables.choice import tables_of

@@ -10,9 +10,12 @@ from pyspark.sql import types as st
 from decoder import TableDefinition
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
+from pipeline.bronze.executed_gtids import ExecutedGtids
 from pipeline.lake.delta_log.spark_types import spark_schema, spark_type
 from pipeline.schema_history.alter.items import TimelineItem
+from pipeline.silver.decode.table_names import TableNames
 from pipeline.silver.plan.batch_plan import Retried, SilverPlan, planned_tables
+from pipeline.source import GtidSet
 from pipeline.source.server.version import server_number
 
 T = TableDefinition(
@@ -31,6 +34,9 @@ def test_a_plan_is_read_back_from_the_ledger() -> None:
         items=(TimelineItem(5, 6, "s", "t", "create", 1, T, None, "CREATE …"),),
         faults=({"__lsn": 5, "__pos": 6, "tables": ["s.t"]},),
         retried=(Retried(1, 0, (5, 7)),),
+        names=TableNames({"c1": (((5, 6), T),)}),
+        seen={(1, 100): "u:1-3"},
+        executed=ExecutedGtids(GtidSet.of("u:1-9"), GtidSet.of("0-1-5"), GtidSet.of("u:4-9")),
     )
     assert SilverPlan.from_body(json.loads(json.dumps(plan.to_body()))) == plan
 

@@ -15,7 +15,7 @@ from decoder.constants import EventType as T
 from decoder.stream import excerpt
 from pipeline.bronze.tables import SEGMENTS, segments_table
 from pipeline.lake import Lake
-from pipeline.lake.delta_log.model import Step
+from pipeline.lake.delta_step import Step
 from pipeline.lake.tables.native import NativeTables
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress

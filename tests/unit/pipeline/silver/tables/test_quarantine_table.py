@@ -10,7 +10,7 @@ import pytest
 
 from decoder.transactions.faults import STATEMENT_DML
 from pipeline.lake import Lake
-from pipeline.lake.delta_log.model import Step
+from pipeline.lake.delta_step import Step
 from pipeline.lake.tables.native import NativeTables
 from pipeline.layer import LayerRun
 from pipeline.observe.progress import QuietProgress

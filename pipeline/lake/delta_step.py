@@ -1,4 +1,4 @@
-"""Commit conflicts of Delta: which errors are conflicts, and how many times a step is tried.
+"""A step, which is an idempotent commit to a Delta table, and its conflicts with other commits.
 
 Needs no PySpark: without it, as for a reader of a lake, no class of errors is a conflict.
 """
@@ -6,6 +6,7 @@ Needs no PySpark: without it, as for a reader of a lake, no class of errors is a
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.errors import ConcurrentRunError
@@ -16,6 +17,18 @@ if TYPE_CHECKING:
 ATTEMPTS = 8
 """Number of attempts at a step while it conflicts with other commits of the same table."""
 CONFLICT_REMEDY = "Find what else writes to this lake, and run again when it has finished."
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The identity of an idempotent commit: `app` is the writer (layer, source and table),
+    `version` its batch. A step is done once its app has reached its version, whatever its rows.
+
+    `note`: the commit's user metadata in Delta, by which its `Commit` is found."""
+
+    app: str
+    version: int
+    note: str | None = None
 
 
 def _classes() -> tuple[type[Exception], ...]:
@@ -63,12 +76,10 @@ def wait_after(attempt: int) -> None:
     time.sleep(0.1 * 2**attempt)
 
 
-def conflict_error(table: str, step: tuple[str, int] | None) -> ConcurrentRunError:
-    """Return the error for a commit to `table` that conflicted at every attempt.
-
-    `step`: its app and version, if it is a step.
-    """
-    named = f"{table} (step {step[1]} of {step[0]})" if step else table
+def conflict_error(table: str, step: Step | None) -> ConcurrentRunError:
+    """Return the error for a commit to `table`, of a step if given, that conflicted at every
+    attempt."""
+    named = f"{table} (step {step.version} of {step.app})" if step else table
     return ConcurrentRunError(
         f"The commit to {named} conflicted with another writer {ATTEMPTS} times and was abandoned;"
         " running again is safe.",

@@ -9,13 +9,13 @@ import pytest
 from delta.exceptions import ConcurrentAppendException
 from pyspark.errors import PySparkException
 
-from pipeline.lake.delta_conflicts import CONFLICTS, is_conflict
+from pipeline.lake.delta_step import CONFLICTS, is_conflict
 
 WITHOUT_DELTA = """
 import sys
 sys.modules["delta"] = None
 import pipeline.run.commands
-from pipeline.lake.delta_conflicts import CONFLICTS
+from pipeline.lake.delta_step import CONFLICTS
 assert CONFLICTS == ()
 """
 
