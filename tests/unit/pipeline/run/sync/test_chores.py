@@ -185,9 +185,8 @@ def test_a_second_signal_ends_the_process_at_once(monkeypatch: pytest.MonkeyPatc
     class EndedError(BaseException):
         pass
 
-    def end(interruption: Interruption) -> None:
-        assert interruption.error is not None
-        raise EndedError(interruption.error.exit_code)
+    def end(_: Interruption, code: int) -> None:
+        raise EndedError(code)
 
     monkeypatch.setattr(Interruption, "finish", end)
     monkeypatch.setattr("pipeline.observe.interruption._SAME_SIGNAL", -1.0)
