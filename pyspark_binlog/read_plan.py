@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 import os
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -29,6 +29,7 @@ from pyspark_binlog.pushdown import Pushed
 from pyspark_binlog.xa_outcomes import XaOutcomes
 
 _ALL: Pushed = Pushed()
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -95,14 +96,17 @@ class LogInput:
     def definitions(self, files: Sequence[SurveyedFile]) -> LogDefinitions:
         """Return the definitions in the files. Raises SettingsError.
 
-        Warns if a table has a definition that does not give its columns' names.
+        Logs each table with a definition that does not give its columns' names, which Spark shows
+        in the driver's standard error.
         """
         contents = [file.content for file in files]
         if self._defined is None or not _are_same(contents, self._defined[0]):
             found = read_definitions(files, self._settings)
             for table, reason in found.unnamed.items():
                 if self._options.table in (None, table):
-                    warnings.warn(f"{table} has columns c1, c2, …: {reason}.", stacklevel=1)
+                    # Not `warnings`: Spark plans in a process that it reuses, which would show each
+                    # text once.
+                    _LOG.warning("%s has columns c1, c2, …: %s.", table, reason)
             self._defined = (
                 contents,
                 replace(found, names=names_of(found.names, self._options.table)),

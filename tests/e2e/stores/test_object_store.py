@@ -155,8 +155,10 @@ def test_a_sync_keeps_a_lake_in_a_bucket_equal_to_its_server(
     finally:
         sync.send_signal(signal.SIGTERM)
         code = sync.wait(PATIENCE)
-    assert code == 0, output.read_text()[-3000:]
-    assert not any(secret in output.read_text() for secret in CREDENTIALS.values())
+    shown = output.read_text()
+    assert code == 0, shown[-3000:]
+    assert "Equal to the server: shop.orders." in shown
+    assert not any(secret in shown for secret in CREDENTIALS.values())
     local = tmp_path / "lake"
     store.fetch("lake/synced", local)
     assert assert_gold_equals_source(spark, server, str(local), "shop", "orders") == 400

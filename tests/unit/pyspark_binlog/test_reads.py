@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import struct
 import uuid
 from collections.abc import Callable
@@ -139,27 +140,25 @@ def test_definitions_name_the_columns_of_a_log_without_names(
     assert [change["after"] for change in rows_of(file, **options)] == [row]
 
 
-def test_a_definition_that_names_no_columns_is_reported(tmp_path: Path) -> None:
-    file, definitions = tmp_path / "binlog.000001", tmp_path / "shop.sql"
-    rows = transaction(1, CUP_WITHOUT_METADATA, CUP.rows((1, "a")))
-    file.write_bytes(log_bytes(rows, event_bytes(T.STOP, b"")))
-    definitions.write_text(CUP_DDL.replace(" CHARSET utf8mb4", ""))
-    reason = r"^shop.cup has columns c1, c2, …: column 2 \(name\) is text, .*default_charset"
-    for table in ({"table": "shop.cup"}, {}):
-        with pytest.warns(UserWarning, match=reason):
-            rows_of(file, definitions=str(definitions), **table)
-
-
-def test_only_the_columns_of_the_table_that_is_read_are_reported(
-    tmp_path: Path, recwarn: pytest.WarningsRecorder
+@pytest.mark.parametrize(
+    ("table", "reported"), [("shop.cup", True), (None, True), ("shop.pot", False)]
+)
+def test_a_definition_that_names_no_columns_is_reported_at_each_load(
+    tmp_path: Path, table: str | None, reported: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     file, definitions = tmp_path / "binlog.000001", tmp_path / "shop.sql"
     pot = transaction(1, POT.map(), insert(POT, (1,)))
     cup = transaction(2, CUP_WITHOUT_METADATA, CUP.rows((1, "a")))
     file.write_bytes(log_bytes(pot, cup, event_bytes(T.STOP, b"")))
     definitions.write_text(CUP_DDL.replace(" CHARSET utf8mb4", ""))
-    rows_of(file, table="shop.pot", definitions=str(definitions))
-    assert not recwarn
+    options = {"definitions": str(definitions), **({} if table is None else {"table": table})}
+    for _ in range(2):
+        caplog.clear()
+        rows_of(file, **options)
+        found = [record.getMessage() for record in caplog.records]
+        assert bool(found) == reported
+        reason = r"shop.cup has columns c1, c2, …: column 2 \(name\) is text, .*default_charset"
+        assert all(re.match(reason, message) for message in found)
 
 
 @pytest.mark.parametrize(
