@@ -19,10 +19,10 @@ from tests.support.servers.mysql import MySQLFactory, MySQLServer
 from tests.support.zoo import type_zoo
 
 ZOO = "zoo"
-AS_LARGE_BATCHES = "checksums and GTIDs off"
-"""The setting whose changes are applied like a large batch: to existing tables, and to `other`.
-
-It is the last: few changes of tables with deletion vectors are Spark's, too.
+WITHOUT_GTIDS = "checksums and GTIDs off"
+LARGE = "account", "other"
+"""The tables whose last changes are applied like a large batch: to existing rows, and to a new
+table. Last, since few changes of tables with deletion vectors are Spark's, too.
 """
 OTHER = f"""
     CREATE TABLE {traffic.SCHEMA}.other LIKE {traffic.SCHEMA}.account;
@@ -33,7 +33,7 @@ SETTINGS: dict[str, tuple[Sequence[str], int]] = {
     "defaults": ((), 300),
     "compressed transactions": (("binlog_transaction_compression = ON",), 100),
     "many small files": (("binlog_transaction_compression = OFF", "max_binlog_size = 4096"), 100),
-    AS_LARGE_BATCHES: (
+    WITHOUT_GTIDS: (
         (
             "max_binlog_size = DEFAULT",
             "binlog_checksum = NONE",
@@ -55,7 +55,7 @@ def is_logged_so(name: str, logs: Sequence[Path]) -> bool:
     shown = {
         "compressed transactions": "TRANSACTION_PAYLOAD" in found,
         "many small files": len(logs) > 10,
-        AS_LARGE_BATCHES: "GTID" not in found and "ANONYMOUS_GTID" in found,
+        WITHOUT_GTIDS: "GTID" not in found and "ANONYMOUS_GTID" in found,
     }
     return shown.get(name, "GTID" in found and "TRANSACTION_PAYLOAD" not in found)
 
@@ -75,19 +75,26 @@ def test_gold_equals_the_server_after_a_mixed_workload_under_each_setting(
         before = server.binlogs()[:-1]
         with server.connect() as connection:
             traffic.run(connection, count, seed=20261121 + number, create=number == 0)
-        if name == AS_LARGE_BATCHES:
-            server.execute(OTHER)
         server.flush_logs()
         assert is_logged_so(name, server.binlogs()[len(before) : -1]), name
-        with monkeypatch.context() as patched:
-            if name == AS_LARGE_BATCHES:
-                patched.setattr("pipeline.gold.changes.small_batch.FEW", -1)
-            settings = {"segments": SMALL_SEGMENTS, "drift": name != AS_LARGE_BATCHES}
-            reports = run(server.binlog_folder, lake, **settings)
+        settings = {"segments": SMALL_SEGMENTS, "drift": True}
+        reports = run(server.binlog_folder, lake, **settings)
         assert [(report.faults, report.gaps) for report in reports] == [((), ())] * 3, name
         for (table,) in server.execute(f"SHOW TABLES FROM {traffic.SCHEMA}"):
             assert_gold_equals_source(spark, server, str(lake), traffic.SCHEMA, table)
-    for table in ("account", "other"):
+
+    with server.connect() as connection, connection.cursor() as cursor:
+        for statements in traffic.transactions(100, seed=20261130):
+            for text, parameters in statements:
+                if f"{traffic.SCHEMA}.account" in text:
+                    cursor.execute(text, parameters)
+        connection.commit()
+    server.execute(OTHER)
+    monkeypatch.setattr("pipeline.gold.changes.small_batch.FEW", -1)
+    reports = run(server.binlog_folder, lake, segments=SMALL_SEGMENTS, drift=False)
+    assert [(report.faults, report.gaps) for report in reports] == [((), ())] * 3
+    for table in LARGE:
+        assert_gold_equals_source(spark, server, str(lake), traffic.SCHEMA, table)
         (last,) = DeltaTable(Lake(str(lake)).gold(traffic.SCHEMA, table)).history(1)
         assert "Apache-Spark" in last["engineInfo"], table
 
