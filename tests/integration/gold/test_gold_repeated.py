@@ -9,16 +9,18 @@ from threading import Barrier
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.gold import run
-from pipeline.lake import Lake, delta
+from pipeline.lake import Lake
 from pipeline.observe.progress import QuietProgress
 from pipeline.schema_history.alter.items import ColumnStep
 from pipeline.settings import Settings
 from tests.support.lake.kills import AfterEachCommit, Killed, at_commits
+from tests.support.lake.table_rows import read_table
 from tests.support.silver.made_silver import (
     SOURCE,
     MadeSilver,
@@ -38,10 +40,16 @@ def gold_run(spark: SparkSession, lake: Path) -> None:
     run(spark, settings, QuietProgress())
 
 
-def rows(spark: SparkSession, lake: Path, table: str) -> list[tuple[Any, ...]]:
-    frame = delta.read(spark, Lake(str(lake)).gold("shop", table))
-    quoted = [f"`{name}`" for name in frame.columns if not name.startswith("__")]
-    return sorted((tuple(row) for row in frame.select(quoted).collect()), key=repr)
+def rows(lake: Path, table: str) -> list[tuple[Any, ...]]:
+    _, found = read_table(Lake(str(lake)).gold("shop", table))
+    own = found.select([name for name in found.column_names if not name.startswith("__")])
+    return sorted((tuple(row.values()) for row in own.to_pylist()), key=repr)
+
+
+def cuts(lake: Path) -> list[tuple[int, int]]:
+    """Return the batch and the LSN of each published snapshot."""
+    found = read_table(Lake(str(lake)).cuts)[1].sort_by("batch").to_pylist()
+    return [(cut["batch"], cut["lsn"]) for cut in found]
 
 
 def make(silver: MadeSilver) -> None:
@@ -96,11 +104,10 @@ def test_runs_killed_after_each_commit_yield_the_same_gold(
         except Killed:
             continue
     assert len(executioner.commits) == COMMITS
-    assert rows(spark, lake, "t") == GOLD_T
-    assert rows(spark, lake, "u") == GOLD_U
-    cuts = delta.read(spark, Lake(str(lake)).cuts).orderBy("batch").collect()
-    assert [(cut["batch"], cut["lsn"]) for cut in cuts] == [(1, lsn(1)), (2, lsn(5))]
-    history = delta.history(spark, Lake(str(lake)).gold("shop", "t"), 100).collect()
+    assert rows(lake, "t") == GOLD_T
+    assert rows(lake, "u") == GOLD_U
+    assert cuts(lake) == [(1, lsn(1)), (2, lsn(5))]
+    history = DeltaTable(Lake(str(lake)).gold("shop", "t")).history()
     assert [row["operation"] for row in reversed(history)] == [
         "CREATE TABLE",
         "WRITE",
@@ -186,10 +193,10 @@ def test_schema_changes_killed_after_each_commit_are_made_once(
         except Killed:
             continue
     assert len(executioner.commits) == ALTER_COMMITS
-    assert {name: rows(spark, lake, name) for name in ALTERED} == ALTERED
-    cuts = delta.read(spark, Lake(str(lake)).cuts).orderBy("batch").collect()
-    assert [cut["lsn"] for cut in cuts] == [lsn(1), lsn(6)]
-    assert delta.read(spark, Lake(str(lake)).gold("shop", "t")).columns[:2] == ["n", "w"]
+    assert {name: rows(lake, name) for name in ALTERED} == ALTERED
+    assert cuts(lake) == [(1, lsn(1)), (2, lsn(6))]
+    schema, _ = read_table(Lake(str(lake)).gold("shop", "t"))
+    assert schema.names[:2] == ["n", "w"]
 
 
 def test_two_concurrent_runs_yield_the_same_gold(spark: SparkSession, tmp_path: Path) -> None:
@@ -205,7 +212,6 @@ def test_two_concurrent_runs_yield_the_same_gold(spark: SparkSession, tmp_path: 
 
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(one_of_two, range(2)))
-    assert rows(spark, lake, "t") == GOLD_T
-    assert rows(spark, lake, "u") == GOLD_U
-    cuts = delta.read(spark, Lake(str(lake)).cuts).orderBy("batch").collect()
-    assert [cut["lsn"] for cut in cuts] == [lsn(1), lsn(5)]
+    assert rows(lake, "t") == GOLD_T
+    assert rows(lake, "u") == GOLD_U
+    assert cuts(lake) == [(1, lsn(1)), (2, lsn(5))]

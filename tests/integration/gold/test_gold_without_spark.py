@@ -24,6 +24,7 @@ from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.run import run_command
 from tests.support.gold.made_lake import MadeLake
+from tests.support.lake.table_rows import read_table
 from tests.support.observe.receiver import receiver
 from tests.support.silver.made_silver import SERVER, SOURCE, MadeTransaction as Tx, definition, item
 from tests.support.spark.no_spark import NO_SPARK
@@ -113,8 +114,8 @@ def test_few_changes_need_no_spark(
     report = run_without_spark(lake, drift=drift)
     name = f"shop.{table.table}"
     assert (report.faults, report.counts) == ((), {name: 4})
-    found = spark.read.format("delta").load(Lake(lake.root).gold("shop", table.table))
-    assert sorted((row["id"], row["v"]) for row in found.collect()) == [(3, b), (4, c)]
+    _, found = read_table(Lake(lake.root).gold("shop", table.table))
+    assert sorted((row["id"], row["v"]) for row in found.to_pylist()) == [(3, b), (4, c)]
     record = Ledger(NO_SPARK, Lake(lake.root), SOURCE).record("gold")
     assert record is not None
     drifted = {"checked": 5, "missing": 1, "extra": 0, "different": 0}
@@ -145,8 +146,8 @@ def test_a_first_run_of_few_changes_needs_no_spark(spark: SparkSession, tmp_path
     assert run_without_spark(lake).counts == {"shop.keyless": 1, "shop.t": 1}
     rows_of = {"t": [(2, "b")], "keyless": [(1, "a")]}
     for name, rows in rows_of.items():
-        found = lake.spark.read.format("delta").load(Lake(lake.root).gold("shop", name))
-        assert [(row["id"], row["v"]) for row in found.collect()] == rows
+        _, found = read_table(Lake(lake.root).gold("shop", name))
+        assert [(row["id"], row["v"]) for row in found.to_pylist()] == rows
 
 
 def test_a_first_maintenance_sets_the_retention_of_gold_without_spark(lake: MadeLake) -> None:

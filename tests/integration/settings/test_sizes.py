@@ -7,11 +7,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pipeline.lake import delta
 from pipeline.lake.child_sessions import child_session
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from tests.support.lake.run_layers import run_layers
+from tests.support.lake.table_rows import read_table
 
 REPOSITORY = Path(__file__).parents[3]
 LOG = REPOSITORY / "tests" / "data" / "plain.binlog"
@@ -29,9 +29,8 @@ def test_settings_for_a_hundred_workers_yield_the_same_gold(
         settings = Settings.load(file, source="log", binlogs=str(logs), lake=lake)
         session = child_session(spark, settings.spark.conf)
         assert all(report.clean for report in run_layers(session, settings, QuietProgress()))
-        cut = delta.read(session, settings.layout.cuts).select("tables").first()
-        assert cut is not None
-        tables = [delta.read(session, table["path"]).toArrow() for table in cut["tables"]]
+        (cut,) = read_table(settings.layout.cuts)[1].to_pylist()
+        tables = [read_table(table["path"])[1] for table in cut["tables"]]
         found.append([sorted(map(str, table.to_pylist())) for table in tables])
         assert found[-1]
     assert found[0] == found[1]

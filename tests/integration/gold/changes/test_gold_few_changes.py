@@ -9,9 +9,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.gold.apply import apply, merge
 from pipeline.gold.changes.changes import PartChanges
-from pipeline.lake import Lake, delta
+from pipeline.lake import Lake
 from pipeline.lake.child_sessions import INTERPRETED
 from tests.support.gold.made_lake import MadeLake
+from tests.support.lake.table_rows import read_table
 from tests.support.silver.made_silver import MadeTransaction as Tx, definition, item
 
 KEYED, KEYLESS = definition("keyed"), definition("keyless", key=())
@@ -48,8 +49,8 @@ def require_changed(lake: MadeLake, number: int) -> None:
 
 
 def rows(lake: MadeLake, table: str) -> list[tuple[Any, ...]]:
-    gold = delta.read(lake.spark, Lake(lake.root).gold("shop", table))
-    return sorted(tuple(row) for row in gold.select("id", "v").collect())
+    _, found = read_table(Lake(lake.root).gold("shop", table))
+    return sorted(tuple(row.values()) for row in found.select(["id", "v"]).to_pylist())
 
 
 def is_interpreted(spark: SparkSession) -> bool:

@@ -17,6 +17,7 @@ from pipeline.lake.delta_step import Step
 from pipeline.schema_history.alter.items import TimelineItem
 from tests.support.gold.made_lake import MadeLake
 from tests.support.lake.kills import Killed
+from tests.support.lake.table_rows import read_table
 from tests.support.silver.made_silver import MadeTransaction as Tx, definition, item
 
 OTHER = ColumnDefinition("b", ColumnType.LONG, nullable=False)
@@ -44,8 +45,8 @@ def _commits(table: str) -> int:
 
 
 def rows(lake: MadeLake, table: str) -> list[tuple[Any, ...]]:
-    frame = delta.read(lake.spark, Lake(lake.root).gold("shop", table))
-    return sorted(tuple(row)[:-2] for row in frame.collect())
+    _, found = read_table(Lake(lake.root).gold("shop", table))
+    return sorted(tuple(row.values())[:-2] for row in found.to_pylist())
 
 
 @pytest.mark.long
@@ -120,11 +121,11 @@ def test_a_table_with_unknown_columns_is_empty_until_a_row_shows_them(
 
 def at_the_cut(lake: MadeLake) -> dict[str, tuple[int, bool]]:
     """Return the row count of each table in the last snapshot, and whether it is complete."""
-    cuts = delta.read(lake.spark, Lake(lake.root).cuts).orderBy("batch").collect()
+    last = read_table(Lake(lake.root).cuts)[1].sort_by("batch").to_pylist()[-1]
     return {
         entry["table"]: (
-            delta.read(lake.spark, entry["path"], version=entry["delta_version"]).count(),
+            read_table(entry["path"], entry["delta_version"])[1].num_rows,
             entry["complete"],
         )
-        for entry in cuts[-1]["tables"]
+        for entry in last["tables"]
     }
