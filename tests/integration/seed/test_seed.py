@@ -24,6 +24,7 @@ from pipeline.run.commands import exit_code
 from pipeline.seed import chunks
 from pipeline.settings import Settings
 from pipeline.verify.run import verify_with_server
+from tests.support.gold.large_tables import apply_by_spark
 from tests.support.lake.run_layers import run_layers
 from tests.support.servers.server import Server
 
@@ -129,9 +130,8 @@ def test_gold_equals_a_server_that_was_seeded_under_writes(
     server: Server = request.getfixturevalue(kind)
     begun_without_history(server, KNOWN)
     settings = settings_of(server, tmp_path)
-    # Spark loads the snapshots, and applies the changes since, as those of large tables.
-    monkeypatch.setattr("pipeline.gold.local.seed.SMALL_BYTES", -1)
-    monkeypatch.setattr("pipeline.gold.changes.small_batch.FEW", -1)
+    # Spark loads two of the snapshots, and applies the changes since, as those of large tables.
+    apply_by_spark(monkeypatch, ("item", "keyless"))
     # rows of it are in the lake before it is seeded
     server.execute(f"UPDATE {SCHEMA}.known SET at = '2024-02-29' WHERE code = 'a'")
     run_layers(spark, settings, QuietProgress())
