@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from datetime import date, datetime, timezone
 from decimal import Decimal
+from functools import cache
 from random import Random
-from typing import Any
+from typing import Any, cast
+
+import pyarrow as pa
+from pyspark.sql import types as st
+from pyspark.sql.conversion import LocalDataToArrowConversion
 
 from pipeline.gold.changes.fold import Shape
 
@@ -80,3 +85,14 @@ def history(shape: Shape, seed: int, *, moves: bool = True) -> list[tuple[Any, .
         changes.append((op, *place, at, before, after, None, None, None))
     random.shuffle(changes)
     return changes
+
+
+@cache
+def silver_type() -> st.StructType:
+    """Return the type of changes in Spark; `SILVER` can only be read once Spark has started."""
+    return cast(st.StructType, st.StructType.fromDDL(SILVER))
+
+
+def silver_rows(changes: list[Any]) -> pa.Table:
+    """Return the changes as Spark returns those that it reads."""
+    return LocalDataToArrowConversion.convert(changes, silver_type(), use_large_var_types=False)

@@ -1,27 +1,27 @@
 """Small gold tables changed without Spark have the rows that Spark's MERGE would leave.
 
-A dictionary says which these are. It is compared with Spark's MERGE for one key of several columns;
-for each type of key, Spark's fold is compared with the one used here in `test_fold.py`.
+A dictionary says which these are. It is compared with Spark's MERGE of a table's later changes for
+one key of several columns; for each type of key, Spark's fold is compared with the one used here in
+`test_fold.py`.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from decimal import Decimal
-from functools import cache
 from itertools import chain
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession, functions as sf, types as st
-from pyspark.sql.conversion import LocalDataToArrowConversion
 
 from pipeline.gold.apply.merge import apply_part
 from pipeline.gold.changes.changes import PartChanges
@@ -32,7 +32,13 @@ from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.table_metadata import create_table
 from pipeline.lake.delta_log.spark_written import clustered_by
 from pipeline.lake.delta_step import Step
-from tests.support.gold.random_changes import COLUMNS, SHAPES, SILVER, history
+from tests.support.gold.random_changes import (
+    COLUMNS,
+    SHAPES,
+    history,
+    silver_rows,
+    silver_type,
+)
 from tests.support.lake.table_rows import assert_spark_reads_it_so, read_table
 
 APP = "gold/shop/t"
@@ -41,7 +47,10 @@ DEFAULTS: dict[str, Any] = {"f": 1.5, "tags": None, "yes": True}
 KINDS: dict[str, tuple[Sequence[str], dict[str, str]]] = {
     "clustered": (["id"], {"delta.enableDeletionVectors": "true"}),
     "plain": ([], {}),
-    "mapped": (["id"], {"delta.columnMapping.mode": "name"}),
+    "mapped": (
+        ["id"],
+        {"delta.columnMapping.mode": "name", "delta.enableDeletionVectors": "true"},
+    ),
 }
 
 
@@ -55,16 +64,6 @@ def created(spark: SparkSession, place: Path, shape: Shape, kind: str = "cluster
     properties = {"delta.feature.timestampNtz": "supported", **properties}
     create_table(spark, str(place), st.StructType(fields), clustering, properties)
     return str(place)
-
-
-@cache
-def silver_type() -> st.StructType:
-    return cast(st.StructType, st.StructType.fromDDL(SILVER))
-
-
-def silver_rows(changes: list[Any]) -> pa.Table:
-    """Return the changes as Spark returns those that it reads."""
-    return LocalDataToArrowConversion.convert(changes, silver_type(), use_large_var_types=False)
 
 
 def apply(
@@ -134,15 +133,26 @@ def test_whole_images_are_applied(spark: SparkSession, tmp_path: Path, name: str
     assert rows_in(table) == outcome(table, shape, *batches) != []
 
 
+def changed_here_and_by_spark(
+    spark: SparkSession, place: Path, shape: Shape, batches: Sequence[list[Any]], kind: str
+) -> tuple[str, str]:
+    """Return two tables with the same first changes, then changed here and by Spark."""
+    here = created(spark, place / "here", shape, kind)
+    first, second = batches
+    apply(spark, here, shape, first, 1)
+    there = str(shutil.copytree(here, place / "there"))
+    apply(spark, here, shape, second, 2)
+    apply(spark, there, shape, second, 2, by_spark=True)
+    return here, there
+
+
 def test_it_equals_a_merge_by_spark(spark: SparkSession, tmp_path: Path) -> None:
     shape = SHAPES["in another order"]
     batches = halves(shape, 16)
-    for by_spark in (False, True):
-        table = created(spark, tmp_path / str(by_spark), shape, "mapped")
-        for version, changes in enumerate(batches, start=1):
-            apply(spark, table, shape, changes, version, by_spark=by_spark)
+    tables = changed_here_and_by_spark(spark, tmp_path, shape, batches, "mapped")
+    for table in tables:
         assert rows_in(table) == outcome(table, shape, *batches) != []
-    assert_spark_reads_it_so(spark, str(tmp_path / "False"))
+    assert_spark_reads_it_so(spark, tables[0])
 
 
 def leaving_out(changes: list[Any], shape: Shape, seed: int) -> list[Any]:
@@ -168,11 +178,17 @@ def leaving_out(changes: list[Any], shape: Shape, seed: int) -> list[Any]:
 @pytest.mark.parametrize("name", SHAPES)
 def test_partial_images_are_applied(spark: SparkSession, tmp_path: Path, name: str) -> None:
     shape = SHAPES[name]
-    for by_spark in (False, True) if name == "times" else (False,):
-        table = created(spark, tmp_path / str(by_spark), shape)
-        batches = partial_halves(shape, len(name))
-        for version, changes in enumerate(batches, start=1):
-            apply(spark, table, shape, changes, version, by_spark=by_spark)
+    table = created(spark, tmp_path / "t", shape)
+    batches = partial_halves(shape, len(name))
+    for version, changes in enumerate(batches, start=1):
+        apply(spark, table, shape, changes, version)
+    assert rows_in(table) == outcome(table, shape, *batches) != []
+
+
+def test_partial_images_are_applied_as_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    shape = SHAPES["times"]
+    batches = partial_halves(shape, 5)
+    for table in changed_here_and_by_spark(spark, tmp_path, shape, batches, "clustered"):
         assert rows_in(table) == outcome(table, shape, *batches) != []
 
 
@@ -213,16 +229,11 @@ def test_images_that_may_lack_a_changed_generated_column_are_left_to_spark(
 
 
 def test_keyless_tables_equal_those_of_spark(spark: SparkSession, tmp_path: Path) -> None:
-    shape = Shape(COLUMNS, ())
-    tables: list[list[str]] = []
     batches = copied(halves(ID, 1), 1)
-    for by_spark in (False, True):
-        table = created(spark, tmp_path / str(by_spark), shape, "plain")
-        for version, changes in enumerate(batches, start=1):
-            apply(spark, table, shape, changes, version, by_spark=by_spark)
-        tables.append(rows_in(table))
-    assert tables[0] == tables[1]
-    assert len(tables[0]) > len({*tables[0]}) > 0
+    tables = changed_here_and_by_spark(spark, tmp_path, Shape(COLUMNS, ()), batches, "plain")
+    here, there = map(rows_in, tables)
+    assert here == there
+    assert len(here) > len({*here}) > 0
 
 
 def copied(batches: Sequence[list[Any]], seed: int) -> list[list[Any]]:
@@ -247,9 +258,8 @@ def test_keyless_rows_are_added_without_reading_any(spark: SparkSession, tmp_pat
     assert len(rows_in(table)) == 2 * len(rows)
 
 
-@pytest.mark.parametrize("kind", ["clustered", "mapped"])
-def test_spark_goes_on_with_the_table(spark: SparkSession, tmp_path: Path, kind: str) -> None:
-    table = created(spark, tmp_path / "t", ID, kind)
+def test_spark_goes_on_with_the_table(spark: SparkSession, tmp_path: Path) -> None:
+    table = created(spark, tmp_path / "t", ID, "mapped")
     first, second = halves(ID, 1)
     apply(spark, table, ID, first, 1)
     apply(spark, table, ID, second[:10], 2)

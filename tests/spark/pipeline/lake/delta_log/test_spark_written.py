@@ -103,13 +103,12 @@ def assert_as_described(spark: SparkSession, table: str) -> None:
             "ALTER TABLE {table} UNSET TBLPROPERTIES ('binlake.source')",
             "ALTER TABLE {table} ADD COLUMN (e INT)",
             "ALTER TABLE {table} DROP COLUMN s",
+            "ALTER TABLE {table} CLUSTER BY (id)",
         ],
-        ["ALTER TABLE {table} CLUSTER BY (id)"],
-        ["ALTER TABLE {table} CLUSTER BY NONE"],
-        ["ALTER TABLE {table} CLUSTER BY (s.x)"],
-        ["DELETE FROM {table}"],
-        ["OPTIMIZE {table} FULL"],
+        ["ALTER TABLE {table} CLUSTER BY (s.x)", "OPTIMIZE {table} FULL"],
+        ["ALTER TABLE {table} CLUSTER BY NONE", "DELETE FROM {table}"],
     ],
+    ids=["definition", "optimized", "emptied"],
 )
 def test_a_tables_state_is_that_of_delta(
     spark: SparkSession, table: str, changes: list[str]
