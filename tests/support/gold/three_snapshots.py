@@ -70,7 +70,7 @@ def lake_with_snapshots(spark: SparkSession, root: Path) -> MadeLake:
     second = Tx(3).update(ITEMS, TEA, GREEN).delete(ITEMS, *PEN).insert(ORDERS, 7, "new")
     made.silver.batch([second])
     with pytest.MonkeyPatch.context() as patched:
-        give_deletion_vectors(patched)
+        give_deletion_vectors(patched, table="items")
         made.run()
     third = Tx(4).insert(ALTERED, *JAR, version=2).update(ORDERS, (7, "new"), (7, "sent"))
     altered = item("alter", 4, ALTERED, 2, columns=STEPS)
