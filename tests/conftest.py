@@ -7,6 +7,7 @@ outside the repository, may be skipped.
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections.abc import Callable, Generator, Iterator
@@ -83,6 +84,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     from tests.support.spark.spark_processes import files_by_spark
 
     return files_by_spark(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+def pytest_collection_finish() -> None:
+    """Leave the collected tests out of garbage collections: looking at 10,000 takes 0.4 s."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
