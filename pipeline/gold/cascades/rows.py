@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types 
 from decoder import TypeOptions
 from pipeline.gold.cascades.links import Link, RowIdentity, loose
 from pipeline.gold.cascades.replay import RowChange, RowValues
-from pipeline.gold.changes.changes import Skipped, read_changes
+from pipeline.gold.changes.changes import Skipped, left_out_of, read_changes, without_here
 from pipeline.gold.changes.images import LeftOut, any_of, is_left_out, whole_after
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.small_batch import are_few, rows_here
@@ -78,6 +78,8 @@ def events(
     found: list[RowChange] = []
     for rows in rows_between(items, request.low, request.high):
         here = rows_here(spark, lake, rows, types) if are_few(facts) else None
+        if here is not None:
+            here = without_here(here, left_out_of(rows, facts.skipped, facts.prepared))
         taken = read_changes(
             spark, lake, request.name, rows, facts.skipped, facts.prepared, here=here
         )

@@ -76,7 +76,7 @@ class NativeTables:
             found: pa.Table = scan(table, opened, self.options, where).dataset.to_table(
                 columns=names, filter=None if where is None else where.expression
             )
-        return _with_chunks(found)
+        return _in_one_chunk(found)
 
     def read_few(
         self, table: LakeTable, where: Condition, *, rows: int, size: int
@@ -88,7 +88,7 @@ class NativeTables:
             return table.schema.empty_table()
         with delta_rs.errors_of(table.reference):
             found = scan(table, opened, self.options, where).few(where, rows=rows, size=size)
-        return None if found is None else _with_chunks(found)
+        return None if found is None else _in_one_chunk(found)
 
     def last(
         self, table: LakeTable, by: str, each: Sequence[str], count: int, where: Condition
@@ -382,10 +382,10 @@ def native_tables(lake: Lake) -> NativeTables | None:
     return NativeTables(lake, options_for(lake.root).delta)
 
 
-def _with_chunks(rows: pa.Table) -> pa.Table:
-    """Return the rows with at least one chunk in each column: without one, PySpark cannot read
-    it."""
-    return pa.concat_tables([rows.schema.empty_table(), rows])
+def _in_one_chunk(rows: pa.Table) -> pa.Table:
+    """Return the rows in one chunk: PySpark cannot read a column without any, and Spark takes an
+    empty one for the end, and so loses the rows after it."""
+    return rows.combine_chunks() if len(rows) else rows.schema.empty_table()
 
 
 def _written_once(table: LakeTable, rows: pa.Table | None) -> Callable[[], list[DataFile]]:

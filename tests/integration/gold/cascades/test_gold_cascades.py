@@ -125,6 +125,26 @@ def test_children_change_and_uncertain_ones_are_held(
     assert (rows(lake, CHILD), rows(lake, GRANDCHILD)) == ([], [*empty, (5, 5), (6, 6)])
 
 
+def test_rolled_back_and_undecided_deletes_have_no_effect_on_children(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = MadeLake(spark, tmp_path)
+    lake.silver.batch(
+        [
+            fill(Tx(1), PARENT, CHILD),
+            Tx(2, rolled_back=[(100, 200)]).delete(PARENT, 1).delete(PARENT, 2),
+            Tx(3, xa=("x", "prepare")).delete(PARENT, 3),
+        ],
+        created(PARENT, CHILD),
+    )
+    lake.run()
+    assert rows(lake, CHILD) == [(n, n) for n in (1, 3, 4, 5, 6)]
+    lake.silver.batch([Tx(4, xa=("x", "commit"))])
+    lake.run()
+    assert rows(lake, PARENT) == [(n,) for n in (1, 4, 5, 6)]
+    assert rows(lake, CHILD) == [(n, n) for n in (1, 4, 5, 6)]
+
+
 @pytest.mark.long
 def test_a_run_killed_after_each_commit_applies_cascades_once(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
