@@ -76,13 +76,12 @@ def read_definitions(files: Sequence[SurveyedFile], settings: Settings) -> LogDe
     for table in surveyed.tables:
         shown.setdefault(str(table.definition), []).append(table.definition)
     declared = {str(item.name): item.definition for item in surveyed.items if item.definition}
+    # Without any definition, `c1`, … are what the guide promises.
     unnamed = {
         str(item.name): item.reason
         for item in surveyed.items
-        if item.reason is not None and item.definition and not item.definition.named
+        if item.reason not in (None, NO_NAMES) and item.definition and not item.definition.named
     }
-    # Without any definition, `c1`, … are what the guide promises.
-    unnamed = {table: reason for table, reason in unnamed.items() if reason != NO_NAMES}
     consequences = _consequences(found, surveyed)
     return LogDefinitions(surveyed.names, unnamed, shown, declared, consequences)
 

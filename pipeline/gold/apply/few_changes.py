@@ -6,11 +6,10 @@ from functools import partial
 
 import pyarrow as pa
 
-from pipeline.gold.changes.changes import left_out_of, without_here
 from pipeline.gold.changes.drift import DriftCheck
 from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.log_facts import Facts
-from pipeline.gold.changes.small_batch import rows_here
+from pipeline.gold.changes.small_batch import changes_here
 from pipeline.gold.changes.steps import Rows
 from pipeline.gold.local.merge import apply_without_spark
 from pipeline.gold.schema.unlogged import defaults_here
@@ -19,13 +18,9 @@ from pipeline.layer import LayerRun
 
 
 def few_changes(run: LayerRun, part: Rows, facts: Facts) -> pa.Table | None:
-    """Return the changes logged between a part's bounds, in silver's columns, without those that
-    are rolled back or belong to XA transactions; None if there are too many, or only Spark can read
-    them."""
-    here = rows_here(run.spark, run.lake, part, run.settings.type_options)
-    if here is None:
-        return None
-    return without_here(here, left_out_of(part, facts.skipped, facts.prepared))
+    """Return the changes of a part as `changes_here` does; None if there are too many, or only
+    Spark can read them."""
+    return changes_here(run.spark, run.lake, part, facts, run.settings.type_options)
 
 
 def apply_few(

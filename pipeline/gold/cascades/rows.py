@@ -14,10 +14,10 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types 
 from decoder import TypeOptions
 from pipeline.gold.cascades.links import Link, RowIdentity, loose
 from pipeline.gold.cascades.replay import RowChange, RowValues
-from pipeline.gold.changes.changes import Skipped, left_out_of, read_changes, without_here
+from pipeline.gold.changes.changes import Skipped, read_changes
 from pipeline.gold.changes.images import LeftOut, any_of, is_left_out, whole_after
 from pipeline.gold.changes.log_facts import Facts
-from pipeline.gold.changes.small_batch import are_few, rows_here
+from pipeline.gold.changes.small_batch import are_few, changes_here
 from pipeline.gold.changes.steps import rows_between
 from pipeline.gold.changes.transactions import slices
 from pipeline.gold.schema.unlogged import completed, left_out
@@ -77,9 +77,7 @@ def events(
     """Return a table's changes, unordered. Raises TooManyRowsError."""
     found: list[RowChange] = []
     for rows in rows_between(items, request.low, request.high):
-        here = rows_here(spark, lake, rows, types) if are_few(facts) else None
-        if here is not None:
-            here = without_here(here, left_out_of(rows, facts.skipped, facts.prepared))
+        here = changes_here(spark, lake, rows, facts, types) if are_few(facts) else None
         taken = read_changes(
             spark, lake, request.name, rows, facts.skipped, facts.prepared, here=here
         )

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types 
 from decoder import TableDefinition, TypeOptions
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.gold.changes.changes import between
+from pipeline.gold.changes.changes import between, left_out_of, without_here
 from pipeline.gold.changes.images import image_type
 from pipeline.gold.changes.log_facts import Facts
 from pipeline.gold.changes.steps import Rows
@@ -102,6 +102,17 @@ def _most_bytes(column: ColumnDefinition) -> int | None:
     return (
         None if column.length_bytes > 2 else VALUE_BYTES + LETTER_BYTES * 256**column.length_bytes
     )
+
+
+def changes_here(
+    spark: Spark, lake: Lake, rows: Rows, facts: Facts, types: TypeOptions
+) -> pa.Table | None:
+    """Return the changes logged between a part's bounds, in silver's columns, without those that
+    are rolled back or belong to XA transactions; None as `rows_here` does."""
+    here = rows_here(spark, lake, rows, types)
+    if here is None:
+        return None
+    return without_here(here, left_out_of(rows, facts.skipped, facts.prepared))
 
 
 def rows_here(spark: Spark, lake: Lake, rows: Rows, types: TypeOptions) -> pa.Table | None:
