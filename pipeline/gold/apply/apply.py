@@ -10,15 +10,14 @@ from itertools import chain
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from pipeline.gold.apply.few_changes import apply_few, few_changes
-from pipeline.gold.apply.merge import Take, apply_part
+from pipeline.gold.apply.merge import Take, apply_few, apply_part
 from pipeline.gold.apply.seed_rows import Seeding
 from pipeline.gold.cascades.cascades_table import CascadedChanges
 from pipeline.gold.changes.changes import PartChanges, decided, read_changes
 from pipeline.gold.changes.drift import DriftCheck, DriftSample
 from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.log_facts import Facts
-from pipeline.gold.changes.small_batch import Few, few_of
+from pipeline.gold.changes.small_batch import Few, changes_here, few_of
 from pipeline.gold.changes.steps import Evolve, Rows, parts
 from pipeline.gold.plan.stopped_tables import StoppedTable, stops
 from pipeline.gold.plan.table_refresh import prepare_place
@@ -175,12 +174,13 @@ class _Carrier:
         write = table.write(step.version)
         sample = batch.drift_sample if part.complete else None
         drift_check = DriftCheck(sample, str(step.name)) if sample else None
-        here = few_changes(run, part, batch.facts) if batch.few else None
+        types = run.settings.type_options
+        here = changes_here(run.spark, run.lake, part, batch.facts, types) if batch.few else None
         if here is not None and self._are_all(step.name, part):
             count = apply_few(run, here, part, write, drift_check)
             if count is not None:
                 return count
-        types, lenient = run.settings.type_options, batch.state.mark_faults and not part.complete
+        lenient = batch.state.mark_faults and not part.complete
         return apply_part(
             run.session,
             self._taking(step.name, part, here),

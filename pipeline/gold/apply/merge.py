@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame, MergeIntoWriter, SparkSession, functi
 from pipeline.gold.changes.change_stats import ChangeStats, all_of, change_stats, first_lsn, within
 from pipeline.gold.changes.changes import PartChanges
 from pipeline.gold.changes.drift import DriftCheck
-from pipeline.gold.changes.fold import DELETE, Shape, fold, outcomes
+from pipeline.gold.changes.fold import DELETE, Shape, fold, outcomes, shape_of
 from pipeline.gold.changes.fold_partial import MISSING, fold_partial, misfits
 from pipeline.gold.changes.images import LeftOut
 from pipeline.gold.changes.key_checks import first_repeated
@@ -32,17 +32,33 @@ from pipeline.gold.changes.refusals import (
     write_documents,
 )
 from pipeline.gold.changes.small_batch import HELD_BYTES, Few, at_driver, fit, local, session_for
+from pipeline.gold.changes.steps import Rows
 from pipeline.gold.local.fold import can_fold, fold_here
-from pipeline.gold.schema.unlogged import completed
+from pipeline.gold.local.merge import apply_without_spark
+from pipeline.gold.schema.unlogged import completed, defaults_here
 from pipeline.gold.table.gold_table import Write
 from pipeline.gold.table.names import LSN
 from pipeline.lake import delta
 from pipeline.lake.delta_log.spark_written import has_none_within
 from pipeline.lake.lazy_spark import started
 from pipeline.lake.sql_text import quoted
+from pipeline.layer import LayerRun
 
 Take = Callable[[SparkSession], PartChanges | None]
 """Reads a part's changes in the given session; None if there are none."""
+
+
+def apply_few(
+    run: LayerRun,
+    changes: pa.Table,
+    part: Rows,
+    write: Write,
+    drift_check: DriftCheck | None = None,
+) -> int | None:
+    """Apply all of a part's changes, few and read here, as `apply_without_spark` does."""
+    shape = shape_of(part.definition, part.key)
+    defaults = partial(defaults_here, part, run.settings.type_options)
+    return apply_without_spark(changes, shape, write, drift_check, defaults=defaults)
 
 
 def apply_part(

@@ -17,8 +17,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as sf, types as st
 
 from decoder import TableDefinition
 from pipeline.errors import BinlakeError
-from pipeline.gold.apply.few_changes import apply_few, few_changes
-from pipeline.gold.apply.merge import apply_part
+from pipeline.gold.apply.merge import apply_few, apply_part
 from pipeline.gold.changes.change_stats import first_lsn, is_partial
 from pipeline.gold.changes.changes import (
     PARTIAL_COLUMNS,
@@ -28,7 +27,7 @@ from pipeline.gold.changes.changes import (
 )
 from pipeline.gold.changes.fold import shape_of
 from pipeline.gold.changes.log_facts import Facts, gather
-from pipeline.gold.changes.small_batch import are_few
+from pipeline.gold.changes.small_batch import are_few, changes_here
 from pipeline.gold.changes.steps import Evolve, Rows, parts
 from pipeline.gold.local.seed import load_without_spark
 from pipeline.gold.schema.evolve import begun_in_place
@@ -179,7 +178,8 @@ class Seeding:
     def _apply(self, rows: Rows, version: int) -> int:
         run, table, name, facts = self.run, self.table, self.state.name, self.facts
         skipped, prepared = facts.skipped, facts.prepared
-        few = few_changes(run, rows, facts) if are_few(facts) else None
+        types = run.settings.type_options
+        few = changes_here(run.spark, run.lake, rows, facts, types) if are_few(facts) else None
 
         def take(session: SparkSession) -> PartChanges | None:
             return read_changes(session, run.lake, name, rows, skipped, prepared, here=few)
@@ -189,7 +189,7 @@ class Seeding:
             count = apply_few(run, few, rows, write) if rows.complete or _are_whole(few) else None
             if count is not None:
                 return count
-        meaning = left_out(rows, run.settings.type_options, lenient=False)
+        meaning = left_out(rows, types, lenient=False)
         if not rows.complete and (changes := take(run.session)) is not None:
             _require_whole_images(completed(changes.frame, meaning))
         return apply_part(

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.gold.apply import apply
-from pipeline.gold.apply.few_changes import apply_few
+from pipeline.gold.apply.merge import apply_few
 from pipeline.gold.changes.drift import DriftCheck
 from pipeline.gold.changes.small_batch import ON_SMALL_TABLES
 from pipeline.gold.changes.steps import Rows

@@ -116,7 +116,7 @@ ROOMS = {
         "apply/ carry_out cascades/ changes/ job local/ next_batch plan/ preview schema/ snapshot/ "
         "table/"
     ),
-    "pipeline.gold.apply": "apply few_changes merge seed_rows",
+    "pipeline.gold.apply": "apply merge seed_rows",
     "pipeline.gold.cascades": (
         "cascades_table derivation links parents planned_batch reader replay rows"
     ),

@@ -10,7 +10,7 @@ import pytest
 from decoder import TypeOptions
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.gold.changes import small_batch as few_changes
+from pipeline.gold.changes import small_batch
 from pipeline.gold.changes.small_batch import rows_here
 from pipeline.gold.changes.steps import Rows
 from pipeline.lake import Lake
@@ -65,14 +65,14 @@ def test_a_missing_table_has_no_rows(lake: Lake) -> None:
 
 
 def test_more_than_few_rows_are_left_to_spark(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(few_changes, "FEW", 1)
+    monkeypatch.setattr(small_batch, "FEW", 1)
     assert rows_here(NO_SPARK, lake, part(1, 4), TypeOptions()) is None
 
 
 def test_rows_that_take_too_much_memory_are_left_to_spark(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(few_changes, "HELD_BYTES", 100)
+    monkeypatch.setattr(small_batch, "HELD_BYTES", 100)
     assert rows_here(NO_SPARK, lake, part(1, 4), TypeOptions()) is None
 
 

@@ -28,6 +28,7 @@ from tests.support.spark.no_spark import NEVER_STARTED
 WORKED = LayerReport("bronze", (4,), {"files": 1})
 IDLE = LayerReport("bronze")
 HELD = LayerReport("gold", faults=("shop.orders is held: why.",))
+NOW = datetime.now(timezone.utc)
 
 
 class Played:
@@ -42,6 +43,7 @@ class Played:
         patch.setattr(rounds, "spark_for", lambda *_, **__: NEVER_STARTED)
         patch.setattr(rounds, "recorded_run", self._recorded_run)
         patch.setattr(rounds, "Ledger", self._ledger)
+        patch.setattr(rounds, "datetime", SimpleNamespace(now=lambda _: NOW))
         self.settings = Settings.load(
             None,
             source="shop",
@@ -146,8 +148,7 @@ def test_a_table_that_could_not_be_seeded_is_in_the_exit_code(played: Played) ->
 
 
 def entry(layer: str, hours: float, *, state: str = "finished", source: str = "shop") -> Entry:
-    at = datetime.now(timezone.utc) - timedelta(hours=hours)
-    return Entry(source, layer, 1, state, "r", at)
+    return Entry(source, layer, 1, state, "r", NOW - timedelta(hours=hours))
 
 
 @pytest.mark.parametrize(
