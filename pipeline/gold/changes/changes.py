@@ -16,7 +16,7 @@ from pipeline.gold.changes.steps import Rows
 from pipeline.gold.changes.xa import Prepared
 from pipeline.lake import Lake, delta
 from pipeline.lake.delta_log.conditions import Condition, compare
-from pipeline.lake.delta_log.spark_types import spark_schema
+from pipeline.lake.delta_log.spark_types import local_frame
 from pipeline.lake.delta_log.spark_written import properties
 from pipeline.schema_history import TableName
 
@@ -86,9 +86,7 @@ def read_changes(
     found = _logged(spark, lake, name, rows, skip, prepared, here)
     if cascaded is None:
         return found
-    # Without a schema, times without a zone would be read in the session's time zone.
-    others = spark.createDataFrame(cascaded, spark_schema(cascaded.schema))
-    others = others.where(between(rows).sql)
+    others = local_frame(spark, cascaded).where(between(rows).sql)
     if found is None:
         return PartChanges(others)
     in_steps = found.frame.withColumn("__row", sf.col("__row").cast("bigint") * ROW_STEPS)
@@ -107,7 +105,7 @@ def _logged(
     due = decided(rows, prepared)
     # Rows that are due were logged before the part.
     if here is not None and not due:
-        return PartChanges(spark.createDataFrame(here, spark_schema(here.schema)), here)
+        return PartChanges(local_frame(spark, here), here)
     path = lake.changes(name.schema, name.table, rows.version)
     if properties(spark, path) is None:
         return None
@@ -143,7 +141,7 @@ def _at_their_commits(
     decided = [
         {"prepared_lsn": p.lsn, "commit_lsn": p.end_lsn, "decided_at": p.committed_at} for p in due
     ]
-    commits = changes.sparkSession.createDataFrame(pa.Table.from_pylist(decided, DECIDED))
+    commits = local_frame(changes.sparkSession, pa.Table.from_pylist(decided, DECIDED))
     joined = within.join(sf.broadcast(commits), sf.col("__lsn") == sf.col("prepared_lsn"))
     moved = {"__lsn": sf.col("commit_lsn"), "__committed_at": sf.col("decided_at")}
     return joined.withColumns(moved).select(*changes.columns)
@@ -177,7 +175,7 @@ def without(changes: DataFrame, skip: Sequence[Skipped]) -> DataFrame:
     if not skip:
         return changes
     found = pa.Table.from_pylist([asdict(one) for one in skip], SKIPPED)
-    ranges = changes.sparkSession.createDataFrame(found)
+    ranges = local_frame(changes.sparkSession, found)
     place = sf.when(sf.col("inside"), sf.col("__row")).otherwise(sf.col("__pos"))
     rolled_back = (
         (sf.col("__lsn") == sf.col("lsn")) & (place >= sf.col("start")) & (place < sf.col("end"))

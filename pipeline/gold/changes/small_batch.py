@@ -29,6 +29,7 @@ from pipeline.lake.child_sessions import (
     staying_active,
 )
 from pipeline.lake.delta_log.delta_rs import AlteredTableError
+from pipeline.lake.delta_log.spark_types import local_frame
 from pipeline.lake.delta_log.spark_written import state
 from pipeline.lake.lazy_spark import FEW_BYTES, Spark
 from pipeline.lake.tables.choice import tables_of
@@ -182,4 +183,4 @@ def local(
 ) -> DataFrame:
     """Return a local DataFrame in `session`, keeping `parent` the active session."""
     with staying_active(parent):
-        return session.createDataFrame(rows, schema)
+        return local_frame(session, rows, schema)

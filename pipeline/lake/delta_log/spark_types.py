@@ -1,11 +1,11 @@
-"""Spark types of Arrow types, of silver's and gold's tables."""
+"""Arrow rows and types as Spark's, of silver's and gold's tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pyarrow as pa
-from pyspark.sql import types as st
+from pyspark.sql import DataFrame, SparkSession, types as st
 
 _SIMPLE: dict[pa.DataType, st.DataType] = {
     pa.bool_(): st.BooleanType(),
@@ -39,6 +39,19 @@ def spark_schema(schema: pa.Schema | pa.StructType) -> st.StructType:
     return st.StructType(
         [st.StructField(field.name, spark_type(field.type), field.nullable) for field in schema]
     )
+
+
+def local_frame(
+    spark: SparkSession, rows: pa.Table, schema: st.StructType | None = None
+) -> DataFrame:
+    """Return rows of this process as a DataFrame; `schema`: if not that of its Arrow types.
+
+    Without a schema, PySpark would read times without a zone in the session's time zone. It needs
+    rows in one chunk: it cannot read a column without any, and Spark takes an empty one for the
+    end, and so loses the rows after it.
+    """
+    whole = rows.combine_chunks() if len(rows) else rows.schema.empty_table()
+    return spark.createDataFrame(whole, schema or spark_schema(rows.schema))
 
 
 def _decimal(arrow: pa.DataType) -> st.DataType:

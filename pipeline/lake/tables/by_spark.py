@@ -21,7 +21,7 @@ from pipeline.lake.child_sessions import child_session
 from pipeline.lake.delta_log import spark_written
 from pipeline.lake.delta_log.conditions import Condition
 from pipeline.lake.delta_log.model import Commit, DataFile, DeltaState, LakeTable
-from pipeline.lake.delta_log.spark_types import spark_schema, spark_type
+from pipeline.lake.delta_log.spark_types import local_frame, spark_schema, spark_type
 from pipeline.lake.delta_step import Step
 from pipeline.lake.files.compaction import SMALL_BYTES, TARGET_BYTES
 from pipeline.lake.layout import Lake
@@ -254,8 +254,7 @@ class SparkTables:
         return True
 
     def _frame(self, spark: SparkSession, table: LakeTable, rows: pa.Table) -> DataFrame:
-        typed = rows.select(table.schema.names).cast(table.schema)
-        return spark.createDataFrame(typed, spark_schema(table.schema))
+        return local_frame(spark, rows.select(table.schema.names).cast(table.schema))
 
 
 @lru_cache(maxsize=4)

@@ -65,7 +65,7 @@ class NativeTables:
     ) -> pa.Table:
         """Return the table's current rows, in no particular order, with all or some of the schema's
         columns, and `FILE` if `with_file`; no rows if the table does not exist. Files are skipped
-        by their statistics. Each column has at least one chunk, which may be empty."""
+        by their statistics."""
         opened = self._opened(table)
         names = [*(table.schema.names if columns is None else columns)]
         if with_file:
@@ -76,7 +76,7 @@ class NativeTables:
             found: pa.Table = scan(table, opened, self.options, where).dataset.to_table(
                 columns=names, filter=None if where is None else where.expression
             )
-        return _in_one_chunk(found)
+            return found
 
     def read_few(
         self, table: LakeTable, where: Condition, *, rows: int, size: int
@@ -87,8 +87,7 @@ class NativeTables:
         if opened is None:
             return table.schema.empty_table()
         with delta_rs.errors_of(table.reference):
-            found = scan(table, opened, self.options, where).few(where, rows=rows, size=size)
-        return None if found is None else _in_one_chunk(found)
+            return scan(table, opened, self.options, where).few(where, rows=rows, size=size)
 
     def last(
         self, table: LakeTable, by: str, each: Sequence[str], count: int, where: Condition
@@ -380,12 +379,6 @@ def native_tables(lake: Lake) -> NativeTables | None:
     if lake.namespace is not None or not reachable:
         return None
     return NativeTables(lake, options_for(lake.root).delta)
-
-
-def _in_one_chunk(rows: pa.Table) -> pa.Table:
-    """Return the rows in one chunk: PySpark cannot read a column without any, and Spark takes an
-    empty one for the end, and so loses the rows after it."""
-    return rows.combine_chunks() if len(rows) else rows.schema.empty_table()
 
 
 def _written_once(table: LakeTable, rows: pa.Table | None) -> Callable[[], list[DataFile]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -44,24 +43,12 @@ def test_rows_between_a_parts_bounds_are_read(lake: Lake, bounds: str, ids: list
     found = rows_here(NO_SPARK, lake, part(*BOUNDS[bounds]), TypeOptions())
     assert found is not None
     assert sorted(row["after"]["id"] for row in found.to_pylist()) == ids
-    assert {column.num_chunks for column in found.columns} == {1}, "PySpark reads no other"
-
-
-def test_rows_of_several_files_are_in_one_chunk(tmp_path: Path) -> None:
-    """Of three files, the second has no row between the bounds: Spark stops at an empty chunk."""
-    silver = MadeSilver(NO_SPARK, str(tmp_path))
-    for numbers in ((1,), (0, 9), (3,)):
-        silver.batch([MadeTransaction(n).insert(T, n, "a") for n in numbers], cut=9)
-    found = rows_here(NO_SPARK, Lake(str(tmp_path)), part(1, 4), TypeOptions())
-    assert found is not None
-    assert sorted(row["after"]["id"] for row in found.to_pylist()) == [1, 3]
-    assert {column.num_chunks for column in found.columns} == {1}
 
 
 def test_a_missing_table_has_no_rows(lake: Lake) -> None:
     found = rows_here(NO_SPARK, lake, replace(part(1, 4), version=7), TypeOptions())
     assert found is not None
-    assert (found.num_rows, found.column("after").num_chunks) == (0, 1)
+    assert found.num_rows == 0
 
 
 def test_more_than_few_rows_are_left_to_spark(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
